@@ -1,0 +1,13 @@
+"""From notebooks to the book. One module per step, in the order in which `build` takes them:
+
+`arguments`   what the reader asked for
+`cache`       which notebooks have outputs that still answer for their sources
+`workers`     two processes at a time, watched; `progress` tells the reader about them
+`execute`     one notebook, executed in its own process
+`figures`     pictures and their provenance, taken out of the executed notebooks
+`verdicts`    every claim judged on the data that is there; `pages` writes what was found
+`stage`       the sources of the site, gathered in one folder
+`render`      Jupyter Book, and the exchange of the old site for the new one
+
+Nothing here is imported by `icl_lib`.
+"""

@@ -1,0 +1,129 @@
+"""Execute one notebook in a process of its own: `python -m book.execute NAME PROFILE FOLDER`.
+
+FOLDER receives `NAME.ipynb` and whatever the notebook's results save below `results/`.
+"""
+
+import errno
+import os
+import re
+import sys
+import threading
+from pathlib import Path
+
+import nbformat
+import papermill
+from nbclient.exceptions import DeadKernelError
+from papermill.engines import NBClientEngine, papermill_engines
+from papermill.exceptions import PapermillExecutionError
+
+from book.problem import Problem
+from book.workers import STATE
+
+
+class _Reporting(NBClientEngine):
+    """Papermill's own engine, saying which cell it has come to."""
+
+    position = ""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man, kernel_name, **options):
+        begin, cells = nb_man.cell_start, nb_man.nb.cells
+        total = sum(not injected(cell) for cell in cells)
+
+        def cell_start(cell, cell_index, **rest):
+            number = sum(not injected(cell) for cell in cells[: cell_index + 1])
+            cls.position = f"cell {number}/{total}"
+            print(f"{STATE}{cls.position}", flush=True)
+            begin(cell, cell_index, **rest)
+
+        nb_man.cell_start = cell_start
+        return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+
+def injected(cell: nbformat.NotebookNode) -> bool:
+    """Whether papermill added this cell; the reader's notebook does not have it."""
+    return "injected-parameters" in cell.metadata.get("tags", [])
+
+
+papermill_engines.register("reporting", _Reporting)
+
+
+def execute(source: Path, profile: str, folder: Path) -> None:
+    """Execute the notebook at `source` into `folder`, or raise a Problem."""
+    target = folder / source.name
+    _require_profile_parameter(source)
+    os.environ["ICL_RESULTS"] = str((folder / "results").absolute())
+    try:
+        papermill.execute_notebook(
+            source,
+            target,
+            parameters={"profile": profile},
+            engine_name="reporting",
+            kernel_name="python3",
+            cwd=source.parent,
+            progress_bar=False,
+        )
+    except PapermillExecutionError as error:
+        raise Problem(f"{_Reporting.position} failed with {error.ename}: {' '.join(error.evalue.split())}") from error
+    except DeadKernelError as error:
+        raise Problem(
+            f"the kernel died in {_Reporting.position}, perhaps for want of memory; "
+            "run it again, or open the notebook with ./run lab."
+        ) from error
+    fold_parameters(target, profile)
+    require_complete(nbformat.read(target, as_version=4))
+
+
+def _require_profile_parameter(source: Path) -> None:
+    try:
+        parameters = papermill.inspect_notebook(str(source))
+    except Exception as error:
+        raise Problem(f"this is no notebook: {error}") from error
+    for name in ("profile", "seed"):
+        if name not in parameters:
+            raise Problem(f"no cell tagged 'parameters' sets '{name}'; add the tag or the line (see CONTRIBUTING.md).")
+
+
+def fold_parameters(target: Path, profile: str) -> None:
+    """Write what was run into the reader's own parameters cell, and drop the cell papermill added for it."""
+    notebook = nbformat.read(target, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if not injected(cell)]
+    for cell in notebook.cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            cell.source = re.sub(r"^profile = .*$", f'profile = "{profile}"', cell.source, flags=re.MULTILINE)
+    nbformat.write(notebook, target)
+
+
+def require_complete(notebook: nbformat.NotebookNode) -> None:
+    """Every code cell ran and none shows an error; papermill's own record does not tell."""
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type != "code" or not cell.source.strip():
+            continue
+        if cell.execution_count is None:
+            raise Problem(f"cell {number} was never executed; run it again.")
+        if any(output.output_type == "error" for output in cell.outputs):
+            raise Problem(f"cell {number} shows an error.")
+
+
+def _end_with_parent() -> None:
+    """Leave as soon as the process that started this one is gone."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+def main(name: str, profile: str, folder: str) -> int:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        execute(Path("notebooks", f"{name}.ipynb"), profile, Path(folder))
+    except Problem as problem:
+        print(problem, flush=True)
+        return 1
+    except OSError as error:
+        advice = "; free some space and run it again." if error.errno == errno.ENOSPC else "."
+        print(f"{error.strerror or error}{advice}", flush=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""Jupyter Book, and the exchange of the old site for the new one."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from book.cache import Executed
+from book.layout import Layout
+from book.problem import Problem
+
+
+def render(source: Path, output: Path, env: dict[str, str]) -> Path:
+    """Build the staged sources with every warning an error; the folder of the new site."""
+    program = "from jupyter_book.cli.main import main; main()"  # the package has no __main__
+    command = [sys.executable, "-c", program, "build", str(source)]
+    command += ["--path-output", str(output), "-q", "-W", "-n", "--keep-going"]
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    html = output / "_build" / "html"
+    if done.returncode or not (html / "index.html").exists():
+        print(complaints(done.stdout, source))
+        raise Problem("Jupyter Book reported what is printed above; _build/html is as it was before.")
+    return html
+
+
+def complaints(output: str, source: Path) -> str:
+    """What Jupyter Book complained about: with the repository's own paths, counting cells, without its traceback."""
+    output = output.split("\nTraceback", 1)[0].replace(f"{source}{os.sep}", "")
+    # MyST-NB writes line 8 of cell 5 as 50008.
+    return re.sub(r"(?<=\.ipynb):(\d+)(\d{4}):", lambda at: f" cell {at[1]}, line {int(at[2])}:", output)
+
+
+def offer_downloads(html: Path, executed: list[Executed]) -> None:
+    """Let the download button hand out the notebook as it was executed, its figures inside."""
+    for one in executed:
+        target = html / "_sources" / "notebooks" / one.notebook.name
+        if target.exists():
+            shutil.copy(one.notebook, target)
+
+
+def recover(layout: Layout) -> None:
+    """Finish or undo what a killed build left behind."""
+    old = layout.build / "html.old"
+    if old.exists() and not layout.html.exists():
+        old.rename(layout.html)
+    clear(layout)
+
+
+def clear(layout: Layout) -> None:
+    """Remove what was under way."""
+    for name in ("html.old", "executing", "site"):
+        shutil.rmtree(layout.build / name, ignore_errors=True)
+
+
+def publish(new: Path, layout: Layout) -> None:
+    """Put the new site in the place of the old one."""
+    old = layout.build / "html.old"
+    if layout.html.exists():
+        layout.html.rename(old)
+    new.rename(layout.html)
+    shutil.rmtree(old, ignore_errors=True)

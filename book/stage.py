@@ -1,0 +1,158 @@
+"""The sources of the site, gathered in one folder that nothing else is in."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import files
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nbformat
+import yaml
+
+from book import figures, pages, verdicts
+from book.cache import Executed, read_notebook
+from book.figures import Provenance
+from book.layout import Layout
+from book.problem import Problem
+from icl_lib import registry, results
+
+MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
+INDEX_FIGURE = "zhang_4_1_convergence"
+INDEX_MARK = "<!-- first figure -->"
+NOT_EXECUTED = (
+    "```{warning}\nThis notebook was not executed in this build, so it is shown without its outputs.\n"
+    "`./run book` executes it.\n```"
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One folder of sources for Jupyter Book; what lies in `extra` ends up at the root of the site."""
+
+    layout: Layout
+    source: Path
+
+    @property
+    def extra(self) -> Path:
+        return self.source / "extra"
+
+    def fill(self, executed: list[Executed], quick: list[Executed]) -> list[str]:
+        """Gather everything; the names of the notebooks that are shown without outputs.
+
+        `executed` are this build's notebooks, `quick` those whose quick results the ledger judges.
+        """
+        self.extra.mkdir(parents=True)
+        address = self._configure()
+        self._copy_sources()
+        copy_mathjax(self.source / "book" / "_static" / "mathjax")
+        missing = self._add_notebooks({one.name: one for one in executed}, address)
+        self._add_data([*executed, *quick])
+        rows = verdicts.ledger([one.results for one in quick])
+        book = self.source / "book"
+        (book / "ledger.md").write_text(pages.ledger_page(rows), encoding="utf-8")
+        (self.extra / "ledger.json").write_text(pages.ledger_json(rows), encoding="utf-8")
+        (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
+        return missing
+
+    def _configure(self) -> str:
+        """Stage `_config.yml`; the repository's address, or an empty string."""
+        configuration = yaml.safe_load((self.layout.root / "_config.yml").read_text(encoding="utf-8"))
+        address = (os.environ.get("ICL_REPOSITORY") or configuration["repository"]["url"]).rstrip("/")
+        if address:
+            link_to(address, configuration)
+        (self.source / "_config.yml").write_text(yaml.safe_dump(configuration), encoding="utf-8")
+        return address
+
+    def _copy_sources(self) -> None:
+        root, no_bytecode = self.layout.root, shutil.ignore_patterns("__pycache__")
+        shutil.copy(root / "_toc.yml", self.source)
+        shutil.copytree(root / "book", self.source / "book", ignore=shutil.ignore_patterns("__pycache__", "data"))
+        # Pages include library code from here.
+        shutil.copytree(root / "icl_lib", self.source / "icl_lib", ignore=no_bytecode)
+
+    def _add_notebooks(self, executed: dict[str, Executed], address: str) -> list[str]:
+        (self.source / "notebooks").mkdir()
+        missing, shown = [], ""
+        for path in sorted(self.layout.notebooks.glob("*.ipynb")):
+            if one := executed.get(path.stem):
+                notebook = read_notebook(one.notebook)
+                found = figures.extract(notebook, self.extra / "figures", provenance(one, address))
+                figures.label_cells(notebook)
+                if path.stem == INDEX_FIGURE and found:
+                    shown = found[0]
+            else:
+                missing.append(path.stem)
+                notebook = without_outputs(read_notebook(path))
+            nbformat.write(notebook, self.source / "notebooks" / path.name)
+        index = self.source / "book" / "index.md"
+        text = index.read_text(encoding="utf-8").replace(INDEX_MARK, shown)
+        index.write_text(text, encoding="utf-8")
+        return missing
+
+    def _add_data(self, executed: list[Executed]) -> None:
+        target = self.extra / "data"
+        target.mkdir()
+        stored = self.layout.stored_results
+        for path in [*stored.glob("*.nc"), *(path for one in executed for path in one.results.glob("*"))]:
+            shutil.copy(path, target)
+
+
+def link_to(address: str, configuration: dict) -> None:
+    """Switch on the links that need the repository's address; what launches a notebook needs GitHub, too."""
+    configuration["repository"]["url"] = address
+    buttons = ("use_repository_button", "use_edit_page_button", "use_issues_button")
+    configuration["html"] |= dict.fromkeys(buttons, True)
+    host = urlsplit(address).hostname or ""
+    provider = "gitlab" if "gitlab" in host else "github"  # others copy GitHub's addresses
+    configuration["sphinx"]["config"]["html_theme_options"]["repository_provider"] = provider
+    if host == "github.com":
+        configuration["launch_buttons"] = {
+            "notebook_interface": "jupyterlab",
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+        }
+
+
+def copy_mathjax(target: Path) -> None:
+    """Copy what the pages need of the MathJax that a wheel brought."""
+    for entry in files("sphinx-mathjax-offline") or ():
+        _, found, part = entry.as_posix().partition("static/mathjax/")
+        if found and part.startswith(MATHJAX_PARTS):
+            (target / part).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(entry.locate(), target / part)
+    if not (target / MATHJAX_PARTS[0]).exists():
+        raise Problem("MathJax is missing from .venv; delete .venv and run it again.")
+
+
+def provenance(one: Executed, address: str) -> dict[str, Provenance]:
+    """What is known about every result that an executed notebook left behind, by slug."""
+    known = {}
+    for path in sorted(one.results.glob("*.nc")):
+        attributes = results.load(path).attrs
+        known[attributes["slug"]] = Provenance(
+            slug=attributes["slug"],
+            profile=attributes["profile"],
+            seed=int(attributes["seed"]),
+            seconds=float(attributes["seconds"]),
+            device=attributes["device"],
+            source=permalink(attributes["slug"], attributes["commit"], address),
+        )
+    return known
+
+
+def permalink(slug: str, commit: str, address: str) -> str | None:
+    """The declaration of an experiment at the commit that computed it, if both can be known."""
+    if not address or not commit.isalnum() or commit == "unknown":
+        return None
+    module = type(registry.experiment(slug).quick).__module__
+    return f"{address}/blob/{commit}/{module.replace('.', '/')}.py"
+
+
+def without_outputs(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook with a note below its title in place of its outputs."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    notebook.cells.insert(1, nbformat.v4.new_markdown_cell(NOT_EXECUTED))
+    return notebook

@@ -1,0 +1,14 @@
+"""Models, theory, experiments and verdicts of the in-context-learning companion.
+
+The floors, bottom to top; a module imports from floors below its own only:
+
+``seeds``                       the only maker of random generators
+``tasks``                       prompts, and one class per prompt distribution
+``models`` ``baselines``        what predicts a query from a prompt
+``theory``                      one function per displayed equation; imports nothing of ours
+``train`` ``measure`` ``results``   fitting, estimating, storing
+``experiments``                 frozen declarations and the datasets they produce
+``claims`` ``figures``          see a dataset, nothing else
+``registry``                    every experiment and every claim by name
+``__main__``                    list, run, check
+"""

@@ -1,0 +1,117 @@
+"""python -m icl_lib list | run SLUG | check [SLUG ...]"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from icl_lib import registry, results
+from icl_lib.claims.claim import UNDECIDED, Judgement
+from icl_lib.experiments.experiment import PROFILES, require_device
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    main_parser = argparse.ArgumentParser(prog="python -m icl_lib", description="Experiments and claims of the book.")
+    commands = main_parser.add_subparsers(dest="command", required=True)
+    listing = commands.add_parser("list", help="experiments with their claims")
+    listing.add_argument("--json", action="store_true")
+    run = commands.add_parser("run", help="run one experiment")
+    run.add_argument("slug")
+    run.add_argument("--out", type=Path, help="NetCDF file to write")
+    check = commands.add_parser("check", help="run experiments and judge their claims")
+    check.add_argument("slugs", nargs="*", metavar="SLUG")
+    check.add_argument("--json", action="store_true")
+    for command in (run, check):
+        command.add_argument("--profile", default="quick", choices=PROFILES)
+        command.add_argument("--seed", type=int, default=0)
+        command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    return main_parser
+
+
+def list_experiments(options: argparse.Namespace) -> int:
+    """Print every experiment with its claims."""
+    rows = [
+        {
+            "slug": e.slug,
+            "paper": e.paper,
+            "section": e.section,
+            "notebook": f"notebooks/{e.notebook}.ipynb",
+            "claims": [{"id": c.id, "kind": c.kind, "confidence": c.confidence} for c in registry.claims_of(e.slug)],
+        }
+        for e in registry.EXPERIMENTS.values()
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        for row in rows:
+            ids = " ".join(claim["id"] for claim in row["claims"])
+            print(f"{row['slug']:28} {row['paper']} {row['section']:8} {ids:20} {row['notebook']}")
+    return 0
+
+
+def run_experiment(options: argparse.Namespace) -> int:
+    """Run one experiment; write its dataset, or print it."""
+    dataset = registry.experiment(options.slug).run(options.profile, options.seed, options.device)
+    if options.out:
+        results.save(dataset, options.out)
+        print(f"{options.slug} ({options.profile}, seed {options.seed}): {dataset.attrs['seconds']} s, {options.out}")
+    else:
+        print(dataset)
+    return 0
+
+
+def check_claims(options: argparse.Namespace) -> int:
+    """Run experiments and judge their claims; 1 when a verdict contradicts the recorded one."""
+    require_device(options.device)
+    experiments = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
+    rows, sound = [], True
+    for experiment in experiments:
+        began = time.perf_counter()
+        dataset = experiment.run(options.profile, options.seed, options.device)
+        seconds = time.perf_counter() - began
+        for claim in registry.claims_of(experiment.slug):
+            judgement = claim.judge(dataset)
+            sound &= agrees(judgement, options.profile)
+            rows.append(_row(judgement, seconds))
+            if not options.json:
+                print(" ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    return 0 if sound else 1
+
+
+def agrees(judgement: Judgement, profile: str) -> bool:
+    """Say whether a judgement is the recorded one and its control failed; in quick, undecided contradicts nothing."""
+    expected = {judgement.claim.recorded} | ({UNDECIDED} if profile == "quick" else set())
+    return judgement.verdict in expected and judgement.control_verdict == "fails"
+
+
+def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
+    return {
+        "claim": judgement.claim.id,
+        "verdict": judgement.verdict,
+        "control_verdict": judgement.control_verdict,
+        "value": judgement.value,
+        "margin": judgement.margin,
+        "seconds": round(seconds, 2),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; bad input gives one sentence and exit status 2."""
+    options = parser().parse_args(arguments)
+    command = {"list": list_experiments, "run": run_experiment, "check": check_claims}[options.command]
+    try:
+        return command(options)
+    except (ValueError, OSError, results.StaleResult) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

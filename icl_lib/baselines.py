@@ -1,0 +1,74 @@
+"""Classical predictors with a model's signature: ``baseline(prompts) -> y_hat``."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.tasks import Prompts
+
+
+def predict(prompts: Prompts, w_hat: Float[Tensor, "... d"]) -> Float[Tensor, "..."]:
+    """Return <w_hat, x_query> for every prompt."""
+    return torch.einsum("...d,...d->...", w_hat, prompts.x_query)
+
+
+def mean_label_input(prompts: Prompts) -> Float[Tensor, "... d"]:
+    """Return (1/M) sum_i y_i x_i for every prompt."""
+    return torch.einsum("...md,...m->...d", prompts.x, prompts.y) / prompts.x.shape[-2]
+
+
+@dataclass(frozen=True)
+class MinimumNormOLS:
+    """Least squares over all M examples; of the minimisers, the one of least norm: w_hat = X^+ y."""
+
+    def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
+        """Return the predictions."""
+        return predict(prompts, torch.einsum("...dm,...m->...d", torch.linalg.pinv(prompts.x), prompts.y))
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """w_hat = (X^T X + penalty I)^{-1} X^T y; with penalty = noise variance, the Bayes predictor under w ~ N(0, I)."""
+
+    penalty: float
+
+    def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
+        """Return the predictions; raises ValueError unless penalty > 0 (penalty 0 is MinimumNormOLS)."""
+        if not self.penalty > 0:
+            raise ValueError(f"ridge needs a penalty above 0, not {self.penalty}: use MinimumNormOLS without one")
+        x, y = prompts.x, prompts.y
+        gram = torch.einsum("...mi,...mj->...ij", x, x)
+        ridged = gram + self.penalty * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+        moment = torch.einsum("...md,...m->...d", x, y)
+        return predict(prompts, torch.linalg.solve(ridged, moment[..., None])[..., 0])
+
+
+@dataclass(frozen=True)
+class OneGradientStep:
+    """One step of size ``step_size`` from w = 0 on (1/2M) sum (<w, x_i> - y_i)^2: w_hat = step_size (1/M) sum y_i x_i."""
+
+    step_size: float
+
+    def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
+        """Return the predictions."""
+        return predict(prompts, self.step_size * mean_label_input(prompts))
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """Garg et al.'s averaging estimator: w_hat = (1/M) sum y_i x_i."""
+
+    def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
+        """Return the predictions."""
+        return predict(prompts, mean_label_input(prompts))
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Always predicts 0."""
+
+    def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
+        """Return the predictions."""
+        return torch.zeros_like(prompts.y_query)

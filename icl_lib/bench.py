@@ -1,0 +1,134 @@
+"""./run bench: what the library's choices save, as a table and as JSON.
+
+Contenders alternate within one run and medians are compared, so that a busy machine slows both.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from icl_lib import registry, results
+from icl_lib.experiments.experiment import require_device
+from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
+from icl_lib.measure import squared_errors
+from icl_lib.models import LinearSelfAttention, embed
+from icl_lib.seeds import stream
+from icl_lib.tasks import LinearRegression
+from icl_lib.theory.zhang import error
+from icl_lib.train import SGD, train
+
+REPEATS = 5
+
+
+def medians(contenders: dict[str, Callable[[], object]], device: str) -> dict[str, float]:
+    """Return the median seconds of each contender over ``REPEATS`` alternating calls, after one warm-up each."""
+    times = {name: [] for name in contenders}
+    for repeat in range(REPEATS + 1):
+        for name, call in contenders.items():
+            began = time.perf_counter()
+            call()
+            if device == "cuda":
+                torch.cuda.synchronize()
+            if repeat:
+                times[name].append(time.perf_counter() - began)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def attention(device: str) -> list[dict]:
+    """Query row against the full token-by-token matrix, over the prompt length."""
+    rows = []
+    for N in (20, 100, 400):
+        Lambda = geometric_covariance(20, 10.0, 0)
+        model = LinearSelfAttention(*(W[0].float().to(device) for W in stacked_limits(Lambda, (N,))))
+        law = LinearRegression(torch.tensor(Lambda, dtype=torch.float32, device=device))
+        prompts = law.sample(stream(0, "bench", device), (256,), N)
+        full = partial(lambda model, prompts: model.tokens(embed(prompts))[..., -1, -1], model, prompts)
+        contenders = {"full": full, "row": partial(model, prompts)}
+        rows.append(row(f"prediction, N={N}: full matrix / query row", *medians(contenders, device).values()))
+    return rows
+
+
+def replicates(device: str) -> list[dict]:
+    """R one-layer models trained one after another against one batch."""
+    law = LinearRegression(torch.eye(5, device=device))
+
+    def loss(parameters, prompts):
+        return ((LinearSelfAttention(**parameters)(prompts) - prompts.y_query) ** 2).mean()
+
+    def one_batch(R: int) -> None:
+        start = {name: torch.full((R, 6, 6), 0.1, device=device) for name in ("W_PV", "W_KQ")}
+        train(loss, start, lambda step: law.sample(stream(0, f"{step}", device), (R, 64), 20), SGD(0.01), 20)
+
+    def one_by_one(R: int) -> None:
+        for _ in range(R):
+            one_batch(1)
+
+    rows = []
+    for R in (4, 16, 32):
+        contenders = {"apart": partial(one_by_one, R), "batch": partial(one_batch, R)}
+        rows.append(row(f"training, R={R} models: one by one / one batch", *medians(contenders, device).values()))
+    return rows
+
+
+def closed_form(device: str) -> list[dict]:
+    """e(N, M) in closed form against Monte Carlo to one percent."""
+    Lambda = geometric_covariance(20, 10.0, 0)
+    model = LinearSelfAttention(*(W[0] for W in stacked_limits(Lambda, (40,))))
+    law = LinearRegression(torch.tensor(Lambda))
+    sampled = squared_errors(model, law, prompts=4000, length=40, seed=0, name="pilot")
+    needed = int((float(sampled.std() / sampled.mean()) / 0.01) ** 2)
+    contenders = {
+        "sampled": lambda: squared_errors(model, law, prompts=needed, length=40, seed=0, name="bench"),
+        "closed": lambda: error.averaged_error(Lambda, 40, 40),
+    }
+    return [row(f"error to 1%: {needed} prompts / closed form", *medians(contenders, device).values())]
+
+
+def experiments(device: str) -> list[dict]:
+    """Seconds of every experiment's quick run."""
+    rows = []
+    for experiment in registry.EXPERIMENTS.values():
+        seconds = float(experiment.run("quick", 0, device).attrs["seconds"])
+        rows.append({"what": f"{experiment.slug}, quick run", "seconds": seconds})
+    return rows
+
+
+def row(what: str, slow: float, fast: float) -> dict:
+    """Return one comparison."""
+    return {"what": what, "seconds": slow, "against": fast, "ratio": slow / fast}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run every benchmark, print the table, write JSON when asked."""
+    parser = argparse.ArgumentParser(prog="./run bench", description="What the library's choices save.")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--out", type=Path, help="JSON file to write")
+    options = parser.parse_args(arguments)
+    try:
+        require_device(options.device)
+    except ValueError as refusal:
+        print(f"error: {refusal}", file=sys.stderr)
+        return 2
+    rows = []
+    for benchmark in (attention, replicates, closed_form, experiments):
+        for line in benchmark(options.device):
+            ratio = f"{line['seconds']:10.4f} s {line['against']:10.6f} s {line['ratio']:8.1f}x" if "ratio" in line else ""
+            print(f"{line['what']:55} {ratio or format(line['seconds'], '10.2f') + ' s'}", flush=True)
+            rows.append(line)
+    if options.out:
+        machine = {"device": options.device, "torch": torch.__version__, "numpy": np.__version__}
+        table = json.dumps({"machine": machine, "rows": rows}, indent=2)
+        results.write_atomically(options.out, lambda file: file.write_text(table))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""What a claim is and how a dataset decides it."""
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """How far the data are from what a claim says, with twice the standard error; numbers or arrays of one shape.
+
+    Zero or less is perfect agreement. Exact computations have ``two_se`` = 0.
+    """
+
+    value: float | np.ndarray | xr.DataArray
+    two_se: float | np.ndarray | xr.DataArray = 0.0
+
+    def worst(self) -> tuple[float, float]:
+        """Return the entry with the largest ``value + two_se``."""
+        value, two_se = np.broadcast_arrays(np.asarray(self.value, float), np.asarray(self.two_se, float))
+        index = np.argmax(np.nan_to_num(value + two_se, nan=np.inf))
+        return float(value.flat[index]), float(two_se.flat[index])
+
+    def verdict(self, margin: float) -> str:
+        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin somewhere, or no number at all."""
+        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
+        if value.size == 0 or not (np.isfinite(value).all() and np.isfinite(two_se).all()):
+            return FAILS
+        if (value + two_se <= margin).all():
+            return HOLDS
+        return FAILS if (value - two_se > margin).any() else UNDECIDED
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One numbered claim.
+
+    ``confidence`` says how sure we are of the paper's wording (V, V2, S) or who derived it (D). ``check`` turns a
+    dataset into a Discrepancy; ``control`` breaks the dataset (a wrong constant, a violated hypothesis) so that the
+    same check must fail. ``recorded`` is the verdict that stands in the book.
+    """
+
+    id: str
+    paper: str
+    section: str
+    sentence: str
+    confidence: str
+    kind: str
+    experiment: str
+    margin: float
+    reason: str
+    check: Callable[[xr.Dataset], Discrepancy]
+    control: Callable[[xr.Dataset], xr.Dataset]
+    control_sentence: str
+    recorded: str = HOLDS
+
+    def __str__(self) -> str:
+        return f"{self.id} [{self.confidence}] {self.sentence}\n    margin {self.margin:g}: {self.reason}"
+
+    def judge(self, dataset: xr.Dataset) -> "Judgement":
+        """Decide the claim on a dataset of its experiment, and its control on the broken dataset."""
+        if dataset.attrs.get("slug", self.experiment) != self.experiment:
+            raise ValueError(f"{self.id} is judged on {self.experiment}, not on {dataset.attrs['slug']}")
+        found = self.check(dataset)
+        broken = self.check(self.control(dataset.copy(deep=True)))
+        return Judgement(self, found.verdict(self.margin), broken.verdict(self.margin), *found.worst())
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim decided: the verdict, the number behind it (the worst case) and the control's verdict."""
+
+    claim: Claim
+    verdict: str
+    control_verdict: str
+    value: float
+    two_se: float
+
+    @property
+    def margin(self) -> float:
+        """The margin that was fixed before the run."""
+        return self.claim.margin
+
+    @property
+    def shown_value(self) -> str:
+        """The number behind the verdict to two digits; below 1e-7 only the order matters and machines differ."""
+        if abs(self.value) < 1e-7 and self.two_se == 0:
+            return "< 1e-7"
+        return f"{self.value:.2g}" + (f" ± {self.two_se:.1g}" if self.two_se else "")
+
+
+class Verdicts:
+    """Judgements shown as a table."""
+
+    def __init__(self, *judgements: Judgement):
+        self.judgements = judgements
+
+    def __repr__(self) -> str:
+        rows = [
+            f"{j.claim.id}: {j.verdict} (value {j.shown_value}, margin {j.margin:g}; control {j.control_verdict})"
+            for j in self.judgements
+        ]
+        return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("claim", "says", "verdict", "number", "margin", "control"))
+        return (
+            '<div class="icl-verdicts"><table><thead><tr>'
+            + head
+            + "</tr></thead><tbody>"
+            + "".join(_row(j) for j in self.judgements)
+            + "</tbody></table></div>"
+        )
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as an HTML badge."""
+    return f'<span class="verdict verdict-{verdict}">{verdict}</span>'
+
+
+def _row(judgement: Judgement) -> str:
+    claim = judgement.claim
+    cells = [
+        f"{claim.id} <small>[{html.escape(claim.confidence)}]</small>",
+        html.escape(claim.sentence),
+        badge(judgement.verdict),
+        html.escape(judgement.shown_value),
+        f"<span title='{html.escape(claim.reason, quote=True)}'>{claim.margin:g}</span>",
+        f"{badge(judgement.control_verdict)}<br><small>{html.escape(claim.control_sentence)}</small>",
+    ]
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

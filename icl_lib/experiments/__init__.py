@@ -1,0 +1,1 @@
+"""Experiments: what is declared before a run, and the dataset it yields."""

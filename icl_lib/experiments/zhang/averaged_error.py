@@ -1,0 +1,107 @@
+"""zhang-averaged-error: the exact error e(N, M), its bound, its Monte Carlo, its rates and its best training length."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
+from icl_lib.measure import mean, squared_errors
+from icl_lib.models import LinearSelfAttention
+from icl_lib.results import variable
+from icl_lib.tasks import LinearRegression
+from icl_lib.theory.zhang import error
+
+
+@dataclass(frozen=True)
+class AveragedError:
+    """The error averaged over tasks w ~ N(0, I), over condition numbers and both prompt lengths."""
+
+    d: int
+    kappa: tuple[float, ...]
+    N: tuple[int, ...]
+    M: tuple[int, ...]
+    long_N: int
+    rate_range: tuple[float, float]
+    searched_N: int
+    prompts: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure at every (kappa, N, M), compare with the closed form, and read rates and optima off it."""
+        spectra = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+        lengths = (*self.N, self.long_N)
+        samples = [
+            [self._errors(Lambda, lengths, M, seed, kappa) for M in self.M]
+            for kappa, Lambda in zip(self.kappa, spectra, strict=True)
+        ]
+        estimates = [[mean(cell) for cell in row] for row in samples]
+        costs = [[mean(cell[-1] - cell[self.N.index(M)]) for M, cell in zip(self.M, row, strict=True)] for row in samples]
+        curve = np.arange(1, self.searched_N + 1)
+        grid = ("kappa", "M", "N")
+
+        def tabulate(function) -> np.ndarray:
+            return np.array([[[function(Lambda, N, M) for N in lengths] for M in self.M] for Lambda in spectra])
+
+        searched = np.array([[[error.averaged_error(L, N, M) for N in curve.tolist()] for M in self.M] for L in spectra])
+        return xr.Dataset(
+            {
+                "error": variable(grid, [[e.value for e in row] for row in estimates], "measured error", "y^2"),
+                "error_se": variable(grid, [[e.standard_error for e in row] for row in estimates], "standard error", "y^2"),
+                "error_theory": variable(grid, tabulate(error.averaged_error), "e(N, M)", "y^2"),
+                "error_by_theorem": variable(grid, tabulate(theorem_average), "Theorem 4.2 averaged over w", "y^2"),
+                "error_bound": variable(grid, tabulate(error.averaged_bound), "bound of section 4.1", "y^2"),
+                "eta": variable(grid, tabulate(lambda L, N, M: error.eta(L, N)), "its 1/N^2 part", "y^2"),
+                "error_over_N": variable(("kappa", "M", "curve_N"), searched, "e(N, M)", "y^2"),
+                "best_N": variable(("kappa", "M"), curve[searched.argmin(-1)], "training length of least error"),
+                "cost_of_long_N": variable(
+                    ("kappa", "M"), [[c.value for c in r] for r in costs], "e(long N, M) - e(M, M)", "y^2"
+                ),
+                "cost_of_long_N_se": variable(("kappa", "M"), [[c.standard_error for c in r] for r in costs], "standard error"),
+                **self._slopes(spectra),
+            },
+            coords={"kappa": list(self.kappa), "N": list(lengths), "M": list(self.M), "curve_N": curve},
+        )
+
+    def _errors(self, Lambda, lengths, M, seed, kappa) -> torch.Tensor:
+        model = LinearSelfAttention(*stacked_limits(Lambda, lengths))
+        law = LinearRegression(torch.tensor(Lambda))
+        return squared_errors(model, law, prompts=self.prompts, length=M, seed=seed, name=f"average/{kappa}/{M}")
+
+    def _slopes(self, spectra) -> dict[str, xr.Variable]:
+        lengths = np.geomspace(*self.rate_range, 9)
+        paths = {
+            "slope_M": lambda L, K: error.averaged_error(L, np.inf, K),
+            "slope_N": lambda L, K: error.averaged_error(L, K, np.inf),
+            "slope_both": lambda L, K: error.averaged_error(L, K, K),
+            "slope_N_at_fixed_M": lambda L, K: error.averaged_error(L, K, self.M[0]),
+        }
+        fits = {
+            name: [np.polyfit(np.log(lengths), np.log([path(L, K) for K in lengths]), 1)[0] for L in spectra]
+            for name, path in paths.items()
+        }
+        return {name: variable("kappa", fit, "slope of log e on log length") for name, fit in fits.items()}
+
+
+def theorem_average(Lambda: np.ndarray, N: float, M: float) -> float:
+    """Average Theorem 4.2 over w ~ N(0, I): each term is quadratic in w, so the basis vectors' errors add up."""
+    basis = np.eye(len(Lambda))
+    return sum(sum(error.error_terms(Lambda, N, M, error.noiseless_labels(Lambda, w))) for w in basis)
+
+
+AVERAGED_ERROR = Experiment(
+    slug="zhang-averaged-error",
+    title="The error over both prompt lengths",
+    paper="zhang",
+    section="4.1",
+    notebook="zhang_4_1_convergence",
+    quick=AveragedError(
+        d=10, kappa=(1.0, 10.0), N=(10, 40, 160), M=(10, 40), long_N=2000, rate_range=(1e3, 1e5), searched_N=300,
+        prompts=30_000,
+    ),
+    full=AveragedError(
+        d=20, kappa=(1.0, 10.0, 100.0), N=(10, 20, 40, 100), M=(10, 20, 40, 100), long_N=2000, rate_range=(1e3, 1e5),
+        searched_N=400, prompts=200_000,
+    ),
+)  # fmt: skip

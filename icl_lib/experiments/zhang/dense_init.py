@@ -1,0 +1,83 @@
+"""zhang-dense-init: gradient flow of the full loss from dense starts, which Assumption 3.3 excludes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.zhang.reduced_flow import balanced_start, random_Theta
+from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
+from icl_lib.results import variable
+from icl_lib.theory.zhang import full_loss, optimum
+from icl_lib.theory.zhang.rank_one_trap import rank_one_loss
+from icl_lib.train import gradient_flow
+
+AT_OPTIMUM = 1.01
+"""A flow counts as arrived when its loss is below 1.01 L*."""
+
+
+@dataclass(frozen=True)
+class DenseInit:
+    """``starts`` flows a scale; every live parameter starts at scale times N(0, 1). ``together`` are one ODE system."""
+
+    d: int
+    N: int
+    kappa: float
+    scale: tuple[float, ...]
+    starts: int
+    allowed: int
+    together: int
+    T: float
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Integrate the exact polynomial loss to time T, and from ``allowed`` starts of Assumption 3.3 for comparison."""
+        Lambda = geometric_covariance(self.d, self.kappa, seed)
+        minimum = optimum.loss_minimum(Lambda, self.N)
+        dense = standard_normal((len(self.scale), self.starts, self.d + 1, self.d + 1), seed, "starts")
+        ends = [self._ends(Lambda, scale * draws) for scale, draws in zip(self.scale, dense, strict=True)]
+        allowed = [self._ends(Lambda, self._allowed(seed, scale)) for scale in self.scale]
+        losses, losses_allowed = (full_loss.full_loss(Lambda, self.N, np.stack(U)) / minimum for U in (ends, allowed))
+        curvature = [[self._curvature(Lambda, U) for U in family] for family in ends]
+        return xr.Dataset(
+            {
+                "loss": variable("scale start", losses, "L(T)/L* from dense starts"),
+                "loss_allowed": variable("scale allowed", losses_allowed, "L(T)/L* from starts of Assumption 3.3"),
+                "curvature": variable("scale start", curvature, "least eigenvalue of the Hessian at T, over the largest"),
+                "trap_loss": variable("", rank_one_loss(Lambda, self.N) / minimum, "L/L* at the rank-one point"),
+            },
+            coords={"scale": list(self.scale)},
+            attrs={"at_optimum": AT_OPTIMUM},
+        )
+
+    def _allowed(self, seed: int, scale: float) -> np.ndarray:
+        starts = np.zeros((self.allowed, self.d + 1, self.d + 1))
+        for k, U in enumerate(starts):
+            U[:-1, :-1], U[-1, -1] = balanced_start(random_Theta(self.d, seed, f"Theta/{k}"), scale)
+        return starts
+
+    def _ends(self, Lambda: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the parameters at time T; tolerance 1e-5, since ends and not paths are compared."""
+        shape, times = starts.shape[1:], np.array([0.0, self.T])
+        groups = [starts[k : k + self.together] for k in range(0, len(starts), self.together)]
+
+        def field(theta: np.ndarray) -> np.ndarray:
+            return -full_loss.full_gradient(Lambda, self.N, theta.reshape(-1, *shape)).ravel()
+
+        flows = [gradient_flow(field, group.ravel(), times, rtol=1e-5, atol=1e-7)[-1] for group in groups]
+        return np.concatenate(flows).reshape(-1, *shape)
+
+    def _curvature(self, Lambda: np.ndarray, U: np.ndarray) -> float:
+        eigenvalues = np.linalg.eigvalsh(full_loss.full_hessian(Lambda, self.N, U))
+        return float(eigenvalues[0] / eigenvalues[-1])
+
+
+DENSE_INIT = Experiment(
+    slug="zhang-dense-init",
+    title="Dense starts of all live parameters",
+    paper="zhang",
+    section="5.3",
+    notebook="zhang_5_3_pl_inequality",
+    quick=DenseInit(d=3, N=10, kappa=5.0, scale=(0.3,), starts=8, allowed=4, together=8, T=150.0),
+    full=DenseInit(d=3, N=10, kappa=5.0, scale=(0.1, 0.3, 0.6), starts=40, allowed=8, together=8, T=150.0),
+)

@@ -1,0 +1,146 @@
+"""zhang-garg-prompts: LSA, averaging and least squares on the shifted prompts of Garg et al. 2022, covariance I."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.baselines import Averaging, MinimumNormOLS, Zero
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.zhang.shifted_prompts import ShiftedPrompt, shifted_prompts
+from icl_lib.experiments.zhang.spectra import stacked_limits
+from icl_lib.measure import mean
+from icl_lib.models import LinearSelfAttention
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+
+CHUNK = 2_000
+"""Prompts drawn at a time: 13 MB at 40 examples of dimension 20."""
+
+GPT2_VALUES = (
+    ("no shift", 20, 0.02),
+    ("no shift", 40, 0.0006),
+    ("weights × 1/3", 40, 0.0012),
+    ("weights × 1/2", 40, 0.0008),
+    ("weights × 2", 40, 0.0016),
+    ("weights × 3", 40, 0.0278),
+    ("inputs × 1/3", 40, 0.30),
+    ("inputs × 1/2", 40, 0.013),
+    ("inputs × 2", 40, 0.043),
+    ("inputs × 3", 40, 0.58),
+    ("copied query", 10, 0.001),
+    ("copied query", 20, 0.001),
+    ("copied query", 40, 0.0005),
+    ("half subspace", 10, 0.036),
+    ("half subspace", 20, 0.0014),
+    ("half subspace", 40, 0.00057),
+    ("orthants", 20, 0.062),
+    ("orthants", 40, 0.004),
+)
+"""(prompt, k, error/d) of GPT-2 at d = 20, read from the text of Garg et al. 2022 [V]; nothing measured here."""
+
+GPT2_WORDS = (
+    ("label noise", "tracks least squares, with its bump at k = d"),
+    ("orthogonal query", "error about 1"),
+    ("skewed covariance", "follows least squares to k = 10, then a plateau"),
+)
+"""What Garg et al. say of GPT-2 where no value was found in their text [V]."""
+
+
+@dataclass(frozen=True)
+class GargPrompts:
+    """Error/d on the same prompts for all models; k context examples are the first k of the longest context.
+
+    Least squares is solved on every ``ols_every``-th prompt.
+    """
+
+    d: int
+    N: int
+    k: tuple[int, ...]
+    noise_sd: float
+    scales: tuple[str, ...]
+    subspace: int
+    prompts: int
+    ols_every: int
+    gpt2_values: tuple[tuple[str, int, float], ...] = field(default=GPT2_VALUES, repr=False)
+    gpt2_words: tuple[tuple[str, str], ...] = field(default=GPT2_WORDS, repr=False)
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure all models, put the closed forms beside them and Garg's GPT-2 values in a variable of their own."""
+        if self.prompts < CHUNK or self.prompts % CHUNK:
+            raise ValueError(f"prompts={self.prompts} must be a positive multiple of {CHUNK}")
+        rows = shifted_prompts(self.d, max(self.k), self.noise_sd, self.scales, self.subspace)
+        theory = np.array([self._theory(row) for row in rows.values()])
+        measured = np.array([self._measure(row, name, seed) for name, row in rows.items()])
+        measured[np.isinf(theory)] = np.nan  # a sample mean of something without a mean says nothing
+        values = {(name, k): value for name, k, value in self.gpt2_values}
+        read = [[values.get((name, k), np.nan) for k in self.k] for name in rows]
+        words = [dict(self.gpt2_words).get(name, "") for name in rows]
+        return xr.Dataset(
+            {
+                "risk": variable("prompt model k", measured[..., 0], "measured error / d", "y^2"),
+                "risk_se": variable("prompt model k", measured[..., 1], "standard error", "y^2"),
+                "risk_theory": variable("prompt model k", theory, "error / d in closed form", "y^2"),
+                "zero": variable("prompt", [row.zero for row in rows.values()], "error / d of predicting 0", "y^2"),
+                "gpt2_of_garg": variable("prompt k", read, "error / d of GPT-2, read from Garg et al. 2022", "y^2"),
+                "gpt2_words": variable("prompt", words, "what Garg et al. say of GPT-2 without a value"),
+            },
+            coords={"prompt": list(rows), "model": ["LSA", "averaging", "OLS", "zero"], "k": list(self.k)},
+        )
+
+    def _theory(self, row: ShiftedPrompt) -> np.ndarray:
+        models = (lambda k: row.lsa(self.N, k), lambda k: row.lsa(np.inf, k), row.ols, lambda k: row.zero)
+        return np.array([[error(k) if k <= row.longest else np.nan for k in self.k] for error in models])
+
+    def _measure(self, row: ShiftedPrompt, name: str, seed: int) -> np.ndarray:
+        lengths = [k for k in self.k if k <= row.longest]
+        generator = stream(seed, f"garg-prompts/{name}")
+        chunks = [self._errors(row, generator, lengths) for _ in range(self.prompts // CHUNK)]
+        table = np.full((4, len(self.k), 2), np.nan)
+        for m, parts in enumerate(zip(*chunks, strict=True)):
+            table[m, : len(lengths)] = np.stack(mean(torch.cat(parts, dim=-1) / self.d), axis=-1)
+        return table
+
+    def _errors(self, row: ShiftedPrompt, generator: torch.Generator, lengths: list[int]) -> list[torch.Tensor]:
+        """Squared errors (k, prompt) of every model on one chunk."""
+        W_PV, W_KQ = stacked_limits(np.eye(self.d), (self.N,))
+        longest = row.law.sample(generator, (CHUNK,), max(lengths))
+        contexts = [longest._replace(x=longest.x[:, :k], y=longest.y[:, :k]) for k in lengths]
+        sparse = [type(prompts)(*(part[:: self.ols_every] for part in prompts)) for prompts in contexts]
+        trials = (
+            (LinearSelfAttention(W_PV[0], W_KQ[0]), contexts),
+            (Averaging(), contexts),
+            (MinimumNormOLS(), sparse),
+            (Zero(), contexts),
+        )
+        return [torch.stack([(model(p) - p.y_query) ** 2 for p in batches]) for model, batches in trials]
+
+
+GARG_PROMPTS = Experiment(
+    slug="zhang-garg-prompts",
+    title="LSA on the shifted prompts of Garg et al.",
+    paper="zhang",
+    section="4.2",
+    notebook="zhang_4_2_shifts",
+    quick=GargPrompts(
+        d=20,
+        N=40,
+        k=(10, 20, 40),
+        noise_sd=1.0,
+        scales=("1/3", "1/2", "2", "3"),
+        subspace=10,
+        prompts=6_000,
+        ols_every=30,
+    ),
+    full=GargPrompts(
+        d=20,
+        N=40,
+        k=(10, 20, 40),
+        noise_sd=1.0,
+        scales=("1/3", "1/2", "2", "3"),
+        subspace=10,
+        prompts=60_000,
+        ols_every=10,
+    ),
+)

@@ -1,0 +1,75 @@
+"""zhang-six-terms: the six terms behind Theorem 4.2, each measured, with the wrong centre beside the right one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.baselines import mean_label_input
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
+from icl_lib.measure import chunks, mean
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.tasks import CubicLabels, Prompts
+from icl_lib.theory.zhang import error
+from icl_lib.theory.zhang.optimum import Gamma
+
+TERMS = ("I", "II", "III", "I x II", "I x III", "II x III")
+
+
+@dataclass(frozen=True)
+class SixTerms:
+    """Cubic labels, so that the best linear predictor errs; the expansion around a, and around ``shrunk`` times a."""
+
+    d: int
+    kappa: float
+    N: int
+    M: int
+    shrunk: float
+    prompts: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Average the three squares and the three doubled products of the expansion; Theorem 4.2 stands beside them."""
+        Lambda = geometric_covariance(self.d, self.kappa, seed)
+        v = standard_normal((self.d,), seed, "v")
+        v /= np.sqrt(v @ Lambda @ v)
+        law, labels = CubicLabels(torch.tensor(Lambda), torch.tensor(v)), error.cubic_labels(Lambda, v)
+        centres = [torch.tensor(factor * labels.a) for factor in (1.0, self.shrunk)]
+        generator, parts = stream(seed, "six-terms"), []
+        for size in chunks(self.prompts, self.M):
+            batch = law.sample(generator, (size,), self.M)
+            parts.append(torch.stack([self._terms(batch, Lambda, labels.a, centre) for centre in centres]))
+        measured = mean(torch.cat(parts, dim=-1))
+        expected = np.array([*error.error_terms(Lambda, self.N, self.M, labels), 0.0, 0.0, 0.0])
+        return xr.Dataset(
+            {
+                "term": variable("term_name", measured.value[0], "measured term", "y^2"),
+                "term_se": variable("term_name", measured.standard_error[0], "standard error", "y^2"),
+                "term_theory": variable("term_name", expected, "term by Theorem 4.2", "y^2"),
+                "term_wrong": variable("term_name", measured.value[1], "measured term, wrong centre", "y^2"),
+            },
+            coords={"term_name": list(TERMS)},
+        )
+
+    def _terms(self, batch: Prompts, Lambda: np.ndarray, a: np.ndarray, centre: torch.Tensor) -> torch.Tensor:
+        """Return (6, prompts): squares of I, II, III and twice their products, with ``centre`` in the place of a."""
+        inverse = torch.tensor(np.linalg.inv(Gamma(Lambda, self.N)))
+        expected = torch.tensor(Lambda @ a)
+        noise = torch.einsum("ij,bj->bi", inverse, mean_label_input(batch) - expected)
+        I = torch.einsum("bi,i->b", batch.x_query, centre) - batch.y_query
+        II = torch.einsum("bi,bi->b", batch.x_query, noise)
+        III = torch.einsum("bi,i->b", batch.x_query, inverse @ expected - centre)
+        return torch.stack([I**2, II**2, III**2, 2 * I * II, 2 * I * III, 2 * II * III])
+
+
+SIX_TERMS = Experiment(
+    slug="zhang-six-terms",
+    title="The six terms behind Theorem 4.2",
+    paper="zhang",
+    section="B",
+    notebook="zhang_appendices",
+    quick=SixTerms(d=4, kappa=10.0, N=10, M=8, shrunk=0.5, prompts=1_000_000),
+    full=SixTerms(d=4, kappa=10.0, N=10, M=20, shrunk=0.5, prompts=4_000_000),
+)

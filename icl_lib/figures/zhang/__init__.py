@@ -1,0 +1,1 @@
+"""Figures on Zhang, Frei, Bartlett (arXiv 2306.09927), one module a section."""

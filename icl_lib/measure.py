@@ -1,0 +1,58 @@
+"""Estimates with their standard errors."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.seeds import stream
+from icl_lib.tasks import Prompts
+
+CHUNK_EXAMPLES = 40_000
+"""Examples drawn at a time: a chunk of prompts then fits the cache (1.6 MB at d = 5, float64)."""
+
+
+class Estimate(NamedTuple):
+    """A Monte Carlo mean and its standard error; both float, or both arrays of one shape."""
+
+    value: float | np.ndarray
+    standard_error: float | np.ndarray
+
+
+def mean(samples: Float[Tensor, "... B"]) -> Estimate:
+    """Return the mean over the last dimension with its standard error, sample standard deviation / sqrt(B)."""
+    B = samples.shape[-1]
+    if B < 2:
+        raise ValueError(f"a standard error needs at least 2 samples, not {B}")
+    error = samples.std(dim=-1) / B**0.5
+    return Estimate(samples.mean(dim=-1).cpu().numpy()[()], error.cpu().numpy()[()])
+
+
+def chunks(prompts: int, length: int) -> list[int]:
+    """Return how many prompts of ``length`` examples to draw at a time, ``prompts`` in all."""
+    size = max(1, CHUNK_EXAMPLES // length)
+    return [size] * (prompts // size) + [prompts % size] * (prompts % size > 0)
+
+
+def squared_errors(
+    model: Callable[[Prompts], Tensor], law, *, prompts: int, length: int, seed: int, name: str
+) -> Float[Tensor, "... B"]:
+    """Return (y_hat - y_query)^2 on ``prompts`` fresh prompts of ``length`` examples, drawn on the CPU in float64.
+
+    A model with weights (S, d+1, d+1) is S models, measured on the same prompts at once. ``name`` is the role of the
+    draws: equal (seed, name, law) give equal prompts, so that models can be compared in pairs.
+    """
+    generator = stream(seed, name)
+    errors = []
+    for size in chunks(prompts, length + 1):
+        batch = law.sample(generator, (size,), length)
+        errors.append((model(batch) - batch.y_query) ** 2)
+    return torch.cat(errors, dim=-1)
+
+
+def risk(model, law, *, prompts: int, length: int, seed: int, name: str) -> Estimate:
+    """Estimate E(y_hat - y_query)^2 of a model under a prompt law (see ``squared_errors``)."""
+    return mean(squared_errors(model, law, prompts=prompts, length=length, seed=seed, name=name))

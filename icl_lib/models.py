@@ -1,0 +1,50 @@
+"""One class per displayed architecture. A model maps prompts to predictions: ``model(prompts) -> y_hat``."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.tasks import Prompts
+
+
+def embed(prompts: Prompts) -> Float[Tensor, "... D T"]:
+    """Return the token matrix E = [[x_1 .. x_M x_query], [y_1 .. y_M 0]], D = d+1 by T = M+1 (Zhang et al., section 3.2)."""
+    inputs = torch.cat([prompts.x, prompts.x_query[..., None, :]], dim=-2)
+    labels = torch.cat([prompts.y, torch.zeros_like(prompts.y[..., :1])], dim=-1)
+    return torch.cat([inputs.mT, labels[..., None, :]], dim=-2)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSelfAttention:
+    """f_LSA(E) = E + W_PV E (E^T W_KQ E) / rho with rho = prompt length (Zhang et al., section 3.2).
+
+    Weights are (d+1, d+1), or carry leading dimensions that broadcast against those of the prompts' batch dimensions
+    except the last: weights (S, d+1, d+1) meet prompts (S, B, M, d).
+    """
+
+    W_PV: Float[Tensor, "... D D"]
+    W_KQ: Float[Tensor, "... D D"]
+
+    def tokens(self, E: Float[Tensor, "... D T"]) -> Float[Tensor, "... D T"]:
+        """Return f_LSA(E) as printed, forming the (M+1) x (M+1) matrix; O(M^2 d) per prompt."""
+        rho = E.shape[-1] - 1
+        scores = torch.einsum("...bim,...ij,...bjn->...bmn", E, self.W_KQ, E) / rho
+        return E + torch.einsum("...ij,...bjm,...bmn->...bin", self.W_PV, E, scores)
+
+    def __call__(self, prompts: Prompts) -> Float[Tensor, "... B"]:
+        """Return y_hat = [f_LSA(E)]_{d+1, M+1} from the query's column alone; O(M d + d^2) per prompt.
+
+        Only the last row (p, p_y) of W_PV and the first d columns of W_KQ enter:
+        y_hat = sum_j value_j score_j, over the M examples and the query token (x_query, 0).
+        """
+        x, y, x_query, _ = prompts
+        d, M = x.shape[-1], x.shape[-2]
+        row, columns = self.W_PV[..., -1, :], self.W_KQ[..., :d]
+        key = torch.einsum("...ij,...bj->...bi", columns, x_query)
+        scores = torch.einsum("...bmd,...bd->...bm", x, key[..., :d]) + y * key[..., d:]
+        values = torch.einsum("...bmd,...d->...bm", x, row[..., :d]) + y * row[..., None, d:]
+        own_score = torch.einsum("...bd,...bd->...b", x_query, key[..., :d])
+        own_value = torch.einsum("...bd,...d->...b", x_query, row[..., :d])
+        return (torch.einsum("...bm,...bm->...b", values, scores) + own_value * own_score) / M

@@ -1,0 +1,19 @@
+"""Random generators named by their role."""
+
+import hashlib
+
+import torch
+
+
+def stream(seed: int, name: str, device: str | torch.device = "cpu") -> torch.Generator:
+    """Return the generator of ``name`` under ``seed``.
+
+    Equal arguments give equal draws, whatever was drawn elsewhere; different names give independent draws.
+    Batch 17 of a training run is ``stream(seed, "data/17")``.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"seed must be an integer, not {seed!r}: pass for example seed=0")
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    generator = torch.Generator(device=device)
+    generator.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return generator

@@ -1,0 +1,140 @@
+"""The shifted prompts of Garg et al. 2022: what a model trained on N(0, I) meets out of distribution.
+
+Inputs are rescaled to the mean squared norm of training, d, except where the scale is the shift. All tasks are dense
+linear with w ~ N(0, I) and noiseless targets.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.tasks.prompts import Prompts, gaussian, normal
+from icl_lib.tasks.regression import LinearRegression, linear_labels
+
+
+def standard_normal(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
+    """Draw float64 standard normals."""
+    return normal(generator, shape, torch.empty(0, dtype=torch.float64))
+
+
+def label(x: Float[Tensor, "... M d"], x_query: Float[Tensor, "... d"], w: Float[Tensor, "... d"]) -> Prompts:
+    """Return the noiseless linear prompts with these inputs and weights."""
+    return Prompts(x, linear_labels(x, w), x_query, torch.einsum("...d,...d->...", x_query, w))
+
+
+@dataclass(frozen=True)
+class NoisyContext:
+    """Context labels carry N(0, noise_sd^2) noise; the target is the clean label of the query."""
+
+    d: int
+    noise_sd: float
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        clean = LinearRegression(torch.eye(self.d, dtype=torch.float64)).sample(generator, shape, length)
+        return clean._replace(y=clean.y + self.noise_sd * standard_normal(generator, (*shape, length)))
+
+
+@dataclass(frozen=True)
+class ScaledInputs:
+    """All inputs times ``scale``: covariance scale^2 I."""
+
+    d: int
+    scale: float
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        covariance = self.scale**2 * torch.eye(self.d, dtype=torch.float64)
+        return LinearRegression(covariance).sample(generator, shape, length)
+
+
+@dataclass(frozen=True)
+class ScaledWeights:
+    """All weights times ``scale``: w ~ N(0, scale^2 I)."""
+
+    d: int
+    scale: float
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        prompts = LinearRegression(torch.eye(self.d, dtype=torch.float64)).sample(generator, shape, length)
+        return prompts._replace(y=self.scale * prompts.y, y_query=self.scale * prompts.y_query)
+
+
+@dataclass(frozen=True)
+class SkewedCovariance:
+    """Covariance with eigenvalues proportional to 1/i^2 and trace d, in one random basis a call."""
+
+    d: int
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        eigenvalues = 1 / torch.arange(1, self.d + 1, dtype=torch.float64) ** 2
+        eigenvalues *= self.d / eigenvalues.sum()
+        basis = torch.linalg.qr(standard_normal(generator, (self.d, self.d))).Q
+        covariance = torch.einsum("ik,k,jk->ij", basis, eigenvalues, basis)
+        return LinearRegression((covariance + covariance.mT) / 2).sample(generator, shape, length)
+
+
+@dataclass(frozen=True)
+class SubspaceInputs:
+    """Context and query of each prompt lie in a random subspace of dimension ``k``; entries rescaled by sqrt(d/k)."""
+
+    d: int
+    k: int
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        if not 1 <= self.k <= self.d:
+            raise ValueError(f"the subspace dimension k={self.k} must lie between 1 and d={self.d}")
+        basis = torch.linalg.qr(standard_normal(generator, (*shape, self.d, self.k))).Q
+        inside = standard_normal(generator, (*shape, length + 1, self.k)) * (self.d / self.k) ** 0.5
+        x = torch.einsum("...mk,...dk->...md", inside, basis)
+        return label(x[..., :-1, :], x[..., -1, :], standard_normal(generator, (*shape, self.d)))
+
+
+@dataclass(frozen=True)
+class OrthantContext:
+    """The context of each prompt lies in one random orthant, the query in another drawn independently."""
+
+    d: int
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        signs = standard_normal(generator, (2, *shape, self.d)).sign()
+        x = standard_normal(generator, (*shape, length, self.d)).abs() * signs[0][..., None, :]
+        x_query = standard_normal(generator, (*shape, self.d)).abs() * signs[1]
+        return label(x, x_query, standard_normal(generator, (*shape, self.d)))
+
+
+@dataclass(frozen=True, eq=False)
+class OrthogonalQuery:
+    """The query is orthogonal to every context input, and as long as an unconstrained query; needs length < d."""
+
+    covariance: Float[Tensor, "d d"]
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        d = len(self.covariance)
+        if length >= d:
+            raise ValueError(f"no direction is orthogonal to {length} inputs in dimension {d}: take length < {d}")
+        x = gaussian(generator, (*shape, length), self.covariance)
+        free = gaussian(generator, shape, self.covariance)
+        span = torch.linalg.qr(x.mT).Q
+        across = free - torch.einsum("...dk,...ek,...e->...d", span, span, free)
+        x_query = across * (free.norm(dim=-1) / across.norm(dim=-1))[..., None]
+        return label(x, x_query, normal(generator, free.shape, free))
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedQuery:
+    """The query copies the first context input; examples are exchangeable, so which one does not matter."""
+
+    covariance: Float[Tensor, "d d"]
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples."""
+        prompts = LinearRegression(self.covariance).sample(generator, shape, length)
+        return prompts._replace(x_query=prompts.x[..., 0, :], y_query=prompts.y[..., 0])

@@ -1,0 +1,82 @@
+"""Verdicts: the rule, its edges, and every claim of the registry."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from icl_lib import registry
+from icl_lib.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts
+
+
+def claim(**changes) -> Claim:
+    fields = dict(
+        id="Z0", paper="zhang", section="0", sentence="x < 1 & y", confidence="D", kind="bound", experiment="toy",
+        margin=0.1, reason="because", check=lambda ds: Discrepancy(ds.x, ds.e), control=lambda ds: ds.assign(x=ds.x + 9),
+        control_sentence="x much larger",
+    )  # fmt: skip
+    return Claim(**fields | changes)
+
+
+def toy(x, e=0.0) -> xr.Dataset:
+    return xr.Dataset({"x": ("i", np.atleast_1d(x)), "e": ("i", np.atleast_1d(e) + 0 * np.atleast_1d(x))})
+
+
+@pytest.mark.parametrize(
+    ("x", "two_se", "verdict"),
+    [
+        (0.05, 0.0, HOLDS),
+        (0.1, 0.0, HOLDS),
+        (0.05, 0.06, UNDECIDED),
+        (0.15, 0.06, UNDECIDED),
+        (0.15, 0.04, FAILS),
+        ([0.0, 0.2], 0.01, FAILS),
+        ([0.0, 0.09], 0.02, UNDECIDED),
+        (np.nan, 0.0, FAILS),
+        (0.0, np.nan, FAILS),
+        (np.inf, 0.0, FAILS),
+        ([], 0.0, FAILS),
+    ],
+)
+def test_the_verdict_rule(x, two_se, verdict):
+    assert Discrepancy(np.array(x), np.array(two_se)).verdict(0.1) == verdict
+
+
+def test_the_number_shown_is_the_worst_case():
+    judgement = claim().judge(toy([0.01, 0.04, 0.03], [0.0, 0.0, 0.02]))
+    assert (judgement.value, judgement.two_se) == (0.03, 0.02)
+    assert judgement.shown_value == "0.03 ± 0.02"
+    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
+
+
+def test_a_claim_refuses_another_experiments_data():
+    with pytest.raises(ValueError, match="is judged on toy"):
+        claim().judge(toy(0.0).assign_attrs(slug="other"))
+
+
+def test_the_control_leaves_the_data_alone():
+    dataset = toy(0.0)
+    claim(control=lambda ds: ds.x.__iadd__(9).to_dataset(name="x").assign(e=ds.e)).judge(dataset)
+    assert float(dataset.x[0]) == 0.0
+
+
+def test_the_table_is_escaped_and_says_everything():
+    page = Verdicts(claim().judge(toy(0.0)))._repr_html_()
+    assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "verdict-fails" in page
+
+
+@pytest.mark.parametrize("claim_id", registry.CLAIMS)
+def test_every_claim_is_complete(claim_id):
+    claim = registry.CLAIMS[claim_id]
+    experiment = registry.EXPERIMENTS[claim.experiment]
+    assert claim.paper == experiment.paper
+    assert claim.confidence in {"V", "V2", "S", "D", "N", "M"}
+    assert claim.recorded in {HOLDS, FAILS}
+    for field in dataclasses.fields(claim):
+        assert getattr(claim, field.name) not in ("", None), field.name
+
+
+def test_every_numbered_claim_of_the_paper_is_here():
+    numbers = {int("".join(ch for ch in claim_id[1:] if ch.isdigit())) for claim_id in registry.CLAIMS if claim_id[0] == "Z"}
+    assert numbers == set(range(1, 29))

@@ -1,0 +1,78 @@
+"""python -m icl_lib: what it prints, what it returns, what it refuses."""
+
+import json
+
+import pytest
+
+from icl_lib import registry, results
+from icl_lib.__main__ import agrees, main
+from icl_lib.claims.claim import Judgement
+
+
+def test_list_names_every_experiment_and_claim(capsys):
+    assert main(["list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["slug"] for row in rows} == set(registry.EXPERIMENTS)
+    assert {c["id"] for row in rows for c in row["claims"]} == set(registry.CLAIMS)
+    assert all(set(c) == {"id", "kind", "confidence"} for row in rows for c in row["claims"])
+    assert main(["list"]) == 0
+    assert "zhang-risk" in capsys.readouterr().out
+
+
+def test_run_writes_one_file(tmp_path, capsys):
+    out = tmp_path / "flow.nc"
+    assert main(["run", "zhang-flow", "--seed", "7", "--out", str(out)]) == 0
+    assert results.load(out).attrs["seed"] == "7"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_check_prints_one_row_a_claim(capsys):
+    assert main(["check", "zhang-flow", "--seed", "5", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert list(row) == ["claim", "verdict", "control_verdict", "value", "margin", "seconds"]
+    assert (row["claim"], row["verdict"], row["control_verdict"]) == ("Z8", "holds", "fails")
+
+
+def test_check_returns_1_on_a_contradiction(monkeypatch, capsys):
+    monkeypatch.setattr(registry, "claims_of", lambda slug: [_contradicted()])
+    assert main(["check", "zhang-flow"]) == 1
+
+
+def _contradicted():
+    import dataclasses
+
+    return dataclasses.replace(registry.CLAIMS["Z8"], recorded="fails")
+
+
+def test_undecided_contradicts_in_full_only():
+    judgement = Judgement(registry.CLAIMS["Z8"], "undecided", "fails", value=0.0, two_se=1.0)
+    assert agrees(judgement, "quick") and not agrees(judgement, "full")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "zhang-nothing"], "unknown experiment 'zhang-nothing'"),
+        (["check", "zhang-flow", "nothing"], "unknown experiment 'nothing'"),
+        (["run", "zhang-flow", "--out", "/proc/nowhere/flow.nc"], "nowhere"),
+    ],
+)
+def test_bad_input_gives_one_sentence(arguments, says, capsys):
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: ") and says in message and message.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", [["--profile", "huge"], ["--seed", "one"], ["--device", "tpu"]])
+def test_bad_options_exit_with_2(option, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "zhang-flow", *option])
+    assert stopped.value.code == 2
+    assert "invalid" in capsys.readouterr().err
+
+
+def test_cuda_without_a_device_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for command in (["run", "zhang-flow"], ["check", "zhang-flow"]):
+        assert main([*command, "--device", "cuda"]) == 2
+        assert "no CUDA device" in capsys.readouterr().err
