@@ -18,7 +18,7 @@ from book.problem import Problem
 from icl_lib import registry, results
 
 MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
-INDEX_FIGURE = "zhang_4_1_convergence"
+INDEX_FIGURE = 'id="fig-zhang-averaged-error"'
 INDEX_MARK = "<!-- first figure -->"
 NOT_EXECUTED = (
     "```{warning}\nThis notebook was not executed in this build, so it is shown without its outputs.\n"
@@ -79,8 +79,7 @@ class Stage:
                 notebook = read_notebook(one.notebook)
                 found = figures.extract(notebook, self.extra / "figures", provenance(one, address))
                 figures.label_cells(notebook)
-                if path.stem == INDEX_FIGURE and found:
-                    shown = found[0]
+                shown = next((figure for figure in found if INDEX_FIGURE in figure), shown)
             else:
                 missing.append(path.stem)
                 notebook = without_outputs(read_notebook(path))

@@ -5,15 +5,24 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from icl_lib import registry, results
 from icl_lib.claims.claim import UNDECIDED, Judgement
 from icl_lib.experiments.experiment import PROFILES, require_device
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence instead of printing the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2."""
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    main_parser = argparse.ArgumentParser(prog="python -m icl_lib", description="Experiments and claims of the book.")
+    main_parser = Parser(prog="python -m icl_lib", description="Experiments and claims of the book.")
     commands = main_parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("list", help="experiments with their claims")
     listing.add_argument("--json", action="store_true")
@@ -105,8 +114,12 @@ def main(arguments: list[str] | None = None) -> int:
     command = {"list": list_experiments, "run": run_experiment, "check": check_claims}[options.command]
     try:
         return command(options)
-    except (ValueError, OSError, results.StaleResult) as error:
+    except (ValueError, results.StaleResult) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        print(f"error: {error.strerror or error}{place}: free space or write elsewhere; nothing was written", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)

@@ -151,9 +151,11 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def save(dataset: xr.Dataset, path: Path) -> None:
-    """Write a dataset as compressed NetCDF, atomically."""
-    compressed = {name: {"zlib": True} for name, v in dataset.data_vars.items() if v.ndim and v.dtype.kind in "fiub"}
-    write_atomically(path, lambda file: dataset.to_netcdf(file, engine="h5netcdf", encoding=compressed))
+    """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
+    worth_it = [name for name, v in dataset.data_vars.items() if v.size > 500 and v.dtype.kind in "fiub"]
+    encoding = {name: {"zlib": True} for name in worth_it}  # a small array only grows: compression needs chunks
+    encoded = dataset.drop_encoding().to_netcdf(engine="h5netcdf", encoding=encoding)
+    write_atomically(path, lambda file: file.write_bytes(encoded))
 
 
 def save_csv(dataset: xr.Dataset, path: Path) -> None:

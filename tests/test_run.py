@@ -45,7 +45,7 @@ def call(checkout, *words):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "book, test, lab, bench"),
+        ([], "book, test, lab, bench, outputs"),
         (["bok"], "no command 'bok'"),
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
         (["book", "--only", "gamma"], "choose one of alpha, beta"),

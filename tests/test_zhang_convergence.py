@@ -72,6 +72,9 @@ def test_loss_minimum_is_below_its_neighbours():
 
     assert loss(inverse) == pytest.approx(optimum.loss_minimum(LAMBDA, N), rel=1e-12)
     assert all(loss(inverse + 1e-3 * rng.standard_normal((3, 3))) > loss(inverse) for _ in range(20))
+    both_negative = inverse / np.linalg.norm(inverse)  # the exponent -1/4 on both weights
+    slope = second @ both_negative @ LAMBDA - LAMBDA @ LAMBDA
+    assert loss(both_negative) > 1.05 * loss(inverse) and np.linalg.norm(slope) > 0.1
 
 
 def test_theorem_4_2_by_hand():

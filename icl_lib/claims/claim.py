@@ -36,6 +36,16 @@ class Discrepancy:
         return FAILS if (value - two_se > margin).any() else UNDECIDED
 
 
+def relative_error(name: str) -> Callable[[xr.Dataset], Discrepancy]:
+    """Return the check of a formula: |name - name_theory| / |name_theory|, with the standard error name_se."""
+
+    def check(dataset: xr.Dataset) -> Discrepancy:
+        theory = dataset[f"{name}_theory"]
+        return Discrepancy(abs(dataset[name] / theory - 1), 2 * dataset[f"{name}_se"] / abs(theory))
+
+    return check
+
+
 @dataclass(frozen=True)
 class Claim:
     """One numbered claim.

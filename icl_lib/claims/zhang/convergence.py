@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import Claim, Discrepancy
+from icl_lib.claims.claim import Claim, Discrepancy, relative_error
 
 _claim = functools.partial(Claim, paper="zhang", section="4.1")
 
@@ -129,14 +129,6 @@ Z9c = _claim(
 # --- Z10: Theorem 4.2 ---------------------------------------------------------------------------------------------
 
 
-def _relative(value: str, theory: str):
-    def check(dataset: xr.Dataset) -> Discrepancy:
-        expected = dataset[theory]
-        return Discrepancy(abs(dataset[value] - expected) / expected, 2 * dataset[f"{value}_se"] / expected)
-
-    return check
-
-
 def _variance_over_N(dataset: xr.Dataset) -> xr.Dataset:
     wrong = dataset.best_linear + dataset.variance * dataset.M / dataset.N + dataset.bias
     return dataset.assign(risk_theory=wrong)
@@ -150,7 +142,7 @@ Z10 = _claim(
     experiment="zhang-risk",
     margin=0.15,
     reason="Relative. Cubic labels are heavy-tailed (s.e. 2-3% in quick); a divisor N for M errs by 50% or more.",
-    check=_relative("risk", "risk_theory"),
+    check=relative_error("risk"),
     control=_variance_over_N,
     control_sentence="the variance divided by N instead of M",
 )
@@ -183,7 +175,7 @@ Z11b = _claim(
     experiment="zhang-averaged-error",
     margin=0.08,
     reason="Relative; 5 to 8 standard errors in quick. Using one N for all errs by more than 20%.",
-    check=_relative("error", "error_theory"),
+    check=relative_error("error"),
     control=_tallest_N_for_all,
     control_sentence="one training length for all",
 )
@@ -282,7 +274,7 @@ Z14b = _claim(
     experiment="zhang-isotropic",
     margin=0.12,
     reason="Relative; 6 standard errors in quick. Averaging without shrinkage is 20% or more away.",
-    check=_relative("lsa", "lsa_theory"),
+    check=relative_error("lsa"),
     control=lambda dataset: dataset.assign(lsa_theory=dataset.averaging_theory),
     control_sentence="the error of averaging",
 )

@@ -2,16 +2,12 @@
 
 import xarray as xr
 
-from icl_lib.claims.claim import Claim, Discrepancy
+from icl_lib.claims.claim import Claim, Discrepancy, relative_error
 
 
 def _floor(dataset: xr.Dataset) -> Discrepancy:
     longest = dataset.isel(M_long=-1)
     return Discrepancy(abs(longest.risk_long - longest.floor_theory), 2 * longest.risk_long_se)
-
-
-def _relative(dataset: xr.Dataset) -> Discrepancy:
-    return Discrepancy(abs(dataset.risk / dataset.risk_theory - 1), 2 * dataset.risk_se / dataset.risk_theory)
 
 
 def _trained(dataset: xr.Dataset) -> Discrepancy:
@@ -48,7 +44,7 @@ Z1a = Claim(
     experiment="zhang-one-step",
     margin=0.1,
     reason="Relative. The standard error is 1.2% in quick; without the context's fluctuation it is off by 25%.",
-    check=_relative,
+    check=relative_error("risk"),
     control=lambda dataset: dataset.assign(risk_theory=dataset.risk_exact_context),
     control_sentence="Λ in place of Γ_M: the fluctuation of the context left out",
 )

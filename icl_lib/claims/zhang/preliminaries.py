@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import Claim, Discrepancy
+from icl_lib.claims.claim import Claim, Discrepancy, relative_error
 
 _ROUNDING = "Relative to the largest |ŷ|: float64 rounding with dense weights and d up to 20."
 
@@ -17,11 +17,6 @@ def _isotropic_floor(dataset: xr.Dataset) -> Discrepancy:
     return Discrepancy(abs(dataset.floor_theory.sel(kappa=1) / (1 - dataset.shrinkage) ** 2 - 1))
 
 
-def _attention_layer(dataset: xr.Dataset) -> Discrepancy:
-    theory = dataset.attention_theory
-    return Discrepancy(abs(dataset.attention / theory - 1), 2 * dataset.attention_se / theory)
-
-
 def _second_moment(dataset: xr.Dataset) -> Discrepancy:
     size = _norm(dataset.second_moment_theory)
     miss = _norm(dataset.second_moment - dataset.second_moment_theory)
@@ -30,10 +25,6 @@ def _second_moment(dataset: xr.Dataset) -> Discrepancy:
 
 def _norm(matrices: xr.DataArray) -> xr.DataArray:
     return np.sqrt((matrices**2).sum(("i", "j")))
-
-
-def _loss(dataset: xr.Dataset) -> Discrepancy:
-    return Discrepancy(abs(dataset.loss / dataset.loss_theory - 1), 2 * dataset.loss_se / dataset.loss_theory)
 
 
 def _two_forms(dataset: xr.Dataset) -> Discrepancy:
@@ -87,7 +78,7 @@ Z2b = Claim(
     experiment="zhang-two-notions",
     margin=0.1,
     reason="Relative; the standard error is about 1.6% in quick and 0.7% in full.",
-    check=_attention_layer,
+    check=relative_error("attention"),
     control=lambda dataset: dataset.assign(attention_theory=dataset.attention_exchanged),
     control_sentence="N and M exchanged",
 )
@@ -96,7 +87,7 @@ Z3 = Claim(
     id="Z3",
     paper="zhang",
     section="3.2",
-    sentence="Only the last row of W^PV and the first d columns of W^KQ enter the prediction, and the residual adds 0.",
+    sentence="Only the last row of W_PV and the first d columns of W_KQ enter the prediction, and the residual adds 0.",
     confidence="V2",
     kind="identity",
     experiment="zhang-attention",
@@ -126,7 +117,7 @@ Z4 = Claim(
     id="Z4",
     paper="zhang",
     section="3.2",
-    sentence="The weights (c W^PV, W^KQ / c) give the same prediction as (W^PV, W^KQ).",
+    sentence="The weights (c W_PV, W_KQ / c) give the same prediction as (W_PV, W_KQ).",
     confidence="V",
     kind="identity",
     experiment="zhang-attention",
@@ -165,7 +156,7 @@ Z6 = Claim(
     experiment="zhang-population-loss",
     margin=0.05,
     reason="Relative; the standard error is below 0.9% in quick and 0.3% in full.",
-    check=_loss,
+    check=relative_error("loss"),
     control=lambda dataset: dataset.assign(loss_theory=dataset.loss_exact_context),
     control_sentence="Λ in place of Γ: the context taken to be infinite",
 )

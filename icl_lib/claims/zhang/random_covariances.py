@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, relative_error
 
 FLOW, RISK, LIMIT = "zhang-random-covariance-flow", "zhang-random-covariance", "zhang-random-covariance-limit"
 
@@ -26,10 +26,6 @@ def _printed(dataset: xr.Dataset) -> Discrepancy:
 def _mean_covariance(dataset: xr.Dataset) -> xr.Dataset:
     trace = (dataset.product_mean**2).sum(["i", "j"])
     return dataset.assign(u_printed=trace**0.25)
-
-
-def _risk(dataset: xr.Dataset) -> Discrepancy:
-    return Discrepancy(abs(dataset.risk / dataset.risk_theory - 1), 2 * dataset.risk_se / dataset.risk_theory)
 
 
 def _training_length(dataset: xr.Dataset) -> xr.Dataset:
@@ -84,7 +80,7 @@ Z18b = Claim(
     margin=0.15,
     reason="Relative. At c = 4 and 9 the squared error is heavy-tailed (s.e. 2-5% in quick); at the shortest M the "
     "wrong length errs by 35% or more.",
-    check=_risk,
+    check=relative_error("risk"),
     control=_training_length,
     control_sentence="the training length N in the place of the test length M",
 )

@@ -5,16 +5,11 @@ import functools
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, relative_error
 
 _claim = functools.partial(Claim, paper="zhang", section="4.2")
 
 # --- Z15: task shift ----------------------------------------------------------------------------------------------
-
-
-def _distance_relative(dataset: xr.Dataset) -> Discrepancy:
-    theory = dataset.distance_theory
-    return Discrepancy(abs(dataset.distance - theory) / theory, 2 * dataset.distance_se / theory)
 
 
 def _training_length_ignored(dataset: xr.Dataset) -> xr.Dataset:
@@ -31,7 +26,7 @@ Z15a = _claim(
     experiment="zhang-task-shift",
     margin=0.15,
     reason="Relative. Cubic labels are heavy-tailed (s.e. up to 6% in quick); a wrong N errs by factors at large M.",
-    check=_distance_relative,
+    check=relative_error("distance"),
     control=_training_length_ignored,
     control_sentence="the formula for N = M expected of a model trained at N = 10",
 )
@@ -95,11 +90,6 @@ Z15c = _claim(
 # --- Z16: query shift ---------------------------------------------------------------------------------------------
 
 
-def _risk_relative(dataset: xr.Dataset) -> Discrepancy:
-    theory = dataset.risk_theory
-    return Discrepancy(abs(dataset.risk - theory) / theory, 2 * dataset.risk_se / theory)
-
-
 def _query_law_ignored(dataset: xr.Dataset) -> xr.Dataset:
     trained = dataset.risk_theory.sel(query="as in training", drop=True)
     return dataset.assign(risk_theory=trained.broadcast_like(dataset.risk))
@@ -113,7 +103,7 @@ Z16a = _claim(
     experiment="zhang-query-shift",
     margin=0.15,
     reason="Relative; s.e. up to 3% in quick. A forgotten Q errs by 30% or more.",
-    check=_risk_relative,
+    check=relative_error("risk"),
     control=_query_law_ignored,
     control_sentence="the error of Theorem 4.2, which expects queries as in training",
 )
@@ -209,7 +199,7 @@ Z17a = _claim(
     experiment="zhang-covariate-shift",
     margin=0.15,
     reason="Relative; s.e. up to 3% in quick. A query left unshifted errs by the factor c².",
-    check=_risk_relative,
+    check=relative_error("risk"),
     control=_unshifted_query,
     control_sentence="the context shifted, the query not",
 )

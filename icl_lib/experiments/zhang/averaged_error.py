@@ -101,7 +101,7 @@ AVERAGED_ERROR = Experiment(
         prompts=30_000,
     ),
     full=AveragedError(
-        d=20, kappa=(1.0, 10.0, 100.0), N=(10, 20, 40, 100), M=(10, 20, 40, 100), long_N=2000, rate_range=(1e3, 1e5),
+        d=20, kappa=(1.0, 10.0, 100.0), N=(10, 20, 40, 100), M=(10, 20, 40, 100), long_N=2000, rate_range=(1e5, 1e7),
         searched_N=400, prompts=200_000,
     ),
 )  # fmt: skip

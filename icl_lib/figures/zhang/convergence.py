@@ -15,8 +15,8 @@ def flow(dataset: xr.Dataset) -> Picture:
         "zhang-flow",
         _draw_flow,
         alt=(
-            "Two panels over time on log axes. Left: the relative distance of U_11 to its limit stays near 1, then falls "
-            "to about 1e-10. Right: the excess loss falls at the same times. Larger condition numbers take longer."
+            "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to "
+            "about 1e-10. Right: the excess loss falls at the same times. Larger condition numbers take longer."
         ),
         caption=(
             "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of "
@@ -50,8 +50,8 @@ def training(dataset: xr.Dataset) -> Picture:
         ),
         caption=(
             "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is "
-            "right at every step size, the factor only in the limit of small steps. Right: loss of SGD on fresh "
-            "minibatches, one thin line a seed; the dashed line is the least population loss."
+            "right at every step size for which descent is stable, the factor only in the limit of small steps. "
+            "Right: loss of SGD on fresh minibatches, one thin line a seed; the dashed line is the least population loss."
         ),
         size=(8.4, 3.5),
     )
@@ -93,11 +93,12 @@ def stationarity(dataset: xr.Dataset) -> Picture:
 def _draw_stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     places = range(dataset.sizes["entry"])
-    for k, point in enumerate(dataset.point.values):
-        row = dataset.sel(point=point)
+    labels = ("Theorem 4.1", r"$u_{-1}$ 10% too large", r"$\Lambda^{-1}$ for $\Gamma^{-1}$")
+    for k, label in enumerate(labels):
+        row = dataset.isel(point=k)
         shifted = [place + 0.22 * (k - 1) for place in places]
         axes.errorbar(
-            shifted, row.gradient, 2 * row.gradient_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=point
+            shifted, row.gradient, 2 * row.gradient_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label
         )
     kinds = [str(entry).split("[")[0] for entry in dataset.entry.values]
     groups = {kind: [i for i in places if kinds[i] == kind] for kind in dict.fromkeys(kinds)}

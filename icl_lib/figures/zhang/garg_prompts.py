@@ -104,7 +104,7 @@ def garg_table(dataset: xr.Dataset) -> Table:
 
 def _cells(cell: xr.Dataset) -> tuple[str, ...]:
     theory = cell.risk_theory
-    lsa = f"{_short(cell.risk.sel(model='LSA'))} ± {_short(cell.risk_se.sel(model='LSA'))}"
+    lsa = f"{_short(cell.risk.sel(model='LSA'))} ± {float(cell.risk_se.sel(model='LSA')):.1g}"
     ols = "no finite mean" if np.isinf(theory.sel(model="OLS")) else _short(cell.risk.sel(model="OLS"))
     gpt2 = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values)
     formula, averaging = _short(theory.sel(model="LSA")), _short(theory.sel(model="averaging"))

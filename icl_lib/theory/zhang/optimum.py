@@ -14,9 +14,9 @@ def Gamma(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d"]:
 
 
 def second_moment(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d"]:
-    """E[Lambda_hat^2] = (1 + 1/N) Lambda^2 + (1/N) tr(Lambda) Lambda = Gamma Lambda, Lambda_hat = (1/N) sum x_i x_i^T.
+    """E[Lambda_hat^2] = (1 + 1/N) Lambda^2 + (1/N) tr(Lambda) Lambda = Gamma Lambda (section 3.3).
 
-    Used in the proof of Lemma 5.2 (appendix A.2).
+    Lambda_hat = (1/N) sum_i x_i x_i^T is the empirical covariance of one context.
     """
     return (1 + 1 / N) * Lambda @ Lambda + np.trace(Lambda) / N * Lambda
 

@@ -1,0 +1,51 @@
+"""`./run outputs`: put fresh outputs of the quick profile into the notebooks that are committed."""
+
+import sys
+from pathlib import Path
+
+import nbformat
+
+from book import arguments, build, cache
+from book.layout import Layout
+from book.problem import Problem
+from book.progress import Progress
+from icl_lib.results import write_atomically
+
+OF_THE_RUN = ("papermill", "execution", "language_info")
+"""Metadata that differ from run to run or from machine to machine."""
+
+
+def refresh(layout: Layout, progress: Progress) -> list[str]:
+    """Execute what has changed and write it over the committed notebooks; the names of those that differ now."""
+    asked = arguments.parse([], layout.root)
+    executed = build.bring_up_to_date(arguments.notebook_names(layout.root), asked, layout, progress)
+    return [name for name, one in executed.items() if replaced(layout.notebooks / f"{name}.ipynb", one.notebook)]
+
+
+def replaced(committed: Path, executed: Path) -> bool:
+    """Write the executed notebook, less what belongs to its run, over the committed one; whether that changed it."""
+    notebook = cache.read_notebook(executed)
+    for part in (notebook, *notebook.cells):
+        for key in OF_THE_RUN:
+            part.metadata.pop(key, None)
+    text = nbformat.writes(notebook) + "\n"
+    if committed.read_text(encoding="utf-8") == text:
+        return False
+    write_atomically(committed, lambda file: file.write_text(text, encoding="utf-8"))
+    return True
+
+
+def main() -> int:
+    layout = Layout(Path.cwd())
+    try:
+        with build.alone(layout), Progress() as progress:
+            names = refresh(layout, progress)
+    except Problem as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    print(f"Written: {', '.join(names)}." if names else "Every notebook already had these outputs.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
