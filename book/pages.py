@@ -29,7 +29,7 @@ PACKAGES = ("torch", "numpy", "scipy", "xarray", "h5netcdf", "papermill", "jupyt
 def summary(rows: list[Row], profile: str) -> str:
     """How many claims came out which way in one profile."""
     counts = Counter(getattr(row, profile).verdict for row in rows)
-    order = ("holds", "fails", "undecided", "reading", NOT_RUN)
+    order = ("holds", "fails", "undecided", NOT_RUN)
     found = [f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]]
     return ", ".join(found) or "no claims yet"
 

@@ -39,12 +39,12 @@ class FakeClaim:
 ROWS = [
     Row(FakeClaim("Z10"), "zhang_4_1", Finding("holds", "fails", "0.01 ± 0.002"), Finding("holds", "fails", "0.01")),
     Row(FakeClaim("Z11"), "zhang_4_1", Finding("fails", "fails", "0.7"), Finding(NOT_RUN)),
-    Row(FakeClaim("Z25", kind="reading"), "zhang_5", Finding("reading"), Finding(NOT_RUN)),
+    Row(FakeClaim("Z25"), "zhang_5", Finding("undecided"), Finding(NOT_RUN)),
 ]
 
 
 def test_summary_counts_every_claim_once():
-    assert pages.summary(ROWS, "quick") == "1 holds, 1 fails, 1 reading"
+    assert pages.summary(ROWS, "quick") == "1 holds, 1 fails, 1 undecided"
     assert pages.summary(ROWS, "full") == "1 holds, 2 not run"
 
 

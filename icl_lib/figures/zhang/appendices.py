@@ -52,10 +52,9 @@ def off_diagonal(dataset: xr.Dataset) -> Picture:
             "sign."
         ),
         caption=(
-            "Off-diagonal entries of <i>U</i><sub>11</sub> over their start, exponential variances. Left: diagonal "
-            "covariances; lines "
-            "exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. Right: covariances that are random but not "
-            "diagonal."
+            "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential "
+            "variances. Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. "
+            "Right: the same entries under covariances that are random but not diagonal."
         ),
         size=(6.8, 3.4),
     )

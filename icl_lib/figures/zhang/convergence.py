@@ -16,7 +16,7 @@ def flow(dataset: xr.Dataset) -> Picture:
         _draw_flow,
         alt=(
             "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to "
-            "about 1e-10. Right: the excess loss falls at the same times. Larger condition numbers take longer."
+            "about 1e-11. Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
         ),
         caption=(
             "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of "
@@ -45,8 +45,8 @@ def training(dataset: xr.Dataset) -> Picture:
         "zhang-training",
         _draw_training,
         alt=(
-            "Left: against the learning rate, the error of the factor u_-1 grows in proportion while the error of the "
-            "product stays near rounding. Right: minibatch loss of SGD falls to the least population loss."
+            "Left: the error of the factor u_-1 grows with the learning rate, in proportion while it is small; the error of the "
+            "product stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
         ),
         caption=(
             "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is "
@@ -178,7 +178,7 @@ def _draw_averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(xscale="log", title=rf"$\kappa={kappa:g}$", xlabel="training length $N$")
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("error, averaged over tasks")
-    panels[0].legend(loc="lower left")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=dataset.sizes["M"])
 
 
 def isotropic(dataset: xr.Dataset) -> Picture:
@@ -188,8 +188,8 @@ def isotropic(dataset: xr.Dataset) -> Picture:
         "zhang-isotropic",
         _draw_isotropic,
         alt=(
-            "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and far "
-            "above least squares, which reaches zero at 20 examples. Markers lie on the theory lines."
+            "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and above "
+            "least squares, which is at zero from 20 examples on. Markers lie on the theory lines."
         ),
         caption=(
             "Isotropic inputs, trained and tested at the same length. Lines: closed forms for the trained model and for "

@@ -98,13 +98,13 @@ def garg_table(dataset: xr.Dataset) -> Table:
         row = dataset.sel(prompt=name)
         for k in dataset.k.values[np.isfinite(row.risk.sel(model="LSA").values)]:
             rows.append((name, str(k), *_cells(row.sel(k=k))))
-    head = ("prompt", "k", "LSA, formula", "LSA, measured", "averaging", "least squares", "zero", "GPT-2 (Garg et al.)")
+    head = ("prompt", "k", "LSA, formula", "LSA, measured ± 2 s.e.", "averaging", "least squares", "zero", "GPT-2 (Garg et al.)")
     return Table(head, tuple(rows))
 
 
 def _cells(cell: xr.Dataset) -> tuple[str, ...]:
     theory = cell.risk_theory
-    lsa = f"{_short(cell.risk.sel(model='LSA'))} ± {float(cell.risk_se.sel(model='LSA')):.1g}"
+    lsa = f"{_short(cell.risk.sel(model='LSA'))} ± {2 * float(cell.risk_se.sel(model='LSA')):.1g}"
     ols = "no finite mean" if np.isinf(theory.sel(model="OLS")) else _short(cell.risk.sel(model="OLS"))
     gpt2 = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values)
     formula, averaging = _short(theory.sel(model="LSA")), _short(theory.sel(model="averaging"))

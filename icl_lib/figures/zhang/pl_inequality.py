@@ -16,8 +16,8 @@ def slack(dataset: xr.Dataset) -> Picture:
         _draw_slack,
         alt=(
             "Left: slack of the PL inequality against condition number, one line a dimension, all above 1 and higher for "
-            "higher dimension. At d = 2 it falls with the condition number, else it rises. Right: least u along each "
-            "flow against the lower bound; all points lie above the diagonal."
+            "higher dimension. At d = 2 it falls with the condition number, from d = 4 on it rises. Right: least u along "
+            "each flow against the lower bound; all points lie above the diagonal."
         ),
         caption=(
             "Left: least ‖∇ℓ‖²/(ℓ − min ℓ) along the flow over the constant μ of Lemma 5.4, from ΘΘᵀ = <i>I</i>/√<i>d</i>; "

@@ -15,11 +15,11 @@ def eigenvalues(dataset: xr.Dataset) -> Picture:
         "zhang-quadratic-form",
         _draw_eigenvalues,
         alt=(
-            "Number of negative eigenvalues of H against prompt length N. Markers lie on the line min(N, d) + 1, which "
-            "rises by one each step and stops at d + 1. The horizontal line d + 1 is reached only from N = d on."
+            "Number of negative and of positive eigenvalues of H against prompt length N. Both lie on the line min(N, d) + 1, "
+            "which rises by one each step and stops at d + 1. The horizontal line d + 1 is reached only from N = d on."
         ),
         caption=(
-            "Negative and positive eigenvalues of <i>H</i>, found on random prompts (the same number on every prompt). "
+            "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. "
             "Line: min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
         ),
         size=(5.6, 3.3),
@@ -37,7 +37,7 @@ def _draw_eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
         axes.errorbar(
             dataset.N, found, spread, color=f"C{k + 1}", marker=MARKERS[k], markersize=size, linestyle="none", label=sign
         )
-    axes.set(xlabel="prompt length $N$", ylabel="eigenvalues of $H$", ylim=(0, float(dataset.negative_paper) + 1))
+    axes.set(xlabel="prompt length $N$", ylabel="number of eigenvalues", ylim=(0, float(dataset.negative_paper) + 1))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="lower right")
@@ -57,9 +57,9 @@ def full_loss(dataset: xr.Dataset) -> Picture:
         caption=(
             "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against "
             "the closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random "
-            "points at a given distance from the limit of Theorem 4.1; it stays above 0."
+            "points around the limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
         ),
-        size=(7.6, 3.5),
+        size=(7.6, 4.0),
     )
 
 
@@ -77,4 +77,4 @@ def _draw_full_loss(figure: Figure, dataset: xr.Dataset) -> None:
         cell = dataset.sel(setting=setting)
         right.plot(cell.radius, cell.excess, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
     right.set(xscale="log", yscale="log", xlabel="scale of the step", ylabel="least $(L-L^*)/L^*$")
-    right.legend(fontsize=8.5)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -80,7 +80,7 @@ def query_shift(dataset: xr.Dataset) -> Picture:
         caption=(
             "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. "
             "Markers: Monte Carlo with two standard errors. How much the query law costs depends on the task and the "
-            "law; that the error falls with <i>M</i> and <i>N</i> does not."
+            "law; that it falls with <i>M</i>, to a floor that is lower for the longer <i>N</i>, does not."
         ),
         size=(6.4, 3.8),
     )
@@ -175,7 +175,7 @@ def _draw_covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
             _series(axes, cell.M, cell.risk_theory / zero, cell.risk / zero, cell.risk_se / zero, k, f"LSA, $N={N}$")
         axes.axhline(row.limit / row.zero, color=ink, linestyle=":", label="limit")
         axes.plot(row.M, row.ols / row.zero, color="C2", marker="X", linestyle="none", label="least squares")
-        axes.set(title=test, xlabel="$M$")
+        axes.set(title=test, xlabel="test length $M$")
         _lengths(axes, dataset)
         axes.set_ylim(bottom=-0.05 * axes.get_ylim()[1])
     panels[0].set_ylabel("error / error of predicting 0")

@@ -1,0 +1,20 @@
+"""Covariances and sizes on which the formulas of section 5 are tested."""
+
+import numpy as np
+
+SKEW = np.diag([2.0, 1.0])
+SMALL = [(1, 1), (1, 4), (2, 1), (2, 2), (2, 3), (3, 1)]
+"""(d, N) at which prompts can be averaged exactly."""
+SETTINGS = [(1, 3, 1.0), (3, 2, 50.0), (4, 30, 8.0), (5, 10, 1000.0)]
+"""(d, N, condition number): d = 1, N < d, ill-conditioned."""
+
+
+def covariance(d: int, kappa: float, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    matrix = (basis * np.geomspace(1.7, 1.7 / kappa, d)) @ basis.T
+    return (matrix + matrix.T) / 2
+
+
+def draw(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
