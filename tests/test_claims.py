@@ -50,6 +50,13 @@ def test_the_number_shown_is_the_worst_case():
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
 
 
+def test_rounding_is_shown_by_its_bound():
+    identity = claim(margin=1e-12)
+    assert identity.judge(toy(3e-15)).shown_value == "≤ 1e-12"
+    assert identity.judge(toy(3e-9)).shown_value == "3e-09"
+    assert claim(margin=0.0).judge(toy(3.0)).shown_value == "3"
+
+
 def test_a_claim_refuses_another_experiments_data():
     with pytest.raises(ValueError, match="is judged on toy"):
         claim().judge(toy(0.0).assign_attrs(slug="other"))

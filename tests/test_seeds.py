@@ -1,9 +1,13 @@
 """seeds.stream: generators named by their role."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+import icl_lib
 from icl_lib.seeds import stream
 
 
@@ -44,3 +48,25 @@ def test_streams_leave_the_global_generator_alone():
     before = torch.get_rng_state()
     draws(0, "w")
     assert torch.equal(before, torch.get_rng_state())
+
+
+SEED_AT = {"stream": 0, "standard_normal": 1, "geometric_covariance": 2, "empirical_covariances": 3, "random_Theta": 1}
+EXPERIMENT_CALLS = [
+    (path.name, node)
+    for path in sorted((Path(icl_lib.__file__).parent / "experiments").rglob("*.py"))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Call)
+]
+
+
+def test_experiments_draw_from_the_seed_they_are_given():
+    """Whatever is drawn or measured in an experiment takes the name ``seed``, never a number of its own."""
+    drawn = 0
+    for name, call in EXPERIMENT_CALLS:
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        given = [keyword.value for keyword in call.keywords if keyword.arg == "seed"]
+        if called in SEED_AT and not given:
+            given = [call.args[SEED_AT[called]]]
+        drawn += len(given)
+        assert all(isinstance(value, ast.Name) and value.id == "seed" for value in given), (name, ast.unparse(call))
+    assert drawn > 50

@@ -148,6 +148,27 @@ def test_planted_faults_in_the_data_fail(claim, name, fault, datasets):
     assert found.judge(data).verdict == "fails"
 
 
+@pytest.mark.parametrize(
+    "slug, name",
+    [("zhang-six-terms", "term"), ("zhang-fourth-moment", "moment"), ("zhang-random-covariance", "risk")]
+    + [("zhang-random-covariance-limit", "mean"), ("zhang-random-covariance-limit", "own")],
+)
+def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, name, datasets):
+    data = datasets[slug]
+    z = (data[name] - data[f"{name}_theory"]) / data[f"{name}_se"]
+    assert 0.02 < np.sqrt((z**2).mean()) < 3
+
+
+@pytest.mark.parametrize(
+    "slug, name",
+    [("zhang-off-diagonal", "off")] + [("zhang-random-covariance-flow", name) for name in ("product", "u")],
+)
+def test_integrated_flows_are_not_their_closed_forms(slug, name, datasets):
+    data = datasets[slug]
+    end = data[name].isel(step=-1) if name == "u" else data[name]
+    assert not np.array_equal(end, data[f"{name}_theory"])
+
+
 def test_lower_bound_and_pl_notice_a_start_above_the_sigma_bound():
     with pytest.raises(ValueError, match="too large"):
         off_diagonal.OffDiagonal(2, 3, 1.5, 5_000, 50, 20.0, 40).run(0, "cpu")

@@ -1,14 +1,21 @@
 """Section 4.1: Gamma, the limit weights, Theorem 4.2 and the averaged error, each by a second route and by hand."""
 
+import functools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from icl_lib.claims.claim import FAILS, HOLDS
+from icl_lib.claims.claim import FAILS, HOLDS, Claim
 from icl_lib.claims.zhang import convergence as claims
 from icl_lib.experiments.zhang.averaged_error import AVERAGED_ERROR
 from icl_lib.experiments.zhang.flow import FLOW
+from icl_lib.experiments.zhang.isotropic import ISOTROPIC
+from icl_lib.experiments.zhang.risk import RISK
 from icl_lib.experiments.zhang.spectra import geometric_covariance
+from icl_lib.experiments.zhang.stationarity import STATIONARITY
+from icl_lib.experiments.zhang.training import TRAINING
 from icl_lib.models import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks import CubicLabels, LinearLabels, LinearRegression
@@ -151,3 +158,66 @@ def test_a_wrong_error_formula_turns_the_claims_red(monkeypatch):
     dataset = AVERAGED_ERROR.run("quick", 0)
     verdicts = {claim.id: claim.judge(dataset).verdict for claim in (claims.Z11a, claims.Z11b, claims.Z13a)}
     assert set(verdicts.values()) == {FAILS}
+
+
+# --- claims on small runs: what is measured holds, each control and each planted fault fails ------------------------
+
+SMALL = {
+    "zhang-stationarity": replace(STATIONARITY.quick, d=2, N=5, blocks=100, pairs=600),
+    "zhang-flow": replace(FLOW.quick, settings=((2, 6, 4.0), (3, 10, 5.0)), starts=1),
+    "zhang-training": replace(TRAINING.quick, d=2, N=8),
+    "zhang-risk": replace(RISK.quick, d=3, M=(4, 30), prompts=100_000),
+    "zhang-averaged-error": replace(AVERAGED_ERROR.quick, d=4, N=(3, 6, 12), M=(6, 12), searched_N=60, prompts=80_000),
+    "zhang-isotropic": replace(ISOTROPIC.quick, d=4, N=(6, 30), prompts=8_000),
+}
+CLAIMS = {claim.id: claim for claim in vars(claims).values() if isinstance(claim, Claim)}
+
+
+@functools.cache
+def small(slug: str):
+    return SMALL[slug].run(21, "cpu")
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
+def test_claims_hold_and_controls_fail_at_another_scale(claim):
+    judgement = claim.judge(small(claim.experiment))
+    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
+
+
+@pytest.mark.parametrize(
+    ("claim", "name", "fault"),
+    [
+        ("Z7a", "gradient", lambda v: v[::-1]),
+        ("Z7b", "gradient", lambda v: v + 1e-6),
+        ("Z8", "distance_U_11", lambda v: v + 1e-3),
+        ("Z8", "distance_u_last", lambda v: v + 1e-3),
+        ("Z9a", "descent_product", lambda v: v + 1e-3),
+        ("Z9b", "sgd_product", lambda v: v + 0.2),
+        ("Z9c", "descent_factor", lambda v: v + 0.01),
+        ("Z10", "risk", lambda v: v * 1.5),
+        ("Z10", "risk", lambda v: v / 1.5),
+        ("Z11a", "error_by_theorem", lambda v: v * (1 - 1e-6)),
+        ("Z11b", "error", lambda v: v / 1.3),
+        ("Z11c", "error_bound", lambda v: v / 100),
+        ("Z12", "slope_M", lambda v: v + 0.2),
+        ("Z12", "slope_N", lambda v: v - 0.2),
+        ("Z12", "slope_both", lambda v: v + 0.2),
+        ("Z13a", "best_N", lambda v: v - 1),
+        ("Z13b", "cost_of_long_N", lambda v: v / 10),
+        ("Z14a", "shrinkage_gap", lambda v: v + 1e-6),
+        ("Z14b", "lsa", lambda v: v / 1.5),
+    ],
+)
+def test_planted_faults_in_the_data_fail(claim, name, fault):
+    data = small(CLAIMS[claim].experiment).copy(deep=True)
+    data[name] = (data[name].dims, fault(data[name].values), data[name].attrs)
+    assert CLAIMS[claim].judge(data).verdict == FAILS
+
+
+@pytest.mark.parametrize(
+    ("slug", "name"), [("zhang-risk", "risk"), ("zhang-averaged-error", "error"), ("zhang-isotropic", "lsa")]
+)
+def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, name):
+    data = small(slug)
+    z = (data[name] - data[f"{name}_theory"]) / data[f"{name}_se"]
+    assert 0.02 < np.sqrt((z**2).mean()) < 3

@@ -274,6 +274,22 @@ def test_datasets_are_labelled_small_and_drawn_from_the_seed(slug):
         json.dumps(vars(EXPERIMENTS[slug].declaration(profile)))
 
 
+@pytest.mark.parametrize(
+    ("slug", "name"),
+    [("zhang-one-step", "risk"), ("zhang-one-step", "risk_long"), ("zhang-one-step", "trained_long")]
+    + [("zhang-two-notions", "risk"), ("zhang-two-notions", "attention")]
+    + [("zhang-population-loss", "loss"), ("zhang-population-loss", "second_moment")],
+)
+def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, name, small):
+    data = small[slug]
+    z = (data[name] - data[f"{name}_theory"]) / data[f"{name}_se"]
+    assert 0.02 < np.sqrt((z**2).mean()) < 3
+
+
+def test_the_query_row_is_another_route_than_the_layer(small):
+    assert (small["zhang-attention"].query_row > 0).any()
+
+
 def test_two_notions_floor_by_hand(small):
     """Lambda = I, d = 4, N = 8: a = 1/(1 + 5/8) = 8/13, floor (5/13)^2."""
     assert float(small["zhang-two-notions"].floor_theory.sel(kappa=1, N=8)) == pytest.approx((5 / 13) ** 2)

@@ -41,6 +41,14 @@ def test_general_limit_with_one_rotated_covariance_is_inverse_Gamma():
     assert np.allclose(flow.product_limit(Lambda[None], 4), np.linalg.inv(optimum.Gamma(Lambda, 4)), rtol=1e-9)
 
 
+def test_general_limit_stops_the_lemma_for_covariances_that_do_not_commute():
+    roots = np.random.default_rng(7).normal(size=(3, 3, 3))
+    covariances = np.einsum("sik,sjk->sij", roots, roots)
+    A = flow.product_limit(covariances, 4)
+    assert not np.allclose(A, A.T, rtol=1e-3)
+    assert np.allclose(flow.lemma_C1(A, 1.0, covariances, 4).U, 0, atol=1e-8)
+
+
 def test_u_limit_with_and_without_squares():
     moments = theory.exponential_moments(np.ones(4))
     xi, gamma = theory.xi(moments), theory.gamma(moments, 10)

@@ -269,6 +269,21 @@ def test_garg_least_squares_matches_its_closed_form(datasets):
     assert float(z.max()) < 5
 
 
+@pytest.mark.parametrize(
+    ("slug", "name"), [(TASK_SHIFT.slug, "distance"), (QUERY_SHIFT.slug, "risk"), (COVARIATE_SHIFT.slug, "risk")]
+)
+def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, name, datasets):
+    data = datasets[slug]
+    z = (data[name] - data[f"{name}_theory"]) / data[f"{name}_se"]
+    assert 0.02 < np.sqrt((z**2).mean()) < 3
+
+
+def test_garg_measurements_scatter_around_the_formula_by_their_standard_errors(datasets):
+    data = datasets[GARG_PROMPTS.slug].sel(model=["LSA", "averaging"])
+    z = (data.risk - data.risk_theory) / data.risk_se
+    assert ((z**2).mean(["prompt", "k"]) > 0.02**2).all() and ((z**2).mean(["prompt", "k"]) < 9).all()
+
+
 def test_bad_declarations():
     with pytest.raises(ValueError, match="multiple of 2000"):
         replace(GARG_PROMPTS.quick, prompts=1_500).run(0, "cpu")

@@ -98,9 +98,9 @@ class Judgement:
 
     @property
     def shown_value(self) -> str:
-        """The number behind the verdict to two digits; below 1e-7 only the order matters and machines differ."""
-        if abs(self.value) < 1e-7 and self.two_se == 0:
-            return "< 1e-7"
+        """The number behind the verdict to two digits; what is rounding, which machines do differently, as its bound."""
+        if abs(self.value) < 1e-7 and self.two_se == 0 and self.value <= self.margin:
+            return f"≤ {self.margin:g}"
         return f"{self.value:.2g}" + (f" ± {self.two_se:.1g}" if self.two_se else "")
 
 

@@ -45,7 +45,7 @@ def training(dataset: xr.Dataset) -> Picture:
         "zhang-training",
         _draw_training,
         alt=(
-            "Left: the error of the factor u_-1 grows with the learning rate, in proportion while it is small; the error of the "
+            "Left: the error of the factor u_-1 grows with the learning rate, in proportion while small; the error of the "
             "product stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
         ),
         caption=(

@@ -98,7 +98,7 @@ def garg_table(dataset: xr.Dataset) -> Table:
         row = dataset.sel(prompt=name)
         for k in dataset.k.values[np.isfinite(row.risk.sel(model="LSA").values)]:
             rows.append((name, str(k), *_cells(row.sel(k=k))))
-    head = ("prompt", "k", "LSA, formula", "LSA, measured ± 2 s.e.", "averaging", "least squares", "zero", "GPT-2 (Garg et al.)")
+    head = ("prompt", "k", "LSA, formula", "LSA ± 2 s.e.", "averaging", "least squares", "zero", "GPT-2 (Garg et al.)")
     return Table(head, tuple(rows))
 
 

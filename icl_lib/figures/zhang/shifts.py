@@ -80,7 +80,7 @@ def query_shift(dataset: xr.Dataset) -> Picture:
         caption=(
             "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. "
             "Markers: Monte Carlo with two standard errors. How much the query law costs depends on the task and the "
-            "law; that it falls with <i>M</i>, to a floor that is lower for the longer <i>N</i>, does not."
+            "law; that the error falls with <i>M</i>, to a lower floor for the longer <i>N</i>, does not."
         ),
         size=(6.4, 3.8),
     )
