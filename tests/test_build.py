@@ -52,7 +52,7 @@ from icl_lib import alpha, registry, results
 from IPython.display import HTML
 results.obtain(registry.experiment("toy-alpha"), profile, seed)
 image = '<img class="only-{}" alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
-HTML('<figure class="icl-figure" id="fig-alpha" data-slug="toy-alpha">' + image.format("light") + image.format("dark")
+HTML('<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">' + image.format("light") + image.format("dark")
      + "<figcaption>Alpha</figcaption><!-- provenance --></figure>")
 """
 
@@ -127,9 +127,9 @@ def test_every_local_link_leads_somewhere_and_nothing_is_fetched(checkout):
 
 def test_figure_ledger_and_download_stand_on_the_data(checkout):
     html = checkout / "_build" / "html"
-    figure = page(checkout, f"notebooks/{MAIN}.html").select_one("figure#fig-alpha")
+    figure = page(checkout, f"notebooks/{MAIN}.html").select_one("figure#fig-zhang-averaged-error")
     assert figure.select_one(".icl-provenance a[href='../data/toy-alpha.quick.csv']")
-    assert page(checkout, "book/index.html").select_one("figure#fig-alpha")
+    assert page(checkout, "book/index.html").select_one("figure#fig-zhang-averaged-error")
     (row,) = json.loads((html / "ledger.json").read_text())
     assert (row["quick"]["verdict"], row["full"]["verdict"]) == ("holds", "not run")
     downloaded = nbformat.read(html / "_sources" / "notebooks" / f"{MAIN}.ipynb", as_version=4)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
 from icl_lib.claims.claim import FAILS, HOLDS, Claim
 from icl_lib.claims.zhang import convergence as claims
@@ -221,3 +222,17 @@ def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, 
     data = small(slug)
     z = (data[name] - data[f"{name}_theory"]) / data[f"{name}_se"]
     assert 0.02 < np.sqrt((z**2).mean()) < 3
+
+
+def test_z9b_averages_over_seeds_by_hand():
+    """Errors 1, 2, 3, 4 percent: mean 2.5, standard deviation 1.29, standard error 0.645 percent."""
+    found = claims.Z9b.check(xr.Dataset({"sgd_product": ("seed", [0.01, 0.02, 0.03, 0.04])}))
+    assert (found.value, found.two_se) == pytest.approx((0.025, 2 * 0.0064550), rel=1e-4)
+
+
+def test_isotropic_limit_is_shrunk_averaging():
+    identity, N = np.eye(5), 12
+    prompts = LinearRegression(torch.tensor(identity)).sample(stream(8, "isotropic"), (30,), 9)
+    model = LinearSelfAttention(torch.tensor(optimum.W_PV_limit(identity, N)), torch.tensor(optimum.W_KQ_limit(identity, N)))
+    by_hand = 12 / 18 * torch.einsum("bmd,bm,bd->b", prompts.x, prompts.y, prompts.x_query) / 9
+    assert torch.allclose(model(prompts), by_hand, rtol=1e-12)
