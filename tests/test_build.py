@@ -52,7 +52,8 @@ from icl_lib import alpha, registry, results
 from IPython.display import HTML
 results.obtain(registry.experiment("toy-alpha"), profile, seed)
 image = '<img class="only-{}" alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
-HTML('<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">' + image.format("light") + image.format("dark")
+figure = '<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">'
+HTML(figure + image.format("light") + image.format("dark")
      + "<figcaption>Alpha</figcaption><!-- provenance --></figure>")
 """
 
