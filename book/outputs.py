@@ -43,6 +43,12 @@ def main() -> int:
     except Problem as problem:
         print(problem, file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"Stopped: {error.strerror or error}. The notebooks not yet written are as they were.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped; the notebooks not yet written are as they were.", file=sys.stderr)
+        return 130
     print(f"Written: {', '.join(names)}." if names else "Every notebook already had these outputs.")
     return 0
 

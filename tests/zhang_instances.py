@@ -1,4 +1,4 @@
-"""Covariances and sizes on which the formulas of section 5 are tested."""
+"""Covariances and sizes on which the formulas are tested."""
 
 import numpy as np
 
