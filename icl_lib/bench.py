@@ -18,8 +18,8 @@ import torch
 from icl_lib import registry, results
 from icl_lib.experiments.experiment import require_device
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
-from icl_lib.measure import squared_errors
-from icl_lib.models import LinearSelfAttention, embed
+from icl_lib.measure.risk import squared_errors
+from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression
 from icl_lib.theory.zhang import error

@@ -69,7 +69,7 @@ def code_closure(*modules: str) -> list[Path]:
         module = waiting.pop()
         file = module_file(module)
         if file is None:
-            raise ValueError(f"no module {module} in this library: name one such as icl_lib.measure")
+            raise ValueError(f"no module {module} in this library: name one such as icl_lib.train")
         if module not in found:
             found[module] = file
             waiting += imported_modules(file.read_text(encoding="utf-8"))

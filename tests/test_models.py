@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from icl_lib.models import LinearSelfAttention, embed
+from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression, Prompts
 

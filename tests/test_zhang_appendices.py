@@ -17,7 +17,7 @@ from icl_lib.experiments.zhang import (
     random_covariance_limit,
     six_terms,
 )
-from icl_lib.models import LinearSelfAttention
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks import CubicLabels
 from icl_lib.theory.zhang import error, moments

@@ -17,7 +17,7 @@ from icl_lib.experiments.zhang.risk import RISK
 from icl_lib.experiments.zhang.spectra import geometric_covariance
 from icl_lib.experiments.zhang.stationarity import STATIONARITY
 from icl_lib.experiments.zhang.training import TRAINING
-from icl_lib.models import LinearSelfAttention
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks import CubicLabels, LinearLabels, LinearRegression
 from icl_lib.theory.zhang import error, optimum

@@ -8,8 +8,8 @@ from icl_lib.baselines import OneGradientStep
 from icl_lib.experiments.zhang.population_loss import second_moment, weights
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
 from icl_lib.experiments.zhang.wishart import empirical_covariances, risk_over_contexts
-from icl_lib.measure import risk
-from icl_lib.models import LinearSelfAttention
+from icl_lib.measure.risk import risk
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression, gaussian
 from icl_lib.theory.zhang import loss, one_step, optimum

@@ -7,8 +7,8 @@ from torch.func import grad, hessian
 from zhang_instances import SETTINGS, SKEW, SMALL, covariance, draw
 
 from icl_lib.experiments.zhang import exact_prompts
-from icl_lib.measure import mean
-from icl_lib.models import LinearSelfAttention, embed
+from icl_lib.measure.estimate import mean
+from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression
 from icl_lib.theory.zhang import dynamics, full_loss, optimum, quadratic

@@ -11,7 +11,7 @@ from scipy import integrate
 from icl_lib.experiments.zhang.random_covariance import scaled
 from icl_lib.experiments.zhang.random_covariance_limit import bin_means, unit_probes
 from icl_lib.experiments.zhang.random_spectra import uniform, unit_start
-from icl_lib.models import LinearSelfAttention
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks import ExponentialSpectrum, RandomDiagonalRegression
 from icl_lib.theory.zhang import optimum

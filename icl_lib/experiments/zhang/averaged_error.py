@@ -8,8 +8,9 @@ import xarray as xr
 
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
-from icl_lib.measure import mean, squared_errors
-from icl_lib.models import LinearSelfAttention
+from icl_lib.measure.estimate import mean
+from icl_lib.measure.risk import squared_errors
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.tasks import LinearRegression
 from icl_lib.theory.zhang import error

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.models import LinearSelfAttention
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks import Prompts
 
 

@@ -9,8 +9,8 @@ import xarray as xr
 from icl_lib.baselines import Averaging, MinimumNormOLS
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import stacked_limits
-from icl_lib.measure import mean
-from icl_lib.models import LinearSelfAttention
+from icl_lib.measure.estimate import mean
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression

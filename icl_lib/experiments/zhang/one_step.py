@@ -10,7 +10,8 @@ from icl_lib.baselines import OneGradientStep
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance
 from icl_lib.experiments.zhang.wishart import empirical_covariances, risk_over_contexts
-from icl_lib.measure import Estimate, risk
+from icl_lib.measure.estimate import Estimate
+from icl_lib.measure.risk import risk
 from icl_lib.results import variable
 from icl_lib.tasks import LinearRegression
 from icl_lib.theory.zhang import error, one_step

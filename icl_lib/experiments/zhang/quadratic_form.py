@@ -8,7 +8,7 @@ import xarray as xr
 
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
-from icl_lib.models import LinearSelfAttention, embed
+from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression

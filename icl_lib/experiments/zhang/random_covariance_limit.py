@@ -8,8 +8,9 @@ import xarray as xr
 
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.random_spectra import exponential, stacked_weights
-from icl_lib.measure import chunks, mean
-from icl_lib.models import LinearSelfAttention
+from icl_lib.measure.estimate import mean
+from icl_lib.measure.risk import chunks
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks import Prompts, RandomDiagonalRegression

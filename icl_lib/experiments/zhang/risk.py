@@ -8,8 +8,8 @@ import xarray as xr
 
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
-from icl_lib.measure import risk
-from icl_lib.models import LinearSelfAttention
+from icl_lib.measure.risk import risk
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.tasks import CubicLabels, LinearLabels
 from icl_lib.theory.zhang import error

@@ -9,7 +9,8 @@ import xarray as xr
 from icl_lib.baselines import mean_label_input
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
-from icl_lib.measure import chunks, mean
+from icl_lib.measure.estimate import mean
+from icl_lib.measure.risk import chunks
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks import CubicLabels, Prompts

@@ -10,8 +10,8 @@ from torch.func import grad, vmap
 
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance
-from icl_lib.measure import Estimate, mean
-from icl_lib.models import LinearSelfAttention
+from icl_lib.measure.estimate import Estimate, mean
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression, Prompts, antithetic

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
-from icl_lib.models import LinearSelfAttention
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import Checkpoint, variable
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression, Prompts, antithetic

@@ -9,8 +9,8 @@ import xarray as xr
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
 from icl_lib.experiments.zhang.wishart import empirical_covariances, risk_over_contexts
-from icl_lib.measure import risk
-from icl_lib.models import LinearSelfAttention
+from icl_lib.measure.risk import risk
+from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.tasks import LinearRegression
 from icl_lib.theory.zhang import error

@@ -7,7 +7,7 @@ from numpy import ndarray
 from scipy.special import gammaincinv
 from torch import Tensor
 
-from icl_lib.measure import Estimate, mean
+from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.seeds import stream
 
 

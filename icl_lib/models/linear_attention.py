@@ -1,4 +1,4 @@
-"""One class per displayed architecture. A model maps prompts to predictions: ``model(prompts) -> y_hat``."""
+"""Linear self-attention. A model maps prompts to predictions: ``model(prompts) -> y_hat``."""
 
 from dataclasses import dataclass
 

@@ -1,34 +1,17 @@
-"""Estimates with their standard errors."""
+"""The squared error of models on fresh prompts."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.seeds import stream
 from icl_lib.tasks import Prompts
 
 CHUNK_EXAMPLES = 40_000
 """Examples drawn at a time: a chunk of prompts then fits the cache (1.6 MB at d = 5, float64)."""
-
-
-class Estimate(NamedTuple):
-    """A Monte Carlo mean and its standard error; both float, or both arrays of one shape."""
-
-    value: float | np.ndarray
-    standard_error: float | np.ndarray
-
-
-def mean(samples: Float[Tensor, "... B"]) -> Estimate:
-    """Return the mean over the last dimension with its standard error, sample standard deviation / sqrt(B)."""
-    B = samples.shape[-1]
-    if B < 2:
-        raise ValueError(f"a standard error needs at least 2 samples, not {B}")
-    error = samples.std(dim=-1) / B**0.5
-    return Estimate(samples.mean(dim=-1).cpu().numpy()[()], error.cpu().numpy()[()])
 
 
 def chunks(prompts: int, length: int) -> list[int]:

@@ -1,0 +1,1 @@
+"""What is measured on models: estimates with their standard errors."""
