@@ -46,6 +46,11 @@ def relative_error(name: str) -> Callable[[xr.Dataset], Discrepancy]:
     return check
 
 
+def over_seeds(values: xr.DataArray) -> Discrepancy:
+    """Return the mean over the dimension ``seed`` with twice its standard error: each seed is one independent model."""
+    return Discrepancy(values.mean("seed"), 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5)
+
+
 @dataclass(frozen=True)
 class Claim:
     """One numbered claim.

@@ -1,0 +1,1 @@
+"""Claims of the part on Li et al."""

@@ -1,0 +1,1 @@
+"""Experiments on Li et al."""
