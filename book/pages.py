@@ -12,7 +12,9 @@ from book.verdicts import NOT_RUN, Finding, Row
 CODES = {
     "V": "read in the text of the arXiv version",
     "V2": "as V, and the symbols agree with an independent reading note",
-    "S": "seen only in a secondary source",
+    "S": "seen outside the paper: in the authors' own slides, or in a secondary source",
+    "A": "read in the published abstract",
+    "T": "seen only in a retelling by others",
     "D": "derived for this book, not stated in the paper",
     "N": "checked numerically before the book was written",
     "M": "from memory only",

@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +18,15 @@ import torch
 
 from icl_lib import registry, results
 from icl_lib.experiments.experiment import require_device
+from icl_lib.experiments.li.trained import A, train_models
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
 from icl_lib.measure.risk import squared_errors
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
+from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.patterns import PatternClassification, Patterns, write
+from icl_lib.tasks.task_sets import task_set
 from icl_lib.theory.zhang import error
 from icl_lib.train import SGD, train
 
@@ -78,6 +83,30 @@ def replicates(device: str) -> list[dict]:
     return rows
 
 
+def pattern_replicates(device: str) -> list[dict]:
+    """Thirty softmax-attention models at the paper's scale trained one after another against one batch."""
+    setting = replace(A, T=20)
+    train_afresh = train_models.__wrapped__  # the cache would answer the second call
+    contenders = {
+        "apart": lambda: [train_afresh((setting,), 1, seed, device) for seed in range(30)],
+        "batch": lambda: train_afresh((setting,), 30, 0, device),
+    }
+    return [row("training, 30 softmax-attention models: one by one / batch", *medians(contenders, device).values())]
+
+
+def columns(device: str) -> list[dict]:
+    """Softmax attention on written-out columns against pattern coordinates."""
+    setting = A
+    weights = initial_weights(stream(0, "bench"), 30, 10, setting.m, *(torch.full((1,), x) for x in (0.2, 0.01)))
+    patterns = Patterns(*(rows.float().to(device) for rows in setting.patterns()))
+    q, a = setting.label().float().to(device), output_weights(setting.m, torch.float32).to(device)
+    model = SoftmaxAttentionMLP(**{name: w[0].to(device) for name, w in weights.items()}, a=a, q=q)
+    law = PatternClassification(patterns, task_set("all", 6), setting.alpha, setting.K)
+    codes = law.codes(stream(0, "bench", device), (4096,), setting.l)
+    contenders = {"columns": lambda: model(write(codes, patterns)), "coordinates": lambda: model.on(patterns)(codes)}
+    return [row("4096 pattern prompts: columns / coordinates", *medians(contenders, device).values())]
+
+
 def closed_form(device: str) -> list[dict]:
     """e(N, M) in closed form against Monte Carlo to one percent."""
     Lambda = geometric_covariance(20, 10.0, 0)
@@ -118,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {refusal}", file=sys.stderr)
         return 2
     rows = []
-    for benchmark in (attention, replicates, closed_form, experiments):
+    for benchmark in (attention, replicates, pattern_replicates, columns, closed_form, experiments):
         for line in benchmark(options.device):
             ratio = f"{line['seconds']:10.4f} s {line['against']:10.6f} s {line['ratio']:8.1f}x" if "ratio" in line else ""
             print(f"{line['what']:55} {ratio or format(line['seconds'], '10.2f') + ' s'}", flush=True)

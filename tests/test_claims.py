@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from icl_lib import registry
-from icl_lib.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts
+from icl_lib.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts, over_seeds
 
 
 def claim(**changes) -> Claim:
@@ -78,12 +78,19 @@ def test_every_claim_is_complete(claim_id):
     claim = registry.CLAIMS[claim_id]
     experiment = registry.EXPERIMENTS[claim.experiment]
     assert claim.paper == experiment.paper
-    assert claim.confidence in {"V", "V2", "S", "D", "N", "M"}
+    assert claim.confidence in {"V", "V2", "S", "A", "T", "D", "N", "M"}
     assert claim.recorded in {HOLDS, FAILS}
     for field in dataclasses.fields(claim):
         assert getattr(claim, field.name) not in ("", None), field.name
 
 
-def test_every_numbered_claim_of_the_paper_is_here():
-    numbers = {int("".join(ch for ch in claim_id[1:] if ch.isdigit())) for claim_id in registry.CLAIMS if claim_id[0] == "Z"}
-    assert numbers == set(range(1, 29))
+@pytest.mark.parametrize(("paper", "numbers"), [("Z", range(1, 29)), ("L", range(1, 23))])
+def test_every_numbered_claim_of_a_paper_is_here(paper, numbers):
+    found = {int("".join(ch for ch in claim_id[1:] if ch.isdigit())) for claim_id in registry.CLAIMS if claim_id[0] == paper}
+    assert found >= set(numbers) and found <= {0, *numbers}
+
+
+def test_seeds_are_averaged_with_their_spread():
+    """Values 1, 2, 3, 6 of four models: mean 3, twice the standard error sqrt(14/12)."""
+    found = over_seeds(xr.DataArray([[1.0, 0], [2, 0], [3, 0], [6, 0]], dims=("seed", "l")))
+    assert found.value.values.tolist() == [3, 0] and found.two_se.values == pytest.approx([2 * (14 / 12) ** 0.5, 0])

@@ -36,14 +36,11 @@ class Codes(NamedTuple):
 def write(codes: Codes, patterns: Patterns) -> Prompts:
     """Return the prompts that the codes stand for."""
     lead = codes.pattern.shape[:-1]
-    relevant, irrelevant = (rows.expand(*lead, *rows.shape[-2:]) for rows in _beside_prompts(patterns))
+    beside = patterns if not lead else Patterns(*(rows.unsqueeze(-3) for rows in patterns))
+    relevant, irrelevant = (rows.expand(*lead, *rows.shape[-2:]) for rows in beside)
     x = torch.take_along_dim(relevant, codes.pattern[..., None], -2)
     x = x + codes.kappa[..., None] * torch.take_along_dim(irrelevant, codes.distractor[..., None], -2)
     return Prompts(x[..., :-1, :], codes.y[..., :-1], x[..., -1, :], codes.y[..., -1])
-
-
-def _beside_prompts(patterns: Patterns) -> tuple[Tensor, Tensor]:
-    return tuple(rows.unsqueeze(-3) for rows in patterns)
 
 
 @dataclass(frozen=True, eq=False)
