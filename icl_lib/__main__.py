@@ -36,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--profile", default="quick", choices=PROFILES)
         command.add_argument("--seed", type=int, default=0)
         command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+        change = "another value for a field of the declaration; may be repeated"
+        command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=change)
     return main_parser
 
 
@@ -62,7 +64,8 @@ def list_experiments(options: argparse.Namespace) -> int:
 
 def run_experiment(options: argparse.Namespace) -> int:
     """Run one experiment; write its dataset, or print it."""
-    dataset = registry.experiment(options.slug).run(options.profile, options.seed, options.device)
+    experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
+    dataset = experiment.run(options.profile, options.seed, options.device)
     if options.out:
         results.save(dataset, options.out)
         print(f"{options.slug} ({options.profile}, seed {options.seed}): {dataset.attrs['seconds']} s, {options.out}")
@@ -74,7 +77,8 @@ def run_experiment(options: argparse.Namespace) -> int:
 def check_claims(options: argparse.Namespace) -> int:
     """Run experiments and judge their claims; 1 when a verdict contradicts the recorded one."""
     require_device(options.device)
-    experiments = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
+    named = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
+    experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
     rows, sound = [], True
     for experiment in experiments:
         began = time.perf_counter()

@@ -1,12 +1,14 @@
 """python -m icl_lib: what it prints, what it returns, what it refuses."""
 
 import json
+from dataclasses import dataclass, replace
 
 import pytest
 
 from icl_lib import registry, results
 from icl_lib.__main__ import agrees, main
 from icl_lib.claims.claim import Judgement
+from icl_lib.experiments.experiment import altered
 
 
 def test_list_names_every_experiment_and_claim(capsys):
@@ -76,3 +78,60 @@ def test_cuda_without_a_device_is_refused(monkeypatch, capsys):
     for command in (["run", "zhang-flow"], ["check", "zhang-flow"]):
         assert main([*command, "--device", "cuda"]) == 2
         assert "no CUDA device" in capsys.readouterr().err
+
+
+@dataclass(frozen=True)
+class Inner:
+    beta: float
+
+
+@dataclass(frozen=True)
+class Outer:
+    setting: Inner
+    steps: int
+    lengths: tuple[int, ...]
+    shares: tuple[float, ...]
+    tasks: str
+
+
+OUTER = Outer(Inner(2.0), 10, (4, 8), (0.5,), "cyclic 3")
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "expected"),
+    [
+        ("setting.beta", "3", replace(OUTER, setting=Inner(3.0))),
+        ("steps", "7", replace(OUTER, steps=7)),
+        ("lengths", "(5, 9)", replace(OUTER, lengths=(5, 9))),
+        ("lengths", "6", replace(OUTER, lengths=(6,))),
+        ("shares", "[1, 0.25]", replace(OUTER, shares=(1.0, 0.25))),
+        ("tasks", "one-sided", replace(OUTER, tasks="one-sided")),
+    ],
+)
+def test_a_field_of_a_declaration_can_be_set(field, text, expected):
+    assert altered(OUTER, field, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "says"),
+    [
+        ("stesp", "7", "no field 'stesp': take one of setting, steps"),
+        ("setting", "7", "name one, such as setting.X=VALUE"),
+        ("setting.gamma", "7", "no field 'gamma': take one of beta"),
+        ("steps.beta", "7", "steps is one value"),
+        ("steps", "7.5", "not of the kind"),
+        ("steps", "", "not of the kind"),
+        ("tasks", "7", "not of the kind"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_refused(field, text, says):
+    with pytest.raises(ValueError, match=says):
+        altered(OUTER, field, text)
+
+
+def test_settings_reach_the_run_and_are_recorded(tmp_path, capsys):
+    out = tmp_path / "flow.nc"
+    assert main(["run", "zhang-flow", "--set", "starts=1", "--out", str(out)]) == 0
+    assert json.loads(results.load(out).attrs["declaration"])["starts"] == 1
+    assert main(["run", "zhang-flow", "--set", "nonsense"]) == 2
+    assert "NAME=VALUE" in capsys.readouterr().err

@@ -101,7 +101,11 @@ def test_the_start():
     weights = initial_weights(stream(0, "start"), 30, 10, 400, delta, xi)
     assert torch.allclose(weights["W_V"][0], 0.2 * torch.eye(40, dtype=double))
     diagonal = weights["W_Q"][1].diagonal()
-    assert torch.allclose(diagonal[:30], torch.full((30,), 0.1, dtype=double)) and (diagonal[30:] == 0).all() and weights["W_K"][1].count_nonzero() == 30
+    assert (
+        torch.allclose(diagonal[:30], torch.full((30,), 0.1, dtype=double))
+        and (diagonal[30:] == 0).all()
+        and weights["W_K"][1].count_nonzero() == 30
+    )
     assert weights["W_O"].std(dim=(1, 2)).tolist() == pytest.approx([0.01, 1.0], rel=0.03)
     a = output_weights(100)
     assert a.sum() == 0 and set(a.tolist()) == {0.1, -0.1}

@@ -1,7 +1,8 @@
 """A declared experiment: two frozen declarations and one run."""
 
+import ast
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -39,6 +40,16 @@ class Experiment:
             raise ValueError(f"unknown profile {profile!r}: take one of {', '.join(PROFILES)}")
         return getattr(self, profile)
 
+    def with_settings(self, profile: str, changes: list[str]) -> "Experiment":
+        """Return the experiment with fields of one profile changed by ``NAME=VALUE``; raises ValueError for a bad one."""
+        declaration = self.declaration(profile)
+        for change in changes:
+            field, equals, text = change.partition("=")
+            if not equals:
+                raise ValueError(f"{change!r} is no setting: write NAME=VALUE, for example alpha_test=0.7")
+            declaration = altered(declaration, field, text)
+        return replace(self, **{profile: declaration})
+
     def run(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
         """Compute the dataset of a profile, with its provenance as attributes."""
         declaration = self.declaration(profile)
@@ -47,6 +58,43 @@ class Experiment:
         began = time.perf_counter()
         dataset = declaration.run(seed, device)
         return dataset.assign_attrs(origin, seconds=f"{time.perf_counter() - began:.2f}")
+
+
+def altered(declaration, field: str, text: str):
+    """Return a declaration with one field changed, ``setting.beta`` for a field of a field, and its value read from text.
+
+    The value takes the type of the present one: a whole number may stand for a float, and a single value for a tuple of
+    one. Raises ValueError naming the fields when there is no such field, and the type when the value has another.
+    """
+    head, _, rest = field.partition(".")
+    names = [each.name for each in fields(declaration)]
+    if head not in names:
+        raise ValueError(f"{type(declaration).__name__} has no field {head!r}: take one of {', '.join(names)}")
+    present = getattr(declaration, head)
+    if is_dataclass(present):
+        inner = ", ".join(each.name for each in fields(present))
+        if not rest:
+            raise ValueError(f"{head} is made of fields: name one, such as {head}.X=VALUE with X one of {inner}")
+        return replace(declaration, **{head: altered(present, rest, text)})
+    if rest:
+        raise ValueError(f"{head} is one value: write {head}=VALUE")
+    return replace(declaration, **{head: _like(present, text, field)})
+
+
+def _like(present, text: str, field: str):
+    try:
+        value = present if text == "" else ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        value = text
+    if isinstance(present, tuple):
+        entries = value if isinstance(value, tuple | list) else (value,)
+        one = present[0] if present else None
+        return tuple(float(entry) if type(one) is float and type(entry) is int else entry for entry in entries)
+    if type(present) is float and type(value) is int:
+        return float(value)
+    if text == "" or type(value) is not type(present):
+        raise ValueError(f"{field}={text} is not of the kind of its present value {present!r}: give one of that kind")
+    return value
 
 
 def require_device(device: str) -> None:
