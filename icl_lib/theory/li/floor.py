@@ -1,0 +1,117 @@
+"""Section 3.2: how often the query's pattern is missing from a prompt, and what that costs.
+
+Contexts are independent: the query's pattern (right label) with probability alpha/2, its partner in the task (wrong
+label) with probability alpha/2, else one of the other M1 - 2 patterns with a fair-coin label. l counts contexts.
+"""
+
+from math import comb, exp, factorial
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+
+def missing(l: int, alpha: float) -> float:
+    """(1 - alpha/2)^l, the probability that no context carries the query's pattern (eq-li-3-2-missing)."""
+    _require(l, alpha)
+    return (1 - alpha / 2) ** l
+
+
+def wrong_label(alpha: float) -> float:
+    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong)."""
+    return 1 / (2 - alpha)
+
+
+def majority_wrong(l: int, alpha: float) -> float:
+    """P(more than half of l labels are wrong) + P(exactly half)/2, each wrong with ``wrong_label`` (prop-li-3-2-majority)."""
+    p = wrong_label(alpha)
+    return sum(_lost(k, l - k) * comb(l, k) * p**k * (1 - p) ** (l - k) for k in range(l + 1))
+
+
+def vote_error(l: int, alpha: float) -> float:
+    """2^-l [sum_{k > l/2} C(l, k) (1 - alpha)^(l - k) + half the term k = l/2] (eq-li-3-2-vote).
+
+    Equals ``missing`` times ``majority_wrong``.
+    """
+    _require(l, alpha)
+    return 2.0**-l * sum(_lost(k, l - k) * comb(l, k) * (1 - alpha) ** (l - k) for k in range(l + 1))
+
+
+def start_vote_error(l: int, alpha: float, score: float) -> float:
+    """P(e^score n_own + n_right < n_wrong) + P(equal)/2, multinomial with (alpha/2, (1 - alpha)/2, 1/2) (eq-li-3-2-start).
+
+    The vote of an untrained layer: own pattern at weight e^score, every other context at weight 1.
+    """
+    _require(l, alpha)
+    own, right = alpha / 2, (1 - alpha) / 2
+    return sum(
+        _lost(l - n - k, exp(score) * n + k) * comb(l, n) * comb(l - n, k) * own**n * right**k * 0.5 ** (l - n - k)
+        for n in range(l + 1)
+        for k in range(l - n + 1)
+    )
+
+
+def _lost(against: float, favour: float) -> float:
+    """1 when the vote is lost, 1/2 when it is even."""
+    return float(against > favour) + 0.5 * (against == favour)
+
+
+# --- the best predictor -------------------------------------------------------------------------------------------
+
+
+def odds_per_context(alpha: float, M1: int) -> float:
+    """rho = alpha (M1 - 2)/(1 - alpha): how much likelier a context is under the partner than as a bystander."""
+    return np.inf if alpha == 1 else alpha * (M1 - 2) / (1 - alpha)
+
+
+def best_score(
+    pattern: Int[ndarray, "B l"], y: Float[ndarray, "B l"], query: Int[ndarray, "B"], alpha: float, M1: int
+) -> Float[ndarray, "B"]:
+    """Posterior weight of z = +1 less that of z = -1 for a predictor that knows the law of tasks (eq-li-3-2-best).
+
+    A context with the query's pattern decides: its label counts alone. Otherwise S_z = sum over k of rho^(n_k), over the
+    patterns k whose n_k contexts never show label z. Needs 0 < alpha < 1; the sign is the prediction, 0 is a coin.
+    """
+    _require(pattern.shape[-1], alpha)
+    if alpha == 1:
+        raise ValueError("alpha = 1: rho is infinite; every other context is the partner's, so the labels decide")
+    rho = odds_per_context(alpha, M1)
+    at = pattern[..., None] == np.arange(M1)
+    plus, minus = (np.sum(at & (y[..., None] == sign), axis=-2) for sign in (1, -1))
+    weight = rho ** (plus + minus) * (np.arange(M1) != query[:, None])
+    score = np.sum(weight * (plus == 0), axis=-1) - np.sum(weight * (minus == 0), axis=-1)
+    own = np.take_along_axis(plus - minus, query[:, None], axis=-1)[:, 0]
+    return np.where(own > 0, np.inf, np.where(own < 0, -np.inf, score))
+
+
+def best_error(l: int, alpha: float, M1: int) -> float:
+    """Error of ``best_score``, by exact summation over all prompts without the query's pattern (eq-li-3-2-best-error).
+
+    sum over label counts of (sequences with them) g^l min(S_+, S_-) / (2 (M1 - 1)), g = (1 - alpha)/(2 (M1 - 2)).
+    """
+    _require(l, alpha)
+    if alpha == 1:
+        return 0.5 * (l == 0)
+    rho, g = odds_per_context(alpha, M1), (1 - alpha) / (2 * (M1 - 2))
+    sums = {(0, 0.0, 0.0): 1.0}  # contexts used, S_+, S_- -> sequences, divided by the factorial of the contexts used
+    for _ in range(M1 - 1):
+        sums = _add_pattern(sums, l, rho)
+    risk = sum(weight * min(S_plus, S_minus) for (used, S_plus, S_minus), weight in sums.items() if used == l)
+    return factorial(l) * g**l * risk / (2 * (M1 - 1))
+
+
+def _add_pattern(sums: dict, l: int, rho: float) -> dict:
+    """Let one more pattern take n = 0, 1, ... of the contexts: labels all +, all -, or mixed."""
+    found: dict = {}
+    for (used, S_plus, S_minus), weight in sums.items():
+        for n in range(l - used + 1):
+            gains = ((1.0, 1.0, 1),) if n == 0 else ((0.0, rho**n, 1), (rho**n, 0.0, 1), (0.0, 0.0, 2**n - 2))
+            for plus, minus, labellings in gains:
+                key = (used + n, S_plus + plus, S_minus + minus)
+                found[key] = found.get(key, 0.0) + weight * labellings / factorial(n)
+    return found
+
+
+def _require(l: int, alpha: float) -> None:
+    if l < 0 or not 0 < alpha <= 1:
+        raise ValueError(f"l = {l}, alpha = {alpha}: prompts have l >= 0 contexts and a share 0 < alpha <= 1")
