@@ -1,0 +1,50 @@
+"""The training courses of section 4: four settings, one batch, snapshots on the way."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from icl_lib.experiments.li.trained import Setting, Trained, train_models
+from icl_lib.measure.mechanism import bilinear_form
+from icl_lib.tasks.task_sets import task_set, unseen_tasks
+
+NAMES = ("A", "B", "A, r = 1", "half of the patterns")
+"""The second last trains one cyclic shift, the last only tasks among the first half of the patterns (no Condition 3.2)."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """``seeds`` models each of two settings, of the first with fewer tasks, and of the first with uncovered patterns."""
+
+    first: Setting
+    second: Setting
+    seeds: int
+    marks: tuple[int, ...]
+
+    def models(self, seed: int, device: str) -> dict[str, dict[int, Trained]]:
+        """Return by setting the models at each step of ``marks``; raises ValueError unless they run from 0 to T."""
+        if (self.marks[0], self.marks[-1]) != (0, self.first.T):
+            raise ValueError(f"marks {self.marks} must begin at 0 and end at T = {self.first.T}")
+        settings = (
+            self.first,
+            self.second,
+            replace(self.first, tasks="cyclic 1"),
+            replace(self.first, tasks="first half"),
+        )
+        found = train_models(settings, self.seeds, seed, device, self.marks)
+        return {name: {step: found[step][k] for step in self.marks} for k, name in enumerate(NAMES)}
+
+
+def unseen(setting: Setting) -> Tensor:
+    """Return the tasks that were not trained."""
+    return unseen_tasks(task_set(setting.tasks, setting.M1), setting.M1)
+
+
+def pattern_scores(trained: Trained) -> np.ndarray:
+    """Return u_j^T W_K^T W_Q u_k for the unit vectors u of all patterns, relevant ones first; (S, M1 + M2, M1 + M2)."""
+    patterns, beta = trained.setting.patterns(), trained.setting.beta
+    units = torch.cat([patterns.relevant, patterns.irrelevant]) / beta
+    d = units.shape[-1]
+    return torch.einsum("ji,sin,kn->sjk", units, bilinear_form(trained.model())[:, :d, :d], units).numpy()
