@@ -1,0 +1,127 @@
+"""li-iterations: how many steps training takes, over alpha, beta, eta and M1, and how many of them are spent at the start."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy import ndarray
+
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.results import variable
+from icl_lib.theory.li.escape_time import escape_time, stated_steps
+
+LEVELS = (0.9, 0.5, 0.1)
+"""Smoothed training hinges whose first passage is timed; a model at its start has hinge 1."""
+PHASES = ("to 0.1", "to 0.5", "from 0.9 to 0.1")
+START_LETTERS = ("eta", "alpha", "beta", "q", "delta", "M1", "l", "K")
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """Settings that differ from ``base`` in one letter; ``starts`` are pairs (xi, factor of eta), that of interest first."""
+
+    base: Setting
+    starts: tuple[tuple[float, float], ...]
+    sweeps: tuple[tuple[str, tuple[float, ...]], ...]
+    M1: tuple[int, ...]
+    window: int
+    seeds: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Time every setting, fit exponents per seed, and put the escape law and the stated law beside them."""
+        letters = [letter for letter, values in self._sweeps() for _ in values]
+        values = [value for _, values in self._sweeps() for value in values]
+        starts = [replace(self.base, xi=xi, eta=self.base.eta * factor) for xi, factor in self.starts]
+        cells = [self._cells(start) for start in starts]
+        times = np.array([[self._times(one) for one in self._train(row, seed, device)] for row in cells])
+        escape = [[escape_time(**{name: getattr(one, name) for name in START_LETTERS}) for one in row] for row in cells]
+        stated = [stated_steps(eta=one.eta, alpha=one.alpha, beta=one.beta, M1=one.M1) for one in cells[0]]
+        phases = np.stack([times[:, :, 2], times[:, :, 1], times[:, :, 2] - times[:, :, 0]])
+        dims = "phase start letter"
+        return xr.Dataset(
+            {
+                "time": variable("start cell level seed", times, "steps until the training hinge is below the level"),
+                "escape_theory": variable("start cell", escape, "predicted escape time", "steps"),
+                "stated": variable("cell", stated, "stated number of steps, up to a constant"),
+                "slope": variable(f"{dims} seed", self._slopes(phases), "fitted exponent"),
+                "slope_escape": variable("letter", self._slopes(np.array(escape)[0]), "exponent of the escape law"),
+                "slope_stated": variable("letter", self._slopes(np.array(stated)), "exponent of the stated law"),
+            },
+            coords={
+                "start": [f"ξ = {start.xi:g}" for start in starts],
+                "cell_letter": ("cell", letters), "cell_value": ("cell", values), "level": list(LEVELS),
+                "phase": list(PHASES), "letter": [letter for letter, _ in self._sweeps()],
+            },
+        )  # fmt: skip
+
+    def _sweeps(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        return (*self.sweeps, ("M1", self.M1))
+
+    def _cells(self, start: Setting) -> list[Setting]:
+        """Return one setting a cell; a sweep over eta multiplies the rate of the start."""
+        return [
+            replace(start, **{letter: value * (start.eta if letter == "eta" else 1)})
+            for letter, values in self._sweeps()
+            for value in values
+        ]
+
+    def _train(self, cells: list[Setting], seed: int, device: str) -> list[Trained]:
+        """Train cells of one M1 as one batch, and cells of another M1 apart."""
+        together = [one for one in cells if one.M1 == self.base.M1]
+        batches = [tuple(together), *((one,) for one in cells if one.M1 != self.base.M1)]
+        trained = {one.setting: one for batch in batches for one in train_models(batch, self.seeds, seed, device)[self.base.T]}
+        return [trained[one] for one in cells]
+
+    def _times(self, trained: Trained) -> ndarray:
+        return np.array([first_passage(trained.losses.numpy(), level, self.window) for level in LEVELS])
+
+    def _slopes(self, times: ndarray) -> ndarray:
+        """Return the log-log slopes over the cells of each letter; ``times`` (..., cell) or (..., cell, seed)."""
+        by_cell = np.moveaxis(times, -1, -2) if times.ndim > 2 else times
+        ends = np.cumsum([0, *(len(values) for _, values in self._sweeps())])
+        slopes = [
+            log_log_slope(np.array(values, float), by_cell[..., begin:end])
+            for (_, values), begin, end in zip(self._sweeps(), ends[:-1], ends[1:], strict=True)
+        ]
+        return np.stack(slopes, axis=-2 if times.ndim > 2 else -1)
+
+
+def first_passage(losses: ndarray, level: float, window: int) -> ndarray:
+    """Return the middle of the first ``window`` steps whose mean loss is below ``level``; NaN if there are none.
+
+    ``losses`` are (steps, seeds); raises ValueError when there are fewer steps than ``window``.
+    """
+    if not 1 <= window <= len(losses):
+        raise ValueError(f"window = {window}: the mean over it needs 1 to {len(losses)} steps")
+    sums = np.cumsum(np.vstack([np.zeros_like(losses[:1]), losses]), axis=0)
+    below = (sums[window:] - sums[:-window]) / window < level
+    return np.where(below.any(0), below.argmax(0) + window / 2, np.nan)
+
+
+def log_log_slope(x: ndarray, y: ndarray) -> ndarray:
+    """Return the least-squares slope of log y (..., n) against log x (n,)."""
+    centred = np.log(x) - np.log(x).mean()
+    return np.asarray(np.log(y) @ centred / (centred @ centred))
+
+
+ITERATIONS = Experiment(
+    slug="li-iterations",
+    title="Steps until the hinge is small",
+    paper="li",
+    section="3.3",
+    notebook="li_3_3_generalization",
+    quick=Iterations(
+        base=replace(A, tasks="cyclic 1", beta=1.7, B=96, T=140), starts=((0.01, 1.0),), window=5, seeds=4,
+        sweeps=(("alpha", (0.5, 1.0)), ("beta", (1.3, 2.2)), ("eta", (0.5, 1.5)), ("delta", (0.15, 0.27)), ("K", (0.2, 0.8))),
+        M1=(4, 6, 16),
+    ),
+    full=Iterations(
+        base=replace(A, tasks="cyclic 1", beta=1.0, T=520), starts=((0.01, 1.0), (0.1, 0.5)), window=5, seeds=10,
+        sweeps=(
+            ("alpha", (0.4, 0.55, 0.75, 1.0)), ("beta", (0.9, 1.2, 1.5, 2.0)), ("eta", (0.5, 1.0, 2.0)),
+            ("delta", (0.15, 0.2, 0.3)), ("q", (0.5, 1.0, 2.0)), ("K", (0.2, 0.4, 0.8)),
+        ),
+        M1=(4, 8, 12, 24),
+    ),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""li-sum-reasons: in which settings the 0-1 error depends on the coefficient sum at fixed norm."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy import ndarray
+
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.li.odr import ODRTest, idr_scores, means
+from icl_lib.experiments.li.trained import A, B, Setting, Trained, train_models
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.tasks.patterns import combined_patterns
+from icl_lib.theory.li.coefficient_sum import pair_gaps
+
+
+@dataclass(frozen=True)
+class SumReasons:
+    """Settings that each change one thing, tested out of domain over S_1 at fixed norm."""
+
+    names: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    S_1: tuple[float, ...]
+    test: ODRTest
+    frames: int
+    seeds: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure error, hinge, attention and the spread of the score gap for every setting and S_1."""
+        trained = train_models(self.settings, self.seeds, seed, device)[self.settings[0].T]
+        cells = [[means(self.test.combined(one, S_1, seed, "odr")) for S_1 in self.S_1] for one in trained]
+        spread = [[self._spread(one, S_1, seed) for S_1 in self.S_1] for one in trained]
+        dims = "setting S_1 seed"
+        return xr.Dataset(
+            {
+                "error": variable(dims, [[cell.error for cell in row] for row in cells], "0-1 error, fixed norm"),
+                "hinge": variable(dims, [[cell.hinge for cell in row] for row in cells], "hinge loss, fixed norm"),
+                "mass": variable(dims, [[cell.mass for cell in row] for row in cells], "attention on the query's pattern"),
+                "gap_spread": variable(dims, spread, "standard deviation over draws and pairs of the score gap"),
+            },
+            coords={"setting": list(self.names), "S_1": list(self.S_1)},
+        )
+
+    def _spread(self, trained: Trained, S_1: float, seed: int) -> ndarray:
+        axes = torch.eye(trained.setting.M1, dtype=torch.float64)
+        k = combined_patterns(stream(seed, f"frames/{S_1:g}"), axes, self.test.count, S_1, self.frames).numpy()
+        apart = ~np.eye(self.test.count, dtype=bool)
+        return np.array([pair_gaps(W, k)[:, apart].std() for W in idr_scores(trained)])
+
+
+SHORT = replace(A, beta=1.0)
+NAMES = ("A", "β = 1", "β = 1, r = 1", "A, K = 2", "B, |q| = 0.25", "B, K = 2")
+SETTINGS = (
+    A, SHORT, replace(SHORT, tasks="cyclic 1"), replace(A, K=2.0), replace(B, q=0.25), replace(B, K=2.0),
+)  # fmt: skip
+
+SUM_REASONS = Experiment(
+    slug="li-sum-reasons",
+    title="What makes the error depend on the coefficient sum",
+    paper="li",
+    section="3.3",
+    notebook="li_3_3_generalization",
+    quick=SumReasons(
+        names=NAMES[1:3], settings=tuple(replace(one, T=260) for one in SETTINGS[1:3]),
+        S_1=(-1.3, 0.0, 0.5, 1.0, 1.3), frames=500, seeds=4,
+        test=ODRTest(count=3, distractors=10, draws=160, prompts=20, alpha=0.8, length=20),
+    ),
+    full=SumReasons(
+        names=NAMES, settings=SETTINGS, S_1=(-1.3, -1.0, -0.5, 0.0, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3), frames=4000, seeds=12,
+        test=ODRTest(count=3, distractors=10, draws=48, prompts=200, alpha=0.8, length=20),
+    ),
+)  # fmt: skip
