@@ -1,0 +1,134 @@
+"""li-pruning-reasons: in which networks does deleting long rows cost 0-1 error out of domain?"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.li.evaluate import combined
+from icl_lib.experiments.li.magnitudes import train_each
+from icl_lib.experiments.li.pruning import contributions, deleted_margins
+from icl_lib.experiments.li.trained import A, B, Setting, Trained
+from icl_lib.measure.classification import hinge, wrong
+from icl_lib.models.pruning import largest_first, random_large, small_neurons
+from icl_lib.models.softmax_attention import output_weights
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.tasks.task_sets import task_set
+from icl_lib.theory.li import pruning
+
+ORDERS = ("largest first", "random")
+
+
+@dataclass(frozen=True)
+class PruningReasons:
+    """Deletion of fractions R of the long rows in several settings; random deletion is repeated.
+
+    S_1, count, distractors, draws   patterns out of domain; alpha, length, prompts: prompts for each draw
+    """
+
+    settings: tuple[tuple[str, Setting], ...]
+    seeds: int
+    R: tuple[float, ...]
+    repeats: int
+    S_1: float
+    count: int
+    distractors: int
+    draws: int
+    alpha: float
+    length: int
+    prompts: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Train every setting, delete and measure."""
+        names, settings = zip(*self.settings, strict=True)
+        found = train_each(settings, self.seeds, seed, device)
+        cells = [self.read(models[setting.T], seed) for models, setting in zip(found, settings, strict=True)]
+        columns = {
+            name: variable(f"setting {dims} seed".split(), np.array([cell[name] for cell in cells], "f4"), text)
+            for name, (dims, text) in NAMES.items()
+        }
+        coords = {"setting": list(names), "order": list(ORDERS), "R": list(self.R)}
+        return xr.Dataset(columns, coords=coords)
+
+    def read(self, trained: Trained, seed: int) -> dict[str, np.ndarray]:
+        """Return all readings of one setting, the seed last."""
+        W_O, m = trained.parameters["W_O"], trained.setting.m
+        positive, small = output_weights(m) > 0, small_neurons(W_O)
+        kept = [~largest_first(W_O, R) for R in self.R]
+        kept += [~random_large(stream(seed, f"random/{k}"), W_O, R) for R in self.R for k in range(self.repeats)]
+        kept += [positive.expand_as(small), ~positive.expand_as(small)]
+        drawn = {"count": self.count, "distractors": self.distractors, "draws": self.draws, "seed": seed}
+        patterns, tasks = combined(trained, self.S_1, **drawn, name="patterns"), task_set("all", self.count)
+        probe = {"alpha": self.alpha, "length": self.length, "prompts": self.prompts, "seed": seed, "name": "prompts"}
+        margin = deleted_margins(trained, torch.stack(kept, 1), patterns, tasks, **probe)
+        plus, minus = margin[:, -2], margin[:, -1]
+        error, cost = (self.by_order(loss(margin[:, :-2]).mean(-1)) for loss in (wrong, hinge))
+        one, both = self.lost(trained)
+        return {
+            "error": error, "hinge": cost, "lost": one + both,
+            "error_theory": pruning.random_error(error[1, 0], one, both),
+            "mixed": ((plus != 0) & (minus != 0)).double().mean(-1).numpy(),
+        }  # fmt: skip
+
+    def lost(self, trained: Trained) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probabilities that random deletion silences exactly one label, and both, (R, seed).
+
+        Only large rows are deleted: a label with a small row that contributes cannot be silenced.
+        """
+        small, positive = small_neurons(trained.parameters["W_O"]), output_weights(trained.setting.m) > 0
+        safe = small & (contributions(trained) > 0)
+        P = np.zeros((2, len(self.R), self.seeds))
+        for label, rows in enumerate((positive, ~positive)):
+            for k, n in enumerate((~small).sum(-1).tolist()):
+                if not (safe[k] & rows).any():
+                    n_label = int((~small[k] & rows).sum())
+                    P[label, :, k] = [pruning.label_lost(n_label, n, round(R * n)) for R in self.R]
+        both = P.min(0) * (P == 1).all(0)
+        return P.sum(0) - 2 * both, both
+
+    def by_order(self, loss: Tensor) -> np.ndarray:
+        """Return (order, R, seed) from (seed, deletion); repeats are averaged."""
+        ordered, at_random = loss[:, : len(self.R)], loss[:, len(self.R) :].unflatten(1, (len(self.R), self.repeats)).mean(-1)
+        return torch.stack([ordered, at_random]).mT.numpy()
+
+
+NAMES = {
+    "error": ("order R", "0-1 error"),
+    "hinge": ("order R", "hinge loss"),
+    "lost": ("R", "probability that random deletion takes all rows of a label that contribute"),
+    "error_theory": ("R", "0-1 error predicted from that probability, random deletion"),
+    "mixed": ("", "share of prompts that activate rows of both labels"),
+}
+"""Readings of one setting: dimensions beside setting and seed, and what they are."""
+
+ONE = replace(A, tasks="cyclic 1")
+
+PRUNING_REASONS = Experiment(
+    slug="li-pruning-reasons",
+    title="When deletion costs 0-1 error",
+    paper="li",
+    section="3.4",
+    notebook="li_3_4_pruning",
+    quick=PruningReasons(
+        settings=(
+            ("A", replace(A, T=100)), ("r = 1", replace(ONE, T=100)), ("m = 20", replace(A, T=100, m=20)),
+            ("m = 10", replace(A, T=100, m=10)), ("m = 10, r = 1", replace(ONE, T=100, m=10)),
+        ),
+        seeds=4, R=(0.0, 0.2, 0.4, 0.6, 0.8, 0.9), repeats=40, S_1=1.1, count=3, distractors=10, draws=4, alpha=0.6, length=20,
+        prompts=300,
+    ),
+    full=PruningReasons(
+        settings=(
+            ("A", A), ("A, 60 steps", replace(A, T=60)), ("ξ = 1/√m", replace(A, xi=0.1)), ("K = 1.5", replace(A, K=1.5)),
+            ("|q| = 0.5", replace(A, q=0.5)), ("B", B), ("r = 1", ONE), ("r = 1, 60 steps", replace(ONE, T=60)),
+            ("m = 50", replace(A, m=50)), ("m = 20", replace(A, m=20)), ("m = 10", replace(A, m=10)),
+            ("m = 20, r = 1", replace(ONE, m=20)), ("m = 10, r = 1", replace(ONE, m=10)),
+        ),
+        seeds=12, R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), repeats=20, S_1=1.1, count=3, distractors=10, draws=10,
+        alpha=0.6, length=20, prompts=600,
+    ),
+)  # fmt: skip
