@@ -55,7 +55,7 @@ def over_seeds(values: xr.DataArray) -> Discrepancy:
 class Claim:
     """One numbered claim.
 
-    ``confidence`` says how sure we are of the paper's wording (V, V2, S) or who derived it (D). ``check`` turns a
+    ``confidence`` says how sure we are of the paper's wording (V, V2, S, A, T, M) or who derived it (D, N). ``check`` turns a
     dataset into a Discrepancy; ``control`` breaks the dataset (a wrong constant, a violated hypothesis) so that the
     same check must fail. ``recorded`` is the verdict that stands in the book.
     """

@@ -34,6 +34,12 @@ def _identity(name: str):
     return check
 
 
+def _push(dataset: xr.Dataset) -> Discrepancy:
+    """The push on the patterns and the label key, and the push on all other entries, which is to be 0."""
+    largest = float(abs(dataset.push_theory).max())
+    return Discrepancy(max(float(abs(dataset.push - dataset.push_theory).max()), float(dataset.rest.max())) / largest)
+
+
 def _value_memory(dataset: xr.Dataset) -> Discrepancy:
     """The value function misreads a contrary context exactly when value_memory > 1; near 1 nothing is said."""
     clear = dataset.where(abs(np.log(dataset.value_memory)) > 0.3, drop=True)
@@ -105,7 +111,7 @@ L5 = Claim(
     id="L5",
     paper="li",
     section="3.2",
-    sentence="Training on tasks that violate Condition 3.2 leaves an error of 0.2 or more on unseen tasks.",
+    sentence="The sets of tasks tested here that violate Condition 3.2 leave an error of 0.2 or more on unseen tasks.",
     confidence="D",
     kind="bound",
     experiment="li-unseen-tasks",
@@ -156,7 +162,7 @@ L5d = Claim(
     experiment="li-first-push",
     margin=1e-10,
     reason="Relative to the largest entry; exact over all prompts of a small law, by automatic differentiation of the layer.",
-    check=_identity("push"),
+    check=_push,
     control=lambda dataset: dataset.assign(push=dataset.push_selective),
     control_sentence="attention that already prefers the query's pattern",
 )
@@ -188,7 +194,7 @@ L5f = Claim(
     reason="Relative distance of all M₁(M₁+1) entries, one fitted number a model. The push is exact only at uniform attention.",
     check=lambda dataset: over_seeds(dataset.miss),
     control=lambda dataset: dataset.assign(miss=dataset.miss_swapped),
-    control_sentence="the push of another set of tasks, with its own fitted number",
+    control_sentence="the push of another set of tasks, with its own number (for cyclic 3 the push of all tasks fits as well)",
 )
 
 L5g = Claim(

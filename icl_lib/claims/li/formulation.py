@@ -96,7 +96,10 @@ L2 = Claim(
     kind="bound",
     experiment="li-training",
     margin=0.03,
-    reason="Chance is 0.5 and 1. The share of prompts without the query's pattern is taken off, three times in the hinge.",
+    reason=(
+        "Chance is 0.5 and 1. The share of prompts without the query's pattern is taken off, three times in the hinge, where "
+        "a wrong sign costs 1 + |F|."
+    ),
     check=_trained,
     control=lambda dataset: dataset.isel(step=[0]),
     control_sentence="the same networks before training",
@@ -124,8 +127,8 @@ L2c = Claim(
     paper="li",
     section="2",
     sentence=(
-        "What is learnt needs the attention: with W_Q = 0 the network has error 1/2 and hinge loss at least 1, at every stage "
-        "of training and for every set of tasks."
+        "What is learnt needs the attention: with W_Q = 0 the network has error 1/2 and hinge loss at least 1, in the mean "
+        "over the stages of training and the sets of tasks."
     ),
     confidence="D",
     kind="identity",

@@ -63,7 +63,7 @@ L0b = Claim(
     section="1",
     sentence=(
         "Without both nonlinearities the mean margin over all tasks is (α′/2)·G, with G a closed form in the weights: "
-        "proportional to the share α′ of relevant contexts, and free of the prompt length. With the softmax it is not."
+        "proportional to the share α′ of relevant contexts. With the softmax it is not."
     ),
     confidence="D",
     kind="formula",
@@ -81,7 +81,7 @@ L0c = Claim(
     section="1",
     sentence=(
         "The mean margin moves with S₁ by the feature part of the neurons times the total attention if the MLP has a ReLU, "
-        "and not at all if it is linear: the linear part of the network cannot feel S₁."
+        "and stays where it is, within the margin of the check, if the MLP is linear."
     ),
     confidence="D",
     kind="formula",
@@ -98,8 +98,8 @@ L0d = Claim(
     paper="li",
     section="1",
     sentence=(
-        "On short prompts the softmax costs: where the query's pattern is absent, softmax attention follows the majority of "
-        "labels, which is usually wrong, and linear attention, whose weights may be negative, goes against it."
+        "On short prompts the softmax costs: the error of linear attention, whose weights may be negative, is nearer to that "
+        "of going against the majority of labels where the query's pattern is absent than to that of following it."
     ),
     confidence="D",
     kind="bound",

@@ -1,1 +1,1 @@
-"""Experiments on Li et al."""
+"""Experiments on Li et al. (arXiv 2402.15607)."""

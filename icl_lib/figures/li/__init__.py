@@ -1,1 +1,1 @@
-"""Figures of the part on Li et al."""
+"""Figures on Li et al. (arXiv 2402.15607), one module a section."""

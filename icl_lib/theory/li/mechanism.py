@@ -64,7 +64,10 @@ def attention_push(tasks: Int[ndarray, "n 2"], M1: int, c: float, alpha: float, 
 
 
 def mode_growth(eigenvalue: Float[ndarray, "*S"], beta: float, alpha: float, l: int, total: float) -> Float[ndarray, "*S"]:
-    """ln(u^T W_K^T W_Q u / delta^2) = 2 beta^2 (1 - 1/l) (alpha/4) lambda total, total = eta sum_t c_t, u a mode of Lap."""
+    """ln(u^T W_K^T W_Q u / delta^2) = 2 beta^2 (1 - 1/l) (alpha/4) lambda total, total = eta sum_t c_t, u a mode of Lap.
+
+    To first order in eta, while attention is near uniform.
+    """
     return 2 * beta**2 * (1 - 1 / l) * alpha / 4 * eigenvalue * total
 
 
