@@ -5,6 +5,19 @@ import re
 import xarray as xr
 
 from icl_lib.claims.claim import Claim, Judgement
+from icl_lib.claims.li import (
+    classical,
+    data_and_tasks,
+    floor,
+    formulation,
+    generalization,
+    mechanism,
+    neurons,
+    pruning,
+    sample_complexity,
+)
+from icl_lib.claims.li import experiments as li_experiments
+from icl_lib.claims.li import introduction as li_introduction
 from icl_lib.claims.zhang import (
     appendices,
     convergence,
@@ -18,6 +31,31 @@ from icl_lib.claims.zhang import (
 )
 from icl_lib.claims.zhang import dynamics as dynamics_claims
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.li.attention import ATTENTION as LI_ATTENTION
+from icl_lib.experiments.li.classical import CLASSICAL_LEARNERS
+from icl_lib.experiments.li.classical_reasons import CLASSICAL_REASONS
+from icl_lib.experiments.li.coefficient_sum import COEFFICIENT_SUM
+from icl_lib.experiments.li.decoder import DECODER
+from icl_lib.experiments.li.first_push import FIRST_PUSH
+from icl_lib.experiments.li.floor import FLOOR
+from icl_lib.experiments.li.growth import GROWTH
+from icl_lib.experiments.li.hinge_margin import HINGE_MARGIN
+from icl_lib.experiments.li.iterations import ITERATIONS
+from icl_lib.experiments.li.magnitudes import MAGNITUDES
+from icl_lib.experiments.li.neurons import NEURONS
+from icl_lib.experiments.li.nonlinearity import NONLINEARITY
+from icl_lib.experiments.li.prompt_length import PROMPT_LENGTH
+from icl_lib.experiments.li.pruning import PRUNING
+from icl_lib.experiments.li.pruning_reasons import PRUNING_REASONS
+from icl_lib.experiments.li.published_floor import PUBLISHED_FLOOR
+from icl_lib.experiments.li.rescaling import RESCALING
+from icl_lib.experiments.li.start import START
+from icl_lib.experiments.li.sum_reasons import SUM_REASONS
+from icl_lib.experiments.li.task_fraction import TASK_FRACTION
+from icl_lib.experiments.li.task_sets import TASK_SETS
+from icl_lib.experiments.li.training import TRAINING as LI_TRAINING
+from icl_lib.experiments.li.two_memories import TWO_MEMORIES
+from icl_lib.experiments.li.unseen_tasks import UNSEEN_TASKS
 from icl_lib.experiments.zhang.attention import ATTENTION
 from icl_lib.experiments.zhang.averaged_error import AVERAGED_ERROR
 from icl_lib.experiments.zhang.covariate_shift import COVARIATE_SHIFT
@@ -57,18 +95,30 @@ EXPERIMENTS: dict[str, Experiment] = {
         *(RANDOM_COVARIANCE_FLOW, RANDOM_COVARIANCE, RANDOM_COVARIANCE_LIMIT),
         *(QUADRATIC_FORM, DYNAMICS, TIME_COURSE, FULL_LOSS, RANK_ONE_TRAP, PL_INEQUALITY, START_SIZE, DENSE_INIT),
         *(SIX_TERMS, FOURTH_MOMENT, OFF_DIAGONAL),
+        *(NONLINEARITY, START, LI_TRAINING),
+        *(TASK_SETS, UNSEEN_TASKS, FLOOR, FIRST_PUSH, TWO_MEMORIES),
+        *(COEFFICIENT_SUM, RESCALING, SUM_REASONS, TASK_FRACTION, PROMPT_LENGTH, ITERATIONS),
+        *(MAGNITUDES, PRUNING, PRUNING_REASONS),
+        *(LI_ATTENTION, GROWTH, NEURONS, HINGE_MARGIN),
+        *(DECODER, CLASSICAL_LEARNERS, CLASSICAL_REASONS, PUBLISHED_FLOOR),
     )
 }
 
 _MODULES = (
     introduction, preliminaries, convergence, shifts, garg_prompts, random_covariances, quadratic_form, dynamics_claims,
     pl_inequality, appendices,
+    li_introduction, formulation, data_and_tasks, floor, generalization, sample_complexity, pruning, mechanism, neurons,
+    li_experiments, classical,
 )  # fmt: skip
 
 
-def _order(claim: Claim) -> tuple[str, int, str]:
-    paper, number, letter = re.fullmatch(r"(\D+)(\d+)(\D*)", claim.id).groups()
-    return paper, int(number), letter
+_PAPERS = "ZLD"
+"""First letters of claim ids, in the order of the parts."""
+
+
+def _order(claim: Claim) -> tuple[int, int, str]:
+    letter, number, part = re.fullmatch(r"(\D+)(\d+)(\D*)", claim.id).groups()
+    return _PAPERS.index(letter), int(number), part
 
 
 CLAIMS: dict[str, Claim] = {

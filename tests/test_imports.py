@@ -12,6 +12,7 @@ MODULES = sorted((ROOT / "icl_lib").rglob("*.py"))
 
 SCRIPT = """
 import importlib, pkgutil, random, numpy, torch
+import sklearn.linear_model, sklearn.neighbors, sklearn.svm  # draw names for temporary files when imported
 
 def check(what):
     assert torch.equal(before[0], torch.get_rng_state()), f"{what} used torch's global generator"
@@ -31,6 +32,15 @@ population_loss.PopulationLoss(2, 5.0, (3,), 100, 10, (0.1,), 2).run(0, "cpu")
 two_notions.TwoNotions(2, (1.0, 10.0), (3,), (4, 5), 3, 6, 10).run(0, "cpu")
 risk.Risk(2, 10.0, 0.5, (3,), (4,), 10).run(0, "cpu")
 check("running an experiment")
+
+from icl_lib.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
+from icl_lib.experiments.li.trained import A
+from icl_lib.seeds import stream
+from icl_lib.tasks.task_sets import all_tasks
+prompts = A.law(all_tasks(6), 0.8).sample(stream(0, "prompts"), (5,), 8)
+for learner in (GaussianSVM(), LinearSVM(), LogisticRegression(), NearestNeighbours(3)):
+    learner(prompts)
+check("a classical learner")
 """
 
 GLOBAL_DRAWS = {

@@ -35,7 +35,7 @@ def silent_share_inputs(beta: float, q: float, M1: int) -> float:
 
 
 def pushed_share_means(beta: float, q: float, M1: int) -> float:
-    """min(1/4 + arctan(|mu_bar|/q)/pi, 1/2): silent after the push of eq-li-3-4-push on the two means (eq-li-3-4-pushed)."""
+    """min(1/4 + arctan(|mu_bar|/q)/pi, 1/2): silent after the push on two clusters (eq-li-3-4-pushed)."""
     return min(0.25 + silent_share_means(beta, q, M1), 0.5)
 
 
@@ -58,7 +58,7 @@ def push(
 
 
 def change_bound(a: Float[ndarray, "P"], values: Float[ndarray, "... P"]) -> float | Float[ndarray, "..."]:
-    """sum_r |a_r| relu(v_r) over the P deleted rows, v_r = <w_r, W_V p_bar>: the most F can change (eq-li-3-4-change)."""
+    """sum_r |a_r| relu(v_r) over the P deleted rows, v_r = <w_r, p_bar>: the most F can change (eq-li-3-4-change)."""
     return (abs(a) * np.maximum(values, 0)).sum(-1)
 
 

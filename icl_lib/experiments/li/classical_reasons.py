@@ -1,0 +1,110 @@
+"""li-classical-reasons: which settings bring the classical learners to the ranking of the slides."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.li.classical import QUICK, classical_faults, icl_faults
+from icl_lib.experiments.li.evaluate import combined
+from icl_lib.experiments.li.published import learner_points
+from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.tasks.task_sets import all_tasks
+
+LEARNERS = ("ICL", "logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One change of the classical learners or of the prompts: C and gamma, the bound K of kappa, a scale of all inputs."""
+
+    name: str
+    C: float = 1.0
+    gamma_factor: float = 1.0
+    K: float = 0.5
+    scale: float = 1.0
+
+    def learners(self) -> list:
+        """Return the classical learners in the order of ``LEARNERS``."""
+        return [
+            LogisticRegression(self.C), LinearSVM(self.C), GaussianSVM(self.C, self.gamma_factor), NearestNeighbours(1),
+            NearestNeighbours(3),
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ClassicalReasons:
+    """Models trained at K = 1/2, all variants tested at one share alpha' and some lengths; otherwise as li-classical."""
+
+    setting: Setting
+    seeds: int
+    S_1: float
+    count: int
+    distractors: int
+    draws: int
+    prompts: int
+    alpha: float
+    lengths: tuple[int, ...]
+    variants: tuple[Variant, ...]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure every learner's error in every variant on prompts that differ in kappa and scale alone."""
+        (trained,) = train_models((self.setting,), self.seeds, seed, device)[self.setting.T]
+        errors = np.array([[self._cell(trained, variant, l, seed) for l in self.lengths] for variant in self.variants])
+        slides = np.array([learner_points(self.alpha, name, self.lengths) for name in LEARNERS])
+        resolution = 0.5 / (self.seeds * self.draws * self.prompts)
+        ratio = np.log(np.maximum(errors.mean(-1), resolution) / slides.T)[..., 1:]
+        where = "variant l learner seed"
+        return xr.Dataset(
+            {
+                "error": variable(where, errors, "classification error out of domain"),
+                "slides": variable("learner l", slides, "read off the authors' slides by eye, about 10%"),
+                "distance": variable(
+                    "variant", np.nanmean(abs(ratio), (1, 2)), "mean |ln(error / slides)|, classical learners"
+                ),
+            },
+            coords={
+                "variant": [variant.name for variant in self.variants],
+                "l": list(self.lengths),
+                "learner": list(LEARNERS),
+                "seed": range(self.seeds),
+            },
+        )
+
+    def _cell(self, trained: Trained, variant: Variant, l: int, seed: int) -> np.ndarray:
+        """Return the error of every learner and seed."""
+        wider = trained._replace(setting=replace(trained.setting, K=variant.K))
+        patterns = combined(
+            wider, self.S_1, count=self.count, distractors=self.distractors, draws=self.draws, seed=seed, name="odr"
+        )
+        law = wider.setting.law(all_tasks(self.count), self.alpha, patterns)
+        codes = law.codes(stream(seed, f"classical-reasons/{l}"), (self.seeds, self.draws, self.prompts), l)
+        classical = classical_faults(variant.learners(), codes, patterns, variant.scale)
+        return torch.stack([*icl_faults([wider], codes, patterns), *classical]).flatten(2).mean(-1).numpy()
+
+
+VARIANTS = (
+    Variant("defaults"), Variant("C = 100", C=100.0), Variant("C = 0.1", C=0.1), Variant("γ × 10", gamma_factor=10.0),
+    Variant("inputs × ½", scale=0.5), Variant("K = 1", K=1.0), Variant("K = 1.25", K=1.25),
+    Variant("K = 1.5", K=1.5), Variant("K = 2", K=2.0), Variant("K = 3", K=3.0),
+)  # fmt: skip
+CLASSICAL_REASONS = Experiment(
+    slug="li-classical-reasons",
+    title="What changes the ranking of classical learners",
+    paper="li",
+    section="5",
+    notebook="li_5_experiments",
+    quick=ClassicalReasons(
+        setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alpha=0.6, lengths=(6,),
+        variants=tuple(variant for variant in VARIANTS if variant.name in ("defaults", "K = 3")),
+    ),
+    full=ClassicalReasons(
+        setting=A, seeds=10, S_1=1.1, count=3, distractors=10, draws=10, prompts=30, alpha=0.6, lengths=(6, 12, 20),
+        variants=VARIANTS,
+    ),
+)  # fmt: skip

@@ -1,0 +1,166 @@
+"""li-decoder: a causal transformer of three layers on pattern prompts (section 5 of Li et al.)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.li.decoder_training import Decoders, DecoderSetting, Readings, draw_codes, run_decoders, train_decoders
+from icl_lib.experiments.li.published import ATTENTION, SHARES, sum_points
+from icl_lib.measure.classification import wrong
+from icl_lib.results import Checkpoint, variable
+from icl_lib.seeds import stream
+from icl_lib.tasks.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
+from icl_lib.tasks.task_sets import all_tasks, task_set, unseen_tasks
+from icl_lib.theory.li import floor
+
+CONVENTIONS = ("fixed norm", "rescaling")
+"""How patterns get the coefficient sum S_1: combinations as long as the IDR patterns, or S_1 times an IDR pattern."""
+EYE = "read off the authors' slides by eye, about 10%"
+
+
+@dataclass(frozen=True)
+class DecoderPrompts:
+    """``seeds`` decoders on each of the ``sets`` of training tasks, tested in and out of domain.
+
+    alphas, lengths   test shares and test lengths; sums: coefficient sums S_1; S_1 for the tests at all lengths
+    count, distractors, draws   ODR patterns, ODI patterns, and independent sets of both for each model
+    prompts           test prompts of a model in a cell; those out of domain are shared among the draws
+    """
+
+    setting: DecoderSetting
+    sets: tuple[str, ...]
+    seeds: int
+    alphas: tuple[float, ...]
+    lengths: tuple[int, ...]
+    S_1: float
+    sums: tuple[float, ...]
+    count: int
+    distractors: int
+    draws: int
+    prompts: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Train, then measure error and attention on unseen tasks and on unseen patterns."""
+        checkpoint = Checkpoint.of(self, seed, device, every=200)
+        runs = train_decoders(self.setting, self.sets, self.seeds, seed, device, checkpoint)
+        checkpoint.remove()
+        pairs = list(zip(runs.before, runs.after, strict=True))
+        errors = np.array([self._cells(models, seed) for models in runs.after])
+        layers = np.array([[self._layers(pair, out, seed) for out in (False, True)] for pair in pairs])
+        shifted = np.array([[self._shifted(after, rule, seed) for rule in CONVENTIONS] for _, after in pairs])
+        marks = np.unique(np.geomspace(10, self.setting.steps, 24).astype(int))
+        where = "tasks domain stage layer seed"
+        return xr.Dataset(
+            self._references()
+            | {
+                "loss": variable("step tasks seed", [runs.losses[k - 10 : k].mean(0) for k in marks], "training loss"),
+                "error": variable("tasks domain alpha l seed", errors, "classification error"),
+                "untrained": variable("tasks domain seed", layers[:, :, 3, 0, 0], "classification error before training"),
+                "mass": variable(where, layers[:, :, 0], "attention to the query's pattern, of that to contexts"),
+                "mass_head": variable(where, layers[:, :, 1], "the same, in the layer's more selective head"),
+                "itself": variable(where, layers[:, :, 2], "attention of the query to itself"),
+                "shifted": variable("tasks convention sum seed", shifted[:, :, 0], "error on patterns with sum S_1"),
+                "worst_draw": variable("tasks convention sum seed", shifted[:, :, 1], "the same, worst draw of patterns"),
+            },
+            coords={
+                "tasks": list(self.sets), "domain": ["in", "out"], "alpha": list(self.alphas), "l": list(self.lengths),
+                "stage": ["before", "after"], "layer": range(1, self.setting.layers + 1), "convention": list(CONVENTIONS),
+                "sum": list(self.sums), "step": marks, "seed": range(self.seeds),
+            },
+        )  # fmt: skip
+
+    def _references(self) -> dict[str, xr.Variable]:
+        """Laws of section 3.2, and the points of the slides."""
+        cells = [(alpha, l) for alpha in self.alphas for l in self.lengths]
+        shape = (len(self.alphas), len(self.lengths))
+        vote = np.reshape([floor.vote_error(l, alpha) for alpha, l in cells], shape)
+        best = [np.reshape([floor.best_error(l, a, M1) for a, l in cells], shape) for M1 in (self.setting.M1, self.count)]
+        errors = [[SHARES.get((domain, alpha), np.nan) for alpha in self.alphas] for domain in ("in", "out")]
+        return {
+            "error_vote": variable("alpha l", vote, "error of a vote among all contexts"),
+            "error_best": variable("domain alpha l", best, "least error of a predictor that knows the law of tasks"),
+            "slides_error": variable("domain alpha", errors, f"GPT-2 at l = 20, {EYE}"),
+            "slides_shifted": variable("sum", [sum_points(S, 20) for S in self.sums], f"GPT-2 at l = 20, {EYE}"),
+            "slides_mass": variable("stage layer", np.array(ATTENTION).T, f"GPT-2, {EYE}"),
+        }
+
+    def _read(self, models: Decoders, out: bool, alpha: float, length: int, seed: int) -> Readings:
+        setting, name = self.setting, f"decoder/{models.tasks}/{out}/{alpha}/{length}"
+        if out:
+            patterns = self._combined(self.S_1, models.tasks, seed)
+            law, prompts = setting.law(all_tasks(self.count), alpha, patterns), self.prompts // self.draws
+        else:
+            patterns, prompts = setting.patterns(), self.prompts
+            law = setting.law(unseen_tasks(task_set(models.tasks, setting.M1), setting.M1), alpha)
+        codes = draw_codes(law, self.seeds, prompts, length, seed, name)
+        return run_decoders(models, codes, patterns)
+
+    def _combined(self, S_1: float, tasks: str, seed: int) -> Patterns:
+        """Draw ``draws`` sets of patterns for each model; (S, draws, ...)."""
+        own, generator = self.setting.patterns(), stream(seed, f"decoder/patterns/{tasks}/{S_1}")
+        relevant = combined_patterns(generator, own.relevant, self.count, S_1, self.seeds * self.draws)
+        irrelevant = rotated_patterns(generator, own.irrelevant, self.distractors, self.seeds * self.draws)
+        return Patterns(*(rows.unflatten(0, (self.seeds, self.draws)) for rows in (relevant, irrelevant)))
+
+    def _cells(self, models: Decoders, seed: int) -> np.ndarray:
+        """Classification error of every model, (domain, alpha, l, S)."""
+        domains = (False, True)
+        return np.array(
+            [[[self._error(models, out, a, l, seed) for l in self.lengths] for a in self.alphas] for out in domains]
+        )
+
+    def _error(self, models: Decoders, out: bool, alpha: float, length: int, seed: int) -> np.ndarray:
+        return wrong(self._read(models, out, alpha, length, seed).margin).mean(-1).numpy()
+
+    def _layers(self, pair: tuple[Decoders, Decoders], out: bool, seed: int) -> np.ndarray:
+        """Attention of the query's row by layer, and the error, at the longest length, (quantity, stage, layer, S)."""
+        rows = []
+        for models in pair:
+            found = self._read(models, out, self.setting.alpha, self.setting.l, seed)
+            mass = found.mass.nanmean(1)
+            error = wrong(found.margin).mean(-1)[:, None].expand(-1, self.setting.layers)
+            rows.append([part.T.numpy() for part in (mass.mean(-1), mass.amax(-1), found.itself.mean((1, -1)), error)])
+        return np.array(rows).swapaxes(0, 1)
+
+    def _shifted(self, models: Decoders, rule: str, seed: int) -> np.ndarray:
+        """Error on patterns with coefficient sum S_1, mean over draws and worst draw, (2, S_1, S)."""
+        own, found = self.setting.patterns(), []
+        for S_1 in self.sums:
+            if rule == "fixed norm":
+                patterns = self._combined(S_1, models.tasks, seed)
+            else:
+                shape = (self.seeds, self.draws, -1, -1)
+                patterns = Patterns(*(rows.expand(shape) for rows in (rescaled_patterns(own.relevant, S_1), own.irrelevant)))
+            law = self.setting.law(all_tasks(patterns.relevant.shape[-2]), self.setting.alpha, patterns)
+            name = f"decoder/{rule}/{models.tasks}/{S_1}"
+            codes = draw_codes(law, self.seeds, self.prompts // self.draws, self.setting.l, seed, name)
+            found.append(wrong(run_decoders(models, codes, patterns).margin).unflatten(1, (self.draws, -1)).mean(-1))
+        by_draw = torch.stack(found)
+        return torch.stack([by_draw.mean(-1), by_draw.amax(-1)]).numpy()
+
+
+SETTING = DecoderSetting(
+    M1=6, M2=24, d_Y=10, beta=1.0, K=0.5, layers=3, heads=2, width=48, rate=1e-3, B=128, steps=1200, l=20, alpha=0.8
+)
+SUMS = (-1.0, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3)
+DECODER = Experiment(
+    slug="li-decoder",
+    title="A transformer of three layers",
+    paper="li",
+    section="5",
+    notebook="li_5_experiments",
+    quick=DecoderPrompts(
+        setting=DecoderSetting(
+            M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=6e-3, B=40, steps=320, l=12, alpha=0.8
+        ),
+        sets=("cyclic 4",), seeds=5, alphas=(0.8, 1.0), lengths=(4, 12), S_1=1.1, sums=(0.3, 0.5, 1.1),
+        count=3, distractors=10, draws=4, prompts=500,
+    ),
+    full=DecoderPrompts(
+        setting=SETTING, sets=("cyclic 1", "cyclic 3"), seeds=10, alphas=(0.8, 0.9, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20),
+        S_1=1.1, sums=SUMS, count=3, distractors=10, draws=10, prompts=1000,
+    ),
+)  # fmt: skip

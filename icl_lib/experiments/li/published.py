@@ -1,0 +1,60 @@
+"""Points of the plots on the authors' slides, read off by eye: about 10% on the logarithmic axes. Nothing measured here.
+
+Settings behind them (optimiser, widths, number of prompts and patterns) were not found.
+"""
+
+READING_ERROR = 0.1
+"""Relative error of a point read off by eye."""
+
+LENGTHS = (6, 8, 10, 12, 14, 16, 18, 20)
+
+LEARNERS = {
+    (0.8, "ICL"): (0.036, 0.015, 0.010, 0.0085, 0.003, 0.0025, 0.0015, None),
+    (0.8, "logistic"): (0.035, 0.0125, 0.010, 0.005, 0.0035, 0.0025, 0.002, 0.0015),
+    (0.8, "linear SVM"): (0.05, 0.02, 0.017, 0.015, 0.0125, 0.0125, 0.015, 0.012),
+    (0.8, "Gaussian SVM"): (0.13, None, None, None, None, None, None, 0.0055),
+    (0.8, "1-NN"): (0.06, None, None, None, None, None, None, 0.0027),
+    (0.8, "3-NN"): (0.18, 0.06, 0.03, 0.0125, 0.011, 0.005, 0.003, 0.002),
+    (0.6, "ICL"): (0.08, 0.042, 0.023, 0.0075, 0.007, 0.0035, 0.0025, 0.0015),
+    (0.6, "logistic"): (0.11, None, None, None, None, None, None, 0.0035),
+    (0.6, "linear SVM"): (0.12, None, None, None, None, None, None, 0.035),
+    (0.6, "Gaussian SVM"): (0.18, None, None, None, None, None, None, 0.013),
+    (0.6, "1-NN"): (0.11, None, None, None, None, None, None, 0.007),
+    (0.6, "3-NN"): (0.18, None, None, None, None, None, None, 0.009),
+}
+"""Error out of domain by (alpha', learner) at ``LENGTHS``: the one-layer model and classical learners.
+
+None: not read off, or, for ICL at alpha' = 0.8 and l = 20, below 0.001.
+"""
+
+SUMS_LENGTHS = (4, 6, 8, 10, 12, 14, 16, 18, 20)
+
+SUMS = {
+    1.3: (0.048, 0.0145, 0.009, 0.0052, 0.0048, 0.0045, 0.0035, 0.0025, 0.002),
+    1.1: (0.052, 0.019, 0.009, 0.0068, 0.0058, 0.0055, 0.0045, 0.0035, 0.0035),
+    0.9: (0.052, 0.019, 0.011, 0.0098, 0.014, 0.0115, 0.013, 0.014, 0.0135),
+    0.7: (0.065, 0.033, 0.027, 0.019, 0.024, 0.024, 0.027, 0.022, 0.024),
+    0.5: (0.08, 0.038, 0.038, 0.031, 0.033, 0.039, 0.041, 0.041, 0.047),
+}
+"""Error out of domain of the three-layer GPT-2 by S_1, at ``SUMS_LENGTHS``."""
+
+SHARES = {
+    ("in", 0.8): 0.075, ("in", 0.9): 0.054, ("in", 1.0): 0.020,
+    ("out", 0.8): 0.072, ("out", 0.9): 0.042, ("out", 1.0): 0.010,
+}  # fmt: skip
+"""Error of the three-layer GPT-2 at l = 20 by domain and alpha'."""
+
+ATTENTION = ((0.52, 0.85), (0.43, 0.77), (0.43, 0.88))
+"""Attention to the query's ODR pattern in layers 1, 2, 3 of the GPT-2: at the start and at the end of training."""
+
+
+def learner_points(alpha: float, learner: str, lengths: tuple[int, ...]) -> list[float]:
+    """Return a learner's points at some lengths, NaN where none was read."""
+    points = dict(zip(LENGTHS, LEARNERS.get((alpha, learner), ()), strict=False))
+    return [float("nan") if points.get(l) is None else points[l] for l in lengths]
+
+
+def sum_points(S_1: float, l: int) -> float:
+    """Return the GPT-2's error at S_1 and length l, NaN where none was read."""
+    points = dict(zip(SUMS_LENGTHS, SUMS.get(S_1, ()), strict=False))
+    return points.get(l, float("nan"))
