@@ -52,7 +52,7 @@ def _draw_coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
             _points(row[1], cell.S_1, cell[f"hinge{suffix}"], k, label=name, joined=True)
             _points(row[2], cell.S_1, cell[f"error{suffix}"], k, label=name, joined=True)
         for axes, what in zip(row, ("mean margin $zF$", "hinge", "0-1 error"), strict=True):
-            axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.7, linestyle=":")
+            axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
             axes.set(ylabel=what, title=f"setting {setting}", ylim=(0, None))
     for axes in grid[-1]:
         axes.set_xlabel("coefficient sum $S_1$")
@@ -82,7 +82,7 @@ def rescaling(dataset: xr.Dataset) -> Picture:
 
 def _draw_rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     left, middle, right = figure.subplots(1, 3)
-    for axes, name, what in ((left, "error", "0-1 error"), (middle, "mass", "attention on the query's pattern")):
+    for axes, name, what in ((left, "error", "0-1 error"), (middle, "mass", "attention mass")):
         axes.plot(
             dataset.S_1, dataset[f"{name}_theory"].mean("seed"), color="C1", linestyle=LINES[0], label="gap $S_1^2\\gamma$"
         )
@@ -94,7 +94,7 @@ def _draw_rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     right.set_ylabel("hinge")
     for axes in (left, middle, right):
         axes.set(xlabel="$S_1$", ylim=(0, None))
-        axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.7, linestyle=":")
+        axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
     left.legend(loc="upper right")
     right.legend(loc="upper right")
 
@@ -154,7 +154,7 @@ def _draw_task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     series = (("error_in", "in domain, unseen tasks"), ("error_out", "out of domain, mean"), ("error_worst", "worst ODR draw"))
     for k, (name, label) in enumerate(series):
         _points(left, dataset.tasks, np.maximum(dataset[name], SMALLEST), k, label=label, joined=True)
-    left.axvline(float(dataset.tasks_stated), color=mpl.rcParams["text.color"], linewidth=0.7, linestyle=":")
+    left.axvline(float(dataset.tasks_stated), color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
     left.set(yscale="log", xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="0-1 error")
     left.legend(loc="upper right")
     right.plot(dataset.tasks, dataset.gap_theory.mean("seed"), color="C0", label="$\\gamma$")
