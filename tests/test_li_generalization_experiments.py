@@ -35,7 +35,8 @@ TINY = {
     "li-task-fraction": TaskFraction(SHORT, (1, 3, 5), 1.1, TEST, 50, 2),
     "li-prompt-length": PromptLength((SHORT,), (0.5, 1.0), (2, 4, 8), 0.01, 1.1, TEST, 2),
     "li-iterations": Iterations(
-        replace(SHORT, T=25), ((0.01, 8.0), (0.1, 6.0)), (("alpha", (0.5, 1.0)), ("beta", (1.0, 2.0)), ("eta", (0.5, 1.0)), ("K", (0.2, 0.4))),
+        replace(SHORT, T=25), ((0.01, 8.0), (0.1, 6.0)),
+        (("alpha", (0.5, 1.0)), ("beta", (1.0, 2.0)), ("eta", (0.5, 1.0)), ("K", (0.2, 0.4))),
         (5, 6), 2, 2,
     ),
 }  # fmt: skip

@@ -48,7 +48,7 @@ class Start:
                 "square_coins": variable(dims, read_off["square_coins"], "the same, signs of a by coins"),
                 "square_theory": variable("beta length", self._theory(_square), "E F^2 in closed form"),
                 "square_coins_theory": variable("beta length", self._theory(_square_coins), "E F^2, signs of a by coins"),
-                "query_norm": variable("beta", self._query_norm(), "|W_Q (mu_j; 0)| at the start"),
+                "query_norm": variable("beta", self._query_norm(seed), "|W_Q (mu_j; 0)| at the start"),
             },
             coords={"beta": list(self.beta), "length": list(self.length), "seed": range(self.seeds)},
         )
@@ -90,11 +90,11 @@ class Start:
     def _theory(self, theory) -> list[list[float]]:
         return [[theory(replace(self.setting, beta=beta), l) for l in self.length] for beta in self.beta]
 
-    def _query_norm(self) -> list[float]:
+    def _query_norm(self, seed: int) -> list[float]:
         norms = []
         for beta in self.beta:
             setting = replace(self.setting, beta=beta)
-            W_Q = self._weights(setting, stream(0, "any"))["W_Q"][0]
+            W_Q = self._weights(setting, stream(seed, "any"))["W_Q"][0]
             norms.append(float((W_Q[:, : setting.M1] * beta).norm(dim=0).mean()))
         return norms
 
