@@ -80,8 +80,8 @@ def _direction(dataset: xr.Dataset) -> Discrepancy:
     return over_seeds(_of_total(dataset, "to 0.1").sel(letter=STATED) * xr.DataArray([1, 1, 1, -1], dims="letter"))
 
 
-def _unnamed_letter(dataset: xr.Dataset) -> xr.Dataset:
-    other = dataset.slope.sel(letter="K", drop=True)
+def _patterns_for_share(dataset: xr.Dataset) -> xr.Dataset:
+    other = dataset.slope.sel(letter="M1", drop=True)
     return dataset.assign(slope=xr.where(dataset.letter == "alpha", other, dataset.slope).transpose(*dataset.slope.dims))
 
 
@@ -94,8 +94,8 @@ L10 = _claim(
     margin=-0.15,
     reason="Largest of the exponents of α, β, η and minus that of M₁; a prototype had −0.95, −1.7, −0.85 and −0.39.",
     check=_direction,
-    control=_unnamed_letter,
-    control_sentence="the bound K on κ, which the law does not name, in the place of α",
+    control=_patterns_for_share,
+    control_sentence="the number of patterns M₁, which slows training down, in the place of α",
 )
 
 
