@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from icl_lib import registry
-from icl_lib.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts, over_seeds
+from icl_lib.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts, distance_over_seeds, over_seeds
 
 
 def claim(**changes) -> Claim:
@@ -94,3 +94,10 @@ def test_seeds_are_averaged_with_their_spread():
     """Values 1, 2, 3, 6 of four models: mean 3, twice the standard error sqrt(14/12)."""
     found = over_seeds(xr.DataArray([[1.0, 0], [2, 0], [3, 0], [6, 0]], dims=("seed", "l")))
     assert found.value.values.tolist() == [3, 0] and found.two_se.values == pytest.approx([2 * (14 / 12) ** 0.5, 0])
+
+
+def test_the_distance_is_that_of_the_mean_not_the_mean_of_distances():
+    """Values -1 and 3: their mean 1 is 1 from 0 and 0 from 1, with twice the standard error 4."""
+    values = xr.DataArray([-1.0, 3.0], dims="seed")
+    assert distance_over_seeds(values).value == 1 and distance_over_seeds(values, 1.0).value == 0
+    assert float(distance_over_seeds(values, 1.0).two_se) == pytest.approx(4)

@@ -51,6 +51,12 @@ def over_seeds(values: xr.DataArray) -> Discrepancy:
     return Discrepancy(values.mean("seed"), 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5)
 
 
+def distance_over_seeds(values: xr.DataArray, target: float | xr.DataArray = 0.0) -> Discrepancy:
+    """Return how far the mean over seeds is from ``target``, with twice its standard error."""
+    mean = over_seeds(values)
+    return Discrepancy(abs(mean.value - target), mean.two_se)
+
+
 @dataclass(frozen=True)
 class Claim:
     """One numbered claim.

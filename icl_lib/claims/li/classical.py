@@ -4,7 +4,7 @@ import functools
 
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, distance_over_seeds, over_seeds
 
 _claim = functools.partial(Claim, paper="li", section="5")
 _classical = functools.partial(_claim, experiment="li-classical")
@@ -42,8 +42,7 @@ def _as_good(dataset: xr.Dataset) -> Discrepancy:
 
 
 def _neighbours(dataset: xr.Dataset) -> Discrepancy:
-    gap = over_seeds(dataset.error.sel(learner=["1-NN", "3-NN"]) - dataset.neighbours_theory)
-    return Discrepancy(abs(gap.value), gap.two_se)
+    return distance_over_seeds(dataset.error.sel(learner=["1-NN", "3-NN"]) - dataset.neighbours_theory)
 
 
 def _present(dataset: xr.Dataset) -> Discrepancy:

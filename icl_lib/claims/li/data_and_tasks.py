@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import Claim, Discrepancy, distance_over_seeds, over_seeds
 
 
 def _beyond_missing(dataset: xr.Dataset, name: str) -> Discrepancy:
@@ -43,8 +43,7 @@ def _push(dataset: xr.Dataset) -> Discrepancy:
 def _value_memory(dataset: xr.Dataset) -> Discrepancy:
     """The value function misreads a contrary context exactly when value_memory > 1; near 1 nothing is said."""
     clear = dataset.where(abs(np.log(dataset.value_memory)) > 0.3, drop=True)
-    mean = over_seeds(clear.value_error)
-    return Discrepancy(abs(mean.value - (clear.value_memory > 1)), mean.two_se)
+    return distance_over_seeds(clear.value_error, (clear.value_memory > 1))
 
 
 L3 = Claim(

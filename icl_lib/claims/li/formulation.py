@@ -2,14 +2,9 @@
 
 import xarray as xr
 
-from icl_lib.claims.claim import Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import Claim, Discrepancy, distance_over_seeds, over_seeds
 
 COVERING = ["cyclic 3", "cyclic 1"]
-
-
-def _distance(values: xr.DataArray, target: float | xr.DataArray) -> Discrepancy:
-    mean = over_seeds(values)
-    return Discrepancy(abs(mean.value - target), mean.two_se)
 
 
 def _worse(*found: Discrepancy) -> Discrepancy:
@@ -30,7 +25,7 @@ def _unseen(dataset: xr.Dataset) -> Discrepancy:
 
 def _blind(dataset: xr.Dataset) -> Discrepancy:
     course = dataset[["error_blind", "hinge_blind"]].mean(["tasks", "step"])
-    return _worse(_distance(course.error_blind, 0.5), over_seeds(1 - course.hinge_blind))
+    return _worse(distance_over_seeds(course.error_blind, 0.5), over_seeds(1 - course.hinge_blind))
 
 
 L1 = Claim(
@@ -46,7 +41,7 @@ L1 = Claim(
     experiment="li-start",
     margin=0.03,
     reason="Absolute. By symmetry of W_O the error is 1/2 exactly; the standard error in quick is below 0.007.",
-    check=lambda dataset: _worse(_distance(dataset.error, 0.5), _distance(dataset.hinge, 1)),
+    check=lambda dataset: _worse(distance_over_seeds(dataset.error, 0.5), distance_over_seeds(dataset.hinge, 1)),
     control=lambda dataset: dataset.assign(error=dataset.error_label_neurons),
     control_sentence="rows of W_O that know the label direction, everything else untrained",
 )
@@ -64,7 +59,7 @@ L1b = Claim(
     experiment="li-start",
     margin=0.015,
     reason="Absolute. The standard error in quick is 0.002; at δβ = 0.4 uniform attention is off by 0.03 to 0.04.",
-    check=lambda dataset: _distance(dataset.mass, dataset.mass_theory),
+    check=lambda dataset: distance_over_seeds(dataset.mass, dataset.mass_theory),
     control=lambda dataset: dataset.assign(mass_theory=dataset.mass_uniform + 0 * dataset.mass_theory),
     control_sentence="uniform attention, g = 1",
 )
@@ -82,7 +77,7 @@ L1c = Claim(
     experiment="li-start",
     margin=0.25,
     reason="Relative, on E F². The standard error over networks is 4% in quick; signs drawn by coins are off by 47%.",
-    check=lambda dataset: _distance(dataset.square / dataset.square_theory, 1),
+    check=lambda dataset: distance_over_seeds(dataset.square / dataset.square_theory, 1),
     control=lambda dataset: dataset.assign(square=dataset.square_coins),
     control_sentence="signs of a drawn by independent coins, which adds the square of the mean ReLU",
 )

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, distance_over_seeds, over_seeds
 
 _claim = functools.partial(Claim, paper="li", section="3.3")
 
@@ -63,8 +63,7 @@ L7c = _claim(
 
 def _error_over_sums(dataset: xr.Dataset) -> Discrepancy:
     inner = dataset.error.sel(S_1=dataset.S_1 >= -0.5)
-    found = over_seeds(inner - dataset.error.sel(S_1=1.0))
-    return Discrepancy(abs(found.value), found.two_se)
+    return distance_over_seeds(inner - dataset.error.sel(S_1=1.0))
 
 
 L7d = _claim(

@@ -3,15 +3,14 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import Claim, Discrepancy, distance_over_seeds, over_seeds
 
 PAPER, BOTH = "softmax, ReLU", "linear, linear"
 
 
 def _slope(dataset: xr.Dataset) -> Discrepancy:
     ratio = dataset.margin_alpha.sel(variant=BOTH) / dataset.margin_alpha_theory - 1
-    mean = over_seeds(ratio)
-    return Discrepancy(abs(mean.value), mean.two_se)
+    return distance_over_seeds(ratio)
 
 
 def _softmax_in_its_place(dataset: xr.Dataset) -> xr.Dataset:
@@ -24,8 +23,7 @@ def _rise(dataset: xr.Dataset) -> Discrepancy:
     S_1, ends = dataset.S_1, [0, -1]
     predicted = (dataset.feature * S_1 * dataset.total_S_1).isel(S_1=ends).diff("S_1").isel(S_1=0)
     found = dataset.margin_S_1.isel(S_1=ends).diff("S_1").isel(S_1=0)
-    mean = over_seeds((found - predicted) / dataset.margin_S_1.isel(S_1=-1))
-    return Discrepancy(abs(mean.value), mean.two_se)
+    return distance_over_seeds((found - predicted) / dataset.margin_S_1.isel(S_1=-1))
 
 
 def _between(dataset: xr.Dataset) -> Discrepancy:

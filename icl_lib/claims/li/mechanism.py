@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, distance_over_seeds, over_seeds
 
 COVERING = ["A", "B", "A, r = 1"]
 UNCOVERED = "half of the patterns"
@@ -101,8 +101,7 @@ L13e = Claim(
 
 
 def _law_error(ds: xr.Dataset, name: str) -> Discrepancy:
-    found = over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds[name]).sel(setting=COVERING))
-    return Discrepancy(abs(found.value), found.two_se)
+    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds[name]).sel(setting=COVERING))
 
 
 L13f = Claim(
@@ -219,5 +218,4 @@ L14e = Claim(
 
 def _proportional(growth: xr.DataArray, eigenvalue: xr.DataArray) -> Discrepancy:
     slope = (growth * eigenvalue).sum("mode") / (eigenvalue**2).sum()
-    found = over_seeds((growth / slope - eigenvalue) / eigenvalue.max())
-    return Discrepancy(abs(found.value), found.two_se)
+    return distance_over_seeds((growth / slope - eigenvalue) / eigenvalue.max())

@@ -3,15 +3,14 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, distance_over_seeds, over_seeds
 
 DELETIONS = ["largest first", "random"]
 NARROW = ["m = 20", "m = 10"]
 
 
 def _share_short(dataset: xr.Dataset) -> Discrepancy:
-    mean = over_seeds(dataset.small.isel(setting=0))
-    return Discrepancy(abs(mean.value - 0.155), mean.two_se)
+    return distance_over_seeds(dataset.small.isel(setting=0), 0.155)
 
 
 def _still_moving(dataset: xr.Dataset) -> Discrepancy:

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, distance_over_seeds, over_seeds
 
 _claim = functools.partial(Claim, paper="li", section="3.3")
 
@@ -36,8 +36,7 @@ L9 = _claim(
 
 
 def _vote_error(dataset: xr.Dataset) -> Discrepancy:
-    found = over_seeds(dataset.error - dataset.error_theory)
-    return Discrepancy(abs(found.value), found.two_se)
+    return distance_over_seeds(dataset.error - dataset.error_theory)
 
 
 L9b = _claim(
