@@ -97,11 +97,12 @@ def pattern_replicates(device: str) -> list[dict]:
 def columns(device: str) -> list[dict]:
     """Softmax attention on written-out columns against pattern coordinates."""
     setting = A
-    weights = initial_weights(stream(0, "bench"), 30, 10, setting.m, *(torch.full((1,), x) for x in (0.2, 0.01)))
+    sizes = (torch.full((1,), size) for size in (setting.delta, setting.xi))
+    weights = initial_weights(stream(0, "bench"), setting.M1 + setting.M2, setting.d_Y, setting.m, *sizes)
     patterns = Patterns(*(rows.float().to(device) for rows in setting.patterns()))
     q, a = setting.label().float().to(device), output_weights(setting.m, torch.float32).to(device)
     model = SoftmaxAttentionMLP(**{name: w[0].to(device) for name, w in weights.items()}, a=a, q=q)
-    law = PatternClassification(patterns, task_set("all", 6), setting.alpha, setting.K)
+    law = PatternClassification(patterns, task_set("all", setting.M1), setting.alpha, setting.K)
     codes = law.codes(stream(0, "bench", device), (4096,), setting.l)
     contenders = {"columns": lambda: model(write(codes, patterns)), "coordinates": lambda: model.on(patterns)(codes)}
     return [row("4096 pattern prompts: columns / coordinates", *medians(contenders, device).values())]

@@ -122,6 +122,9 @@ def test_a_field_of_a_declaration_can_be_set(field, text, expected):
         ("steps", "7.5", "not of the kind"),
         ("steps", "", "not of the kind"),
         ("tasks", "7", "not of the kind"),
+        ("lengths", "four", "not of the kind"),
+        ("lengths", "(4, 'x')", "not of the kind"),
+        ("shares", "()", "not of the kind"),
     ],
 )
 def test_a_setting_that_does_not_fit_is_refused(field, text, says):

@@ -86,15 +86,13 @@ def _like(present, text: str, field: str):
         value = present if text == "" else ast.literal_eval(text)
     except (ValueError, SyntaxError):
         value = text
-    if isinstance(present, tuple):
-        entries = value if isinstance(value, tuple | list) else (value,)
-        one = present[0] if present else None
-        return tuple(float(entry) if type(one) is float and type(entry) is int else entry for entry in entries)
-    if type(present) is float and type(value) is int:
-        return float(value)
-    if text == "" or type(value) is not type(present):
+    several = isinstance(present, tuple)
+    entries = value if several and isinstance(value, tuple | list) else (value,)
+    one = present[0] if several and present else present
+    entries = tuple(float(entry) if type(one) is float and type(entry) is int else entry for entry in entries)
+    if text == "" or not entries or any(type(entry) is not type(one) for entry in entries):
         raise ValueError(f"{field}={text} is not of the kind of its present value {present!r}: give one of that kind")
-    return value
+    return entries if several else entries[0]
 
 
 def require_device(device: str) -> None:
