@@ -8,6 +8,7 @@ The floors, bottom to top; a module imports from floors below its own only:
 ``classifiers``                 classical ones, fitted on the examples of a prompt
 ``theory``                      one function per displayed equation; imports nothing of ours
 ``train`` ``measure`` ``results``   fitting, estimating, storing
+``patches``                     context turned into weights
 ``experiments``                 frozen declarations and the datasets they produce
 ``claims`` ``figures``          see a dataset, nothing else
 ``registry``                    every experiment and every claim by name

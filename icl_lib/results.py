@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import safetensors
+import safetensors.torch
 import torch
 import xarray as xr
 
@@ -27,6 +29,10 @@ CARRIERS = ("results.py", "experiments/experiment.py")
 """Modules that carry results and do not make them: a change there leaves stored numbers valid."""
 CHECKPOINTS = LIBRARY.parent / "_build" / "checkpoints"
 """Where unfinished training runs keep their state."""
+WEIGHTS = STORE / "weights"
+"""Where the committed trained weights live, ``<name>.safetensors``."""
+TRAINED = LIBRARY.parent / "_build" / "weights"
+"""Where weights trained on this machine are kept for the next time."""
 
 
 class StaleResult(RuntimeError):
@@ -233,6 +239,42 @@ class Checkpoint:
     def remove(self) -> None:
         """Forget the run: it is finished."""
         self.path.unlink(missing_ok=True)
+
+
+# --- trained weights ----------------------------------------------------------------------------------------------
+
+
+def save_weights(weights: dict[str, torch.Tensor], origin: dict[str, str], path: Path) -> None:
+    """Write weights in float32 as safetensors with their provenance, atomically."""
+    plain = {name: weight.detach().cpu().float().contiguous() for name, weight in weights.items()}
+    encoded = safetensors.torch.save(plain, metadata=origin)
+    write_atomically(path, lambda file: file.write_bytes(encoded))
+
+
+def load_weights(path: Path, declaration, seed: int) -> dict[str, torch.Tensor] | None:
+    """Return stored weights, or None when there are none of this declaration, seed and code."""
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            origin, weights = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, safetensors.SafetensorError):
+        return None
+    asked = (declaration_json(declaration), str(seed), code_digest(type(declaration).__module__))
+    return weights if asked == tuple(origin.get(field) for field in ("declaration", "seed", "code_digest")) else None
+
+
+def obtain_weights(name: str, declaration, seed: int, device: str, make: Callable[[], dict[str, torch.Tensor]]):
+    """Return the committed weights ``name`` if they were made by this declaration, seed and code; else those ``make`` gives.
+
+    What was made is kept under ``_build/weights`` and found there the next time.
+    """
+    origin = provenance(name, "weights", seed, declaration, device)
+    run = hashlib.sha256(f"{origin['declaration']} {seed} {origin['code_digest']}".encode()).hexdigest()[:24]
+    kept = TRAINED / f"{run}.safetensors"
+    for path in (WEIGHTS / f"{name}.safetensors", kept):
+        if (weights := load_weights(path, declaration, seed)) is not None:
+            return weights
+    save_weights(make(), origin, kept)
+    return load_weights(kept, declaration, seed)
 
 
 def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:

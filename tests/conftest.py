@@ -7,6 +7,6 @@ typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))  # an int is a f
 
 FLOORS = (
     *("tasks", "models", "baselines", "classifiers", "theory"),
-    *("train", "measure", "results", "experiments", "claims", "figures"),
+    *("train", "measure", "results", "patches", "experiments", "claims", "figures"),
 )
 install_import_hook([f"icl_lib.{floor}" for floor in FLOORS], "conftest.typechecked")

@@ -1,0 +1,1 @@
+"""Claims of Dherin et al. and the sequels, by section."""

@@ -1,0 +1,1 @@
+"""Declarations and runs for Dherin et al. and the sequels."""

@@ -1,0 +1,1 @@
+"""Figures of Dherin et al. and the sequels, by section."""

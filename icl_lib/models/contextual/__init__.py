@@ -1,0 +1,1 @@
+"""Contextual layers, contextual blocks and networks of blocks (Dherin et al. and the sequels)."""

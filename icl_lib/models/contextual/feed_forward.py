@@ -1,0 +1,168 @@
+"""The part of a block that does not mix tokens: MLPs, gated MLPs, mixtures of experts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import gelu, relu, silu
+
+from icl_lib.models.contextual.weights import Weights, linear
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": gelu, "relu": relu, "silu": silu, "tanh": torch.tanh}
+
+
+@runtime_checkable
+class FeedForward(Protocol):
+    """A map of each token: z -> last matrix times hidden(z), and what follows.
+
+    reads    names of the matrices that are applied to z itself; z enters in no other way
+    """
+
+    reads: tuple[str, ...]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]: ...
+
+    def hidden(self, weights: Weights, z: Tensor) -> Tensor:
+        """Return h, what the last matrix is applied to, (..., T, H)."""
+        ...
+
+    def __call__(self, weights: Weights, z: Tensor) -> Tensor:
+        """Return the output, (..., T, D)."""
+        ...
+
+
+@dataclass(frozen=True)
+class MLP:
+    """W_out g(... g(W_2 g(W z + b) + b_2) ...) + b_out with hidden layers of the given widths."""
+
+    inputs: int
+    widths: tuple[int, ...]
+    outputs: int
+    activation: str
+    reads = ("W",)
+
+    def __post_init__(self):
+        _require_activation(self.activation)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        found = {}
+        for place, (rows, columns) in zip(self._places(), zip(self.widths, (self.inputs, *self.widths), strict=False), strict=True):
+            found |= {f"W{place}": (rows, columns), f"b{place}": (rows,)}
+        return found | {"W_out": (self.outputs, self.widths[-1]), "b_out": (self.outputs,)}
+
+    def hidden(self, weights: Weights, z: Float[Tensor, "... T n"]) -> Float[Tensor, "... T H"]:
+        """Return the last hidden layer after its activation."""
+        for place in self._places():
+            z = ACTIVATIONS[self.activation](linear(weights, f"W{place}", z, f"b{place}"))
+        return z
+
+    def __call__(self, weights: Weights, z: Float[Tensor, "... T n"]) -> Float[Tensor, "... T D"]:
+        """Return the output."""
+        return linear(weights, "W_out", self.hidden(weights, z), "b_out")
+
+    def _places(self) -> list[str]:
+        return ["", *(f"_{k}" for k in range(2, len(self.widths) + 1))]
+
+
+@dataclass(frozen=True)
+class GatedMLP:
+    """W_down h with h = g(W_gate z) * (W_up z), without biases; SwiGLU with g = silu (Llama), GeGLU with g = gelu (Gemma)."""
+
+    width: int
+    hidden_width: int
+    activation: str
+    reads = ("W_gate", "W_up")
+
+    def __post_init__(self):
+        _require_activation(self.activation)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        D, H = self.width, self.hidden_width
+        return {"W_gate": (H, D), "W_up": (H, D), "W_down": (D, H)}
+
+    def hidden(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T H"]:
+        """Return h."""
+        return ACTIVATIONS[self.activation](linear(weights, "W_gate", z)) * linear(weights, "W_up", z)
+
+    def __call__(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
+        """Return the output."""
+        return linear(weights, "W_down", self.hidden(weights, z))
+
+
+@dataclass(frozen=True)
+class PostNormGatedMLP(GatedMLP):
+    """m_post * n, n = u / sqrt(mean(u^2) + epsilon), u = W_down h: a gated MLP with an RMS norm behind it (Gemma).
+
+    Gemma stores the gain as 1 + weight; here m_post is the gain itself.
+    """
+
+    epsilon: float
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        return {**super().shapes, "m_post": (self.width,)}
+
+    def normalised(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
+        """Return n, the output before the gain."""
+        u = linear(weights, "W_down", self.hidden(weights, z))
+        return u / (u.square().mean(-1, keepdim=True) + self.epsilon).sqrt()
+
+    def __call__(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
+        """Return the output."""
+        return weights["m_post"][..., None, :] * self.normalised(weights, z)
+
+
+@dataclass(frozen=True)
+class MixtureOfExperts:
+    """sum_e p_e W_down^e h_e over the ``active`` experts with the largest W_router z; p is the softmax of those scores.
+
+    Experts are gated MLPs. W_gate and W_up carry the experts' rows one under the other, W_down their columns side by
+    side, so that the sum is one matrix times h = concat_e p_e h_e, with p_e = 0 for the others.
+    """
+
+    width: int
+    hidden_width: int
+    experts: int
+    active: int
+    activation: str
+    reads = ("W_router", "W_gate", "W_up")
+
+    def __post_init__(self):
+        _require_activation(self.activation)
+        if not 1 <= self.active <= self.experts:
+            raise ValueError(f"{self.active} active experts of {self.experts}: take from 1 to all of them")
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        D, H, E = self.width, self.hidden_width, self.experts
+        return {"W_router": (E, D), "W_gate": (E * H, D), "W_up": (E * H, D), "W_down": (D, E * H)}
+
+    def shares(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T E"]:
+        """Return p, which sums to one."""
+        scores = linear(weights, "W_router", z)
+        least = scores.topk(self.active, -1).values[..., -1:]
+        return scores.masked_fill(scores < least, -torch.inf).softmax(-1)
+
+    def hidden(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T EH"]:
+        """Return h."""
+        h = ACTIVATIONS[self.activation](linear(weights, "W_gate", z)) * linear(weights, "W_up", z)
+        return (self.shares(weights, z)[..., None] * h.unflatten(-1, (self.experts, self.hidden_width))).flatten(-2)
+
+    def __call__(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
+        """Return the output."""
+        return linear(weights, "W_down", self.hidden(weights, z))
+
+
+def _require_activation(name: str) -> None:
+    if name not in ACTIVATIONS:
+        raise ValueError(f"unknown activation {name!r}: take one of {', '.join(ACTIVATIONS)}")

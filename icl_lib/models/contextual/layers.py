@@ -1,0 +1,265 @@
+"""Contextual layers: a map A that takes the query alone, A(x), or after a context, A(C, x) (Dherin et al., section 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from icl_lib.models.contextual.weights import Weights, linear
+
+
+@runtime_checkable
+class ContextualLayer(Protocol):
+    """A layer whose output at a token depends on the tokens before it. Its weights are an argument.
+
+    A prompt is a sequence of tokens (..., T, n) with the query last; A(x) is the layer on the query alone, T = 1.
+    """
+
+    inputs: int
+    outputs: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]: ...
+
+    def __call__(self, weights: Weights, tokens: Tensor) -> Tensor:
+        """Return A at the last token, (..., k)."""
+        ...
+
+    def everywhere(self, weights: Weights, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Return A at every token, (..., T, k)."""
+        ...
+
+    def prefixes(self, weights: Weights, context: Tensor, queries: Tensor) -> Tensor:
+        """Return A(c_1 .. c_i, x_i) for i = 0 .. N, (..., N + 1, k), of context (..., N, n) and queries (..., N + 1, n)."""
+        ...
+
+
+def without(tokens: Float[Tensor, "... T n"], Y: Sequence[int]) -> Float[Tensor, "... K n"]:
+    """Return the prompt (C without Y, x): context tokens at the places Y left out, the query last as before.
+
+    Raises ValueError when a place is not one of the T - 1 places 0 .. T - 2 of the context, or is named twice.
+    """
+    N = tokens.shape[-2] - 1
+    if len(set(Y)) != len(Y) or not set(Y) <= set(range(N)):
+        raise ValueError(f"Y must name different places of the context, 0 to {N - 1}, not {sorted(Y)}")
+    return tokens[..., sorted(set(range(N + 1)) - set(Y)), :]
+
+
+@dataclass(frozen=True)
+class SoftmaxAttention:
+    """Multi-head attention: A(C, x) = W_O concat_h sum_t softmax_t(<W_K t, W_Q x>_h / sqrt(c)) (W_V t)_h, c = head_width.
+
+    The sum runs over the context and the query itself. ``causal`` says whether a token attends to later ones. No biases,
+    no positions. Rows of W_Q, W_K, W_V are heads times channels.
+    """
+
+    heads: int
+    head_width: int
+    inputs: int
+    outputs: int
+    causal: bool = True
+
+    def __post_init__(self):
+        if min(self.heads, self.head_width, self.inputs, self.outputs) < 1:
+            raise ValueError(f"heads, head_width, inputs and outputs must be 1 or more, not {self}")
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        rows = self.heads * self.head_width
+        return {**{name: (rows, self.inputs) for name in ("W_Q", "W_K", "W_V")}, "W_O": (self.outputs, rows)}
+
+    def __call__(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... k"]:
+        """Return A at the last token from its row of the attention matrix alone.
+
+        Keys and values of the T tokens are never formed: O(T h n) in place of O(T h c n).
+        """
+        W_Q, W_K, W_V = (weights[name].unflatten(-2, (self.heads, self.head_width)) for name in ("W_Q", "W_K", "W_V"))
+        key = torch.einsum("...hcn,...hc->...hn", W_K, torch.einsum("...hcn,...n->...hc", W_Q, tokens[..., -1, :]))
+        attention = (torch.einsum("...hn,...tn->...ht", key, tokens) / self.head_width**0.5).softmax(-1)
+        average = torch.einsum("...ht,...tn->...hn", attention, tokens)
+        values = torch.einsum("...hcn,...hn->...hc", W_V, average).flatten(-2)
+        return torch.einsum("...ki,...i->...k", weights["W_O"], values)
+
+    def everywhere(
+        self, weights: Weights, tokens: Float[Tensor, "... T n"], positions: Int[Tensor, "T"]
+    ) -> Float[Tensor, "... T k"]:
+        """Return A at every token."""
+        query, key = (self._placed(self._heads(weights, name, tokens), positions) for name in ("W_Q", "W_K"))
+        scores = self._scores(query, key)
+        if self.causal:
+            T = tokens.shape[-2]
+            scores = scores.masked_fill(torch.ones(T, T, dtype=torch.bool, device=tokens.device).triu(1), -torch.inf)
+        return self._gather(weights, scores.softmax(-1), tokens)
+
+    def prefixes(
+        self, weights: Weights, context: Float[Tensor, "... N n"], queries: Float[Tensor, "... N+1 n"]
+    ) -> Float[Tensor, "... N+1 k"]:
+        """Return A(c_1 .. c_i, x_i) for i = 0 .. N; O(N^2) scores for all prefixes together."""
+        query, own = (self._heads(weights, name, queries) for name in ("W_Q", "W_K"))
+        N = context.shape[-2]
+        later = torch.ones(N + 1, N, dtype=torch.bool, device=context.device).triu()
+        scores = self._scores(query, self._heads(weights, "W_K", context)).masked_fill(later, -torch.inf)
+        itself = torch.einsum("...thc,...thc->...ht", query, own)[..., None] / self.head_width**0.5
+        attention = torch.cat([scores, itself], -1).softmax(-1)
+        values = torch.einsum("...hst,...thc->...shc", attention[..., :-1], self._heads(weights, "W_V", context))
+        values = values + attention[..., -1].mT[..., None] * self._heads(weights, "W_V", queries)
+        return linear(weights, "W_O", values.flatten(-2))
+
+    def _heads(self, weights: Weights, name: str, tokens: Tensor) -> Float[Tensor, "... T h c"]:
+        return linear(weights, name, tokens).unflatten(-1, (self.heads, self.head_width))
+
+    def _placed(self, rows: Float[Tensor, "... T h c"], positions: Int[Tensor, "T"]) -> Float[Tensor, "... T h c"]:
+        return rows
+
+    def _scores(self, query: Float[Tensor, "... S h c"], key: Float[Tensor, "... T h c"]) -> Float[Tensor, "... h S T"]:
+        return torch.einsum("...shc,...thc->...hst", query, key) / self.head_width**0.5
+
+    def _gather(self, weights: Weights, attention: Float[Tensor, "... h S T"], tokens: Tensor) -> Float[Tensor, "... S k"]:
+        values = torch.einsum("...hst,...thc->...shc", attention, self._heads(weights, "W_V", tokens))
+        return linear(weights, "W_O", values.flatten(-2))
+
+
+@dataclass(frozen=True)
+class RotarySoftmaxAttention(SoftmaxAttention):
+    """Softmax attention whose queries and keys are turned by their position (rotary embedding, base 10000).
+
+    Channels j and j + c/2 of a head turn together by position * base^(-2j/c). Only ``everywhere`` knows positions; the
+    query alone attends to itself whatever its position.
+    """
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.head_width % 2:
+            raise ValueError(f"rotary positions turn pairs of channels: head_width must be even, not {self.head_width}")
+
+    def __call__(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... k"]:
+        """Return A at the last token of a sequence at positions 0, 1, ..."""
+        return self.everywhere(weights, tokens, torch.arange(tokens.shape[-2], device=tokens.device))[..., -1, :]
+
+    def prefixes(self, weights: Weights, context: Tensor, queries: Tensor) -> Tensor:
+        """Raise NotImplementedError: prefixes are asked of layers without positions only."""
+        raise NotImplementedError("prefixes of rotary attention: call everywhere, whose row i is the prefix up to token i")
+
+    def _placed(self, rows: Float[Tensor, "... T h c"], positions: Int[Tensor, "T"]) -> Float[Tensor, "... T h c"]:
+        half = self.head_width // 2
+        rates = 10000.0 ** (-torch.arange(half, dtype=rows.dtype, device=rows.device) / half)
+        angle = (positions[:, None] * rates)[:, None, :]
+        first, second = rows[..., :half], rows[..., half:]
+        return torch.cat([first * angle.cos() - second * angle.sin(), first * angle.sin() + second * angle.cos()], -1)
+
+
+@dataclass(frozen=True)
+class LinearAttention:
+    """A(C, x) = sum_t (W_V t) <W_K t, W_Q x> over the context and the query itself; causal, no softmax, no positions."""
+
+    width: int
+    inputs: int
+    outputs: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        return {name: (self.width, self.inputs) for name in ("W_Q", "W_K")} | {"W_V": (self.outputs, self.inputs)}
+
+    def __call__(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... k"]:
+        """Return A at the last token, O(T)."""
+        query = linear(weights, "W_Q", tokens[..., -1:, :])[..., 0, :]
+        scores = torch.einsum("...tc,...c->...t", linear(weights, "W_K", tokens), query)
+        return torch.einsum("...t,...tk->...k", scores, linear(weights, "W_V", tokens))
+
+    def everywhere(
+        self, weights: Weights, tokens: Float[Tensor, "... T n"], positions: Int[Tensor, "T"]
+    ) -> Float[Tensor, "... T k"]:
+        """Return A at every token."""
+        query, key = (linear(weights, name, tokens) for name in ("W_Q", "W_K"))
+        scores = torch.einsum("...sc,...tc->...st", query, key).tril()
+        return torch.einsum("...st,...tk->...sk", scores, linear(weights, "W_V", tokens))
+
+    def prefixes(
+        self, weights: Weights, context: Float[Tensor, "... N n"], queries: Float[Tensor, "... N+1 n"]
+    ) -> Float[Tensor, "... N+1 k"]:
+        """Return A(c_1 .. c_i, x_i) for i = 0 .. N."""
+        query = linear(weights, "W_Q", queries)
+        scores = torch.einsum("...sc,...tc->...st", query, linear(weights, "W_K", context)).tril(-1)
+        own = torch.einsum("...sc,...sc->...s", query, linear(weights, "W_K", queries))
+        past = torch.einsum("...st,...tk->...sk", scores, linear(weights, "W_V", context))
+        return past + own[..., None] * linear(weights, "W_V", queries)
+
+
+class _Recurrent:
+    """What the recurrent layers share: A is the state after the last token, from the state 0 before the first."""
+
+    def __call__(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... k"]:
+        """Return A at the last token."""
+        return self._states(weights, tokens)[..., -1, :]
+
+    def everywhere(
+        self, weights: Weights, tokens: Float[Tensor, "... T n"], positions: Int[Tensor, "T"]
+    ) -> Float[Tensor, "... T k"]:
+        """Return A at every token."""
+        return self._states(weights, tokens)[..., 1:, :]
+
+    def prefixes(
+        self, weights: Weights, context: Float[Tensor, "... N n"], queries: Float[Tensor, "... N+1 n"]
+    ) -> Float[Tensor, "... N+1 k"]:
+        """Return A(c_1 .. c_i, x_i) for i = 0 .. N: N steps along the context, then one from each of its states."""
+        return self._step(weights, self._states(weights, context), self._read(weights, queries))
+
+    def _states(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... T+1 k"]:
+        read = self._read(weights, tokens)
+        states = [read.new_zeros(*read.shape[:-2], 1, self.outputs)]
+        for row in read.unbind(-2):
+            states.append(self._step(weights, states[-1], row[..., None, :]))
+        return torch.cat(states, -2)
+
+
+@dataclass(frozen=True)
+class TanhRNN(_Recurrent):
+    """Elman network: s_t = tanh(W_x t + W_s s_{t-1} + b_x), A = s at the last token."""
+
+    inputs: int
+    outputs: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        k = self.outputs
+        return {"W_x": (k, self.inputs), "W_s": (k, k), "b_x": (k,)}
+
+    def _read(self, weights: Weights, tokens: Tensor) -> Tensor:
+        return linear(weights, "W_x", tokens, "b_x")
+
+    def _step(self, weights: Weights, state: Tensor, read: Tensor) -> Tensor:
+        return (read + linear(weights, "W_s", state)).tanh()
+
+
+@dataclass(frozen=True)
+class GRU(_Recurrent):
+    """Gated recurrent unit: s_t = (1 - u) n + u s_{t-1}, gates r, u = sigmoid(.), n = tanh(W_x^n t + b_x^n + r (W_s^n s + b_s)).
+
+    Rows of W_x and W_s are the reset gate r, the update gate u and the candidate n, in PyTorch's order; b_s acts on the
+    candidate alone.
+    """
+
+    inputs: int
+    outputs: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights."""
+        k = self.outputs
+        return {"W_x": (3 * k, self.inputs), "W_s": (3 * k, k), "b_x": (3 * k,), "b_s": (k,)}
+
+    def _read(self, weights: Weights, tokens: Tensor) -> Tensor:
+        return linear(weights, "W_x", tokens, "b_x")
+
+    def _step(self, weights: Weights, state: Tensor, read: Tensor) -> Tensor:
+        inner = linear(weights, "W_s", state)
+        (r, u, n), (r_s, u_s, n_s) = read.chunk(3, -1), inner.chunk(3, -1)
+        reset, update = (r + r_s).sigmoid(), (u + u_s).sigmoid()
+        candidate = (n + reset * (n_s + weights["b_s"][..., None, :])).tanh()
+        return (1 - update) * candidate + update * state

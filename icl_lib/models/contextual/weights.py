@@ -1,0 +1,32 @@
+"""Named weights, how they start, and how they are applied."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.tasks.prompts import normal
+
+Weights = dict[str, Tensor]
+"""Weights by name. Matrices are (rows, columns), names starting with W or E; biases start with b, gains with m.
+
+Leading dimensions are the same for all weights of a part and meet those of the tokens.
+"""
+
+
+def start(shapes: dict[str, tuple[int, ...]], generator: torch.Generator, lead: tuple[int, ...], like: Tensor) -> Weights:
+    """Draw weights: matrices from N(0, 1/columns), embeddings E from N(0, 1), biases from N(0, 0.01), gains from N(1, 0.01).
+
+    Nothing starts at exactly 0 or 1, so that no term of a formula vanishes by accident. ``lead`` comes before each shape.
+    """
+    drawn = {}
+    for name, shape in shapes.items():
+        noise = normal(generator, (*lead, *shape), like)
+        scale = {"W": shape[-1] ** -0.5, "E": 1.0, "b": 0.1, "m": 0.1}[name[0]]
+        drawn[name] = scale * noise + (1.0 if name[0] == "m" else 0.0)
+    return drawn
+
+
+def linear(weights: Weights, matrix: str, x: Float[Tensor, "... T n"], bias: str | None = None) -> Float[Tensor, "... T m"]:
+    """Return W x + b for every token; leading dimensions of the weights meet those of the tokens."""
+    y = torch.einsum("...mn,...tn->...tm", weights[matrix], x)
+    return y if bias is None else y + weights[bias][..., None, :]

@@ -1,0 +1,60 @@
+"""The patch of a block, and of a network block by block. All that is asked of a block is its protocol.
+
+A block has ``mix`` (tokens -> state of every token), ``feed`` (state -> output) and ``feed_forward`` with ``reads``, the names of
+the matrices that are applied to z. What the context adds to z is put into those matrices; what it adds to v is put
+into the output by a site. Weights of patched blocks carry the leading dimensions of the states.
+"""
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from icl_lib.models.contextual.blocks import Block, State
+from icl_lib.models.contextual.network import Network
+from icl_lib.models.contextual.weights import Weights
+from icl_lib.patches.rank_one import redirection
+from icl_lib.patches.sites import Site
+
+
+def patched_block(block: Block, site: Site, weights: Weights, bare: State, full: State) -> Weights:
+    """Return weights with which the block computes from ``bare`` what it computes from ``full``.
+
+    block.feed(patched, bare) = block.feed(weights, full), where both states are of one token, (..., 1, k). Every matrix W
+    that reads z becomes W + DeltaW with (W + DeltaW) z = W z_full, so that what follows is as with the context; then the
+    site adds v_full - v. Raises ValueError when z = 0, or when the site cannot take up the difference.
+    """
+    z, z_full = bare.z[..., 0, :], full.z[..., 0, :]
+    read = {name: weights[name] + redirection(weights[name], z, z_full) for name in block.feed_forward.reads}
+    return site.absorb(block.feed_forward, {**weights, **read}, z, full.v[..., 0, :] - bare.v[..., 0, :])
+
+
+def patched_network(
+    network: Network,
+    site: Site,
+    weights: Weights,
+    targets: list[State],
+    tokens: Float[Tensor, "... K D"],
+    positions: Int[Tensor, "K"] | None = None,
+) -> tuple[list[Weights], Float[Tensor, "... K D"]]:
+    """Patch every block so that the last of ``tokens`` leaves the network as it does with the whole context.
+
+    targets   the state of that token in every block with the whole context, (..., 1, k) each; see ``Network.states``
+    tokens    (C without Y, x) as they enter the first block; the query alone for Y = C. positions are theirs
+
+    Blocks are patched in order, each for the tokens that the patched blocks below really send it. Returns the weights of
+    the patched blocks and the tokens that leave the last one.
+    """
+    patched = []
+    for block, full in zip(network.blocks(weights), targets, strict=True):
+        bare = network.block.mix(block, tokens, positions)
+        patched.append(patched_block(network.block, site, block, bare.at(-1), full))
+        tokens = network.block.feed(patched[-1], bare)
+    return patched, tokens
+
+
+def forward(
+    network: Network, blocks: list[Weights], tokens: Float[Tensor, "... T D"], positions: Int[Tensor, "T"] | None = None
+) -> Float[Tensor, "... T D"]:
+    """Return the tokens that leave the network with the weights of its blocks given one by one, patched or not."""
+    for block in blocks:
+        tokens = network.block(block, tokens, positions)
+    return tokens

@@ -1,0 +1,30 @@
+"""The smallest change of a matrix that sends one vector where it should go (Dherin et al., theorems 2.2 and 2.3)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+def rank_one(change: Float[Tensor, "... m"], a: Float[Tensor, "... n"]) -> Float[Tensor, "... m n"]:
+    """Return D = change a^T / |a|^2, the matrix of least Frobenius norm with D a = change.
+
+    No epsilon is added: at a = 0 there is no such matrix unless change = 0. Raises ValueError naming how many a are 0.
+    """
+    zero = (a == 0).all(-1)
+    if zero.any():
+        raise ValueError(
+            f"{int(zero.sum())} of {zero.numel()} vectors that the patched matrix reads are 0, so no change of the matrix "
+            "can act on them (the theorem needs A(C without Y, x) != 0): patch a bias in its place"
+        )
+    return torch.einsum("...m,...n->...mn", change, a / a.square().sum(-1, keepdim=True))
+
+
+def redirection(
+    W: Float[Tensor, "... m n"], a: Float[Tensor, "... n"], a_full: Float[Tensor, "... n"]
+) -> Float[Tensor, "... m n"]:
+    """Return DeltaW = (W DeltaA) a^T / |a|^2 with DeltaA = a_full - a, so that (W + DeltaW) a = W a_full.
+
+    a        what the matrix reads without Y, A(C without Y, x)
+    a_full   what it reads with the whole context, A(C, x)
+    """
+    return rank_one(torch.einsum("...mn,...n->...m", W, a_full - a), a)

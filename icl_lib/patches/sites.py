@@ -1,0 +1,106 @@
+"""Where a block takes up a vector behind its nonlinearity: output controllability (Goldwaser et al.)."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.models.contextual.feed_forward import FeedForward
+from icl_lib.models.contextual.weights import Weights
+from icl_lib.patches.rank_one import rank_one
+
+
+@runtime_checkable
+class Site(Protocol):
+    """A rule for changing weights so that feed_forward(changed, z) = feed_forward(weights, z) + difference at one z."""
+
+    def absorb(self, feed_forward: FeedForward, weights: Weights, z: Tensor, difference: Tensor) -> Weights: ...
+
+
+@dataclass(frozen=True)
+class Nowhere:
+    """Leave the weights: right where nothing is to be added, as in blocks without a skip connection."""
+
+    def absorb(self, feed_forward: FeedForward, weights: Weights, z: Tensor, difference: Tensor) -> Weights:
+        """Return the weights."""
+        return weights
+
+
+@dataclass(frozen=True)
+class Bias:
+    """b += difference (Dherin et al., v1, appendix A; Innocenti and Achour)."""
+
+    name: str
+
+    def absorb(
+        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+    ) -> Weights:
+        """Return the weights with the bias changed."""
+        return {**weights, self.name: weights[self.name] + difference}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """W += difference h^T / |h|^2 with h what the last matrix reads; for blocks whose output is W h, plus a bias at most."""
+
+    name: str
+
+    def absorb(
+        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+    ) -> Weights:
+        """Return the weights with the last matrix changed."""
+        h = feed_forward.hidden(weights, z[..., None, :])[..., 0, :]
+        return {**weights, self.name: weights[self.name] + rank_one(difference, h)}
+
+
+@dataclass(frozen=True)
+class Gain:
+    """m += difference / n entry by entry, n the normalised output (Goldwaser et al., theorem 1, Gemma).
+
+    Raises ValueError when an entry of n is 0.
+    """
+
+    name: str
+
+    def absorb(
+        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+    ) -> Weights:
+        """Return the weights with the gain changed."""
+        n = feed_forward.normalised(weights, z[..., None, :])[..., 0, :]
+        if (n == 0).any():
+            raise ValueError("an entry of the normalised output is 0, so no gain can move it: patch matrix and gain together")
+        return {**weights, self.name: weights[self.name] + difference / n}
+
+
+@dataclass(frozen=True)
+class MatrixAndGain:
+    """Turn the output with the matrix, and stretch it with one factor on the whole gain: the well-conditioned form.
+
+    The output should be m * t with t = n + difference / m. With r = RMS(t), u = W h and the norm's epsilon e:
+    W += (u' - u) h^T / |h|^2 with u' = RMS(u) t / r, then m *= r sqrt(RMS(u)^2 + e) / RMS(u). It divides by the gains m and
+    by lengths, never by single activations. Raises ValueError when a gain, u or t is 0.
+    """
+
+    matrix: str
+    gain: str
+
+    def absorb(
+        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+    ) -> Weights:
+        """Return the weights with the matrix and the gain changed."""
+        W, m = weights[self.matrix], weights[self.gain]
+        h = feed_forward.hidden(weights, z[..., None, :])[..., 0, :]
+        u = torch.einsum("...dh,...h->...d", W, h)
+        t = feed_forward.normalised(weights, z[..., None, :])[..., 0, :] + difference / m
+        r, length = _rms(t), _rms(u)
+        if (m == 0).any() or (r == 0).any() or (length == 0).any():
+            raise ValueError("a gain or the whole output is 0, so the patch cannot be scaled: patch a bias in its place")
+        turned = length * t / r
+        stretch = r * (length.square() + feed_forward.epsilon).sqrt() / length
+        return {**weights, self.matrix: W + rank_one(turned - u, h), self.gain: m * stretch}
+
+
+def _rms(x: Float[Tensor, "... D"]) -> Float[Tensor, "... 1"]:
+    return x.square().mean(-1, keepdim=True).sqrt()

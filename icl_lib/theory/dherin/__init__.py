@@ -1,0 +1,1 @@
+"""Dherin et al. and the sequels: one function per displayed equation."""
