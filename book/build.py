@@ -43,8 +43,13 @@ def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> list
 
 
 def recompute(names: list[str], layout: Layout, progress: Progress) -> None:
-    """Run the full-scale experiments of these notebooks anew into the stored results."""
+    """Train the networks of these notebooks anew, then run their full-scale experiments into the stored results."""
     slugs = [slug for slug, experiment in registry.EXPERIMENTS.items() if experiment.notebook in names]
+    networks = sorted({name for slug in slugs for name in registry.trainings_of(registry.EXPERIMENTS[slug].full)})
+    if networks:
+        progress.say(f"Training {len(networks)} networks, {workers.AT_A_TIME} at a time.")
+        training = {name: [sys.executable, "-m", "icl_lib", "train", name] for name in networks}
+        require_success(workers.run_all(training, layout.root, layout.child_environment(), progress))
     progress.say(f"Recomputing {len(slugs)} stored results, {workers.AT_A_TIME} at a time.")
     program = [sys.executable, "-m", "icl_lib", "run"]
     commands = {

@@ -67,14 +67,20 @@ def library_closure(notebook: nbformat.NotebookNode) -> list[Path]:
     return results.code_closure(*results.imported_modules(code))
 
 
-def stored_results(name: str, closure: list[Path], layout: Layout) -> list[Path]:
-    """The stored results this notebook may load: of the experiments it is registered for or whose code it needs."""
-    slugs = [
-        slug
-        for slug, experiment in registry.EXPERIMENTS.items()
+def stored_files(name: str, closure: list[Path], profile: str, layout: Layout) -> list[Path]:
+    """The data this notebook may load: of the experiments it is registered for or whose code it needs.
+
+    These are the weights of trained networks and, in the full profile, the stored results.
+    """
+    experiments = [
+        experiment
+        for experiment in registry.EXPERIMENTS.values()
         if experiment.notebook == name or results.module_file(type(experiment.full).__module__) in closure
     ]
-    paths = (layout.stored_results / f"{slug}.full.nc" for slug in sorted(slugs))
+    weights = {name for each in experiments for name in registry.trainings_of(each.declaration(profile))}
+    paths = [layout.stored_results / "weights" / f"{name}.safetensors" for name in sorted(weights)]
+    if profile == "full":
+        paths += [layout.stored_results / f"{slug}.full.nc" for slug in sorted(each.slug for each in experiments)]
     return [path for path in paths if path.exists()]
 
 
@@ -88,8 +94,7 @@ def key(name: str, profile: str, layout: Layout) -> str:
     except SyntaxError as error:
         raise Problem(f"{name}.ipynb: a cell is not valid Python: {error.msg}.") from error
     files += [layout.root / "requirements.txt", Path(__file__).with_name("execute.py")]
-    if profile == "full":
-        files += stored_results(name, files, layout)
+    files += stored_files(name, files, profile, layout)
     for path in files:
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""python -m icl_lib list | run SLUG | check [SLUG ...]"""
+"""python -m icl_lib list | run SLUG | check [SLUG ...] | train [NAME ...]"""
 
 import argparse
 import json
@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from icl_lib import registry, results
 from icl_lib.claims.claim import UNDECIDED, Judgement
+from icl_lib.experiments.dherin.trained import train_marks
 from icl_lib.experiments.experiment import PROFILES, require_device
 
 
@@ -38,6 +39,9 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
         change = "another value for a field of the declaration; may be repeated"
         command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=change)
+    train = commands.add_parser("train", help="train networks anew and replace their shipped weights")
+    train.add_argument("names", nargs="*", metavar="NAME", help=f"all unless named: {', '.join(registry.TRAININGS)}")
+    train.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     return main_parser
 
 
@@ -95,6 +99,19 @@ def check_claims(options: argparse.Namespace) -> int:
     return 0 if sound else 1
 
 
+def train_networks(options: argparse.Namespace) -> int:
+    """Train shipped networks anew, with seed 0, and write each one's weights when it is done."""
+    require_device(options.device)
+    for training in [registry.training(name) for name in options.names or registry.TRAININGS]:
+        origin = results.provenance(training.name, "weights", 0, training, options.device)
+        began = time.perf_counter()
+        weights = train_marks(training, 0, options.device, ())[training.steps].weights
+        origin["seconds"] = f"{time.perf_counter() - began:.2f}"
+        results.save_weights(weights, origin, results.WEIGHTS / f"{training.name}.safetensors")
+        print(f"{training.name}: {origin['seconds']} s", flush=True)
+    return 0
+
+
 def agrees(judgement: Judgement, profile: str) -> bool:
     """Say whether a judgement is the recorded one and its control failed; in quick, undecided contradicts nothing."""
     expected = {judgement.claim.recorded} | ({UNDECIDED} if profile == "quick" else set())
@@ -115,7 +132,7 @@ def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; bad input gives one sentence and exit status 2."""
     options = parser().parse_args(arguments)
-    command = {"list": list_experiments, "run": run_experiment, "check": check_claims}[options.command]
+    command = {"list": list_experiments, "run": run_experiment, "check": check_claims, "train": train_networks}[options.command]
     try:
         return command(options)
     except (ValueError, results.StaleResult) as error:

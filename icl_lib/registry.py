@@ -1,6 +1,7 @@
 """Every experiment and every claim, by name, in the order of the paper."""
 
 import re
+from dataclasses import fields, is_dataclass
 
 import xarray as xr
 
@@ -30,6 +31,8 @@ from icl_lib.claims.zhang import (
     shifts,
 )
 from icl_lib.claims.zhang import dynamics as dynamics_claims
+from icl_lib.experiments.dherin import trainings
+from icl_lib.experiments.dherin.trained import Training
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.attention import ATTENTION as LI_ATTENTION
 from icl_lib.experiments.li.classical import CLASSICAL_LEARNERS
@@ -127,6 +130,27 @@ CLAIMS: dict[str, Claim] = {
         (value for module in _MODULES for value in vars(module).values() if isinstance(value, Claim)), key=_order
     )
 }
+
+
+TRAININGS: dict[str, Training] = {training.name: training for training in trainings.TRAININGS}
+
+
+def training(name: str) -> Training:
+    """Return a training by the name of its weights; raises ValueError that lists the names."""
+    if name not in TRAININGS:
+        raise ValueError(f"unknown training {name!r}: take one of {', '.join(TRAININGS)}")
+    return TRAININGS[name]
+
+
+def trainings_of(declaration) -> list[str]:
+    """Return the names of the shipped weights that a declaration asks for, in its fields or theirs."""
+    if isinstance(declaration, Training):
+        return [declaration.name] if TRAININGS.get(declaration.name) == declaration else []
+    if isinstance(declaration, tuple):
+        return [name for entry in declaration for name in trainings_of(entry)]
+    if is_dataclass(declaration):
+        return [name for field in fields(declaration) for name in trainings_of(getattr(declaration, field.name))]
+    return []
 
 
 def experiment(slug: str) -> Experiment:

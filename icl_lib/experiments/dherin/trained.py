@@ -124,8 +124,8 @@ def predictions(network: Network, weights: Weights, prompts: Prompts) -> Float[T
     return network(weights, sequence)[..., -1]
 
 
-def prefix_predictions(network: Network, weights: Weights, prompts: Prompts) -> Float[Tensor, "... N+1"]:
-    """Return the prediction for x_{i+1} after i = 0 .. N examples, x_{N+1} = x_query; networks of one block without skips."""
+def prefix_predictions(network: Network, weights: Weights, prompts: Prompts) -> Float[Tensor, "... P"]:
+    """Return the predictions for x_{i+1} after i = 0 .. N examples, x_{N+1} = x_query, P = N + 1; one block without skips."""
     sequence = tokens(prompts)
     queries = sequence.clone()
     queries[..., -1] = 0

@@ -21,7 +21,7 @@ PREFIX_GRU = Training(
 )  # fmt: skip
 FOUR_BLOCKS = Training(
     "four-blocks", ManyBlocks(depth=4, d=2, width=32, heads=4, hidden=64), N=40, every_prefix=False, B=64, rate=2e-3,
-    steps=2500, replicates=1,
+    steps=5000, replicates=1,
 )  # fmt: skip
 TEN_BLOCKS = Training(
     "ten-blocks", ManyBlocks(depth=10, d=2, width=32, heads=4, hidden=64), N=40, every_prefix=False, B=64, rate=2e-3,

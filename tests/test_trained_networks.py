@@ -1,0 +1,166 @@
+"""Networks trained on linear regression: declarations, the training, and the shipped weights."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from icl_lib import registry, results
+from icl_lib.__main__ import main
+from icl_lib.experiments.dherin.trained import (
+    ManyBlocks,
+    OneBlock,
+    Training,
+    cosine,
+    predictions,
+    prefix_predictions,
+    regression,
+    start,
+    tokens,
+    train_marks,
+    trained,
+)
+from icl_lib.seeds import stream
+from icl_lib.tasks import Prompts
+
+TINY = Training(
+    "tiny", OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6), N=5, every_prefix=False, B=8, rate=1e-2, steps=6,
+    replicates=2,
+)  # fmt: skip
+DEEP = replace(TINY, name="deep", model=ManyBlocks(depth=2, d=2, width=4, heads=2, hidden=6))
+
+
+def prompts(d: int, shape: tuple[int, ...] = (7,), N: int = 5) -> Prompts:
+    return regression(d).sample(stream(0, "prompts"), shape, N)
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """Send weights to an empty folder."""
+    monkeypatch.setattr(results, "TRAINED", tmp_path / "trained")
+    monkeypatch.setattr(results, "WEIGHTS", tmp_path / "shipped")
+    return tmp_path
+
+
+@pytest.mark.parametrize("layer", ["softmax attention", "tanh RNN", "GRU"])
+def test_predictions_are_the_last_entry_at_the_query(layer):
+    model = replace(TINY.model, layer=layer)
+    network, batch = model.network(), prompts(2)
+    weights = network.start(stream(0, "weights"), (), torch.zeros((), dtype=torch.float64))
+    sequence = tokens(batch)
+    assert torch.equal(sequence[:, -1, -1], torch.zeros(7)) and torch.equal(sequence[:, :-1, -1], batch.y)
+    found = predictions(network, weights, batch)
+    assert torch.allclose(found, network(weights, sequence)[:, -1])
+    every = prefix_predictions(network, weights, batch)
+    assert every.shape == (7, 6) and torch.allclose(every[:, -1], found)
+    third = Prompts(batch.x[:, :3], batch.y[:, :3], batch.x[:, 3], batch.y[:, 3])
+    assert torch.allclose(every[:, 3], predictions(network, weights, third))
+
+
+def test_a_deep_network_predicts_at_the_query():
+    network, batch = DEEP.model.network(), prompts(2)
+    weights = network.start(stream(0, "weights"), (), torch.zeros((), dtype=torch.float64))
+    assert torch.equal(predictions(network, weights, batch), network(weights, tokens(batch))[:, -1])
+
+
+@pytest.mark.parametrize("training", [TINY, DEEP, replace(TINY, every_prefix=True)])
+def test_training_keeps_its_marks_and_replicates_do_not_meet(training):
+    found = train_marks(training, 3, "cpu", (0, 2))
+    assert sorted(found) == [0, 2, 6]
+    begun = start(training, 3, "cpu")
+    assert all(torch.equal(found[0].weights[name], weight.double()) for name, weight in begun.items())
+    shorter = train_marks(replace(training, replicates=1), 3, "cpu", ())[6]
+    assert found[6].replicates == 2 and shorter.replicates == 1
+    with pytest.raises(ValueError, match="steps from 0 to 6"):
+        train_marks(training, 3, "cpu", (7,))
+
+
+def test_one_step_moves_every_weight_by_the_learning_rate():
+    """The first step of Adam is rate times the sign of the gradient, here of torch.autograd on the same prompts."""
+    once = replace(TINY, steps=1, replicates=1)
+    found = train_marks(once, 0, "cpu", (0,))
+    weights = {name: w.float().requires_grad_() for name, w in found[0].replicate(0).items()}
+    batch = regression(2, torch.float32).sample(stream(0, "data/0"), (1, 8), 5)
+    batch = Prompts(*(part[0] for part in batch))
+    loss = (predictions(once.model.network(), weights, batch) - batch.y_query).square().mean()
+    gradients = torch.autograd.grad(loss, list(weights.values()))
+    for (name, before), gradient in zip(weights.items(), gradients, strict=True):
+        step = found[1].replicate(0)[name] - before.detach()
+        clear = gradient.abs() > 1e-5
+        assert torch.allclose(step[clear], -1e-2 * gradient[clear].sign().double(), rtol=1e-2)
+
+
+def test_the_schedule_ends_at_nothing():
+    assert (cosine(0), cosine(1)) == (1, 0) and cosine(0.5) == pytest.approx(0.5)
+
+
+def test_weights_are_trained_once_and_kept(nowhere):
+    first = trained(TINY, 1, "cpu")
+    (kept,) = (nowhere / "trained").iterdir()
+    stamp = kept.stat().st_mtime_ns
+    again = trained(TINY, 1, "cpu")
+    assert kept.stat().st_mtime_ns == stamp
+    assert all(torch.equal(again.weights[name], w) for name, w in first.weights.items())
+    trained(TINY, 2, "cpu")
+    trained(replace(TINY, rate=2e-2), 1, "cpu")
+    assert len(list((nowhere / "trained").iterdir())) == 3
+
+
+def test_shipped_weights_are_used_only_when_they_match(nowhere):
+    file = nowhere / "shipped" / "tiny.safetensors"
+    weights = {"W": torch.arange(3.0)}
+    results.save_weights(weights, results.provenance("tiny", "weights", 0, TINY, "cpu"), file)
+    assert torch.equal(results.load_weights(file, TINY, 0)["W"], weights["W"])
+    assert results.load_weights(file, TINY, 1) is None
+    assert results.load_weights(file, replace(TINY, N=6), 0) is None
+    never = results.obtain_weights("tiny", TINY, 0, "cpu", lambda: pytest.fail("trained in place of loaded"))
+    assert torch.equal(never["W"], weights["W"])
+    results.save_weights(weights, {**results.provenance("tiny", "weights", 0, TINY, "cpu"), "code_digest": "0"}, file)
+    assert results.load_weights(file, TINY, 0) is None
+    file.write_bytes(file.read_bytes()[:50])
+    assert results.load_weights(file, TINY, 0) is None
+    assert results.load_weights(nowhere / "missing.safetensors", TINY, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [(OneBlock("LSTM", 2, 4, 2, 6), "unknown layer 'LSTM'"), (OneBlock("softmax attention", 2, 4, 3, 6), "must divide")],
+)
+def test_impossible_networks_are_refused(model, says):
+    with pytest.raises(ValueError, match=says):
+        model.network()
+
+
+@dataclass(frozen=True)
+class Holder:
+    training: Training
+    others: tuple[Training, ...]
+    number: int
+
+
+def test_a_declaration_names_the_weights_it_needs():
+    one, rnn = registry.TRAININGS["one-block"], registry.TRAININGS["prefix-rnn"]
+    assert registry.trainings_of(Holder(one, (rnn, TINY), 3)) == ["one-block", "prefix-rnn"]
+    assert registry.trainings_of(Holder(replace(one, steps=3), (), 3)) == []
+
+
+@pytest.mark.parametrize("name", registry.TRAININGS)
+def test_shipped_weights_are_current(name):
+    training, path = registry.TRAININGS[name], results.WEIGHTS / f"{name}.safetensors"
+    weights = results.load_weights(path, training, 0)
+    assert weights is not None, f"{name}: train it again with python -m icl_lib train {name}"
+    expected = start(training, 0, "cpu")
+    assert {key: w.shape for key, w in weights.items()} == {key: w.shape for key, w in expected.items()}
+
+
+def test_shipped_weights_are_small():
+    assert sum(file.stat().st_size for file in results.WEIGHTS.iterdir()) < 1_000_000
+
+
+def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):
+    monkeypatch.setitem(registry.TRAININGS, "tiny", TINY)
+    assert main(["train", "tiny"]) == 0
+    assert capsys.readouterr().out.startswith("tiny: ")
+    assert results.load_weights(nowhere / "shipped" / "tiny.safetensors", TINY, 0) is not None
+    assert main(["train", "nothing"]) == 2
+    assert "unknown training 'nothing'" in capsys.readouterr().err
