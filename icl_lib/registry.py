@@ -6,6 +6,22 @@ from dataclasses import fields, is_dataclass
 import xarray as xr
 
 from icl_lib.claims.claim import Claim, Judgement
+from icl_lib.claims.dherin import (
+    agreement,
+    contextual_blocks,
+    contextual_blocks_places,
+    contextual_blocks_queries,
+    gemma,
+    layers,
+    left_consuming,
+    modern_blocks,
+    skip_connections,
+)
+from icl_lib.claims.dherin import convergence as dherin_convergence
+from icl_lib.claims.dherin import dynamics as dherin_dynamics
+from icl_lib.claims.dherin import generation as dherin_generation
+from icl_lib.claims.dherin import positions as dherin_positions
+from icl_lib.claims.dherin import static_patches as dherin_static_patches
 from icl_lib.claims.li import (
     classical,
     data_and_tasks,
@@ -32,7 +48,39 @@ from icl_lib.claims.zhang import (
 )
 from icl_lib.claims.zhang import dynamics as dynamics_claims
 from icl_lib.experiments.dherin import trainings
+from icl_lib.experiments.dherin.agreement import AGREEMENT
+from icl_lib.experiments.dherin.agreement_deep import AGREEMENT_DEEP
+from icl_lib.experiments.dherin.composition import COMPOSITION
+from icl_lib.experiments.dherin.conditioning import CONDITIONING
+from icl_lib.experiments.dherin.costs import COSTS
+from icl_lib.experiments.dherin.depth import DEPTH
+from icl_lib.experiments.dherin.dynamics import DYNAMICS as DHERIN_DYNAMICS
+from icl_lib.experiments.dherin.gemma import GEMMA
+from icl_lib.experiments.dherin.generation import GENERATION
+from icl_lib.experiments.dherin.gradient_step import GRADIENT_STEP
+from icl_lib.experiments.dherin.identity import IDENTITY
+from icl_lib.experiments.dherin.joint_patch import JOINT_PATCH
+from icl_lib.experiments.dherin.layers_compared import LAYERS_COMPARED
+from icl_lib.experiments.dherin.left_consuming import LEFT_CONSUMING
+from icl_lib.experiments.dherin.linear_loss import LINEAR_LOSS
+from icl_lib.experiments.dherin.marginal_updates import MARGINAL_UPDATES
+from icl_lib.experiments.dherin.modern_blocks import MODERN_BLOCKS
+from icl_lib.experiments.dherin.order import ORDER
+from icl_lib.experiments.dherin.other_sites import OTHER_SITES
+from icl_lib.experiments.dherin.placebo import PLACEBO
+from icl_lib.experiments.dherin.plateau import PLATEAU
+from icl_lib.experiments.dherin.positions import POSITIONS
+from icl_lib.experiments.dherin.positions_training import POSITIONS_TRAINING
+from icl_lib.experiments.dherin.query_dependence import QUERY_DEPENDENCE
+from icl_lib.experiments.dherin.rank_one import RANK_ONE
+from icl_lib.experiments.dherin.rnn_rate import RNN_RATE
+from icl_lib.experiments.dherin.skip_connections import SKIP_CONNECTIONS
+from icl_lib.experiments.dherin.stale_patches import STALE_PATCHES
+from icl_lib.experiments.dherin.stale_trained import STALE_TRAINED
+from icl_lib.experiments.dherin.static_deep import STATIC_DEEP
+from icl_lib.experiments.dherin.static_one_block import STATIC_ONE_BLOCK
 from icl_lib.experiments.dherin.trained import Training
+from icl_lib.experiments.dherin.update_alignment import UPDATE_ALIGNMENT
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.attention import ATTENTION as LI_ATTENTION
 from icl_lib.experiments.li.classical import CLASSICAL_LEARNERS
@@ -104,6 +152,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         *(MAGNITUDES, PRUNING, PRUNING_REASONS),
         *(LI_ATTENTION, GROWTH, NEURONS, HINGE_MARGIN),
         *(DECODER, CLASSICAL_LEARNERS, CLASSICAL_REASONS, PUBLISHED_FLOOR),
+        *(IDENTITY, RANK_ONE, CONDITIONING, OTHER_SITES, PLACEBO, QUERY_DEPENDENCE, JOINT_PATCH, GRADIENT_STEP),
+        *(DHERIN_DYNAMICS, LINEAR_LOSS, ORDER, LEFT_CONSUMING),
+        *(AGREEMENT, PLATEAU, AGREEMENT_DEEP, MARGINAL_UPDATES, LAYERS_COMPARED, RNN_RATE),
+        SKIP_CONNECTIONS,
+        *(POSITIONS, UPDATE_ALIGNMENT, POSITIONS_TRAINING, COMPOSITION),
+        *(MODERN_BLOCKS, DEPTH, GEMMA),
+        *(GENERATION, STALE_PATCHES, STALE_TRAINED, COSTS),
+        *(STATIC_ONE_BLOCK, STATIC_DEEP),
     )
 }
 
@@ -112,6 +168,9 @@ _MODULES = (
     pl_inequality, appendices,
     li_introduction, formulation, data_and_tasks, floor, generalization, sample_complexity, pruning, mechanism, neurons,
     li_experiments, classical,
+    contextual_blocks, contextual_blocks_places, contextual_blocks_queries, dherin_dynamics, left_consuming,
+    agreement, dherin_convergence, layers, skip_connections, dherin_positions, modern_blocks, gemma,
+    dherin_generation, dherin_static_patches,
 )  # fmt: skip
 
 

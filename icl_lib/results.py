@@ -246,7 +246,7 @@ class Checkpoint:
 
 def save_weights(weights: dict[str, torch.Tensor], origin: dict[str, str], path: Path) -> None:
     """Write weights in float32 as safetensors with their provenance, atomically."""
-    plain = {name: weight.detach().cpu().float().contiguous() for name, weight in weights.items()}
+    plain = {name: weight.float().contiguous() for name, weight in weights.items()}
     encoded = safetensors.torch.save(plain, metadata=origin)
     write_atomically(path, lambda file: file.write_bytes(encoded))
 
@@ -273,8 +273,9 @@ def obtain_weights(name: str, declaration, seed: int, device: str, make: Callabl
     for path in (WEIGHTS / f"{name}.safetensors", kept):
         if (weights := load_weights(path, declaration, seed)) is not None:
             return weights
-    save_weights(make(), origin, kept)
-    return load_weights(kept, declaration, seed)
+    made = {name: weight.detach().cpu().float() for name, weight in make().items()}
+    save_weights(made, origin, kept)
+    return made
 
 
 def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:

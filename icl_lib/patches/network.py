@@ -1,21 +1,42 @@
 """The patch of a block, and of a network block by block. All that is asked of a block is its protocol.
 
-A block has ``mix`` (tokens -> state of every token), ``feed`` (state -> output) and ``feed_forward`` with ``reads``, the names of
-the matrices that are applied to z. What the context adds to z is put into those matrices; what it adds to v is put
-into the output by a site. Weights of patched blocks carry the leading dimensions of the states.
+A block has ``mix`` (tokens -> state of every token), ``feed`` (state -> output) and ``feed_forward`` with ``reads``, the
+names of the matrices that are applied to z. What the context adds to z is put into those matrices; what it adds to v
+is put into the output by a site. Weights of patched blocks carry the leading dimensions of the states.
 """
+
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.models.contextual.blocks import Block, State
-from icl_lib.models.contextual.network import Network
+from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
-from icl_lib.patches.sites import Site
+from icl_lib.patches.sites import Patchable, Site
 
 
-def patched_block(block: Block, site: Site, weights: Weights, bare: State, full: State) -> Weights:
+@runtime_checkable
+class PatchableBlock(Protocol):
+    """A block of ours or an adapter around another one; its weights are an argument."""
+
+    feed_forward: Patchable
+
+    def mix(self, weights: Weights, tokens: Tensor, positions: Tensor | None = None) -> State: ...
+
+    def feed(self, weights: Weights, state: State) -> Tensor: ...
+
+
+@runtime_checkable
+class PatchableNetwork(Protocol):
+    """Blocks of one shape one after another; ``blocks`` takes the weights apart."""
+
+    block: PatchableBlock
+
+    def blocks(self, weights: Weights) -> list[Weights]: ...
+
+
+def patched_block(block: PatchableBlock, site: Site, weights: Weights, bare: State, full: State) -> Weights:
     """Return weights with which the block computes from ``bare`` what it computes from ``full``.
 
     block.feed(patched, bare) = block.feed(weights, full), where both states are of one token, (..., 1, k). Every matrix W
@@ -28,7 +49,7 @@ def patched_block(block: Block, site: Site, weights: Weights, bare: State, full:
 
 
 def patched_network(
-    network: Network,
+    network: PatchableNetwork,
     site: Site,
     weights: Weights,
     targets: list[State],
@@ -52,9 +73,12 @@ def patched_network(
 
 
 def forward(
-    network: Network, blocks: list[Weights], tokens: Float[Tensor, "... T D"], positions: Int[Tensor, "T"] | None = None
+    network: PatchableNetwork,
+    blocks: list[Weights],
+    tokens: Float[Tensor, "... T D"],
+    positions: Int[Tensor, "T"] | None = None,
 ) -> Float[Tensor, "... T D"]:
     """Return the tokens that leave the network with the weights of its blocks given one by one, patched or not."""
     for block in blocks:
-        tokens = network.block(block, tokens, positions)
+        tokens = network.block.feed(block, network.block.mix(block, tokens, positions))
     return tokens

@@ -7,23 +7,37 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.models.contextual.feed_forward import FeedForward
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
+
+
+@runtime_checkable
+class Patchable(Protocol):
+    """A feed-forward part that can be patched: what a pretrained model has to provide, beside ``mix`` and ``feed``.
+
+    reads    names of the matrices that are applied to z itself; z enters in no other way
+    hidden   (weights, z) -> what the last matrix is applied to
+    """
+
+    reads: tuple[str, ...]
+
+    def hidden(self, weights: Weights, z: Tensor) -> Tensor: ...
+
+    def __call__(self, weights: Weights, z: Tensor) -> Tensor: ...
 
 
 @runtime_checkable
 class Site(Protocol):
     """A rule for changing weights so that feed_forward(changed, z) = feed_forward(weights, z) + difference at one z."""
 
-    def absorb(self, feed_forward: FeedForward, weights: Weights, z: Tensor, difference: Tensor) -> Weights: ...
+    def absorb(self, feed_forward: Patchable, weights: Weights, z: Tensor, difference: Tensor) -> Weights: ...
 
 
 @dataclass(frozen=True)
 class Nowhere:
     """Leave the weights: right where nothing is to be added, as in blocks without a skip connection."""
 
-    def absorb(self, feed_forward: FeedForward, weights: Weights, z: Tensor, difference: Tensor) -> Weights:
+    def absorb(self, feed_forward: Patchable, weights: Weights, z: Tensor, difference: Tensor) -> Weights:
         """Return the weights."""
         return weights
 
@@ -35,7 +49,7 @@ class Bias:
     name: str
 
     def absorb(
-        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+        self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the bias changed."""
         return {**weights, self.name: weights[self.name] + difference}
@@ -48,7 +62,7 @@ class Matrix:
     name: str
 
     def absorb(
-        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+        self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the last matrix changed."""
         h = feed_forward.hidden(weights, z[..., None, :])[..., 0, :]
@@ -65,7 +79,7 @@ class Gain:
     name: str
 
     def absorb(
-        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+        self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the gain changed."""
         n = feed_forward.normalised(weights, z[..., None, :])[..., 0, :]
@@ -87,7 +101,7 @@ class MatrixAndGain:
     gain: str
 
     def absorb(
-        self, feed_forward: FeedForward, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
+        self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the matrix and the gain changed."""
         W, m = weights[self.matrix], weights[self.gain]

@@ -51,9 +51,10 @@ class MLP:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights."""
-        found = {}
-        for place, (rows, columns) in zip(self._places(), zip(self.widths, (self.inputs, *self.widths), strict=False), strict=True):
+        found, columns = {}, self.inputs
+        for place, rows in zip(self._places(), self.widths, strict=True):
             found |= {f"W{place}": (rows, columns), f"b{place}": (rows,)}
+            columns = rows
         return found | {"W_out": (self.outputs, self.widths[-1]), "b_out": (self.outputs,)}
 
     def hidden(self, weights: Weights, z: Float[Tensor, "... T n"]) -> Float[Tensor, "... T H"]:

@@ -70,7 +70,7 @@ class SoftmaxAttention:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights."""
         rows = self.heads * self.head_width
-        return {**{name: (rows, self.inputs) for name in ("W_Q", "W_K", "W_V")}, "W_O": (self.outputs, rows)}
+        return {**dict.fromkeys(("W_Q", "W_K", "W_V"), (rows, self.inputs)), "W_O": (self.outputs, rows)}
 
     def __call__(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... k"]:
         """Return A at the last token from its row of the attention matrix alone.
@@ -163,7 +163,7 @@ class LinearAttention:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights."""
-        return {name: (self.width, self.inputs) for name in ("W_Q", "W_K")} | {"W_V": (self.outputs, self.inputs)}
+        return {**dict.fromkeys(("W_Q", "W_K"), (self.width, self.inputs)), "W_V": (self.outputs, self.inputs)}
 
     def __call__(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... k"]:
         """Return A at the last token, O(T)."""
@@ -239,10 +239,10 @@ class TanhRNN(_Recurrent):
 
 @dataclass(frozen=True)
 class GRU(_Recurrent):
-    """Gated recurrent unit: s_t = (1 - u) n + u s_{t-1}, gates r, u = sigmoid(.), n = tanh(W_x^n t + b_x^n + r (W_s^n s + b_s)).
+    """Gated recurrent unit: s_t = (1 - u) n + u s_{t-1}, gates r, u = sigmoid(.).
 
-    Rows of W_x and W_s are the reset gate r, the update gate u and the candidate n, in PyTorch's order; b_s acts on the
-    candidate alone.
+    The candidate is n = tanh(W_x^n t + b_x^n + r (W_s^n s_{t-1} + b_s)). Rows of W_x and W_s are the reset gate r, the update
+    gate u and the candidate n, in PyTorch's order; b_s acts on the candidate alone.
     """
 
     inputs: int

@@ -1,0 +1,98 @@
+"""dherin-depth: patches of deep networks, and which blocks need one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+
+from icl_lib.experiments.dherin.architectures import Sizes, architecture, relative, words
+from icl_lib.experiments.dherin.modern_blocks import damped, each_alone, exact
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.models.contextual.blocks import State
+from icl_lib.models.contextual.network import Network
+from icl_lib.models.contextual.weights import Weights
+from icl_lib.patches.network import patched_block
+from icl_lib.patches.sites import Site
+from icl_lib.results import variable
+
+PATCHED = ("all blocks", "last block", "all but the last", "all, epsilon", "none")
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Random networks of each depth; positions: how many of the last ``tokens`` are patched, nothing of the context kept."""
+
+    architectures: tuple[str, ...]
+    depths: tuple[int, ...]
+    sizes: Sizes
+    tokens: int
+    positions: int
+    epsilon: float
+    seeds: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the logits' error for every choice of blocks that get a patch."""
+        if not 1 <= self.positions < self.tokens or min(self.depths) < 1:
+            raise ValueError(
+                f"needs depths of 1 or more and positions from 1 to tokens - 1, not {self.depths}, {self.positions}"
+            )
+        error = np.array(
+            [
+                [[self.read(name, depth, seed, s, device) for s in range(self.seeds)] for depth in self.depths]
+                for name in self.architectures
+            ]
+        )
+        coords = {"architecture": list(self.architectures), "depth": list(self.depths), "patched": list(PATCHED)}
+        text = "largest relative error of the logits over positions"
+        return xr.Dataset({"error": variable("architecture depth seed patched", error, text)}, coords=coords)
+
+    def read(self, name: str, depth: int, seed: int, s: int, device: str) -> list[float]:
+        """Return the errors of one network."""
+        built = architecture(name, depth, self.sizes)
+        network, weights = built.network, {key: weight.to(device) for key, weight in built.weights(seed, s).items()}
+        tokens = network.embed(weights, words(seed, f"words/{s}", self.sizes, self.tokens).to(device))
+        states, out = network.states(weights, tokens)
+        places = torch.arange(self.tokens - self.positions, self.tokens, device=tokens.device)
+        targets, alone = [each_alone(state, places) for state in states], tokens[places][:, None]
+        rules = (
+            exact(built.site), *(some(built.site, chosen) for chosen in ({depth - 1}, set(range(depth - 1)))),
+            damped(built.site, self.epsilon), some(built.site, set()),
+        )  # fmt: skip
+        lefts = [rule(network, weights, targets, alone)[1] for rule in rules]
+        expected = network.read(weights, out[places])
+        return [relative(network.read(weights, left)[:, 0], expected).max().item() for left in lefts]
+
+
+def some(site: Site, chosen: set[int]):
+    """Return the rule that patches the chosen blocks and leaves the others."""
+
+    def rule(network: Network, weights: Weights, targets: list[State], tokens: Tensor) -> tuple[list[Weights], Tensor]:
+        patched = []
+        for place, (block, full) in enumerate(zip(network.blocks(weights), targets, strict=True)):
+            bare = network.block.mix(block, tokens)
+            patched.append(patched_block(network.block, site, block, bare, full) if place in chosen else block)
+            tokens = network.block.feed(patched[-1], bare)
+        return patched, tokens
+
+    return rule
+
+
+DEPTH = Experiment(
+    slug="dherin-depth",
+    title="Depth",
+    paper="dherin",
+    section="sequel 2",
+    notebook="dherin_modern_blocks",
+    quick=Depth(
+        architectures=("Llama",), depths=(1, 2, 4, 8, 16, 32),
+        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=6,
+        epsilon=1e-2, seeds=2,
+    ),
+    full=Depth(
+        architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), depths=(1, 2, 4, 8, 16, 32),
+        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=39,
+        epsilon=1e-2, seeds=8,
+    ),
+)  # fmt: skip

@@ -1,0 +1,161 @@
+"""dherin-layers-compared: marginal updates and in-context error along the prompt for attention, tanh RNN and GRU."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+
+from icl_lib.experiments.dherin.along import marginal_norms, states_along
+from icl_lib.experiments.dherin.trained import Training, predictions, prefix_predictions, regression, start, tokens, trained
+from icl_lib.experiments.dherin.trainings import PREFIX_ATTENTION, PREFIX_GRU, PREFIX_RNN
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.models.contextual.layers import GRU, SoftmaxAttention
+from icl_lib.models.contextual.network import Network
+from icl_lib.models.contextual.weights import Weights, linear
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.tasks import Prompts
+from icl_lib.theory.dherin import agreement, convergence
+
+STATES = ("trained", "untrained")
+
+
+@dataclass(frozen=True)
+class LayersCompared:
+    """Shipped blocks that were trained on every prefix, and the same blocks with fresh random weights.
+
+    trials   contexts with one query each, for the updates
+    tasks, held_out   prompts for the error after 0 .. N examples, and for that after N alone
+    first    log-log slopes are fitted from this n on
+    """
+
+    attention: Training
+    rnn: Training
+    gru: Training
+    trials: int
+    tasks: int
+    held_out: int
+    N: int
+    first: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure every layer, trained and not."""
+        trainings = (self.attention, self.rnn, self.gru)
+        if len({training.replicates for training in trainings}) > 1 or len({each.model.d for each in trainings}) > 1:
+            raise ValueError("the layers must have as many replicates and the same d as each other")
+        readings = [[self.readings(training, state, seed, device) for state in STATES] for training in trainings]
+        columns = {
+            name: variable(
+                f"layer state seed {dims}".split(),
+                np.array([[[each[name] for each in row] for row in rows] for rows in readings]),
+                text,
+            )
+            for name, (dims, text) in NAMES.items()
+        }
+        N, d = np.arange(self.N + 1), self.attention.model.d
+        step = variable("N", [agreement.best_step_risk(int(each), d) for each in N], "error of one step of the best size")
+        coords = {"layer": [each.model.layer for each in trainings], "state": list(STATES), "n": N[1:], "N": N}
+        return xr.Dataset(columns | {"loss_step": step}, coords=coords)
+
+    def readings(self, training: Training, state: str, seed: int, device: str) -> list[dict]:
+        """Return the readings of every replicate of one layer."""
+        found = trained(training, 0, device)
+        fresh = {name: w.double() for name, w in start(training, seed, "cpu").items()}
+        weights = found.weights if state == "trained" else fresh
+        return [
+            self.read(found.network, {name: w[s] for name, w in weights.items()}, training.model.d, s, seed)
+            for s in range(training.replicates)
+        ]
+
+    def read(self, network: Network, weights: Weights, d: int, s: int, seed: int) -> dict[str, np.ndarray | float]:
+        """Return the readings of one block; all layers meet the same prompts."""
+        law, block = regression(d), network.blocks(weights)[0]
+        sequence = tokens(law.sample(stream(seed, f"trials/{s}"), (self.trials,), self.N))
+        a = states_along(network.block.joint.layer, block, sequence)
+        marginal, total = marginal_norms(block["W"], a)
+        output = network.read(weights, network.block.feed_forward(block, a))
+        mean, share = marginal.mean(0).numpy(), update_share(network, block, sequence)
+        prompts = law.sample(stream(seed, f"held-out/{s}"), (self.tasks,), self.N)
+        y = torch.cat([prompts.y, prompts.y_query[..., None]], -1)
+        end = law.sample(stream(seed, f"end/{s}"), (self.held_out,), self.N)
+        square, n = (predictions(network, weights, end) - end.y_query).square(), np.arange(1, self.N + 1)
+        return {
+            "marginal": mean.astype("f4"),
+            "marginal_se": (marginal.std(0) / self.trials**0.5).float().numpy(),
+            "slope": convergence.log_slope(n, mean, self.first),
+            "share": share.astype("f4"),
+            "share_slope": convergence.log_slope(n, share, self.first),
+            "last": (marginal[:, -1].square().mean() / total.square().mean()).sqrt().item(),
+            "moved": (marginal[:, self.N // 2 :].square().mean() / total.square().mean()).sqrt().item(),
+            "moved_hidden": _moved(torch.einsum("mk,bik->bim", block["W"], a)),
+            "moved_output": _moved(output[..., None]),
+            "loss": (predicted(network, weights, prompts) - y).square().mean(0).float().numpy(),
+            "loss_end": square.mean().item(),
+            "loss_end_se": square.std().item() / self.held_out**0.5,
+            "loss_zero": end.y_query.square().mean().item(),
+        }
+
+
+def predicted(network: Network, weights: Weights, prompts: Prompts) -> Tensor:
+    """Return the prediction after 0 .. N examples (task, N + 1), for a portion of the prompts at a time."""
+    size = max(1, 2_500_000 // prompts.y.shape[-1] ** 2)
+    parts = zip(*(part.split(size) for part in prompts), strict=True)
+    return torch.cat([prefix_predictions(network, weights, Prompts(*part)) for part in parts])
+
+
+def update_share(network: Network, block: Weights, sequence: Tensor) -> np.ndarray:
+    """Return the mean share of token n in what a layer keeps of c_1 .. c_n, n = 1 .. N; NaN for a tanh RNN, which has none.
+
+    Attention: the softmax weight of token n. GRU: 1 - u, the part of the state that token n replaces.
+    """
+    layer, context = network.block.joint.layer, sequence[:, :-1]
+    if isinstance(layer, SoftmaxAttention):
+        W_Q, W_K = (block[name].unflatten(0, (layer.heads, layer.head_width)) for name in ("W_Q", "W_K"))
+        scores = torch.einsum("hcn,btn,hcm,bm->bht", W_K, sequence.roll(1, 1), W_Q, sequence[:, -1]) / layer.head_width**0.5
+        return convergence.newest_share(scores.numpy()).mean((0, 1))
+    if not isinstance(layer, GRU):
+        return np.full(context.shape[1], np.nan)
+    before = layer.everywhere(block, context, torch.arange(context.shape[1]))[:, :-1]
+    before = torch.cat([torch.zeros_like(before[:, :1]), before], 1)
+    gate = linear(block, "W_x", context, "b_x") + linear(block, "W_s", before)
+    return (1 - gate.chunk(3, -1)[1].sigmoid()).mean((0, 2)).numpy()
+
+
+def _moved(along: Tensor) -> float:
+    """Return the size of the steps n > N/2 of (trial, n, m) over the spread at n = N, root mean squares over trials and m."""
+    steps = along.diff(dim=1)[:, along.shape[1] // 2 :]
+    return (steps.square().mean() / along[:, -1].var(0).mean()).sqrt().item()
+
+
+NAMES = {
+    "marginal": ("n", "mean over trials of |DeltaW_n - DeltaW_{n-1}|"),
+    "marginal_se": ("n", "its standard error"),
+    "slope": ("", "log-log slope of that mean"),
+    "share": ("n", "mean share of token n after n tokens: attention weight, or 1 - u of a GRU"),
+    "share_slope": ("", "log-log slope of that share"),
+    "last": ("", "|DeltaW_N - DeltaW_{N-1}| over |DeltaW_N|, root mean squares over trials"),
+    "moved": ("", "the same for all tokens n > N/2"),
+    "moved_hidden": ("", "size of the steps n > N/2 of W A_n over the spread of W A_N over trials"),
+    "moved_output": ("", "the same for the prediction"),
+    "loss": ("N", "mean squared error after N examples"),
+    "loss_end": ("", "the same after all N, on more prompts"),
+    "loss_end_se": ("", "its standard error over prompts"),
+    "loss_zero": ("", "the same for the prediction 0"),
+}
+"""Readings of one block: dimensions beside layer, state and seed, and what they are."""
+
+LAYERS_COMPARED = Experiment(
+    slug="dherin-layers-compared",
+    title="Marginal updates and error of three contextual layers",
+    paper="dherin",
+    section="4.3",
+    notebook="dherin_4_3_convergence",
+    quick=LayersCompared(
+        attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=100, tasks=150, held_out=1000, N=50, first=10,
+    ),
+    full=LayersCompared(
+        attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=1000, tasks=2000, held_out=20000, N=50, first=10,
+    ),
+)  # fmt: skip

@@ -1,0 +1,66 @@
+"""Random contextual layers, regression prompts and subsets Y of their contexts: the draws that section 2 shares."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from icl_lib.models.contextual.blocks import State
+from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN
+from icl_lib.models.linear_attention import embed
+from icl_lib.seeds import stream
+from icl_lib.tasks import LinearRegression
+
+LAYERS = ("softmax attention", "linear attention", "tanh RNN", "GRU")
+LIKE = torch.zeros((), dtype=torch.float64)
+
+
+def contextual_layer(name: str, d: int, width: int, heads: int) -> ContextualLayer:
+    """Return a layer on tokens (x; y) of d + 1 numbers with ``width`` outputs; heads are for softmax attention."""
+    if name == "softmax attention":
+        if heads < 1 or width % heads:
+            raise ValueError(f"{heads} heads of {width} channels: heads must divide the width")
+        return SoftmaxAttention(heads, width // heads, d + 1, width)
+    if name == "linear attention":
+        return LinearAttention(width, d + 1, width)
+    recurrent = {"tanh RNN": TanhRNN, "GRU": GRU}
+    if name not in recurrent:
+        raise ValueError(f"unknown layer {name!r}: take one of {', '.join(LAYERS)}")
+    return recurrent[name](d + 1, width)
+
+
+def regression_tokens(seed: int, name: str, lead: tuple[int, ...], N: int, d: int) -> Float[Tensor, "... T n"]:
+    """Draw prompts of N examples, x and w from N(0, I_d), y = <w, x>, as sequences (x_i; y_i), query (x; 0) last."""
+    if N < 1:
+        raise ValueError(f"a context of {N} examples leaves no Y to speak of: N must be 1 or more")
+    return embed(LinearRegression(torch.eye(d, dtype=LIKE.dtype)).sample(stream(seed, name), lead, N)).mT
+
+
+def subset_sizes(shares: tuple[float, ...], N: int) -> list[int]:
+    """Return the sizes |Y| = ceil(share N), each once, with the empty set and all of C always among them."""
+    if not all(0 <= share <= 1 for share in shares):
+        raise ValueError(f"shares of the context must lie between 0 and 1, not {shares}")
+    return sorted({0, N} | {math.ceil(share * N) for share in shares})
+
+
+def orders(seed: int, name: str, lead: tuple[int, ...], N: int) -> Int[Tensor, "... N"]:
+    """Draw for each prompt an order of the places of its context; Y of size k are the first k of it."""
+    return torch.rand(*lead, N, generator=stream(seed, name), dtype=LIKE.dtype).argsort(-1)
+
+
+def leave_out(tokens: Float[Tensor, "... T n"], Y: Int[Tensor, "... K"]) -> Float[Tensor, "... L n"]:
+    """Return the prompts (C without Y, x), each with a Y of its own; what is left keeps its order."""
+    gone = torch.zeros(tokens.shape[:-1], dtype=torch.bool).scatter(-1, Y, True)
+    kept = gone.to(torch.uint8).argsort(dim=-1, stable=True)[..., : tokens.shape[-2] - Y.shape[-1]]
+    return tokens.take_along_dim(kept[..., None], -2)
+
+
+def state(a: Float[Tensor, "... k"], outputs: int) -> State:
+    """Return the state of one token in a block without skips: z = a, v = 0."""
+    return State(a[..., None, :], a.new_zeros(*a.shape[:-1], 1, outputs))
+
+
+def relative(found: Float[Tensor, "... n"], expected: Float[Tensor, "... n"]) -> Float[Tensor, "..."]:
+    """Return |found - expected| / |expected|, lengths of whole vectors."""
+    return (found - expected).norm(dim=-1) / expected.norm(dim=-1)

@@ -1,0 +1,69 @@
+"""dherin-rnn-rate: tanh RNNs that differ in their starts and in the learning rate of their training alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from torch import Tensor
+
+from icl_lib.experiments.dherin.along import marginal_norms, states_along
+from icl_lib.experiments.dherin.trained import Trained, Training, predictions, regression, start, tokens, trained
+from icl_lib.experiments.dherin.trainings import PREFIX_ATTENTION, PREFIX_RNN, PREFIX_RNN_FAST
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.tasks import Prompts
+from icl_lib.theory.dherin import convergence
+
+
+@dataclass(frozen=True)
+class RNNRate:
+    """Shipped tanh RNNs, trained from the same starts on the same prompts with two rates, and attention to compare with.
+
+    tasks, trials   held-out prompts, and contexts with one query each
+    first           log-log slopes are fitted from this n on
+    """
+
+    training: Training
+    faster: Training
+    attention: Training
+    trials: int
+    tasks: int
+    first: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the error after N examples and the log-log slope of the marginal updates."""
+        kinds = {"rnn": self.training, "rnn_faster": self.faster, "attention": self.attention}
+        if len({(each.N, each.replicates, each.model.d) for each in kinds.values()}) > 1:
+            raise ValueError("the trainings must share N, d and the number of replicates")
+        law = regression(self.training.model.d)
+        prompts = law.sample(stream(seed, "held-out"), (self.tasks,), self.training.N)
+        sequence = tokens(law.sample(stream(seed, "trials"), (self.trials,), self.training.N))
+        found = {kind: trained(training, 0, device) for kind, training in kinds.items()}
+        raw = start(self.training, 0, "cpu")
+        found["rnn_start"] = Trained(found["rnn"].network, {name: w.double() for name, w in raw.items()})
+        columns = {}
+        for kind, networks in found.items():
+            read = np.array([self.read(networks, s, prompts, sequence) for s in range(networks.replicates)])
+            columns |= {f"loss_{kind}": variable("seed", read[:, 0], f"mean squared error after N examples, {kind}")}
+            columns |= {f"slope_{kind}": variable("seed", read[:, 1], f"log-log slope of the mean marginal update, {kind}")}
+        return xr.Dataset(columns)
+
+    def read(self, networks: Trained, s: int, prompts: Prompts, sequence: Tensor) -> tuple[float, float]:
+        """Return error and slope of one network."""
+        network, weights = networks.network, networks.replicate(s)
+        block, n = network.blocks(weights)[0], np.arange(1, sequence.shape[1])
+        error = predictions(network, weights, prompts) - prompts.y_query
+        marginal, _ = marginal_norms(block["W"], states_along(network.block.joint.layer, block, sequence))
+        return error.square().mean().item(), float(convergence.log_slope(n, marginal.mean(0).numpy(), self.first))
+
+
+RNN_RATE = Experiment(
+    slug="dherin-rnn-rate",
+    title="Tanh RNNs, trained twice",
+    paper="dherin",
+    section="4.3",
+    notebook="dherin_4_3_convergence",
+    quick=RNNRate(PREFIX_RNN, PREFIX_RNN_FAST, PREFIX_ATTENTION, trials=100, tasks=1000, first=10),
+    full=RNNRate(PREFIX_RNN, PREFIX_RNN_FAST, PREFIX_ATTENTION, trials=1000, tasks=10000, first=10),
+)  # fmt: skip

@@ -1,0 +1,106 @@
+"""dherin-update-alignment: cosines between the updates of a prompt's tokens, based on the query or on an unrelated token."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.experiments.dherin.position_blocks import Architecture, Pair, draw, states, variants
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.models.contextual.weights import Weights
+from icl_lib.results import variable
+from icl_lib.theory.dherin.positions import shared_base_alignment
+
+BASES = ("query", "unrelated query")
+"""The token whose weights are patched: the prompt's own query, or that of the next prompt, which has another task."""
+SHOWN = ("first block, query", "last block, query", "first block, unrelated query")
+
+
+@dataclass(frozen=True)
+class UpdateAlignment:
+    """``networks`` random networks for every variant, ``prompts`` prompts of N examples each."""
+
+    architecture: Architecture
+    N: int
+    variants: tuple[str, ...]
+    networks: int
+    prompts: int
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the alignment of all pairs of tokens in every block, and keep three mean matrices of the second variant."""
+        if self.prompts < 2:
+            raise ValueError(f"an unrelated query is one of another prompt: take 2 prompts or more, not {self.prompts}")
+        rows, shown, theory = [], [], []
+        for name, shape in variants(self.architecture, self.variants).items():
+            cells = [self.read(shape, f"{name}/{s}", seed) for s in range(self.networks)]
+            rows.append(np.stack([cell[0] for cell in cells], -1))
+            shown.append(np.mean([cell[1] for cell in cells], 0))
+            theory.append([cell[2] for cell in cells])
+        place = np.arange(1, self.N + 2)
+        matrix, text = shown[1 % len(shown)].astype("f4"), "mean cosine of two tokens' updates"
+        columns = {
+            "alignment": variable("variant block base group seed", np.array(rows, "f4"), text),
+            "alignment_theory": variable("variant seed", np.array(theory), "its prediction without attention, block 1"),
+            "matrix": variable("shown position other", matrix, f"{text}, second variant"),
+        }
+        names = {"variant": list(self.variants), "base": list(BASES), "group": ["others", "last"], "shown": list(SHOWN)}
+        places = {"block": np.arange(1, self.architecture.blocks + 1), "position": place, "other": place}
+        return xr.Dataset(columns, coords=names | places)
+
+    def read(self, shape: Architecture, name: str, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return mean cosines (block, base, group), three mean matrices and the prediction for block one, of one network."""
+        network, weights, sequence = draw(shape, self.N, self.prompts, name, seed)
+        blocks, means, matrices = network.blocks(weights), [], {}
+        W = blocks[0]["W"].numpy()
+        token, query = (moment(rows) for rows in (sequence[:, :-1], sequence[:, -1:]))
+        for l, block in enumerate(blocks):
+            bases = (sequence[:, -1:], sequence[:, -1:].roll(1, 0))
+            pairs = [states(network.block, block, sequence, base) for base in bases]
+            cosines = [cosine_matrix(block, pair) for pair in pairs]
+            means.append([groups(one) for one in cosines])
+            matrices[l] = [one.mean(0).numpy() for one in cosines]
+            sequence = network.block.feed(block, pairs[0].full)[..., 0, :]
+        shown = np.stack([matrices[0][0], matrices[len(blocks) - 1][0], matrices[0][1]])
+        return np.array(means), shown, shared_base_alignment(W, token, query)
+
+
+def moment(rows: Float[Tensor, "... D"]) -> np.ndarray:
+    """Return the mean of z z^T."""
+    rows = rows.flatten(0, -2)
+    return (torch.einsum("bi,bj->ij", rows, rows) / len(rows)).numpy()
+
+
+def cosine_matrix(block: Weights, pair: Pair) -> Float[Tensor, "B T T"]:
+    """Return <DeltaW_i, DeltaW_j> / (|DeltaW_i| |DeltaW_j|); with one base these are cosines of W (n_i - n)."""
+    change = torch.einsum("mn,btn->btm", block["W"], (pair.full.z - pair.bare.z)[..., 0, :])
+    unit = change / change.norm(dim=-1, keepdim=True)
+    return torch.einsum("bim,bjm->bij", unit, unit)
+
+
+def groups(cosines: Float[Tensor, "B T T"]) -> list[float]:
+    """Return the mean cosine of two different tokens of the context, and of one of them with the query."""
+    N = cosines.shape[-1] - 1
+    inner = cosines[:, :N, :N]
+    between = (inner.sum((-2, -1)) - inner.diagonal(dim1=-2, dim2=-1).sum(-1)) / (N * (N - 1))
+    return [between.mean().item(), cosines[:, -1, :N].mean().item()]
+
+
+UPDATE_ALIGNMENT = Experiment(
+    slug="dherin-update-alignment",
+    title="Alignment of the updates of different tokens",
+    paper="dherin",
+    section="sequel 1",
+    notebook="dherin_all_positions",
+    quick=UpdateAlignment(
+        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
+        variants=("skips", "skips, norms", "no skips"), networks=16, prompts=12,
+    ),
+    full=UpdateAlignment(
+        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
+        variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"), networks=40,
+        prompts=64,
+    ),
+)  # fmt: skip

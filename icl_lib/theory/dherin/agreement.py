@@ -1,0 +1,19 @@
+"""Sections 4.1 and 4.2 of Dherin et al.: the error of the predictors that a trained block is compared with."""
+
+
+def best_step(N: int, d: int) -> float:
+    """eta = N/(N + d + 1): the best step size of one gradient step on N examples, x ~ N(0, I_d) (eq-dherin-4-1-step).
+
+    The step starts at w = 0 on the loss (1/2N) sum_i (<w, x_i> - y_i)^2 with y_i = <w*, x_i>.
+    """
+    return N / (N + d + 1)
+
+
+def step_risk(N: int, d: int, eta: float) -> float:
+    """d (1 - 2 eta + eta^2 (N + d + 1)/N): error of one step of size eta from w = 0, w* ~ N(0, I_d) (eq-dherin-4-1-risk)."""
+    return d * (1 - 2 * eta + eta**2 * (N + d + 1) / N)
+
+
+def best_step_risk(N: int, d: int) -> float:
+    """d (d + 1)/(N + d + 1): the error of one step of the best size (eq-dherin-4-1-plateau)."""
+    return d * (d + 1) / (N + d + 1)

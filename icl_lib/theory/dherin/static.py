@@ -1,0 +1,68 @@
+"""Static patches: one change of a matrix for many queries, fitted to K calibration queries of one context.
+
+Row k of H is h_k, what the matrix reads for query k without the context. Row k of T is t_k, what should be added to its output:
+t_k = W Deltaa_k for a matrix that reads a, and for the last matrix of a block t_k = W (h_k^full - h_k) + v_k^full - v_k.
+"""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+
+def least_squares(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> Float[ndarray, "m n"]:
+    """The D of least Frobenius norm among the minimisers of sum_k |t_k - D h_k|^2: T^T (H^+)^T (eq-dherin-static-least)."""
+    return (np.linalg.pinv(H) @ T).T
+
+
+def ridge_strength(H: Float[ndarray, "K n"], lambda_0: float) -> float:
+    """lambda = lambda_0 |H^T H|_F^2 / tr(H^T H) (eq-dherin-static-strength)."""
+    square = H.T @ H
+    return float(lambda_0 * (square**2).sum() / np.trace(square))
+
+
+def ridge(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"], strength: float) -> Float[ndarray, "m n"]:
+    """T^T H (H^T H + lambda I)^-1, the minimiser of sum_k |t_k - D h_k|^2 + lambda |D|_F^2 (eq-dherin-static-ridge).
+
+    Raises LinAlgError when lambda = 0 and the h_k do not span R^n.
+    """
+    square = H.T @ H + strength * np.eye(H.shape[1])
+    return np.linalg.solve(square, H.T @ T).T
+
+
+def thought_matrix(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> Float[ndarray, "m n"]:
+    """1/K sum_k t_k h_k^T / |h_k|^2, the mean of the token patches (eq-dherin-static-thought)."""
+    return T.T @ (H / (H**2).sum(-1, keepdims=True)) / len(H)
+
+
+def kept_share(moment: Float[ndarray, "n n"]) -> Float[ndarray, "n"]:
+    """Eigenvalues of E[h h^T / |h|^2], from the least: the shares of a linear change that averaging keeps; they sum to one.
+
+    (eq-dherin-static-share)
+    """
+    return np.linalg.eigvalsh(moment)
+
+
+def affine(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> tuple[Float[ndarray, "m n"], Float[ndarray, "m"]]:
+    """D and c that minimise sum_k |t_k - D h_k - c|^2 (eq-dherin-static-affine).
+
+    D is least squares on centred rows, c = mean(t) - D mean(h).
+    """
+    D = least_squares(H - H.mean(0), T - T.mean(0))
+    return D, T.mean(0) - D @ H.mean(0)
+
+
+def contradiction(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> float:
+    """|(I - H H^+) T|_F: what no matrix can fit (eq-dherin-static-exact).
+
+    It is 0 if and only if each relation sum_k r_k h_k = 0 holds among the t_k too.
+    """
+    return float(np.linalg.norm(T - H @ (np.linalg.pinv(H) @ T)))
+
+
+def unseen_error(H: Float[ndarray, "K n"], D: Float[ndarray, "m n"], moment: Float[ndarray, "n n"]) -> float:
+    """tr(D Q S Q D^T), Q = I - H^+ H: E |D h - D_K h|^2 on new h of second moment S (eq-dherin-static-unseen).
+
+    D_K is the least-squares patch of K pairs with t_k = D h_k.
+    """
+    Q = np.eye(H.shape[1]) - np.linalg.pinv(H) @ H
+    return float(np.trace(D @ Q @ moment @ Q @ D.T))
