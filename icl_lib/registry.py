@@ -8,9 +8,11 @@ import xarray as xr
 from icl_lib.claims.claim import Claim, Judgement
 from icl_lib.claims.dherin import (
     agreement,
+    alignment,
     contextual_blocks,
     contextual_blocks_places,
     contextual_blocks_queries,
+    finetuning,
     gemma,
     layers,
     left_consuming,
@@ -50,11 +52,13 @@ from icl_lib.claims.zhang import dynamics as dynamics_claims
 from icl_lib.experiments.dherin import trainings
 from icl_lib.experiments.dherin.agreement import AGREEMENT
 from icl_lib.experiments.dherin.agreement_deep import AGREEMENT_DEEP
+from icl_lib.experiments.dherin.alignment import ALIGNMENT
 from icl_lib.experiments.dherin.composition import COMPOSITION
 from icl_lib.experiments.dherin.conditioning import CONDITIONING
 from icl_lib.experiments.dherin.costs import COSTS
 from icl_lib.experiments.dherin.depth import DEPTH
 from icl_lib.experiments.dherin.dynamics import DYNAMICS as DHERIN_DYNAMICS
+from icl_lib.experiments.dherin.finetuning import FINETUNING
 from icl_lib.experiments.dherin.gemma import GEMMA
 from icl_lib.experiments.dherin.generation import GENERATION
 from icl_lib.experiments.dherin.gradient_step import GRADIENT_STEP
@@ -155,7 +159,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *(IDENTITY, RANK_ONE, CONDITIONING, OTHER_SITES, PLACEBO, QUERY_DEPENDENCE, JOINT_PATCH, GRADIENT_STEP),
         *(DHERIN_DYNAMICS, LINEAR_LOSS, ORDER, LEFT_CONSUMING),
         *(AGREEMENT, PLATEAU, AGREEMENT_DEEP, MARGINAL_UPDATES, LAYERS_COMPARED, RNN_RATE),
-        SKIP_CONNECTIONS,
+        *(FINETUNING, ALIGNMENT, SKIP_CONNECTIONS),
         *(POSITIONS, UPDATE_ALIGNMENT, POSITIONS_TRAINING, COMPOSITION),
         *(MODERN_BLOCKS, DEPTH, GEMMA),
         *(GENERATION, STALE_PATCHES, STALE_TRAINED, COSTS),
@@ -169,7 +173,7 @@ _MODULES = (
     li_introduction, formulation, data_and_tasks, floor, generalization, sample_complexity, pruning, mechanism, neurons,
     li_experiments, classical,
     contextual_blocks, contextual_blocks_places, contextual_blocks_queries, dherin_dynamics, left_consuming,
-    agreement, dherin_convergence, layers, skip_connections, dherin_positions, modern_blocks, gemma,
+    agreement, dherin_convergence, layers, finetuning, alignment, skip_connections, dherin_positions, modern_blocks, gemma,
     dherin_generation, dherin_static_patches,
 )  # fmt: skip
 
