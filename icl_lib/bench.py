@@ -17,15 +17,22 @@ import numpy as np
 import torch
 
 from icl_lib import registry, results
+from icl_lib.experiments.dherin.trained import ManyBlocks
 from icl_lib.experiments.experiment import require_device
 from icl_lib.experiments.li.trained import A, train_models
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
 from icl_lib.measure.risk import squared_errors
+from icl_lib.models.contextual.blocks import State
+from icl_lib.models.contextual.layers import SoftmaxAttention
+from icl_lib.models.contextual.weights import start
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from icl_lib.patches.network import patched_network
+from icl_lib.patches.sites import Matrix
 from icl_lib.seeds import stream
 from icl_lib.tasks import LinearRegression
 from icl_lib.tasks.patterns import PatternClassification, Patterns, write
+from icl_lib.tasks.prompts import normal
 from icl_lib.tasks.task_sets import task_set
 from icl_lib.theory.zhang import error
 from icl_lib.train import SGD, train
@@ -108,6 +115,27 @@ def columns(device: str) -> list[dict]:
     return [row("4096 pattern prompts: columns / coordinates", *medians(contenders, device).values())]
 
 
+def contextual(device: str) -> list[dict]:
+    """Attention at the query alone, and patches over the positions of a sequence as one batch."""
+    layer = SoftmaxAttention(heads=8, head_width=4, inputs=3, outputs=32)
+    weights = start(layer.shapes, stream(0, "bench", device), (), torch.zeros(()))
+    tokens = normal(stream(0, "tokens", device), (64, 101, 3), torch.zeros(()))
+    last = {"all": lambda: layer.everywhere(weights, tokens, torch.arange(101)), "row": lambda: layer(weights, tokens)}
+    rows = [row("softmax attention at the query: every row / its row", *medians(last, device).values())]
+    network = ManyBlocks(depth=6, d=2, width=48, heads=6, hidden=128).network()
+    weights = network.start(stream(0, "network", device), (), torch.zeros(()))
+    tokens = network.embed(weights, tokens[0, :40])
+    states, _ = network.states(weights, tokens)
+    site = Matrix("W_down")
+    at = [[State(state.z[None, i : i + 1], state.v[None, i : i + 1]) for state in states] for i in range(40)]
+    everywhere = [State(state.z[:, None], state.v[:, None]) for state in states]
+    patches = {
+        "apart": lambda: [patched_network(network, site, weights, at[i], tokens[None, i : i + 1]) for i in range(40)],
+        "together": lambda: patched_network(network, site, weights, everywhere, tokens[:, None]),
+    }
+    return [*rows, row("patches of 6 blocks at 40 positions: one by one / batch", *medians(patches, device).values())]
+
+
 def closed_form(device: str) -> list[dict]:
     """e(N, M) in closed form against Monte Carlo to one percent."""
     Lambda = geometric_covariance(20, 10.0, 0)
@@ -148,7 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {refusal}", file=sys.stderr)
         return 2
     rows = []
-    for benchmark in (attention, replicates, pattern_replicates, columns, closed_form, experiments):
+    for benchmark in (attention, replicates, pattern_replicates, columns, contextual, closed_form, experiments):
         for line in benchmark(options.device):
             ratio = f"{line['seconds']:10.4f} s {line['against']:10.6f} s {line['ratio']:8.1f}x" if "ratio" in line else ""
             print(f"{line['what']:55} {ratio or format(line['seconds'], '10.2f') + ' s'}", flush=True)
