@@ -54,15 +54,7 @@ def execute(source: Path, profile: str, folder: Path) -> None:
     _require_profile_parameter(source)
     os.environ["ICL_RESULTS"] = str((folder / "results").absolute())
     try:
-        papermill.execute_notebook(
-            source,
-            target,
-            parameters={"profile": profile},
-            engine_name="reporting",
-            kernel_name="python3",
-            cwd=source.parent,
-            progress_bar=False,
-        )
+        run(source, target, profile)
     except PapermillExecutionError as error:
         raise Problem(f"{_Reporting.position} failed with {error.ename}: {' '.join(error.evalue.split())}") from error
     except DeadKernelError as error:
@@ -72,6 +64,24 @@ def execute(source: Path, profile: str, folder: Path) -> None:
         ) from error
     fold_parameters(target, profile)
     require_complete(nbformat.read(target, as_version=4))
+
+
+def run(source: Path, target: Path, profile: str, starts: int = 2) -> None:
+    """Execute a notebook; a kernel that never answers, for another took its ports meanwhile, is started once more."""
+    try:
+        papermill.execute_notebook(
+            source,
+            target,
+            parameters={"profile": profile},
+            engine_name="reporting",
+            kernel_name="python3",
+            cwd=source.parent,
+            progress_bar=False,
+        )
+    except RuntimeError as error:
+        if starts == 1 or "Kernel didn't respond" not in str(error):
+            raise
+        run(source, target, profile, starts - 1)
 
 
 def _require_profile_parameter(source: Path) -> None:

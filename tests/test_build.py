@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from book import arguments
+from book import arguments, execute
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = arguments.notebook_names(ROOT)
@@ -256,3 +256,19 @@ def test_stopped_in_the_middle_the_next_build_is_whole(checkout, stop):
         assert again.status == 0, again.said
         assert f"after {stop}" in page(checkout, f"notebooks/{OTHER}.html").get_text()
     assert {path.name for path in (checkout / "_build").iterdir()} == {"executed", "html", "lock"}
+
+
+def test_a_kernel_that_never_answers_is_started_once_more(monkeypatch, tmp_path):
+    calls = []
+
+    def papermill_run(source, target, **settings):
+        calls.append(target)
+        if len(calls) < 2 or source.name == "never.ipynb":
+            raise RuntimeError("Kernel didn't respond in 60 seconds")
+
+    monkeypatch.setattr(execute.papermill, "execute_notebook", papermill_run)
+    execute.run(Path("once.ipynb"), tmp_path / "once.ipynb", "quick")
+    assert len(calls) == 2
+    with pytest.raises(RuntimeError, match="didn't respond"):
+        execute.run(Path("never.ipynb"), tmp_path / "never.ipynb", "quick")
+    assert len(calls) == 4

@@ -50,7 +50,18 @@ def test_streams_leave_the_global_generator_alone():
     assert torch.equal(before, torch.get_rng_state())
 
 
-SEED_AT = {"stream": 0, "standard_normal": 1, "geometric_covariance": 2, "empirical_covariances": 3, "random_Theta": 1}
+SEED_AT = {
+    **{"stream": 0, "standard_normal": 1, "geometric_covariance": 2, "empirical_covariances": 3, "random_Theta": 1},
+    **{"trained": 1, "train_marks": 1},
+}
+    "stream": 0,
+    "standard_normal": 1,
+    "geometric_covariance": 2,
+    "empirical_covariances": 3,
+    "random_Theta": 1,
+    "trained": 1,
+    "train_marks": 1,
+}
 EXPERIMENT_CALLS = [
     (path.name, node)
     for path in sorted((Path(icl_lib.__file__).parent / "experiments").rglob("*.py"))

@@ -89,7 +89,7 @@ D6d = Claim(
     id="D6d",
     paper="dherin",
     section="2",
-    sentence="For width ≫ d and long contexts the mean cosine is near 1/d, trained or not: cos² of random directions.",
+    sentence="With width ≫ d and a long context the mean cosine is near 1/d, trained or not, as for cos² of random directions.",
     confidence="D",
     kind="formula",
     experiment="dherin-query-dependence",
@@ -119,12 +119,12 @@ D7b = Claim(
     id="D7b",
     paper="dherin",
     section="2",
-    sentence="For many queries with Y = C no patch serves them all: half of them are off by 1% or more.",
+    sentence="Many queries with Y = C are not served by the least-squares patch: half of them are off by 1% or more.",
     confidence="D",
     kind="bound",
     experiment="dherin-joint-patch",
     margin=0,
-    reason="0.01 minus the median relative error at the largest K, least-squares patch, each trained and random network.",
+    reason="0.01 minus the median relative error at the largest K, each trained and random network.",
     check=_beyond,
     control=lambda dataset: dataset.assign(
         error_median=dataset.error.where(dataset.rank_theory >= dataset.K, 0).max("K").expand_dims(K=[1], axis=1)
@@ -136,7 +136,10 @@ D7c = Claim(
     id="D7c",
     paper="dherin",
     section="2",
-    sentence="That rank is d for A(x), d + 1 with labels, heads times channels when tokens are kept, the width for an RNN.",
+    sentence=(
+        "That rank is d for A(x), d + 1 with labels, heads times min(head width, d + 1) when tokens are kept, the width for "
+        "an RNN."
+    ),
     confidence="D",
     kind="identity",
     experiment="dherin-joint-patch",

@@ -33,7 +33,7 @@ D26 = Claim(
     reason="|log-log slope + 1| from n = 10 on, of the mean over trials. The fall is the paper's, the rate is derived here.",
     check=_slope("trained"),
     control=_exchange("trained", SUMMING),
-    control_sentence="the same weights without softmax: values are summed, not averaged",
+    control_sentence="the same weights in linear attention: values are summed, not averaged",
 )
 
 D26b = Claim(
@@ -70,7 +70,7 @@ D26d = Claim(
     id="D26d",
     paper="dherin",
     section="4.3",
-    sentence="n ‖ΔW_n − ΔW_{n−1}‖ comes to κ/‖A(x)‖, a number read off the trained weights.",
+    sentence="In root mean square n ‖ΔW_n − ΔW_{n−1}‖ comes to κ/‖A(x)‖, a number read off the trained weights.",
     confidence="D",
     kind="formula",
     experiment="dherin-marginal-updates",
@@ -85,7 +85,7 @@ D26e = Claim(
     id="D26e",
     paper="dherin",
     section="4.3",
-    sentence="ΔW_n itself settles slower: √n ‖ΔW_n − ΔW_∞‖ comes to the same κ/‖A(x)‖.",
+    sentence="ΔW_n itself settles slower: in root mean square √n ‖ΔW_n − ΔW_∞‖ comes to the same κ/‖A(x)‖.",
     confidence="D",
     kind="formula",
     experiment="dherin-marginal-updates",
@@ -100,7 +100,7 @@ D27 = Claim(
     id="D27",
     paper="dherin",
     section="4.3",
-    sentence="An untrained block shows the same law: slope −1.",
+    sentence="The marginal updates of an untrained block fall by the same law: slope −1.",
     confidence="D",
     kind="rate",
     experiment="dherin-marginal-updates",
@@ -115,7 +115,7 @@ D27b = Claim(
     id="D27b",
     paper="dherin",
     section="4.3",
-    sentence="So does a trained block on labels that are noise, where there is nothing to learn.",
+    sentence="A trained block on labels that are noise, where there is nothing to learn, has the slope −1 too.",
     confidence="D",
     kind="rate",
     experiment="dherin-marginal-updates",
@@ -138,5 +138,5 @@ D30 = Claim(
     reason="|log-log slope + 1| from n = 10 on, of the median over trials. A median of 100 trials with kinks of ReLU is rough.",
     check=_slope("trained", "output_slope"),
     control=_exchange("trained", SUMMING),
-    control_sentence="the same weights without softmax",
+    control_sentence="the same weights in linear attention",
 )

@@ -57,7 +57,7 @@ D20 = Claim(
     kind="bound",
     experiment="dherin-left-consuming",
     margin=0,
-    reason="2 minus the smallest rank; singular values above 10⁻¹⁰ of the largest count.",
+    reason="2 minus the smallest rank; singular values above 10⁻¹⁰ of the largest count. In linear attention it is at most d.",
     check=lambda dataset: Discrepancy(2 - dataset["rank"].isel(case=(dataset.net != "linear attention").values).min()),
     control=put(rank="rank_least"),
     control_sentence="ΔW(C) of Theorem 2.2",

@@ -50,7 +50,7 @@ class AgreementDeep:
 
     def read(self, training: Training, seed: int, device: str) -> dict[str, np.ndarray | float]:
         """Return the readings of one network."""
-        network, weights = (found := trained(training, 0, device)).network, found.replicate(0)
+        network, weights = (found := trained(training, seed, device)).network, found.replicate(0)
         law = regression(training.model.d)
         few = law.sample(stream(seed, "patched prompts"), (self.tasks,), training.N)
         with_context, patched, size = answers(network, weights, tokens(few))

@@ -48,7 +48,7 @@ class Alignment:
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Finetune every network on its own tasks with every kind of labels, and compare with the patch."""
         require_readable(self.training, self.N)
-        networks = trained(self.training, seed=0, device=device)
+        networks = trained(self.training, seed, device)
         found = [self.read(Plain.of(networks.network, networks.replicate(s)), seed, f"trained/{s}", self.tasks)
                  for s in range(networks.replicates)]  # fmt: skip
         starts = networks.network.start(stream(seed, "untrained"), (self.untrained,), LIKE)

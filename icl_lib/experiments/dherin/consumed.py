@@ -93,8 +93,8 @@ def random_cases(model: OneBlock, networks: int, prompts: int, N: int, seed: int
 
 
 def trained_cases(training: Training, prompts: int, N: int, seed: int, device: str) -> Iterator[Case]:
-    """Yield the shipped replicates of a training, each with its own fresh prompts; ``seed`` draws the prompts alone."""
-    networks = trained(training, 0, device)
+    """Yield the replicates of a training, each with its own fresh prompts."""
+    networks = trained(training, seed, device)
     for s in range(networks.replicates):
         drawn = regression(training.model.d).sample(stream(seed, f"prompts/trained/{s}"), (prompts,), N)
         yield Case(f"trained {training.model.layer}", networks.network.block, first_block(networks, s), tokens(drawn))

@@ -43,7 +43,7 @@ class Finetuning:
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Finetune every network on its own tasks; all rates and tasks are one batch."""
         require_readable(self.training, self.N)
-        networks = trained(self.training, seed=0, device=device)
+        networks = trained(self.training, seed, device)
         found = []
         for s in range(networks.replicates):
             plain = Plain.of(networks.network, networks.replicate(s))

@@ -61,7 +61,7 @@ class LayersCompared:
 
     def readings(self, training: Training, state: str, seed: int, device: str) -> list[dict]:
         """Return the readings of every replicate of one layer."""
-        found = trained(training, 0, device)
+        found = trained(training, seed, device)
         fresh = {name: w.double() for name, w in start(training, seed, "cpu").items()}
         weights = found.weights if state == "trained" else fresh
         return [

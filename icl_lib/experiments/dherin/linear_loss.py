@@ -50,11 +50,11 @@ class LinearLoss:
         law = regression(self.training.model.d)
         prompts = law.sample(stream(seed, "prompts"), (self.tasks,), self.N)
         contexts = [context(kind, tokens(prompts), seed) for kind in KINDS]
-        like = start(self.training, 0, "cpu")
+        like = start(self.training, seed, "cpu")
         untrained = Trained(self.training.model.network(), {name: w.double() for name, w in like.items()})
         found = [
             [self.measure(networks, name, context, prompts.y_query) for context in contexts]
-            for name, networks in zip(NETS, (trained(self.training, 0, device), untrained), strict=True)
+            for name, networks in zip(NETS, (trained(self.training, seed, device), untrained), strict=True)
         ]
         columns = {
             name: variable(f"net kind {dims}", np.array([[kind[name] for kind in net] for net in found], width(dims)), text)

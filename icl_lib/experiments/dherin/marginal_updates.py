@@ -46,7 +46,7 @@ class MarginalUpdates:
         replicates, network = self.training.replicates, self.training.model.network()
         if not isinstance(network.block.joint.layer, SoftmaxAttention):
             raise ValueError(f"the increments are those of softmax attention, not of a {self.training.model.layer}")
-        shipped = trained(self.training, 0, device)
+        shipped = trained(self.training, seed, device)
         fresh = start(self.training, seed, "cpu")
         raw = [{name: w[s].double() for name, w in fresh.items()} for s in range(replicates)]
         readings, checks = [], []
@@ -74,14 +74,13 @@ class MarginalUpdates:
         block, summed = network.blocks(weights)[0], case == "no normalisation"
         layer, n = network.block.joint.layer, torch.arange(1, self.N + 1)
         a = (sums_along if summed else states_along)(layer, block, sequence)
-        same = (a[:, 0].norm(dim=-1) / layer(block, sequence[:, -1:]).norm(dim=-1))[
-            :, None
-        ]  # the sum is over |A(x)| of softmax
-        marginal, total = (norms * same for norms in marginal_norms(block["W"], a))
+        alone = layer(block, sequence[:, -1:]).norm(dim=-1)  # |A(x)| of softmax, also for the sum
+        marginal, total = (norms * (a[:, 0].norm(dim=-1) / alone)[:, None] for norms in marginal_norms(block["W"], a))
         output = network.read(weights, network.block.feed_forward(block, a)).diff(dim=1).abs().median(0).values
         size, endless = endless_context(layer, block, sequence, w)
         distance = torch.einsum("mk,bnk->bnm", block["W"], a[:, 1:] - endless[:, None]).norm(dim=-1) / a[:, :1].norm(dim=-1)
         mean = marginal.mean(0).numpy()
+        no_limit = np.nan if summed else 1.0
         scaled, apart = _rms(n * marginal / size[:, None]), _rms(n**0.5 * distance / size[:, None])
         return {
             "marginal": mean,
@@ -91,10 +90,10 @@ class MarginalUpdates:
             "apart": apart,
             "slope": convergence.log_slope(n.numpy(), mean, self.first),
             "output_slope": convergence.log_slope(n.numpy(), output.numpy(), self.first),
-            "scaled_late": np.square(scaled[self.N // 2 :]).mean() ** 0.5,
-            "scaled_root_late": np.square(scaled / n.numpy() ** 0.5)[self.N // 2 :].mean() ** 0.5,
-            "apart_late": np.square(apart[self.N // 2 :]).mean() ** 0.5,
-            "total": total.mean().item(),
+            "scaled_late": no_limit * np.square(scaled[self.N // 2 :]).mean() ** 0.5,
+            "scaled_root_late": no_limit * np.square(scaled / n.numpy() ** 0.5)[self.N // 2 :].mean() ** 0.5,
+            "apart_late": no_limit * np.square(apart[self.N // 2 :]).mean() ** 0.5,
+            "total": no_limit * total.mean().item(),
             "falling": (np.diff(mean) < 0).mean(),
         }
 

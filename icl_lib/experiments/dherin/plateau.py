@@ -25,8 +25,8 @@ class Plateau:
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Predict in every way on the same prompts."""
-        N, d, networks = self.training.N, self.training.model.d, trained(self.training, 0, device)
-        untrained = start(self.training, 0, "cpu")
+        N, d, networks = self.training.N, self.training.model.d, trained(self.training, seed, device)
+        untrained = start(self.training, seed, "cpu")
         prompts = regression(d).sample(stream(seed, "held-out"), (self.training.replicates, self.tasks), N)
         step = OneGradientStep(best_step(N, d))(prompts)
         half = OneGradientStep(best_step(N, d) / 2)(prompts)

@@ -23,6 +23,7 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Nowhere
 from icl_lib.results import variable
+from icl_lib.theory.dherin import positions
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,16 @@ class Positions:
             small = State(scale * bare.z, full.v)
             square = small.z[:, 0, 0].square().sum(-1)
             exact = redirection(block["W"], small.z[..., 0, :], full.z[..., 0, :])
-            kept = square / (square + self.epsilon)
-            damped = exact * kept[:, None, None, None]
             change = torch.einsum("mn,btn->btm", block["W"], (full.z - small.z)[..., 0, :])
+            row = small.z[..., 0, :] / (square + self.epsilon)[:, None, None]
+            damped = torch.einsum("btm,btn->btmn", change, row.expand(*change.shape[:-1], -1))
             made = torch.einsum("btmn,btn->btm", damped, small.z[..., 0, :])
             missing = ((change - made).norm(dim=-1) / change.norm(dim=-1)).median()
             found = [network.block.feed({**block, "W": block["W"] + D}, small) for D in (exact, damped)]
             errors = [relative(one, expected)[..., 0] for one in found]
+            share = torch.tensor([positions.missing_share(each, self.epsilon) for each in square.tolist()], dtype=torch.float64)
             rows.append({
-                "square": square.median(), "missing": missing, "missing_theory": (1 - kept).median(),
+                "square": square.median(), "missing": missing, "missing_theory": share.median(),
                 "error_exact": errors[0].amax(), "error_epsilon": errors[1].median(),
             })  # fmt: skip
         return {key: np.array([row[key].item() for row in rows]) for key in rows[0]}

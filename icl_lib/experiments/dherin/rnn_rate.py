@@ -39,8 +39,8 @@ class RNNRate:
         law = regression(self.training.model.d)
         prompts = law.sample(stream(seed, "held-out"), (self.tasks,), self.training.N)
         sequence = tokens(law.sample(stream(seed, "trials"), (self.trials,), self.training.N))
-        found = {kind: trained(training, 0, device) for kind, training in kinds.items()}
-        raw = start(self.training, 0, "cpu")
+        found = {kind: trained(training, seed, device) for kind, training in kinds.items()}
+        raw = start(self.training, seed, "cpu")
         found["rnn_start"] = Trained(found["rnn"].network, {name: w.double() for name, w in raw.items()})
         columns = {}
         for kind, networks in found.items():

@@ -28,7 +28,7 @@ class StaleTrained:
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the distance of the prediction for the second query from that with the context."""
-        network, weights = (model := trained(self.training, 0, "cpu")).network, model.replicate(0)
+        network, weights = (model := trained(self.training, seed, "cpu")).network, model.replicate(0)
         site, found = Matrix("W_down"), []
         for draw in range(self.draws):
             prompts = regression(self.training.model.d).sample(stream(seed, f"prompts/{draw}"), (self.prompts,), self.N)

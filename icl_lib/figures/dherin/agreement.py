@@ -16,9 +16,9 @@ def training(dataset: xr.Dataset) -> Picture:
         _draw_training,
         alt=(
             "Two panels over training steps. Left: the held-out loss falls from 2 to about 0.1 within 100 steps; crosses for "
-            "the patch lie on the line for the context; without context and patch the loss stays above 2. Right, logarithmic: "
-            "the largest difference of predictions is near 1e-15 in float64 and 1e-6 in float32; with the patch of the mark "
-            "before it is between 0.01 and 10, with another task's patch near 10."
+            "the patch lie on the line for the context; without context and patch the loss stays near 2 or above. Right, "
+            "logarithmic: the largest difference of predictions is near 1e-15 in float64, 1e-6 in float32; with the patch of "
+            "the mark before it falls from near 10, in long training to below 0.01; with another task's patch it is near 10."
         ),
         caption=(
             "Left: mean squared error on held-out prompts, mean over three networks. Line: query after its context. Markers: "
@@ -61,7 +61,7 @@ def deep(dataset: xr.Dataset) -> Picture:
         alt=(
             "Left and middle: median relative size of the patches by block, logarithmic, for four and ten blocks. Patches are "
             "largest in the first block and in W_down, and fall with depth to some percent. Right: mean difference to the "
-            "prediction with the context; near 1e-7 with the whole patch, near 1 without its second half and with no patch."
+            "prediction with the context; near 1e-7 with the whole patch, 0.7 to 1 without its second half and with no patch."
         ),
         caption=(
             "Left and middle: median over tasks of |patch|/|matrix| (Frobenius) in each block. Right: mean difference to "

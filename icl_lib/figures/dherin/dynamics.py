@@ -22,7 +22,7 @@ def readings(dataset: xr.Dataset) -> Picture:
         _draw_readings,
         alt=(
             "Errors of three readings of the step on a logarithmic axis, one row per kind of network. The corrected index "
-            "lies at rounding, near 1e-15, in every row; the printed index lies near 1 and the other rate between 0.1 and 10."
+            "lies at rounding, near 1e-15, in every row; the printed index lies near 1 and the other rate between 0.03 and 30."
         ),
         caption=(
             "Largest distance between the step of the path and the step of a formula, in units of the longest step. One "
@@ -107,8 +107,8 @@ def loss(dataset: xr.Dataset) -> Picture:
         ),
         caption=(
             "Trained network. Left: how far the losses <i>L<sub>j</sub></i>, <i>j</i> &lt; <i>i</i>, have fallen together. "
-            "Markers: differences of the losses; lines: Σ |<i>W</i><sub>0</sub>(<i>A<sub>j</sub></i> − "
-            "<i>A</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same tokens. Means over prompts "
+            "Markers: differences of the losses; lines: Σ |<i>W</i><sub>0</sub>(<i>a<sub>j</sub></i> − "
+            "<i>a</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same tokens. Means over prompts "
             "and networks."
         ),
         size=(7.6, 3.7),

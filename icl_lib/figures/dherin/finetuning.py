@@ -105,9 +105,9 @@ def alignment(dataset: xr.Dataset) -> Picture:
         _draw_alignment,
         alt=(
             "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from 0.02 to 0.2; "
-            "with labels of another task, shuffled labels and in untrained networks it stays near 0; the ceiling is flat at "
-            "0.68. Right: labels of the mirrored task give the same curve, reversed labels at the query its mirror image; the "
-            "label parts reach 0.45, the answer written in 0.47."
+            "with labels of another task, shuffled labels and in untrained networks it stays near 0; the ceiling lies "
+            "near 0.65. Right: labels of the mirrored task end on the same curve, reversed labels at the query on its "
+            "mirror image; the label parts reach 0.45, the answer written in 0.47."
         ),
         caption=(
             "Left: mean alignment of the patch with finetuning, and its three controls. Solid line: the same with the one "

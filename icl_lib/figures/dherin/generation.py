@@ -65,7 +65,7 @@ def stale(dataset: xr.Dataset) -> Picture:
         alt=(
             "Left: error of the logits along the generated tokens, Llama-style network, logarithmic. Patches made anew stay "
             "near 3e-16 with or without the first block; stale patches and no patches both stay near 1. Right: by "
-            "architecture, a stale patch used for the same token again leaves 0.1 to 0.4, for another token about 1, as "
+            "architecture, a stale patch used for the same token again leaves 0.1 to 0.3, for another token about 1, as "
             "without a patch."
         ),
         caption=(
@@ -105,8 +105,8 @@ def costs(dataset: xr.Dataset) -> Picture:
         _draw_costs,
         alt=(
             "Cost of a step with patches over that of a step with the context, against the number of tokens. Without a cache "
-            "the ratio falls from about 1.5 to 1; with a cache it falls from 3.5 and stays above 1. The measured time ratio "
-            "scatters above 1."
+            "the ratio falls towards 1; with a cache it falls from 3.5 more slowly. The measured time ratio scatters, mostly "
+            "above 1."
         ),
         caption=(
             "Cost of a decoding step with patches over that of a step with the context. Lines: formulas, without and with a "

@@ -35,7 +35,7 @@ def errors(dataset: xr.Dataset) -> Picture:
         _draw_errors,
         alt=(
             "Relative error of the logits by architecture on a logarithmic axis. With the patch all markers lie near 5e-16. "
-            "With an epsilon in the denominator they lie near 1e-4, except for parallel blocks, where nothing changes. "
+            "With an epsilon in the denominator they lie near 5e-5, except for parallel blocks, where nothing changes. "
             "Without the site, with the patch for the token before, or with no patch they lie near 1."
         ),
         caption=(
@@ -185,8 +185,8 @@ def alone(dataset: xr.Dataset) -> Picture:
         "dherin-w-down-alone",
         _draw_alone,
         alt=(
-            "Error of the feed-forward output with the right stream coming in. Three changes of W_down alone leave about a "
-            "quarter of it or more; a line marks the least that any change can leave, at the first marker."
+            "Error of the feed-forward output with the right stream coming in. Three changes of W_down alone leave about "
+            "0.3 of it or more; a line marks the least that any change can leave, at the first marker."
         ),
         caption=(
             "Error over the output that is asked for, median over blocks and positions, when <i>W</i><sub>down</sub> alone is "

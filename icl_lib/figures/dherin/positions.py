@@ -119,7 +119,7 @@ def alignment(dataset: xr.Dataset) -> Picture:
             "Top: mean cosine of Δ<i>W<sub>i</sub></i> and Δ<i>W<sub>j</sub></i>, with norms; the last token is the query. "
             "Bottom: mean over pairs of context tokens (circles) and over pairs with the query (squares), base the query "
             "(filled, solid) and the query of another prompt (hollow, dashed). Dotted: prediction for block 1 without "
-            "attention. Intervals: two standard errors over networks."
+            "attention, a ratio of means. Intervals: two standard errors over networks."
         ),
         size=(7.8, 6.0),
     )

@@ -18,7 +18,7 @@ def one_block(dataset: xr.Dataset) -> Picture:
         _draw_one_block,
         alt=(
             "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from 0.5 at one "
-            "query to 0.001 at two and stays; affine drops one query later; the average stays near 0.3. "
+            "query to about 0.002 at two, and then falls slowly; affine drops one query later; the average stays near 0.3. "
             "Right: queries on a line need one query; wrong targets stay at 1 or above; untrained networks stay near 0.03."
         ),
         caption=(

@@ -91,7 +91,7 @@ def joint_patch(columns: Float[ndarray, "m K"], A0: Float[ndarray, "n K"]) -> Fl
 
 
 def joint_miss(columns: Float[ndarray, "m K"], A0: Float[ndarray, "n K"], tolerance: float) -> float:
-    """|columns N|_F / |columns|_F, N an orthonormal basis of the relations among the a_k (eq-dherin-2-miss).
+    """|columns R|_F / |columns|_F, R an orthonormal basis of the relations among the a_k (eq-dherin-2-miss).
 
     0 exactly when a joint patch for the K queries exists. Singular values of A0 below ``tolerance`` times the largest count
     as 0.

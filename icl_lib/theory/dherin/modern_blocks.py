@@ -31,7 +31,7 @@ def output_update(d: Float[ndarray, "D"], h: Float[ndarray, "H"]) -> Float[ndarr
 def expert_ratio(p: Float[ndarray, "e"], length: Float[ndarray, "e"]) -> float:
     """sqrt(sum_e 1/|h_e|^2 sum_e p_e^2 |h_e|^2): one change an expert over one change for all (eq-dherin-modern-ratio).
 
-    p are the shares of the active experts, length their |h_e|. It is 1 or more because the shares sum to one.
+    p are the shares of the active experts, length their |h_e|, none 0. It is 1 or more because the shares sum to one.
     """
     return float(np.sqrt((length**-2.0).sum() * (p**2 * length**2).sum()))
 
@@ -64,7 +64,7 @@ def target(d: Float[ndarray, "... D"], n: Float[ndarray, "... D"], m: Float[ndar
 def conditioned(
     u: Float[ndarray, "D"], d: Float[ndarray, "D"], m: Float[ndarray, "D"], epsilon: float
 ) -> tuple[Float[ndarray, "D"], float]:
-    """u' = RMS(u) t / RMS(t) and the one factor on the gain, RMS(t) / RMS(n) (eq-dherin-modern-conditioned)."""
+    """u' = RMS(u) t / RMS(t) and the one factor on the gain, RMS(t) / RMS(n) (eq-dherin-modern-conditioned); u, t, m_i != 0."""
     n = normalised(u, epsilon)
     t = target(d, n, m)
     return rms(u) * t / rms(t), float(rms(t) / rms(n))
