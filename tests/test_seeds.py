@@ -54,14 +54,6 @@ SEED_AT = {
     **{"stream": 0, "standard_normal": 1, "geometric_covariance": 2, "empirical_covariances": 3, "random_Theta": 1},
     **{"trained": 1, "train_marks": 1},
 }
-    "stream": 0,
-    "standard_normal": 1,
-    "geometric_covariance": 2,
-    "empirical_covariances": 3,
-    "random_Theta": 1,
-    "trained": 1,
-    "train_marks": 1,
-}
 EXPERIMENT_CALLS = [
     (path.name, node)
     for path in sorted((Path(icl_lib.__file__).parent / "experiments").rglob("*.py"))
