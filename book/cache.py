@@ -77,7 +77,7 @@ def stored_files(name: str, closure: list[Path], profile: str, layout: Layout) -
         for experiment in registry.EXPERIMENTS.values()
         if experiment.notebook == name or results.module_file(type(experiment.full).__module__) in closure
     ]
-    weights = {name for each in experiments for name in registry.trainings_of(each.declaration(profile))}
+    weights = {name for each in experiments for name in registry.trainings_of(getattr(each, profile))}
     paths = [layout.stored_results / "weights" / f"{name}.safetensors" for name in sorted(weights)]
     if profile == "full":
         paths += [layout.stored_results / f"{slug}.full.nc" for slug in sorted(each.slug for each in experiments)]

@@ -43,6 +43,9 @@ CLAIMS = {"Z1": SimpleNamespace(
 def experiment(slug):
     return EXPERIMENTS[slug]
 
+def trainings_of(declaration):
+    return []
+
 def judge(claim, dataset):
     verdict = "holds" if dataset["value"].max() == 2 else "fails"
     return SimpleNamespace(verdict=verdict, control_verdict="fails", shown_value="2")
