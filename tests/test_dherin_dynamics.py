@@ -210,7 +210,6 @@ def test_claims_hold_and_their_controls_fail(claim, datasets):
     if claim is claims.D17f:
         error = dataset.error.copy(data=np.ones(dataset.error.shape))
         error.loc[dict(net="trained", kind="true labels", i=6)] = 0.1
-        error.loc[dict(net="untrained", i=6)] = 0.5
         dataset = dataset.assign(error=error)
     judged = claim.judge(dataset)
     assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
