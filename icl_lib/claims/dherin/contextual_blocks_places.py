@@ -14,6 +14,14 @@ def _growth(dataset: xr.Dataset) -> Discrepancy:
     return Discrepancy(0.5 * (dataset.k[-1] - dataset.k[0]) - (error[-1] - error[0]))
 
 
+def _size_slope(dataset: xr.Dataset) -> Discrepancy:
+    """Distance from −1 of the slope of log ‖ΔW‖ against log ‖A(x)‖, least squares in each block."""
+    short = dataset.isel(k=slice(dataset.sizes["k"] // 2, None))
+    length, norm = np.log(short.length), np.log(short.norm)
+    apart = length - length.mean("k")
+    return Discrepancy(abs((apart * norm).sum("k") / (apart**2).sum("k") + 1))
+
+
 D8 = Claim(
     id="D8",
     paper="dherin",
@@ -124,13 +132,13 @@ D10c = Claim(
     id="D10c",
     paper="dherin",
     section="2",
-    sentence="It costs size: ‖ΔW‖ = ‖W ΔA‖ / ‖A(x)‖ at all these lengths.",
+    sentence="It costs size: ‖ΔW‖ grows like 1/‖A(x)‖ as A(x) shrinks.",
     confidence="D",
-    kind="identity",
+    kind="rate",
     experiment="dherin-conditioning",
-    margin=1e-12,
-    reason="Relative, every length.",
-    check=lambda dataset: Discrepancy(abs(dataset.norm / dataset.norm_theory - 1)),
+    margin=0.05,
+    reason="Log-log slope over the shorter half of the lengths minus −1, worst block. W ΔA still changes a little there.",
+    check=_size_slope,
     control=lambda dataset: dataset.assign(norm=dataset.norm_epsilon),
     control_sentence="1e-8 added to the denominator: the norm falls again",
 )
