@@ -267,12 +267,13 @@ def obtain_weights(name: str, declaration, seed: int, device: str, make: Callabl
 
     What was made is kept under ``_build/weights`` and found there the next time.
     """
-    origin = provenance(name, "weights", seed, declaration, device)
+    if (shipped := load_weights(WEIGHTS / f"{name}.safetensors", declaration, seed)) is not None:
+        return shipped
+    origin = provenance(name, "weights", seed, declaration, device)  # of the code as it is now
     run = hashlib.sha256(f"{origin['declaration']} {seed} {origin['code_digest']}".encode()).hexdigest()[:24]
     kept = TRAINED / f"{run}.safetensors"
-    for path in (WEIGHTS / f"{name}.safetensors", kept):
-        if (weights := load_weights(path, declaration, seed)) is not None:
-            return weights
+    if (weights := load_weights(kept, declaration, seed)) is not None:
+        return weights
     made = {name: weight.detach().cpu().float() for name, weight in make().items()}
     save_weights(made, origin, kept)
     return made

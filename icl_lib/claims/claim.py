@@ -48,7 +48,12 @@ def relative_error(name: str) -> Callable[[xr.Dataset], Discrepancy]:
 
 def over_seeds(values: xr.DataArray) -> Discrepancy:
     """Return the mean over the dimension ``seed`` with twice its standard error: each seed is one independent model."""
-    return Discrepancy(values.mean("seed"), 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5)
+    return over(values, "seed")
+
+
+def over(values: xr.DataArray, dim: str) -> Discrepancy:
+    """Return the mean over a dimension of independent entries with twice its standard error."""
+    return Discrepancy(values.mean(dim), 2 * values.std(dim, ddof=1) / values.sizes[dim] ** 0.5)
 
 
 def distance_over_seeds(values: xr.DataArray, target: float | xr.DataArray = 0.0) -> Discrepancy:

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.claims.claim import FAILS, Claim, Discrepancy, over_seeds
+from icl_lib.claims.claim import FAILS, Claim, Discrepancy, over
 
 
 def _pooled(mean: xr.DataArray, error: xr.DataArray) -> Discrepancy:
@@ -60,17 +60,13 @@ def _behind(dataset: xr.Dataset) -> Discrepancy:
 
 def _untrained(dataset: xr.Dataset) -> Discrepancy:
     """Alignment of untrained networks after all examples, over that of the trained ones."""
-    found = _over_starts(dataset.alignment_untrained.isel(i=-1))
+    found = over(dataset.alignment_untrained.isel(i=-1), "start")
     trained = float(dataset.alignment.sel(labels="true").isel(i=-1).mean())
     return Discrepancy(found.value / trained, found.two_se / trained)
 
 
 def _trained_in_place(dataset: xr.Dataset) -> xr.DataArray:
     return dataset.alignment.sel(labels="true", drop=True).rename(seed="start")
-
-
-def _over_starts(values: xr.DataArray) -> Discrepancy:
-    return over_seeds(values.rename(start="seed"))
 
 
 def _as_labels(dataset: xr.Dataset, labels: str, source: str = "true") -> xr.Dataset:
@@ -242,7 +238,7 @@ D34d = Claim(
     experiment="dherin-alignment",
     margin=0.05,
     reason="Absolute mean over networks, every length; a sign change of u turns it. 2 s.e. over 8 networks are 0.02.",
-    check=lambda dataset: _size(_over_starts(dataset.alignment_label_untrained)),
+    check=lambda dataset: _size(over(dataset.alignment_label_untrained, "start")),
     control=lambda dataset: dataset.drop_dims("start").assign(
         alignment_label_untrained=dataset.alignment_label.rename(seed="start")
     ),

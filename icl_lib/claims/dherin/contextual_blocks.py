@@ -3,14 +3,11 @@
 import xarray as xr
 
 from icl_lib.claims.claim import Claim, Discrepancy
+from icl_lib.claims.dherin.checks import exchanged, put
 
 SOFTMAX, LINEAR = "softmax attention", "linear attention"
 RECURRENT = ["tanh RNN", "GRU"]
 _ROUNDING = "Largest relative error over blocks and sizes of Y, ∅ and C among them; float64. Rounding leaves a few 1e-15."
-
-
-def _full_row(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(error=dataset.error_full_row)
 
 
 def _exchange_layers(dataset: xr.Dataset) -> xr.Dataset:
@@ -20,11 +17,6 @@ def _exchange_layers(dataset: xr.Dataset) -> xr.Dataset:
 
 def _not_additive(dataset: xr.Dataset) -> Discrepancy:
     return Discrepancy(0.1 - dataset.additivity.sel(layer=SOFTMAX).median("network"))
-
-
-def _linear_for_softmax(dataset: xr.Dataset) -> xr.Dataset:
-    names = {SOFTMAX: LINEAR, LINEAR: SOFTMAX}
-    return dataset.assign_coords(layer=[names.get(name, name) for name in dataset.layer.values])
 
 
 D1 = Claim(
@@ -38,7 +30,7 @@ D1 = Claim(
     margin=1e-13,
     reason=_ROUNDING,
     check=lambda dataset: Discrepancy(dataset.error.sel(layer=SOFTMAX)),
-    control=_full_row,
+    control=put(error="error_full_row"),
     control_sentence="A(C, x) in the row and the denominator, in the place of A(C∖Y, x)",
 )
 
@@ -83,7 +75,7 @@ D2 = Claim(
     margin=1e-13,
     reason=_ROUNDING,
     check=lambda dataset: Discrepancy(dataset.error.sel(layer=RECURRENT)),
-    control=_full_row,
+    control=put(error="error_full_row"),
     control_sentence="A(C, x) in the row and the denominator, in the place of A(C∖Y, x)",
 )
 
@@ -113,7 +105,7 @@ D3 = Claim(
     margin=1e-13,
     reason=_ROUNDING,
     check=lambda dataset: Discrepancy(dataset.error.sel(layer=LINEAR)),
-    control=_full_row,
+    control=put(error="error_full_row"),
     control_sentence="A(C, x) in the row and the denominator, in the place of A(C∖Y, x)",
 )
 
@@ -233,7 +225,7 @@ D11 = Claim(
     margin=0,
     reason="0.1 minus the median relative gap; Y₁ and Y₂ are halves of C.",
     check=_not_additive,
-    control=_linear_for_softmax,
+    control=exchanged("layer", SOFTMAX, LINEAR),
     control_sentence="linear attention, where they do add up",
 )
 
@@ -248,6 +240,6 @@ D11b = Claim(
     margin=1e-12,
     reason="Relative gap; the sum may cancel, which magnifies rounding.",
     check=lambda dataset: Discrepancy(dataset.additivity.sel(layer=LINEAR)),
-    control=_linear_for_softmax,
+    control=exchanged("layer", SOFTMAX, LINEAR),
     control_sentence="softmax attention",
 )

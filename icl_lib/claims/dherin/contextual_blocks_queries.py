@@ -2,14 +2,13 @@
 
 import xarray as xr
 
-from icl_lib.claims.claim import Claim, Discrepancy
+from icl_lib.claims.claim import Claim, Discrepancy, over
 
 LINEAR_CASES = ["trained", "random", "random, labelled queries"]
 
 
 def _mean_cosine(dataset: xr.Dataset) -> Discrepancy:
-    cosine = dataset.cosine
-    return Discrepancy(cosine.mean("context"), 2 * cosine.std("context", ddof=1) / cosine.sizes["context"] ** 0.5)
+    return over(dataset.cosine, "context")
 
 
 def _from_chance(dataset: xr.Dataset) -> Discrepancy:
@@ -20,7 +19,7 @@ def _from_chance(dataset: xr.Dataset) -> Discrepancy:
 def _swapped(dataset: xr.Dataset) -> Discrepancy:
     """0.3 minus the error with another query's update over the error without any, mean over contexts."""
     ratio = dataset.error_swapped / dataset.error_bare
-    return Discrepancy(0.3 - ratio.mean("context"), 2 * ratio.std("context", ddof=1) / ratio.sizes["context"] ** 0.5)
+    return over(0.3 - ratio, "context")
 
 
 def _up_to_rank(dataset: xr.Dataset) -> Discrepancy:
