@@ -7,7 +7,9 @@ The floors, bottom to top; a module imports from floors below its own only:
 ``models`` ``baselines``        what predicts a query from a prompt
 ``classifiers``                 classical ones, fitted on the examples of a prompt
 ``theory``                      one function per displayed equation; imports nothing of ours
-``train`` ``measure`` ``results``   fitting, estimating, storing
+``recording``                   steps of training as CUDA graphs
+``train`` ``flow``              fitting by steps, and by population gradient flow
+``measure`` ``results``         estimating, storing
 ``patches``                     context turned into weights
 ``experiments``                 frozen declarations and the datasets they produce
 ``claims`` ``figures``          see a dataset, nothing else

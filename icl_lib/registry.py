@@ -49,6 +49,8 @@ from icl_lib.claims.zhang import (
     shifts,
 )
 from icl_lib.claims.zhang import dynamics as dynamics_claims
+from icl_lib.experiments import decoder_trainings
+from icl_lib.experiments.decoders import DecoderTraining
 from icl_lib.experiments.dherin import trainings
 from icl_lib.experiments.dherin.agreement import AGREEMENT
 from icl_lib.experiments.dherin.agreement_deep import AGREEMENT_DEEP
@@ -195,10 +197,13 @@ CLAIMS: dict[str, Claim] = {
 }
 
 
-TRAININGS: dict[str, Training] = {training.name: training for training in trainings.TRAININGS}
+TRAININGS: dict[str, Training | DecoderTraining] = {
+    training.name: training for training in (*trainings.TRAININGS, *decoder_trainings.TRAININGS)
+}
+"""Trainings whose weights are shipped; each has ``train(seed, device) -> weights``."""
 
 
-def training(name: str) -> Training:
+def training(name: str) -> Training | DecoderTraining:
     """Return a training by the name of its weights; raises ValueError that lists the names."""
     if name not in TRAININGS:
         raise ValueError(f"unknown training {name!r}: take one of {', '.join(TRAININGS)}")
@@ -207,7 +212,7 @@ def training(name: str) -> Training:
 
 def trainings_of(declaration) -> list[str]:
     """Return the names of the shipped weights that a declaration asks for, in its fields or theirs."""
-    if isinstance(declaration, Training):
+    if isinstance(declaration, Training | DecoderTraining):
         return [declaration.name] if TRAININGS.get(declaration.name) == declaration else []
     if isinstance(declaration, tuple):
         return [name for entry in declaration for name in trainings_of(entry)]

@@ -91,15 +91,15 @@ def test_run_decoders_by_plain_use_of_one_model():
     codes = draw_codes(law, 2, 30, 4, 0, "plain")
     found = run_decoders(models, codes, law.patterns)
     prompts = write(codes, law.patterns)
-    one, absent = {key: W[1] for key, W in models.weights.items()}, 0
+    one, absent = {key: W[1:2] for key, W in models.weights.items()}, 0
     for b in range(30):
         x = torch.cat([prompts.x[1, b], prompts.x_query[1, b][None]])
         y = torch.cat([prompts.y[1, b], torch.zeros(1, dtype=torch.float64)])
         tokens = torch.cat([x, y[:, None] * TINY.label()], -1).float()
-        reading = TINY.decoder().read(one, tokens)
-        assert float(found.margin[1, b]) == pytest.approx(float(reading.logit * prompts.y_query[1, b]), abs=1e-5)
+        reading = TINY.decoder().attention(one, tokens[None, None])
+        assert float(found.margin[1, b]) == pytest.approx(float(reading.output * prompts.y_query[1, b]), abs=1e-5)
         own = [i for i in range(4) if codes.pattern[1, b, i] == codes.pattern[1, b, 4]]
-        row = reading.attention[2, 1]
+        row = reading.attention[0, 0, 2, 1]
         assert float(found.itself[1, b, 2, 1]) == pytest.approx(float(row[4]), abs=1e-6)
         if own:
             assert float(found.mass[1, b, 2, 1]) == pytest.approx(float(row[own].sum() / row[:4].sum()), abs=1e-5)

@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch.func import grad
 
+from icl_lib.flow import gradient_flow
 from icl_lib.results import Checkpoint
 from icl_lib.seeds import stream
-from icl_lib.train import SGD, Adam, constant, gradient_flow, linear_decay, train
+from icl_lib.train import SGD, Adam, FusedAdam, constant, linear_decay, report, train
 
 
 def loss(parameters, batch):
@@ -25,7 +26,11 @@ def draw(step: int) -> torch.Tensor:
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [(SGD(0.05), lambda p: torch.optim.SGD(p, lr=0.05)), (Adam(0.05), lambda p: torch.optim.Adam(p, lr=0.05))],
+    [
+        (SGD(0.05), lambda p: torch.optim.SGD(p, lr=0.05)),
+        (Adam(0.05), lambda p: torch.optim.Adam(p, lr=0.05)),
+        (FusedAdam(0.05), lambda p: torch.optim.Adam(p, lr=0.05)),
+    ],
 )
 def test_optimizers_match_torch_optim(ours, theirs):
     run = train(loss, start(4), draw, ours, 25)
@@ -58,8 +63,9 @@ def test_schedule_scales_the_step():
     assert [linear_decay(p) for p in (0.0, 0.25, 1.0)] == [1.0, 0.75, 0.0]
 
 
-def test_resume_is_exact(tmp_path):
-    whole = train(loss, start(4), draw, Adam(0.05), 20, schedule=linear_decay)
+@pytest.mark.parametrize("rule", [Adam(0.05), FusedAdam(0.05)])
+def test_resume_is_exact(tmp_path, rule):
+    whole = train(loss, start(4), draw, rule, 20, schedule=linear_decay)
     checkpoint = Checkpoint(tmp_path / "run.pt", every=4)
 
     def draw_then_stop(step):
@@ -68,9 +74,9 @@ def test_resume_is_exact(tmp_path):
         return draw(step)
 
     with pytest.raises(KeyboardInterrupt):
-        train(loss, start(4), draw_then_stop, Adam(0.05), 20, schedule=linear_decay, checkpoint=checkpoint)
+        train(loss, start(4), draw_then_stop, rule, 20, schedule=linear_decay, checkpoint=checkpoint)
     assert checkpoint.load()["step"] == 8
-    resumed = train(loss, start(4), draw, Adam(0.05), 20, schedule=linear_decay, checkpoint=checkpoint)
+    resumed = train(loss, start(4), draw, rule, 20, schedule=linear_decay, checkpoint=checkpoint)
     assert torch.equal(resumed.losses, whole.losses)
     assert all(torch.equal(resumed.parameters[k], whole.parameters[k]) for k in whole.parameters)
 
@@ -82,9 +88,10 @@ def test_a_damaged_checkpoint_starts_anew(tmp_path):
         assert checkpoint.load() is None
 
 
-def test_train_leaves_its_start_untouched():
+@pytest.mark.parametrize("rule", [SGD(0.1), Adam(0.1), FusedAdam(0.1)])
+def test_train_leaves_its_start_untouched(rule):
     before = start(4)
-    train(loss, before, draw, SGD(0.1), 3)
+    train(loss, before, draw, rule, 3)
     assert all(torch.equal(before[k], p) for k, p in start(4).items())
 
 
@@ -92,6 +99,49 @@ def test_train_in_float32_stays_in_float32():
     single = {k: p.float() for k, p in start(4).items()}
     run = train(loss, single, lambda step: draw(step).float(), Adam(torch.tensor([0.1] * 4, dtype=torch.float64)), 3)
     assert run.parameters["w"].dtype == torch.float32
+
+
+@pytest.mark.parametrize("rule", [SGD(0.05), Adam(0.05), FusedAdam(0.05)])
+def test_a_recorded_step_is_the_step(rule):
+    """On CUDA a step is recorded once and repeated; here "recording" runs it twice, as a warm-up does, and calls it again."""
+    shapes = []
+
+    def record(work):
+        work(), work()
+        shapes.append(1)
+        return work
+
+    def growing(step):
+        return draw(step)[:, : 4 + step // 5]
+
+    plain = train(loss, start(4), growing, rule, 12, schedule=linear_decay)
+    recorded = train(loss, start(4), growing, rule, 12, schedule=linear_decay, record=record)
+    assert len(shapes) == 3
+    assert torch.allclose(recorded.losses, plain.losses, rtol=1e-6)  # the factor of the rate is float32 there
+    for key, p in plain.parameters.items():
+        assert torch.allclose(recorded.parameters[key], p, rtol=1e-5, atol=1e-9), key
+
+
+def test_a_recorded_step_reads_batches_of_any_form():
+    from icl_lib.tasks import LinearRegression
+
+    law = LinearRegression(torch.eye(3, dtype=torch.float64))
+
+    def nested(step):
+        return law.sample(stream(0, f"{step}"), (4, 8), 5), (draw(step), draw(step))
+
+    def of_both(parameters, batch):
+        prompts, (more, _) = batch
+        return loss(parameters, prompts.x.flatten(0, 1)) + loss(parameters, more) + prompts.y_query.mean()
+
+    plain = train(of_both, start(4), nested, SGD(0.05), 4)
+    recorded = train(of_both, start(4), nested, SGD(0.05), 4, record=lambda work: (work(), work)[1])
+    assert torch.allclose(recorded.losses, plain.losses, rtol=1e-6)
+
+
+def test_report_names_the_references():
+    assert report(0.5, {}) == "loss 0.5"
+    assert report(1.25, {"least squares": 0.375, "predicting 0": 5.0}) == "loss 1.25 (least squares 0.375, predicting 0 5)"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")

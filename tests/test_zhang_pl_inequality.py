@@ -5,8 +5,8 @@ import pytest
 from zhang_instances import SKEW, covariance, draw
 
 from icl_lib.experiments.zhang import reduced_flow
+from icl_lib.flow import gradient_flow
 from icl_lib.theory.zhang import dynamics, full_loss, optimum, pl_inequality, rank_one_trap
-from icl_lib.train import gradient_flow
 
 
 def test_pl_constant_and_bound_by_hand():

@@ -87,6 +87,10 @@ class Training:
     steps: int
     replicates: int
 
+    def train(self, seed: int, device: str) -> Weights:
+        """Return the weights after the last step, on the CPU."""
+        return train_marks(self, seed, device, ())[self.steps].weights
+
 
 class Trained(NamedTuple):
     """Networks of one training: the shape, and weights (S, ...) in float64 on the CPU."""
@@ -185,14 +189,11 @@ class _Marks:
     def save(self, state) -> None:
         """Keep the parameters when the step is one of the marks."""
         if state["step"] in self.stops:
-            self.found[state["step"]] = state["parameters"]
+            self.found[state["step"]] = {name: p.clone() for name, p in state["parameters"].items()}
 
 
 def trained(training: Training, seed: int, device: str) -> Trained:
     """Return the trained networks: the shipped weights where they answer for this training and seed, else trained now."""
 
-    def make() -> Weights:
-        return train_marks(training, seed, device, ())[training.steps].weights
-
-    weights = results.obtain_weights(training.name, training, seed, device, make)
+    weights = results.obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
     return Trained(training.model.network(), {name: w.double() for name, w in weights.items()})

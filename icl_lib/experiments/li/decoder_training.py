@@ -7,14 +7,14 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.func import vmap
 
 from icl_lib.measure.classification import hinge, same_pattern
-from icl_lib.models.decoder import Decoder, Weights, pattern_tokens
+from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
+from icl_lib.tasks.prompts import normal
 from icl_lib.tasks.task_sets import task_set
-from icl_lib.train import Adam, Checkpoint, train
+from icl_lib.train import Checkpoint, FusedAdam, summed, train
 
 CHUNK_TOKENS = 20_000
 """Tokens that run through the models at a time: 15 MB of activations in an MLP of width 4 * 48."""
@@ -42,9 +42,9 @@ class DecoderSetting:
     l: int
     alpha: float
 
-    def decoder(self) -> Decoder:
-        """Return the architecture."""
-        return Decoder(self.layers, self.heads, self.width)
+    def decoder(self) -> GPT2:
+        """Return the architecture, without positions."""
+        return GPT2(self.layers, self.heads, self.width, entries=self.M1 + self.M2 + self.d_Y)
 
     def patterns(self) -> Patterns:
         """Return IDR and IDI patterns, the axes of R^(M1 + M2) times beta."""
@@ -83,8 +83,7 @@ def train_decoders(
     q = setting.label().to(device, torch.float32)
     own = Patterns(*(rows.to(device, torch.float32) for rows in setting.patterns()))
     law = setting.law(_repeated(sets, seeds, setting.M1), setting.alpha, own)
-    entries = setting.M1 + setting.M2 + setting.d_Y
-    start = decoder.start(stream(seed, "decoder/weights", device), replicates, entries, q)
+    start = start_by_fan_in(decoder, stream(seed, "decoder/weights", device), replicates, q)
 
     def draw(step: int) -> tuple[Tensor, Tensor]:
         generator = stream(seed, f"decoder/data/{step}", device)
@@ -93,11 +92,21 @@ def train_decoders(
 
     def loss(weights: Weights, batch: tuple[Tensor, Tensor]) -> Tensor:
         tokens, z = batch
-        return hinge(z * decoder(weights, tokens)).mean()
+        return hinge(z * decoder(weights, tokens, LAST)[..., 0]).mean(-1)
 
-    run = train(loss, start, draw, Adam(setting.rate), setting.steps, checkpoint=checkpoint, title="decoders")
+    rule = FusedAdam(setting.rate)
+    run = train(loss, start, draw, rule, setting.steps, differentiate=summed, checkpoint=checkpoint, title="decoders")
     before, after = (_split(setting, sets, seeds, weights) for weights in (start, run.parameters))
     return Runs(before, after, run.losses.cpu().unflatten(-1, (len(sets), seeds)))
+
+
+def start_by_fan_in(decoder: GPT2, generator: torch.Generator, models: int, like: Tensor) -> Weights:
+    """Draw weights from N(0, 1/fan_in), biases 0 and gains 1; from GPT-2's own start the task is not learned in these steps."""
+    weights = decoder.start(generator, models, like)
+    for name in (*MATRICES, "read_in", "read_out"):
+        fan_in = decoder.shapes()[name][-2 if weights[name].ndim > 2 else -1]
+        weights[name] = normal(generator, weights[name].shape, like) / fan_in**0.5
+    return {name: torch.zeros_like(w) if "bias" in name else w for name, w in weights.items()}
 
 
 def training_length(l: int, seed: int, step: int) -> int:
@@ -149,7 +158,7 @@ def run_decoders(models: Decoders, codes: Codes, patterns: Patterns) -> Readings
 
 def _run(models: Decoders, codes: Codes, patterns: Patterns) -> Readings:
     tokens = pattern_tokens(write(codes, patterns), models.setting.label()).float().flatten(1, -3)
-    logit, attention = vmap(models.setting.decoder().read)(models.weights, tokens)
+    logit, attention = models.setting.decoder().attention(models.weights, tokens)
     same = same_pattern(codes).flatten(1, -2)[:, :, None, None]
     contexts = attention[..., :-1]
     mass = (contexts * same).sum(-1) / contexts.sum(-1)

@@ -8,10 +8,10 @@ import xarray as xr
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.reduced_flow import balanced_start, random_Theta
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
+from icl_lib.flow import gradient_flow
 from icl_lib.results import variable
 from icl_lib.theory.zhang import full_loss, optimum
 from icl_lib.theory.zhang.rank_one_trap import rank_one_loss
-from icl_lib.train import gradient_flow
 
 AT_OPTIMUM = 1.01
 """A flow counts as arrived when its loss is below 1.01 L*."""

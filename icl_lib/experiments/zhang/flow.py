@@ -7,10 +7,10 @@ import xarray as xr
 
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
+from icl_lib.flow import gradient_flow
 from icl_lib.results import variable
 from icl_lib.theory.zhang import dynamics, optimum
 from icl_lib.theory.zhang.loss import largest_sigma, unit_gram
-from icl_lib.train import gradient_flow
 
 
 @dataclass(frozen=True)

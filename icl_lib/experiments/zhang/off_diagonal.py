@@ -8,10 +8,10 @@ import xarray as xr
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.random_spectra import exponential, scales, spectrum_sample, uniform, unit_start
 from icl_lib.experiments.zhang.spectra import standard_normal
+from icl_lib.flow import gradient_flow
 from icl_lib.results import variable
 from icl_lib.theory.zhang import random_covariance as theory
 from icl_lib.theory.zhang import random_covariance_flow as flow
-from icl_lib.train import gradient_flow
 
 RESOLVED = 1e-9
 """The loss gap, relative to its start, below which the ratio of the PL inequality is rounding."""

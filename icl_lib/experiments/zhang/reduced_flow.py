@@ -5,9 +5,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from icl_lib.experiments.zhang.spectra import standard_normal
+from icl_lib.flow import gradient_flow
 from icl_lib.theory.zhang import dynamics, optimum
 from icl_lib.theory.zhang.dynamics import Weights
-from icl_lib.train import gradient_flow
 
 
 def random_Theta(d: int, seed: int, name: str) -> Float[ndarray, "d d"]:

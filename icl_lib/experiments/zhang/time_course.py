@@ -8,11 +8,11 @@ import xarray as xr
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
+from icl_lib.flow import gradient_flow
 from icl_lib.results import variable
 from icl_lib.theory.zhang import dynamics
 from icl_lib.theory.zhang.dynamics import Isotropic, Weights
 from icl_lib.theory.zhang.full_loss import full_gradient
-from icl_lib.train import gradient_flow
 
 WINDOW = (1e-4, 1e-2)
 """Amplitudes between which a rate is fitted: far above the start, far below the limit of order 1."""

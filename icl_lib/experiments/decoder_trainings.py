@@ -1,0 +1,26 @@
+"""The decoders whose weights are shipped, at the scale of two cores: 3 layers, 2 heads, width 64, prompts of d = 5 or 10."""
+
+from dataclasses import replace
+
+from icl_lib.experiments.decoders import DecoderTraining
+from icl_lib.tasks.curriculum import Ramp
+
+ROOM = 42
+"""Positions for 41 examples and the query, so that prompts may be twice as long as in training."""
+
+_FIXED = DecoderTraining(
+    "gpt2-fixed-10", layers=3, heads=2, width=64, d=5, N=10, law="fixed", sparsity=5, room=ROOM,
+    dims=Ramp(3, 5, 1, 300), points=Ramp(5, 11, 2, 200), B=64, rate=1e-3, steps=12_000, replicates=1,
+)  # fmt: skip
+FIXED = tuple(replace(_FIXED, name=f"gpt2-fixed-{N}", N=N, points=replace(_FIXED.points, end=N + 1)) for N in (10, 15, 20))
+"""Trained on covariance I, at N = 10, 15 and 20 examples."""
+RANDOM = tuple(replace(each, name=f"gpt2-random-{each.N}", law="random") for each in FIXED)
+"""Trained on a random diagonal covariance."""
+FROZEN = tuple(replace(each[0], name=f"gpt2-{each[0].law}-10-frozen", room=0) for each in (FIXED, RANDOM))
+"""The control for N = 10: positions frozen at 0."""
+SPARSE = replace(
+    _FIXED, name="gpt2-sparse-20", d=10, N=20, law="sparse", sparsity=2, dims=Ramp(5, 10, 1, 300),
+    points=Ramp(11, 21, 2, 300), steps=20_000,
+)  # fmt: skip
+"""Trained on tasks with 2 of 10 entries."""
+TRAININGS = (*FIXED, *RANDOM, *FROZEN, SPARSE)
