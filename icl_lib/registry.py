@@ -93,6 +93,7 @@ from icl_lib.experiments.li.classical import CLASSICAL_LEARNERS
 from icl_lib.experiments.li.classical_reasons import CLASSICAL_REASONS
 from icl_lib.experiments.li.coefficient_sum import COEFFICIENT_SUM
 from icl_lib.experiments.li.decoder import DECODER
+from icl_lib.experiments.li.decoder_positions import DECODER_POSITIONS
 from icl_lib.experiments.li.first_push import FIRST_PUSH
 from icl_lib.experiments.li.floor import FLOOR
 from icl_lib.experiments.li.growth import GROWTH
@@ -157,7 +158,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *(COEFFICIENT_SUM, RESCALING, SUM_REASONS, TASK_FRACTION, PROMPT_LENGTH, ITERATIONS),
         *(MAGNITUDES, PRUNING, PRUNING_REASONS),
         *(LI_ATTENTION, GROWTH, NEURONS, HINGE_MARGIN),
-        *(DECODER, CLASSICAL_LEARNERS, CLASSICAL_REASONS, PUBLISHED_FLOOR),
+        *(DECODER, DECODER_POSITIONS, CLASSICAL_LEARNERS, CLASSICAL_REASONS, PUBLISHED_FLOOR),
         *(IDENTITY, RANK_ONE, CONDITIONING, OTHER_SITES, PLACEBO, QUERY_DEPENDENCE, JOINT_PATCH, GRADIENT_STEP),
         *(DHERIN_DYNAMICS, LINEAR_LOSS, ORDER, LEFT_CONSUMING),
         *(AGREEMENT, PLATEAU, AGREEMENT_DEEP, MARGINAL_UPDATES, LAYERS_COMPARED, RNN_RATE),
@@ -180,7 +181,7 @@ _MODULES = (
 )  # fmt: skip
 
 
-_PAPERS = "ZLD"
+_PAPERS = ("Z", "ZF", "L", "D", "G")
 """First letters of claim ids, in the order of the parts."""
 
 

@@ -15,6 +15,7 @@ from icl_lib.experiments.li import published
 from icl_lib.experiments.li.classical import CLASSICAL_LEARNERS, QUICK, Classical
 from icl_lib.experiments.li.classical_reasons import CLASSICAL_REASONS, Variant
 from icl_lib.experiments.li.decoder import DECODER
+from icl_lib.experiments.li.decoder_positions import DECODER_POSITIONS
 from icl_lib.experiments.li.decoder_training import draw_codes, run_decoders, train_decoders, training_length
 from icl_lib.experiments.li.published_floor import PUBLISHED_FLOOR
 from icl_lib.figures.li import experiments as figures
@@ -238,12 +239,42 @@ def test_claims_on_decoders_and_their_controls(claim, tiny_decoder):
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
 
 
-def test_figures_draw_and_say_what_they_show(tiny_decoder, small):
+@pytest.fixture(scope="module")
+def tiny_positions():
+    quick = DECODER_POSITIONS.quick
+    return replace(quick, setting=TINY, tasks="cyclic 1", seeds=2, lengths=(3, 4), distractors=3, draws=2, prompts=20).run(
+        0, "cpu"
+    )
+
+
+def test_positions_change_the_model_and_not_its_tests(tiny_positions):
+    none = tiny_positions.sel(positions="none")
+    tests = replace(DECODER.quick, setting=TINY, sets=("cyclic 1",), seeds=2, distractors=3, draws=2, prompts=20)
+    alone = replace(tests, lengths=(3, 4), alphas=(TINY.alpha,)).run(0, "cpu")
+    assert none.error.values.tolist() == alone.error.isel(tasks=0, alpha=0).values.tolist()
+    assert not np.allclose(none.loss, tiny_positions.sel(positions="learned").loss)
+    table = replace(TINY, positions=TINY.l + 1)
+    weights = train_decoders(table, ("cyclic 1",), 2, 0, "cpu").after[0].weights
+    assert weights["positions"].shape == (2, TINY.l + 1, TINY.width)
+
+
+@pytest.mark.parametrize("claim", [claims.L16b, claims.L16c], ids=lambda c: c.id)
+def test_claims_on_positions_and_their_controls(claim, tiny_positions):
+    good = tiny_positions.assign(error=xr.zeros_like(tiny_positions.error) + 0.02)
+    judgement = claim.judge(good)
+    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
+    one_domain = good.assign(error=good.error.where((good.positions == "none") | (good.domain == "in"), 0.3))
+    assert claims.L16c.judge(one_domain).verdict == FAILS
+
+
+def test_figures_draw_and_say_what_they_show(tiny_decoder, tiny_positions, small):
     reasons = replace(CLASSICAL_REASONS.quick, setting=replace(QUICK, T=150), seeds=2, prompts=2, lengths=(6, 12)).run(0, "cpu")
     pictures = [
         figures.decoder(tiny_decoder), figures.attention_and_sums(tiny_decoder), figures.classical(small),
         figures.reasons(reasons), figures.published_floor(PUBLISHED_FLOOR.quick.run(0, "cpu")),
     ]  # fmt: skip
+    positions = figures.decoder_positions(tiny_positions)
+    assert positions.light != positions.dark and len(positions.alt) > 80 and positions.name == DECODER_POSITIONS.slug
     for picture in pictures:
         assert picture.light != picture.dark and len(picture.alt) > 80 and "slides" in picture.caption
     assert CLASSICAL_LEARNERS.slug == pictures[2].name

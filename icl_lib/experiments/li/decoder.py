@@ -48,7 +48,7 @@ class DecoderPrompts:
         runs = train_decoders(self.setting, self.sets, self.seeds, seed, device, checkpoint)
         checkpoint.remove()
         pairs = list(zip(runs.before, runs.after, strict=True))
-        errors = np.array([self._cells(models, seed) for models in runs.after])
+        errors = np.array([self.cells(models, seed) for models in runs.after])
         layers = np.array([[self._layers(pair, out, seed) for out in (False, True)] for pair in pairs])
         shifted = np.array([[self._shifted(after, rule, seed) for rule in CONVENTIONS] for _, after in pairs])
         marks = np.unique(np.geomspace(10, self.setting.steps, 24).astype(int))
@@ -105,7 +105,7 @@ class DecoderPrompts:
         irrelevant = rotated_patterns(generator, own.irrelevant, self.distractors, self.seeds * self.draws)
         return Patterns(*(rows.unflatten(0, (self.seeds, self.draws)) for rows in (relevant, irrelevant)))
 
-    def _cells(self, models: Decoders, seed: int) -> np.ndarray:
+    def cells(self, models: Decoders, seed: int) -> np.ndarray:
         """Classification error of every model, (domain, alpha, l, S)."""
         domains = (False, True)
         return np.array(

@@ -26,6 +26,7 @@ class DecoderSetting:
 
     M1, M2, beta, K, l, alpha as in ``trained.Setting``; labels are embedded as a unit vector of R^d_Y.
     layers, heads, width: the decoder; rate: Adam's learning rate; B: prompts a step
+    positions: rows of its table of learned positions, 0 for none; prompts have up to l + 1 tokens
     """
 
     M1: int
@@ -41,10 +42,11 @@ class DecoderSetting:
     steps: int
     l: int
     alpha: float
+    positions: int = 0
 
     def decoder(self) -> GPT2:
-        """Return the architecture, without positions."""
-        return GPT2(self.layers, self.heads, self.width, entries=self.M1 + self.M2 + self.d_Y)
+        """Return the architecture."""
+        return GPT2(self.layers, self.heads, self.width, self.M1 + self.M2 + self.d_Y, self.positions)
 
     def patterns(self) -> Patterns:
         """Return IDR and IDI patterns, the axes of R^(M1 + M2) times beta."""
