@@ -5,7 +5,7 @@ The floors, bottom to top; a module imports from floors below its own only:
 ``seeds``                       the only maker of random generators
 ``tasks``                       prompts, and one class per prompt distribution
 ``models`` ``baselines``        what predicts a query from a prompt
-``classifiers``                 classical ones, fitted on the examples of a prompt
+``classifiers`` ``regressors``  classical ones, fitted on the examples of a prompt
 ``theory``                      one function per displayed equation; imports nothing of ours
 ``recording``                   steps of training as CUDA graphs
 ``train`` ``flow``              fitting by steps, and by population gradient flow

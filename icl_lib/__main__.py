@@ -1,16 +1,17 @@
-"""python -m icl_lib list | run SLUG | check [SLUG ...] | train [NAME ...]"""
+"""python -m icl_lib list | run SLUG | check [SLUG ...] | train [NAME ...] | sweep [SLUG ...] | merge FOLDER ..."""
 
 import argparse
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from icl_lib import registry, results
+from icl_lib import registry, results, sweep_commands
 from icl_lib.claims.claim import UNDECIDED, Judgement
-from icl_lib.experiments.dherin.trained import train_marks
-from icl_lib.experiments.experiment import PROFILES, require_device
+from icl_lib.experiments.experiment import PROFILES, PUBLISHED, require_device
+from icl_lib.sweep import Incomplete
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,14 +35,17 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("slugs", nargs="*", metavar="SLUG")
     check.add_argument("--json", action="store_true")
     for command in (run, check):
-        command.add_argument("--profile", default="quick", choices=PROFILES)
+        command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED))
         command.add_argument("--seed", type=int, default=0)
         command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
         change = "another value for a field of the declaration; may be repeated"
         command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=change)
     train = commands.add_parser("train", help="train networks anew and replace their shipped weights")
-    train.add_argument("names", nargs="*", metavar="NAME", help=f"all unless named: {', '.join(registry.TRAININGS)}")
+    shipped, published = (", ".join(names) for names in (registry.TRAININGS, registry.PUBLISHED_TRAININGS))
+    which = f"all that are shipped unless named: {shipped}; for a GPU: {published}"
+    train.add_argument("names", nargs="*", metavar="NAME", help=which)
     train.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    sweep_commands.add_parsers(commands)
     return main_parser
 
 
@@ -100,15 +104,19 @@ def check_claims(options: argparse.Namespace) -> int:
 
 
 def train_networks(options: argparse.Namespace) -> int:
-    """Train shipped networks anew, with seed 0, and write each one's weights when it is done."""
+    """Train networks with seed 0: shipped ones anew; those at a paper's scale unless they are in ``_build/weights``."""
     require_device(options.device)
     for training in [registry.training(name) for name in options.names or registry.TRAININGS]:
-        origin = results.provenance(training.name, "weights", 0, training, options.device)
         began = time.perf_counter()
-        weights = train_marks(training, 0, options.device, ())[training.steps].weights
-        origin["seconds"] = f"{time.perf_counter() - began:.2f}"
-        results.save_weights(weights, origin, results.WEIGHTS / f"{training.name}.safetensors")
-        print(f"{training.name}: {origin['seconds']} s", flush=True)
+        if training.name in registry.TRAININGS:
+            origin = results.provenance(training.name, "weights", 0, training, options.device)
+            weights = training.train(0, options.device)
+            origin["seconds"] = f"{time.perf_counter() - began:.2f}"
+            results.save_weights(weights, origin, results.WEIGHTS / f"{training.name}.safetensors")
+        else:
+            make = partial(training.train, 0, options.device)
+            results.obtain_weights(training.name, training, 0, options.device, make)
+        print(f"{training.name}: {time.perf_counter() - began:.2f} s", flush=True)
     return 0
 
 
@@ -129,15 +137,27 @@ def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
     }
 
 
+COMMANDS = {
+    "list": list_experiments,
+    "run": run_experiment,
+    "check": check_claims,
+    "train": train_networks,
+    "sweep": sweep_commands.run,
+    "merge": sweep_commands.merge,
+}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; bad input gives one sentence and exit status 2."""
     options = parser().parse_args(arguments)
-    command = {"list": list_experiments, "run": run_experiment, "check": check_claims, "train": train_networks}[options.command]
     try:
-        return command(options)
+        return COMMANDS[options.command](options)
     except (ValueError, results.StaleResult) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except Incomplete as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         print(f"error: {error.strerror or error}{place}: free space or write elsewhere; nothing was written", file=sys.stderr)

@@ -8,9 +8,11 @@ import os
 import pickle
 import platform
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -156,12 +158,19 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def save(dataset: xr.Dataset, path: Path) -> None:
-    """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
+def encoded(dataset: xr.Dataset) -> bytes:
+    """Return a dataset as the bytes of a NetCDF file."""
     worth_it = [name for name, v in dataset.data_vars.items() if v.size > 500 and v.dtype.kind in "fiub"]
     encoding = {name: {"zlib": True} for name in worth_it}  # a small array only grows: compression needs chunks
-    encoded = dataset.drop_encoding().to_netcdf(engine="h5netcdf", encoding=encoding)
-    write_atomically(path, lambda file: file.write_bytes(encoded))
+    dask = sys.modules.get("dask")  # xarray would ask a connected cluster for a lock on this memory, in vain
+    with dask.config.set(scheduler="threads") if dask else nullcontext():
+        return bytes(dataset.drop_encoding().to_netcdf(engine="h5netcdf", encoding=encoding))
+
+
+def save(dataset: xr.Dataset, path: Path) -> None:
+    """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
+    content = encoded(dataset)
+    write_atomically(path, lambda file: file.write_bytes(content))
 
 
 def save_csv(dataset: xr.Dataset, path: Path) -> None:

@@ -6,7 +6,7 @@ from jaxtyping import install_import_hook
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))  # an int is a float, as in PEP 484
 
 FLOORS = (
-    *("tasks", "models", "baselines", "classifiers", "theory", "recording"),
+    *("tasks", "models", "baselines", "classifiers", "regressors", "theory", "recording"),
     *("train", "flow", "measure", "results", "patches", "experiments", "sweep", "claims", "figures"),
 )
 install_import_hook([f"icl_lib.{floor}" for floor in FLOORS], "conftest.typechecked")

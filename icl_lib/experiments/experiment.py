@@ -11,6 +11,8 @@ import xarray as xr
 from icl_lib import results
 
 PROFILES = ("quick", "full")
+PUBLISHED = "published"
+"""A third profile, of the few experiments that declare it: the scale of the paper, for a GPU. The book does not need it."""
 
 
 @runtime_checkable
@@ -22,9 +24,32 @@ class Declaration(Protocol):
         ...
 
 
+@runtime_checkable
+class Divided(Protocol):
+    """A declaration whose run falls apart into independent cells, which a sweep runs one by one, in any order and place.
+
+    Inherit from it and define ``cells`` and ``assemble``; ``run`` then assembles the runs of the cells.
+    """
+
+    def cells(self) -> tuple[Declaration, ...]:
+        """Return the declarations of the cells, each with its own run."""
+        ...
+
+    def assemble(self, datasets: list[xr.Dataset]) -> xr.Dataset:
+        """Return the dataset of the whole from those of the cells, in the order of ``cells``."""
+        ...
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Run the cells one after the other and assemble them."""
+        return self.assemble([cell.run(seed, device) for cell in self.cells()])
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """One result of one section, at two scales: ``quick`` in seconds, ``full`` as published."""
+    """One result of one section, at two scales: ``quick`` in seconds, ``full`` as on the published page.
+
+    ``published`` is the paper's own scale where neither is.
+    """
 
     slug: str
     title: str
@@ -33,9 +58,14 @@ class Experiment:
     notebook: str
     quick: Declaration
     full: Declaration
+    published: Declaration | None = None
 
     def declaration(self, profile: str) -> Declaration:
-        """Return the declaration of a profile; raises ValueError for an unknown one."""
+        """Return the declaration of a profile; raises ValueError for an unknown one, or one this experiment does not have."""
+        if profile == PUBLISHED:
+            if self.published is None:
+                raise ValueError(f"{self.slug} declares nothing at the paper's own scale: take quick or full")
+            return self.published
         if profile not in PROFILES:
             raise ValueError(f"unknown profile {profile!r}: take one of {', '.join(PROFILES)}")
         return getattr(self, profile)
@@ -52,12 +82,16 @@ class Experiment:
 
     def run(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
         """Compute the dataset of a profile, with its provenance as attributes."""
-        declaration = self.declaration(profile)
-        require_device(device)
-        origin = results.provenance(self.slug, profile, seed, declaration, device)  # of the code as it is now
-        began = time.perf_counter()
-        dataset = declaration.run(seed, device)
-        return dataset.assign_attrs(origin, seconds=f"{time.perf_counter() - began:.2f}")
+        return run_declared(self.slug, profile, self.declaration(profile), seed, device)
+
+
+def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, device: str) -> xr.Dataset:
+    """Compute the dataset of a declaration, with its provenance as attributes."""
+    require_device(device)
+    origin = results.provenance(slug, profile, seed, declaration, device)  # of the code as it is now
+    began = time.perf_counter()
+    dataset = declaration.run(seed, device)
+    return dataset.assign_attrs(origin, seconds=f"{time.perf_counter() - began:.2f}")
 
 
 def altered(declaration, field: str, text: str):

@@ -1,0 +1,106 @@
+"""Small declarations for the tests of sweeps, in a module that worker processes can import."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.experiments.experiment import Divided, Experiment
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.sweep import Cell
+
+DIARY = "ICL_TEST_DIARY"
+"""The environment variable that names a file, in which every run says when it starts and ends."""
+
+
+def note(word: str) -> None:
+    if DIARY in os.environ:
+        with open(os.environ[DIARY], "a") as diary:
+            diary.write(f"{word} {os.getpid()}\n")
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Numbers of every kind a result holds; ``ending`` says how the run ends: well, by an error, or by its process's death."""
+
+    scale: float
+    seconds: float = 0.0
+    ending: str = "well"
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        note("start")
+        time.sleep(self.seconds)
+        if self.ending == "error":
+            raise ZeroDivisionError("this toy always fails")
+        if self.ending == "death":
+            os.kill(os.getpid(), signal.SIGKILL)
+        draws = self.scale * torch.randn(40, 40, generator=stream(seed, "toy"))
+        product = (draws.double() @ draws.double().T).numpy()
+        note("end")
+        return xr.Dataset(
+            {
+                "product": variable("i j", product, "a product"),
+                "draws": variable("i j", draws.numpy(), "its factor"),
+                "count": variable("", (product > 0).sum(), "positive entries"),
+                "flag": variable("law", [True, False], "a truth value"),
+                "gaps": variable("law", [np.nan, -np.float64(np.nan)], "no numbers"),
+            },
+            coords={"law": ["one", "another"]},
+        )
+
+    def __reduce__(self):
+        return _toy, (self.scale, self.seconds, self.ending)
+
+
+@dataclass(frozen=True)
+class Toys(Divided):
+    """Toys of several scales, each of which is a cell."""
+
+    scales: tuple[float, ...]
+
+    def cells(self) -> tuple[Toy, ...]:
+        return tuple(Toy(scale) for scale in self.scales)
+
+    def assemble(self, datasets: list[xr.Dataset]) -> xr.Dataset:
+        parts = [dataset[["product", "count"]] for dataset in datasets]
+        return xr.concat(parts, "scale", combine_attrs="no_conflicts").assign_coords(scale=list(self.scales))
+
+
+def _toy(*values) -> Toy:
+    return Toy(*values)
+
+
+Toy.__module__ = Toys.__module__ = "icl_lib.experiments.experiment"  # digests are of library modules
+PLAIN = Experiment("toy-plain", "A toy", "zhang", "0", "toy", quick=Toy(1.0), full=Toy(2.0))
+DIVIDED = Experiment("toy-divided", "Three toys", "zhang", "0", "toy", quick=Toys((1.0, 2.0)), full=Toys((1.0, 2.0, 3.0)))
+
+
+def cells(count: int, seconds: float = 0.0) -> list[Cell]:
+    """Return cells of seeds 0 .. count - 1."""
+    return [Cell("toy-plain", "quick", Toy(1.5, seconds), seed) for seed in range(count)]
+
+
+def entries(diary: Path) -> list[tuple[str, int]]:
+    """Return what the runs have said, as (word, process) in order."""
+    return [(word, int(process)) for word, process in map(str.split, diary.read_text().splitlines())]
+
+
+def alike(some: list[xr.Dataset], others: list[xr.Dataset]) -> bool:
+    """Say whether datasets are equal to the bit, in order, with all attributes less those of the single run."""
+    return len(some) == len(others) and all(map(_identical, some, others))
+
+
+def _identical(one: xr.Dataset, other: xr.Dataset) -> bool:
+    own = ("seconds", "created", "commit")
+    one, other = (
+        dataset.drop_attrs(deep=False).assign_attrs({k: v for k, v in dataset.attrs.items() if k not in own})
+        for dataset in (one, other)
+    )
+    bits = all(v.dtype.kind not in "biuf" or v.values.tobytes() == other[k].values.tobytes() for k, v in one.variables.items())
+    return one.identical(other) and bits
