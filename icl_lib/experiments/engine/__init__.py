@@ -1,0 +1,1 @@
+"""The speed of the training loop: sizes, the plain loop it is compared with, and the roofline."""
