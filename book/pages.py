@@ -21,6 +21,7 @@ CODES = {
 }
 GENERATED = "---\ngenerated: true\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"  # wide tables need the room
 PAPERS = {
+    "garg": "Garg et al.: What Can Transformers Learn In-Context?",
     "zhang": "Zhang, Frei, Bartlett: Trained Transformers Learn Linear Models In-Context",
     "li": "Li et al.: How Do Nonlinear Transformers Learn and Generalize in In-Context Learning?",
     "dherin": "Dherin et al.: Learning without Training",

@@ -24,6 +24,10 @@ from icl_lib.claims.dherin import dynamics as dherin_dynamics
 from icl_lib.claims.dherin import generation as dherin_generation
 from icl_lib.claims.dherin import positions as dherin_positions
 from icl_lib.claims.dherin import static_patches as dherin_static_patches
+from icl_lib.claims.garg import live_training as garg_live_training
+from icl_lib.claims.garg import regression as garg_regression
+from icl_lib.claims.garg import shifted as garg_shifted
+from icl_lib.claims.garg import sparse as garg_sparse
 from icl_lib.claims.li import (
     classical,
     data_and_tasks,
@@ -41,6 +45,8 @@ from icl_lib.claims.zhang import (
     appendices,
     convergence,
     garg_prompts,
+    gpt2,
+    gpt2_positions,
     introduction,
     pl_inequality,
     preliminaries,
@@ -87,7 +93,12 @@ from icl_lib.experiments.dherin.static_deep import STATIC_DEEP
 from icl_lib.experiments.dherin.static_one_block import STATIC_ONE_BLOCK
 from icl_lib.experiments.dherin.trained import Training
 from icl_lib.experiments.dherin.update_alignment import UPDATE_ALIGNMENT
+from icl_lib.experiments.engine.roofline import ENGINE_ROOFLINE
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.garg.live_training import LIVE_TRAINING
+from icl_lib.experiments.garg.regression import REGRESSION
+from icl_lib.experiments.garg.shifted import SHIFTS
+from icl_lib.experiments.garg.sparse import SLOW, SPARSE_REGRESSION
 from icl_lib.experiments.li.attention import ATTENTION as LI_ATTENTION
 from icl_lib.experiments.li.classical import CLASSICAL_LEARNERS
 from icl_lib.experiments.li.classical_reasons import CLASSICAL_REASONS
@@ -123,6 +134,9 @@ from icl_lib.experiments.zhang.flow import FLOW
 from icl_lib.experiments.zhang.fourth_moment import FOURTH_MOMENT
 from icl_lib.experiments.zhang.full_loss import FULL_LOSS
 from icl_lib.experiments.zhang.garg_prompts import GARG_PROMPTS
+from icl_lib.experiments.zhang.gpt2 import ZHANG_GPT2
+from icl_lib.experiments.zhang.gpt2_positions import ZHANG_GPT2_POSITIONS
+from icl_lib.experiments.zhang.gpt2_scale import ZHANG_GPT2_SCALE
 from icl_lib.experiments.zhang.isotropic import ISOTROPIC
 from icl_lib.experiments.zhang.off_diagonal import OFF_DIAGONAL
 from icl_lib.experiments.zhang.one_step import ONE_STEP
@@ -151,6 +165,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *(STATIONARITY, FLOW, TRAINING, RISK, AVERAGED_ERROR, ISOTROPIC),
         *(TASK_SHIFT, QUERY_SHIFT, ORTHOGONAL_QUERY, COVARIATE_SHIFT, GARG_PROMPTS),
         *(RANDOM_COVARIANCE_FLOW, RANDOM_COVARIANCE, RANDOM_COVARIANCE_LIMIT),
+        *(ZHANG_GPT2, ZHANG_GPT2_POSITIONS, ZHANG_GPT2_SCALE),
         *(QUADRATIC_FORM, DYNAMICS, TIME_COURSE, FULL_LOSS, RANK_ONE_TRAP, PL_INEQUALITY, START_SIZE, DENSE_INIT),
         *(SIX_TERMS, FOURTH_MOMENT, OFF_DIAGONAL),
         *(NONLINEARITY, START, LI_TRAINING),
@@ -167,17 +182,20 @@ EXPERIMENTS: dict[str, Experiment] = {
         *(MODERN_BLOCKS, DEPTH, GEMMA),
         *(GENERATION, STALE_PATCHES, STALE_TRAINED, COSTS),
         *(STATIC_ONE_BLOCK, STATIC_DEEP),
+        *(REGRESSION, SPARSE_REGRESSION, SHIFTS, LIVE_TRAINING),
+        ENGINE_ROOFLINE,
     )
 }
 
 _MODULES = (
-    introduction, preliminaries, convergence, shifts, garg_prompts, random_covariances, quadratic_form, dynamics_claims,
-    pl_inequality, appendices,
+    introduction, preliminaries, convergence, shifts, garg_prompts, random_covariances, gpt2, gpt2_positions,
+    quadratic_form, dynamics_claims, pl_inequality, appendices,
     li_introduction, formulation, data_and_tasks, floor, generalization, sample_complexity, pruning, mechanism, neurons,
     li_experiments, classical,
     contextual_blocks, contextual_blocks_places, contextual_blocks_queries, dherin_dynamics, left_consuming,
     agreement, dherin_convergence, layers, finetuning, alignment, skip_connections, dherin_positions, modern_blocks, gemma,
     dherin_generation, dherin_static_patches,
+    garg_regression, garg_sparse, garg_shifted, garg_live_training,
 )  # fmt: skip
 
 
@@ -199,16 +217,19 @@ CLAIMS: dict[str, Claim] = {
 
 
 TRAININGS: dict[str, Training | DecoderTraining] = {
-    training.name: training for training in (*trainings.TRAININGS, *decoder_trainings.TRAININGS)
+    training.name: training for training in (*trainings.TRAININGS, *decoder_trainings.TRAININGS, SLOW)
 }
 """Trainings whose weights are shipped; each has ``train(seed, device) -> weights``."""
+PUBLISHED_TRAININGS: dict[str, DecoderTraining] = {training.name: training for training in decoder_trainings.PAPER_TRAININGS}
+"""Trainings at the scale of a paper, for a GPU; their weights are not shipped."""
 
 
 def training(name: str) -> Training | DecoderTraining:
     """Return a training by the name of its weights; raises ValueError that lists the names."""
-    if name not in TRAININGS:
-        raise ValueError(f"unknown training {name!r}: take one of {', '.join(TRAININGS)}")
-    return TRAININGS[name]
+    every = TRAININGS | PUBLISHED_TRAININGS
+    if name not in every:
+        raise ValueError(f"unknown training {name!r}: take one of {', '.join(every)}")
+    return every[name]
 
 
 def trainings_of(declaration) -> list[str]:

@@ -1,0 +1,104 @@
+"""garg-live-training: very small decoders trained here and now, with and without the curriculum of Garg et al."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.experiments.decoders import DecoderTraining
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.garg.prefixes import labels
+from icl_lib.experiments.garg.regression import lsa_errors
+from icl_lib.measure.estimate import Estimate, mean
+from icl_lib.models.gpt2 import InContextGPT2
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+from icl_lib.tasks import LinearRegression, Prompts
+from icl_lib.tasks.curriculum import Ramp
+from icl_lib.theory.zhang import shifts
+
+
+@dataclass(frozen=True)
+class LiveTraining:
+    """Trainings that differ in their curriculum alone; losses in windows of ``window`` steps, errors on fresh prompts."""
+
+    trainings: tuple[DecoderTraining, ...]
+    window: int
+    prompts: int
+
+    def __post_init__(self):
+        first = self.trainings[0]
+        if any(training.law != "fixed" for training in self.trainings):
+            raise ValueError("the lines of the figure are those of covariance I: take trainings with law='fixed'")
+        if any(replace(training, dims=first.dims, points=first.points) != first for training in self.trainings):
+            raise ValueError("trainings differ in more than the curriculum: change dims and points alone")
+        if self.window < 1 or first.steps % self.window:
+            raise ValueError(f"windows of {self.window} steps do not divide {first.steps}: take a divisor")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Train, then measure the error / d after 0 .. N examples, before and after the training."""
+        cells = [self._train(training, seed, device) for training in self.trainings]
+        columns = {key: np.stack([cell[key] for cell in cells]) for key in NAMES}
+        data = {key: variable(f"curriculum {dims}", columns[key], text, "y^2") for key, (dims, text) in NAMES.items()}
+        first = self.trainings[0]
+        steps = np.arange(self.window, first.steps + 1, self.window)
+        coords = {"curriculum": [curriculum(one) for one in self.trainings], "step": steps, "k": np.arange(first.N + 1)}
+        return xr.Dataset(data | lines(first.d, first.N), coords=coords, attrs={"d": first.d, "N": first.N})
+
+    def _train(self, training: DecoderTraining, seed: int, device: str) -> dict[str, np.ndarray]:
+        decoder, law = training.decoder(), LinearRegression(torch.eye(training.d, dtype=torch.float64))
+        prompts = law.sample(stream(seed, "garg-live-training"), (self.prompts,), training.N)
+        found = training.run(seed, device)
+        start = decoder.start(stream(seed, "weights", device), training.replicates, torch.zeros(()))
+        after, before = (risk(InContextGPT2(decoder, weights), prompts) for weights in (found.parameters, start))
+        loss = found.losses.cpu().double().reshape(-1, self.window, training.replicates).mean(1) / training.d
+        return {"loss": loss.numpy(), "risk": after.value, "risk_se": after.standard_error, "risk_start": before.value}
+
+
+def risk(model: InContextGPT2, prompts: Prompts) -> Estimate:
+    """Return the error / d (model, k) after each number of examples, over prompts."""
+    return mean((model.prefixes(prompts).cpu() - labels(prompts)).square().movedim(-2, -1) / prompts.x.shape[-1])
+
+
+def curriculum(training: DecoderTraining) -> str:
+    """Return whether a training has a curriculum, in a word."""
+    return "with" if any(ramp.start < ramp.end for ramp in (training.dims, training.points)) else "without"
+
+
+def lines(d: int, N: int) -> dict[str, xr.Variable]:
+    """Return the errors of LSA and of least squares after 0 .. N examples."""
+    least_squares = [shifts.least_squares_error(d, k, 0.0) for k in range(N + 1)]
+    return {
+        "lsa": variable("k", lsa_errors(d, N, N), "error / d of LSA trained at N, closed form", "y^2"),
+        "least_squares": variable("k", least_squares, "error / d of least squares, closed form", "y^2"),
+    }
+
+
+NAMES = {
+    "loss": ("step seed", "training loss / d, mean of a window of steps up to here"),
+    "risk": ("seed k", "error / d on fresh prompts after the training"),
+    "risk_se": ("seed k", "standard error"),
+    "risk_start": ("seed k", "error / d on fresh prompts before the training"),
+}
+"""Measured quantities: dimensions beside curriculum, and what they are; ``seed`` counts replicates."""
+
+_QUICK = DecoderTraining(
+    "", layers=2, heads=4, width=16, d=1, N=4, law="fixed", sparsity=1, room=5,
+    dims=Ramp(1, 1, 1, 1), points=Ramp(5, 5, 1, 1), B=64, rate=1e-2, steps=600, replicates=3,
+)  # fmt: skip
+_FULL = DecoderTraining(
+    "", layers=2, heads=4, width=32, d=2, N=8, law="fixed", sparsity=2, room=9,
+    dims=Ramp(1, 2, 1, 500), points=Ramp(3, 9, 2, 250), B=64, rate=3e-3, steps=6_000, replicates=4,
+)  # fmt: skip
+LIVE_TRAINING = Experiment(
+    slug="garg-live-training",
+    title="A decoder trained here and now",
+    paper="garg",
+    section="training",
+    notebook="garg_prior_observations",
+    quick=LiveTraining(trainings=(_QUICK,), window=20, prompts=4_000),
+    full=LiveTraining(
+        trainings=(_FULL, replace(_FULL, dims=Ramp(2, 2, 1, 1), points=Ramp(9, 9, 1, 1))), window=50, prompts=20_000
+    ),
+)

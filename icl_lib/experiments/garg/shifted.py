@@ -1,0 +1,103 @@
+"""garg-shifts: a trained decoder, LSA and least squares on the shifted prompts of Garg et al., on the same prompts."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+
+from icl_lib.baselines import MinimumNormOLS
+from icl_lib.experiments.decoder_trainings import FIXED
+from icl_lib.experiments.decoders import DecoderTraining, trained
+from icl_lib.experiments.experiment import Experiment
+from icl_lib.experiments.zhang.garg_prompts import GPT2_VALUES, GPT2_WORDS
+from icl_lib.experiments.zhang.shifted_prompts import ShiftedPrompt, shifted_prompts
+from icl_lib.experiments.zhang.spectra import stacked_limits
+from icl_lib.measure.estimate import mean
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.results import variable
+from icl_lib.seeds import stream
+
+CHUNK = 100
+"""Prompts drawn at a time; a call of the skewed law draws one basis."""
+GARG_D = 20
+"""The dimension of Garg et al.; their k examples stand beside k d/20 of ours."""
+
+
+@dataclass(frozen=True)
+class ShiftedPrompts:
+    """Error/d of a model trained on N(0, I), of LSA trained at the same N, and of least squares.
+
+    k context examples are the first k of the longest context. ``subspace`` is the dimension of the half subspace.
+    """
+
+    training: DecoderTraining
+    k: tuple[int, ...]
+    noise_sd: float
+    scales: tuple[str, ...]
+    subspace: int
+    prompts: int
+    gpt2_values: tuple[tuple[str, int, float], ...] = field(default=GPT2_VALUES, repr=False)
+    gpt2_words: tuple[tuple[str, str], ...] = field(default=GPT2_WORDS, repr=False)
+
+    def __post_init__(self):
+        if self.prompts < CHUNK or self.prompts % CHUNK:
+            raise ValueError(f"prompts={self.prompts} must be a positive multiple of {CHUNK}")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure all three, put the closed forms beside them and Garg's values in a variable of their own."""
+        d, decoder = self.training.d, trained(self.training, seed, device)
+        rows = shifted_prompts(d, max(self.k), self.noise_sd, self.scales, self.subspace)
+        theory = np.array([self._theory(row) for row in rows.values()])
+        measured = np.array([self._measure(decoder, row, name, seed) for name, row in rows.items()])
+        measured[:, 2:][np.isinf(theory[:, 2:])] = np.nan  # a sample mean of something without a mean says nothing
+        values = {(name, k * d / GARG_D): value for name, k, value in self.gpt2_values}
+        read = [[values.get((name, k), np.nan) for k in self.k] for name in rows]
+        words = [dict(self.gpt2_words).get(name, "") for name in rows]
+        return xr.Dataset(
+            {
+                "risk": variable("prompt model k", measured[..., 0], "measured error / d", "y^2"),
+                "risk_se": variable("prompt model k", measured[..., 1], "standard error", "y^2"),
+                "risk_theory": variable("prompt model k", theory, "error / d in closed form", "y^2"),
+                "zero": variable("prompt", [row.zero for row in rows.values()], "error / d of predicting 0", "y^2"),
+                "gpt2_of_garg": variable("prompt k", read, "error / d of GPT-2 at d = 20, read from Garg et al.", "y^2"),
+                "gpt2_words": variable("prompt", words, "what Garg et al. say of GPT-2 without a value"),
+            },
+            coords={"prompt": list(rows), "model": ["GPT-2", "LSA", "OLS"], "k": list(self.k)},
+            attrs={"d": d, "N": self.training.N},
+        )
+
+    def _theory(self, row: ShiftedPrompt) -> np.ndarray:
+        models = (lambda k: np.nan, lambda k: row.lsa(self.training.N, k), row.ols)
+        return np.array([[error(k) if k <= row.longest else np.nan for k in self.k] for error in models])
+
+    def _measure(self, decoder, row: ShiftedPrompt, name: str, seed: int) -> np.ndarray:
+        lengths = [k for k in self.k if k <= row.longest]
+        generator = stream(seed, f"garg-shifts/{name}")
+        found = torch.cat([self._errors(decoder, row, generator, lengths) for _ in range(self.prompts // CHUNK)], dim=-1)
+        table = np.full((3, len(self.k), 2), np.nan)
+        table[:, : len(lengths)] = np.stack(mean(found / self.training.d), axis=-1)
+        return table
+
+    def _errors(self, decoder, row: ShiftedPrompt, generator: torch.Generator, lengths: list[int]) -> Tensor:
+        """Return squared errors (model, k, prompt) of one chunk."""
+        W_PV, W_KQ = stacked_limits(np.eye(self.training.d), (self.training.N,))
+        models = (lambda prompts: decoder(prompts)[0], LinearSelfAttention(W_PV[0], W_KQ[0]), MinimumNormOLS())
+        longest = row.law.sample(generator, (CHUNK,), max(lengths))
+        contexts = [longest._replace(x=longest.x[:, :k], y=longest.y[:, :k]) for k in lengths]
+        return torch.stack([torch.stack([(model(p) - p.y_query).square() for p in contexts]) for model in models])
+
+
+_QUICK = ShiftedPrompts(
+    training=FIXED[2], k=(4, 5, 10, 20), noise_sd=0.5, scales=("1/3", "1/2", "2", "3"), subspace=2, prompts=1_000
+)
+SHIFTS = Experiment(
+    slug="garg-shifts",
+    title="Shifted prompts: GPT-2, LSA and least squares",
+    paper="garg",
+    section="distribution shifts",
+    notebook="garg_prior_observations",
+    quick=_QUICK,
+    full=ShiftedPrompts(**{**vars(_QUICK), "prompts": 20_000}),
+)

@@ -1,0 +1,1 @@
+"""Figures on the observations of Garg et al., one module a result."""

@@ -1,0 +1,23 @@
+"""The Bayes predictor of w ~ N(0, I_d), y_i = <w, x_i> + noise, and its error; X has the rows x_1 .. x_k."""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+
+def posterior_mean(X: Float[ndarray, "k d"], y: Float[ndarray, "k"], noise_sd: float) -> Float[ndarray, "d"]:
+    """E[w | X, y] = X^T (X X^T + noise_sd^2 I)^-1 y, for noise_sd = 0 the least-norm solution of X w = y (derived here).
+
+    Needs k <= d without noise.
+    """
+    return X.T @ np.linalg.solve(X @ X.T + noise_sd**2 * np.eye(len(X)), y)
+
+
+def posterior_error(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndarray, "..."]:
+    """(1/d) tr[(I + X^T X / noise_sd^2)^-1], the Bayes error on a query from N(0, I) given the inputs, over d (derived here).
+
+    Against the clean label; needs noise_sd > 0. As noise_sd tends to 0 it tends to max(0, 1 - k/d).
+    """
+    d = X.shape[-1]
+    precision = np.eye(d) + np.einsum("...ki,...kj->...ij", X, X) / noise_sd**2
+    return np.asarray(np.trace(np.linalg.inv(precision), axis1=-2, axis2=-1) / d)
