@@ -9,6 +9,7 @@ from icl_lib import registry, results
 from icl_lib.__main__ import agrees, main
 from icl_lib.claims.claim import Judgement
 from icl_lib.experiments.experiment import altered
+from icl_lib.tasks.curriculum import Ramp
 
 
 def test_list_names_every_experiment_and_claim(capsys):
@@ -138,3 +139,28 @@ def test_settings_reach_the_run_and_are_recorded(tmp_path, capsys):
     assert json.loads(results.load(out).attrs["declaration"])["starts"] == 1
     assert main(["run", "zhang-flow", "--set", "nonsense"]) == 2
     assert "NAME=VALUE" in capsys.readouterr().err
+
+
+def test_the_scale_of_a_paper_is_a_profile_of_its_own(capsys):
+    assert main(["run", "zhang-risk", "--profile", "published"]) == 2
+    assert "zhang-risk declares nothing at the paper's own scale" in capsys.readouterr().err
+    declared = registry.experiment("zhang-gpt2").declaration("published")
+    assert [training.N for training in declared.fixed] == [40, 70, 100]
+    for training in declared.fixed + declared.random:
+        assert (training.layers, training.heads, training.width, training.d) == (12, 8, 256, 20)
+        assert (training.B, training.steps, training.rate) == (64, 500_000, 1e-4)
+        assert registry.training(training.name) is training and training.name not in registry.TRAININGS
+
+
+def test_a_network_at_the_scale_of_a_paper_is_kept_and_not_shipped(tmp_path, monkeypatch, capsys):
+    tiny = replace(
+        registry.training("gpt2-paper-fixed-40"), layers=1, heads=1, width=4, d=1, N=2, sparsity=1, room=4,
+        dims=Ramp(1, 1, 1, 1), points=Ramp(3, 3, 1, 1), B=2, steps=3,
+    )  # fmt: skip
+    monkeypatch.setitem(registry.PUBLISHED_TRAININGS, tiny.name, tiny)
+    monkeypatch.setattr(results, "WEIGHTS", tmp_path / "shipped")
+    monkeypatch.setattr(results, "TRAINED", tmp_path / "kept")
+    for _ in range(2):
+        assert main(["train", tiny.name]) == 0
+    assert capsys.readouterr().out.count(tiny.name) == 2
+    assert len(list((tmp_path / "kept").iterdir())) == 1 and not (tmp_path / "shipped").exists()
