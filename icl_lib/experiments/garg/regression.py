@@ -24,7 +24,7 @@ from icl_lib.theory.zhang import error, shifts
 
 CLASSICAL = ("least squares", "ridge", "averaging", "3 nearest")
 LABELS = ("clean", "noisy")
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks import Prompts
 from icl_lib.tasks.curriculum import Ramp
-from icl_lib.tasks.garg import label, standard_normal
+from icl_lib.tasks.garg import label
+from icl_lib.tasks.prompts import normal
 from icl_lib.theory.zhang import shifts
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
@@ -32,9 +33,10 @@ SLOW = replace(SPARSE, name="gpt2-sparse-20-slow", dims=Ramp(3, 10, 1, 1000), po
 
 def sparse_prompts(generator: torch.Generator, size: int, length: int, d: int, sparsity: int) -> Prompts:
     """Draw float64 prompts: x ~ N(0, I_d), ``sparsity`` uniformly chosen entries of w are N(0, 1), the others 0."""
-    x = standard_normal(generator, (size, length + 1, d))
-    chosen = torch.rand((size, d), generator=generator, dtype=torch.float64).argsort(-1)[:, :sparsity]
-    w = torch.zeros((size, d), dtype=torch.float64).scatter(-1, chosen, standard_normal(generator, (size, sparsity)))
+    like = torch.empty(0, dtype=torch.float64)
+    x = normal(generator, (size, length + 1, d), like)
+    chosen = torch.rand((size, d), generator=generator, dtype=like.dtype).argsort(-1)[:, :sparsity]
+    w = torch.zeros((size, d), dtype=like.dtype).scatter(-1, chosen, normal(generator, (size, sparsity), like))
     return label(x[:, :-1], x[:, -1], w)
 
 

@@ -95,6 +95,6 @@ def _draw_noise(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     left.legend(loc="upper right", fontsize=8.5)
     right.set(xscale="log", ylim=(0, None), xlabel="penalty of ridge", ylabel="squared distance / $d$ at $k=d$")
-    right.set_xticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
+    right.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
     top = float(np.max(dataset.distance.sel(label="clean", k=dataset.d)))
     right.annotate("to least squares", (0.012, top), xytext=(0, 4), textcoords="offset points", fontsize=8.5)

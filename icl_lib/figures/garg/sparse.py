@@ -15,10 +15,10 @@ def sparse(dataset: xr.Dataset) -> Picture:
         _draw,
         alt=ALT,
         caption=(
-            "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. Line: least squares in "
-            "closed form. Markers: measured on the same prompts, with two standard errors. The Lasso's penalty is the best of "
-            "five for each <i>k</i>, chosen on other prompts. The Bayes predictor searches all 45 supports; its error is 0 "
-            "from <i>k</i> = 3 on."
+            "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is "
+            "the model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, "
+            "with two standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The "
+            "Bayes predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
         ),
         size=(6.4, 3.9),
     )
@@ -26,7 +26,8 @@ def sparse(dataset: xr.Dataset) -> Picture:
 
 ALT = (
     "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "
-    "examples, the Lasso near 8, least squares in a straight line at 10. The trained model is drawn with filled circles."
+    "examples, the Lasso near 8, least squares in a straight line at 10. The model with the slow curriculum stays somewhat "
+    "above least squares and ends near 0.2; the one with the fast curriculum stays at 1."
 )
 
 
@@ -45,5 +46,6 @@ def _draw(figure: Figure, dataset: xr.Dataset) -> None:
         )  # fmt: skip
     axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set(xlabel="examples $k$", ylabel="error / error of predicting 0", ylim=(-0.03, None))
+    axes.set_xticks(range(0, int(dataset.k.max()) + 1, 5))
     handles, names = axes.get_legend_handles_labels()
-    axes.legend(handles[::-1], names[::-1], loc="upper right")
+    figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=3)
