@@ -87,10 +87,7 @@ _QUICK = DecoderTraining(
     "", layers=2, heads=4, width=16, d=1, N=4, law="fixed", sparsity=1, room=5,
     dims=Ramp(1, 1, 1, 1), points=Ramp(5, 5, 1, 1), B=64, rate=1e-2, steps=600, replicates=3,
 )  # fmt: skip
-_FULL = DecoderTraining(
-    "", layers=2, heads=4, width=32, d=2, N=8, law="fixed", sparsity=2, room=9,
-    dims=Ramp(1, 2, 1, 500), points=Ramp(3, 9, 2, 250), B=64, rate=3e-3, steps=6_000, replicates=4,
-)  # fmt: skip
+_FULL = replace(_QUICK, points=Ramp(2, 5, 1, 100), steps=1_500, replicates=16)
 LIVE_TRAINING = Experiment(
     slug="garg-live-training",
     title="A decoder trained here and now",
@@ -98,7 +95,5 @@ LIVE_TRAINING = Experiment(
     section="training",
     notebook="garg_prior_observations",
     quick=LiveTraining(trainings=(_QUICK,), window=20, prompts=4_000),
-    full=LiveTraining(
-        trainings=(_FULL, replace(_FULL, dims=Ramp(2, 2, 1, 1), points=Ramp(9, 9, 1, 1))), window=50, prompts=20_000
-    ),
+    full=LiveTraining(trainings=(_FULL, replace(_FULL, points=_QUICK.points)), window=50, prompts=20_000),
 )
