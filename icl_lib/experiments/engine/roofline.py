@@ -109,5 +109,5 @@ ENGINE_ROOFLINE = Experiment(
     section="",
     notebook="engine",
     quick=Roofline(sizes=(replace(TINY, every=2),), models=8, together=16, laps=2, repeats=1, side=1024, copied=2**27),
-    full=Roofline(sizes=(TINY, SMALL, STANDARD), models=8, together=16, laps=3, repeats=3, side=4096, copied=2**28),
+    full=Roofline(sizes=(TINY, SMALL, STANDARD), models=4, together=16, laps=2, repeats=2, side=4096, copied=2**28),
 )
