@@ -20,6 +20,7 @@ from icl_lib.experiments.dherin.trained import (
     train_marks,
     trained,
 )
+from icl_lib.experiments.dherin.trainings import TRAININGS
 from icl_lib.seeds import stream
 from icl_lib.tasks import Prompts
 
