@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import multiprocessing
+import multiprocessing.connection  # so that the thread which waits for the parent imports nothing beside a cell
 import os
 import signal
 import threading
