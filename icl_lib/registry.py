@@ -200,7 +200,7 @@ _MODULES = (
 
 
 _PAPERS = ("Z", "ZF", "L", "D", "G")
-"""First letters of claim ids, in the order of the parts."""
+"""What claim ids begin with, in the order of the ledger."""
 
 
 def _order(claim: Claim) -> tuple[int, int, str]:

@@ -200,7 +200,8 @@ def merge(options: argparse.Namespace) -> int:
 
 def gathered(name: str, folders: list[Path], out: Path) -> bool:
     """Keep a cell in ``out`` unless it is there, from the first folder with a sound file; False when two sound ones differ."""
-    sound = [dataset for folder in (out, *folders) if (dataset := sweep.kept(name, folder)) is not None]
-    if sound and sweep.kept(name, out) is None:
+    there = sweep.kept(name, out)
+    sound = [dataset for dataset in (there, *(sweep.kept(name, folder) for folder in folders)) if dataset is not None]
+    if sound and there is None:
         sweep.keep(name, sound[0], out)
     return len({sweep.content_digest(dataset) for dataset in sound}) < 2
