@@ -7,7 +7,10 @@
 `figures`     pictures and their provenance, taken out of the executed notebooks
 `verdicts`    every claim judged on the data that is there; `pages` writes what was found
 `stage`       the sources of the site, gathered in one folder
+`published`   whether the site that is there shows all this already
 `render`      Jupyter Book, and the exchange of the old site for the new one
+
+`check` compares executed notebooks with the committed ones, `outputs` writes the committed ones, and `quick` their numbers.
 
 Nothing here is imported by `icl_lib`.
 """

@@ -10,7 +10,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence instead of printing the usage."""
 
     def error(self, message):
-        self.exit(2, f"./run book: {message}.\n")
+        self.exit(2, f"{self.prog}: {message}.\n")
 
 
 def notebook_names(root: Path) -> list[str]:
@@ -32,4 +32,25 @@ def parse(words: list[str], root: Path) -> argparse.Namespace:
         asked.only = Path(asked.only).stem
         if asked.only not in names:
             parser.error(f"there is no notebook '{asked.only}'; choose one of {', '.join(names)}")
+    return asked
+
+
+def parse_test(words: list[str], root: Path) -> argparse.Namespace:
+    """`all`, `notebooks` (names) and `pytest` (its words); without any name or word every check is meant.
+
+    Exits with 2 on a file that is not there and on notebooks together with other words.
+    """
+    parser = _Parser(prog="./run test", add_help=False, allow_abbrev=False)
+    parser.add_argument("--all", action="store_true")
+    asked, rest = parser.parse_known_args(words)
+    files = {word: root / word.split("::")[0] for word in rest}
+    missing = [word for word, file in files.items() if file.suffix in (".py", ".ipynb") and not file.exists()]
+    if missing:
+        parser.error(f"there is no file '{missing[0]}'")
+    named = {word: file.stem for word, file in files.items() if file.suffix == ".ipynb"}
+    named |= {word: "" for word, file in files.items() if file == root / "notebooks"}
+    asked.pytest = [word for word in rest if word not in named]
+    asked.notebooks = notebook_names(root) if "" in named.values() else list(named.values())
+    if asked.pytest and (named or asked.all):
+        parser.error(f"'{asked.pytest[0]}' is for pytest, {'notebooks' if named else '--all'} is not; ask for one of them")
     return asked

@@ -4,31 +4,30 @@ import argparse
 import errno
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from book import arguments, cache, render, workers
+from book import arguments, cache, published, render, workers
 from book.cache import Executed
 from book.layout import Layout
 from book.problem import Problem
 from book.progress import Progress
-from book.stage import Stage
-from icl_lib import registry
 
 UNTOUCHED = "_build/html is as it was before."
 
 
-def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> list[str]:
-    """Do all that was asked; the names of notebooks that are shown without outputs."""
+def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> None:
+    """Do all that was asked, and say which notebooks are shown without outputs."""
     names = arguments.notebook_names(layout.root)
     if not names:
         raise Problem("There are no notebooks; restore the folder notebooks from git.")
     selected = [asked.only] if asked.only else names
     if asked.fresh and asked.profile == "full":
-        recompute(selected, layout, progress)
+        recompute(selected, layout)
     made = bring_up_to_date(selected, asked, layout, progress)
     others = (cache.lookup(name, asked.profile, layout) for name in names if name not in made)
     executed = [*made.values(), *filter(None, others)]
@@ -36,26 +35,26 @@ def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> list
     quick = executed
     if asked.profile != "quick":
         quick = list(filter(None, (cache.lookup(name, "quick", layout) for name in names)))
-    progress.begin("Jupyter Book", "is rendering the pages")
-    missing = make_site(layout, executed, quick)
-    progress.say(f"  {'pages':32} done in {progress.end('Jupyter Book'):.1f} s")
-    return missing
+    inputs = published.made_from(layout, executed, quick)
+    if published.is_made_from(layout, inputs):
+        progress.say("No page would change: nothing that the book is made from has.")
+    else:
+        progress.begin("Jupyter Book", "is rendering the pages")
+        make_site(layout, executed, quick, inputs)
+        progress.say(f"  {'pages':32} done in {progress.end('Jupyter Book'):.1f} s")
+    if missing := sorted({*names} - {one.name for one in executed}):
+        progress.say(f"Shown without outputs, because not executed: {', '.join(missing)}.")
 
 
-def recompute(names: list[str], layout: Layout, progress: Progress) -> None:
-    """Train the networks of these notebooks anew, then run their full-scale experiments into the stored results."""
+def recompute(names: list[str], layout: Layout) -> None:
+    """Train the networks of these notebooks anew, then compute their full-scale results anew into the stored ones."""
+    from icl_lib import registry  # seconds, with all the library; only here does a build need it
+
     slugs = [slug for slug, experiment in registry.EXPERIMENTS.items() if experiment.notebook in names]
     networks = sorted({name for slug in slugs for name in registry.trainings_of(registry.EXPERIMENTS[slug].full)})
-    if networks:
-        progress.say(f"Training {len(networks)} networks, {workers.AT_A_TIME} at a time.")
-        training = {name: [sys.executable, "-m", "icl_lib", "train", name] for name in networks}
-        require_success(workers.run_all(training, layout.root, layout.child_environment(), progress))
-    progress.say(f"Recomputing {len(slugs)} stored results, {workers.AT_A_TIME} at a time.")
-    program = [sys.executable, "-m", "icl_lib", "run"]
-    commands = {
-        slug: [*program, slug, "--profile", "full", "--out", str(layout.stored_results / f"{slug}.full.nc")] for slug in slugs
-    }
-    require_success(workers.run_all(commands, layout.root, layout.child_environment(), progress))
+    program = [sys.executable, "-m", "icl_lib", "renew", "--all", "--jobs", str(workers.AT_A_TIME)]
+    if slugs and subprocess.run([*program, *networks, *slugs], cwd=layout.root, env=layout.child_environment()).returncode:
+        raise Problem("Not all was computed anew, see above; what was stored of the rest is as it was.")
 
 
 def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout, progress: Progress) -> dict[str, Executed]:
@@ -65,13 +64,13 @@ def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout
     due = [name for name, executed in found.items() if executed is None]
     kept = f", {len(names) - len(due)} unchanged" if len(due) < len(names) else ""
     progress.say(f"Executing {len(due)} of {len(names)} notebooks ({profile} profile{kept}).")
-    keys = {name: cache.key(name, profile, layout) for name in due}
+    origins = {name: cache.origin(name, profile, layout) for name in due}
     places = {name: cache.workplace(layout) for name in due}
     program = [sys.executable, "-m", "book.execute"]
     commands = {name: [*program, name, profile, str(places[name])] for name in due}
 
     def keep(name: str, outcome: workers.Outcome) -> None:
-        found[name] = cache.keep(name, profile, keys[name], outcome.seconds, places[name], layout)
+        found[name] = cache.keep(name, profile, origins[name], outcome.seconds, places[name], layout)
 
     require_success(workers.run_all(commands, layout.root, layout.child_environment(), progress, keep))
     return found
@@ -80,17 +79,19 @@ def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout
 def require_success(outcomes: dict[str, workers.Outcome]) -> None:
     failures = [f"{name}: {outcome.complaint}" for name, outcome in outcomes.items() if outcome.status]
     if failures:
-        raise Problem("\n".join([*failures, UNTOUCHED]))
+        raise Problem("\n".join(failures))
 
 
-def make_site(layout: Layout, executed: list[Executed], quick: list[Executed]) -> list[str]:
-    """Stage, render and publish."""
+def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], inputs: str) -> None:
+    """Stage, render and publish; `inputs` as `published.made_from` gives it."""
+    from book.stage import Stage  # seconds: it judges every claim, so it imports all the library
+
     source = layout.build / "site" / "src"
-    missing = Stage(layout, source).fill(executed, quick)
+    Stage(layout, source).fill(executed, quick)
     new = render.render(source, source.parent, layout.child_environment())
     render.offer_downloads(new, executed)
+    (new / published.MARK).write_text(inputs, encoding="utf-8")
     render.publish(new, layout)
-    return missing
 
 
 @contextmanager
@@ -112,28 +113,35 @@ def alone(layout: Layout) -> Iterator[None]:
             render.clear(layout)
 
 
-def main(words: list[str]) -> int:
-    layout = Layout(Path.cwd())
-    asked = arguments.parse(words, layout.root)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    started = time.monotonic()
+def answer(work: Callable[[Layout], int], untouched: str) -> int:
+    """Do the work of a command and return its exit status; whatever stops it is told in a sentence, with what is untouched."""
+    for stop in (signal.SIGINT, signal.SIGTERM):  # a background job is handed a SIGINT that is ignored
+        signal.signal(stop, signal.default_int_handler)
     try:
-        with alone(layout), Progress() as progress:
-            missing = build(asked, layout, progress)
+        return work(Layout(Path.cwd()))
     except Problem as problem:
-        print(problem, file=sys.stderr)
+        print(problem, untouched, sep="\n", file=sys.stderr)
         return 1
     except OSError as error:
         advice = "Free some space and run it again. " if error.errno == errno.ENOSPC else ""
-        print(f"Stopped: {error.strerror or 'files could not be copied'}. {advice}{UNTOUCHED}", file=sys.stderr)
+        print(f"Stopped: {error.strerror or 'files could not be copied'}. {advice}{untouched}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"Stopped; the notebooks that were finished are kept. {UNTOUCHED}", file=sys.stderr)
+        print(f"Stopped; the notebooks that were finished are kept. {untouched}", file=sys.stderr)
         return 130
-    if missing:
-        print(f"Shown without outputs, because not executed: {', '.join(missing)}.")
-    print(f"The book is ready after {time.monotonic() - started:.0f} s: open _build/html/index.html")
-    return 0
+
+
+def main(words: list[str]) -> int:
+    started = time.monotonic()
+
+    def work(layout: Layout) -> int:
+        asked = arguments.parse(words, layout.root)
+        with alone(layout), Progress() as progress:
+            build(asked, layout, progress)
+        print(f"The book is ready after {time.monotonic() - started:.0f} s: open _build/html/index.html")
+        return 0
+
+    return answer(work, UNTOUCHED)
 
 
 if __name__ == "__main__":

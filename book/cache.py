@@ -12,13 +12,21 @@ import tempfile
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from book.layout import Layout
 from book.problem import Problem
-from icl_lib import registry, results
+from icl_lib import identity
+
+
+class Origin(NamedTuple):
+    """What the outputs of a notebook depend on: a digest of its sources, and one for every stored file that it may load."""
+
+    key: str
+    stored: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,7 @@ class Record:
     """What is known about one execution."""
 
     key: str
+    stored: dict[str, str]
     profile: str
     cells: int
     seconds: float
@@ -64,51 +73,71 @@ def library_closure(notebook: nbformat.NotebookNode) -> list[Path]:
     """The library's source files that the notebook's code needs, directly or not."""
     plain = TransformerManager().transform_cell  # cell magics are no Python
     code = "\n".join(plain(cell.source) for cell in notebook.cells if cell.cell_type == "code")
-    return results.code_closure(*results.imported_modules(code))
+    return identity.code_closure(*identity.imported_modules(code))
 
 
-def stored_files(name: str, closure: list[Path], profile: str, layout: Layout) -> list[Path]:
-    """The data this notebook may load: of the experiments it is registered for or whose code it needs.
-
-    These are the weights of trained networks and, in the full profile, the stored results.
-    """
-    experiments = [
-        experiment
-        for experiment in registry.EXPERIMENTS.values()
-        if experiment.notebook == name or results.module_file(type(experiment.full).__module__) in closure
-    ]
-    weights = {name for each in experiments for name in registry.trainings_of(getattr(each, profile))}
-    paths = [layout.stored_results / "weights" / f"{name}.safetensors" for name in sorted(weights)]
-    if profile == "full":
-        paths += [layout.stored_results / f"{slug}.full.nc" for slug in sorted(each.slug for each in experiments)]
-    return [path for path in paths if path.exists()]
+def sources(name: str, layout: Layout) -> tuple[nbformat.NotebookNode, list[Path]]:
+    """A notebook and the library's source files that it needs."""
+    notebook = read_notebook(layout.notebooks / f"{name}.ipynb")
+    try:
+        return notebook, library_closure(notebook)
+    except SyntaxError as error:
+        raise Problem(f"{name}.ipynb: a cell is not valid Python: {error.msg}.") from error
 
 
 def key(name: str, profile: str, layout: Layout) -> str:
-    """A digest of everything the outputs of a notebook depend on."""
-    notebook = read_notebook(layout.notebooks / f"{name}.ipynb")
+    """A digest of a notebook, its profile, the code it needs and the versions it runs with."""
+    notebook, files = sources(name, layout)
     cells = [[cell.cell_type, cell.source, sorted(cell.metadata.get("tags", []))] for cell in notebook.cells]
-    digest = hashlib.sha256(json.dumps([profile, platform.python_version(), cells]).encode())
-    try:
-        files = library_closure(notebook)
-    except SyntaxError as error:
-        raise Problem(f"{name}.ipynb: a cell is not valid Python: {error.msg}.") from error
-    files += [layout.root / "requirements.txt", Path(__file__).with_name("execute.py")]
-    files += stored_files(name, files, profile, layout)
-    for path in files:
+    digest = hashlib.sha256(json.dumps([profile, platform.python_version(), cells, near_claims(layout)]).encode())
+    for path in [*files, layout.root / "requirements.txt", Path(__file__).with_name("execute.py")]:
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def near_claims(layout: Layout) -> list[str]:
+    """The claims that tables of verdicts show as judged in full, because `quick.json` has them near their margins."""
+    path = layout.stored_results / "quick.json"
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return sorted(claim for result in stored.values() for claim, found in result["claims"].items() if found["near"])
+
+
+def origin(name: str, profile: str, layout: Layout) -> Origin:
+    """What an execution that begins now will depend on.
+
+    The stored files are those of the experiments that the notebook is registered for or whose code it needs: the
+    weights of trained networks and, in the full profile, the results.
+    """
+    from icl_lib import registry  # seconds, with all the library; a build that executes nothing does without
+
+    _, closure = sources(name, layout)
+    experiments = [
+        experiment
+        for experiment in registry.EXPERIMENTS.values()
+        if experiment.notebook == name or identity.module_file(type(experiment.full).__module__) in closure
+    ]
+    weights = {name for each in experiments for name in registry.trainings_of(getattr(each, profile))}
+    stored = [f"weights/{name}.safetensors" for name in sorted(weights)]
+    if profile == "full":
+        stored += [f"{slug}.full.nc" for slug in sorted(each.slug for each in experiments)]
+    return Origin(key(name, profile, layout), {file: file_digest(layout.stored_results / file) for file in stored})
+
+
+def file_digest(path: Path) -> str:
+    """A digest of a file's content; empty where there is no file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 def lookup(name: str, profile: str, layout: Layout) -> Executed | None:
     """The executed notebook, if there is one and nothing it was made from has changed since."""
     folder = layout.executed(profile, name)
     try:
-        record = Record(**json.loads((folder / "record.json").read_text()))
+        record = Record(**json.loads((folder / "record.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    complete = (folder / f"{name}.ipynb").exists()
-    if not complete or record.key != key(name, profile, layout):
+    if not (folder / f"{name}.ipynb").exists() or record.key != key(name, profile, layout):
+        return None
+    if any(file_digest(layout.stored_results / file) != digest for file, digest in record.stored.items()):
         return None
     return Executed(name, folder, record, reused=True)
 
@@ -120,11 +149,11 @@ def workplace(layout: Layout) -> Path:
     return Path(tempfile.mkdtemp(dir=parent))
 
 
-def keep(name: str, profile: str, key_before: str, seconds: float, work: Path, layout: Layout) -> Executed:
-    """Give a finished execution its final place. `key_before` was taken before it began."""
+def keep(name: str, profile: str, before: Origin, seconds: float, work: Path, layout: Layout) -> Executed:
+    """Give a finished execution its final place. `before` was taken before it began."""
     notebook = read_notebook(work / f"{name}.ipynb")
     record = Record(
-        key=key_before,
+        **before._asdict(),
         profile=profile,
         cells=sum(cell.cell_type == "code" for cell in notebook.cells),
         seconds=round(seconds, 1),
@@ -132,7 +161,7 @@ def keep(name: str, profile: str, key_before: str, seconds: float, work: Path, l
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
     )
-    (work / "record.json").write_text(json.dumps(asdict(record), indent=1))
+    (work / "record.json").write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
     folder = layout.executed(profile, name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,11 +1,11 @@
-"""`./run outputs`: put fresh outputs of the quick profile into the notebooks that are committed."""
+"""`./run outputs`: put fresh outputs of the quick profile into the notebooks that are committed, and their numbers beside."""
 
 import sys
 from pathlib import Path
 
 import nbformat
 
-from book import arguments, build, cache
+from book import arguments, build, cache, quick
 from book.layout import Layout
 from book.problem import Problem
 from book.progress import Progress
@@ -16,9 +16,14 @@ OF_THE_RUN = ("papermill", "execution", "language_info")
 
 
 def refresh(layout: Layout, progress: Progress) -> list[str]:
-    """Execute what has changed and write it over the committed notebooks; the names of those that differ now."""
-    asked = arguments.parse([], layout.root)
-    executed = build.bring_up_to_date(arguments.notebook_names(layout.root), asked, layout, progress)
+    """Execute what has changed and write it over the committed notebooks; the names of those that differ now.
+
+    Where a claim has come near its margin, or is near no more, notebooks show another verdict and are executed again.
+    """
+    asked, names = arguments.parse([], layout.root), arguments.notebook_names(layout.root)
+    executed = build.bring_up_to_date(names, asked, layout, progress)
+    if quick.update(executed, layout.stored_results / quick.FILE):
+        executed = build.bring_up_to_date(names, asked, layout, progress)
     return [name for name, one in executed.items() if replaced(layout.notebooks / f"{name}.ipynb", one.notebook)]
 
 

@@ -21,7 +21,7 @@ def render(source: Path, output: Path, env: dict[str, str]) -> Path:
     html = output / "_build" / "html"
     if done.returncode or not (html / "index.html").exists():
         print(complaints(done.stdout, source))
-        raise Problem("Jupyter Book reported what is printed above; _build/html is as it was before.")
+        raise Problem("Jupyter Book reported what is printed above.")
     return html
 
 

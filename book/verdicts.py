@@ -75,9 +75,10 @@ def quick_dataset(slug: str, folders: list[Path]) -> xr.Dataset | None:
 
 
 def full_dataset(slug: str) -> xr.Dataset | None:
-    """The stored result, if it still answers for the code."""
+    """The stored measurements with what is expected of them, if they still answer for the code."""
+    experiment = registry.EXPERIMENTS[slug]
     try:
-        return results.stored(registry.EXPERIMENTS[slug])
+        return experiment.expect(results.stored(experiment))
     except results.StaleResult:
         return None
 

@@ -1,4 +1,4 @@
-"""python -m icl_lib list | run SLUG | check [SLUG ...] | train [NAME ...] | sweep [SLUG ...] | merge FOLDER ..."""
+"""python -m icl_lib list | run SLUG | check [SLUG ...] | train [NAME ...] | renew [NAME ...] | sweep [SLUG ...] | merge"""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from icl_lib import registry, results, sweep_commands
+from icl_lib import registry, renewal, results, sweep_commands, weights
 from icl_lib.claims.claim import UNDECIDED, Judgement
 from icl_lib.experiments.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.sweep import Incomplete
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true")
     for command in (run, check):
         command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED))
-        command.add_argument("--seed", type=int, default=0)
+        command.add_argument("--seed", type=sweep_commands.seed, default=0)
         command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
         change = "another value for a field of the declaration; may be repeated"
         command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=change)
@@ -45,6 +45,12 @@ def parser() -> argparse.ArgumentParser:
     which = f"all that are shipped unless named: {shipped}; for a GPU: {published}"
     train.add_argument("names", nargs="*", metavar="NAME", help=which)
     train.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    renew = commands.add_parser("renew", help="compute what is outdated: networks, then results; goes on where it was stopped")
+    renew.add_argument("names", nargs="*", metavar="NAME", help="networks and results; all that are stored unless named")
+    renew.add_argument("--all", action="store_true", help="also what is up to date")
+    renew.add_argument("--list", action="store_true", help="say what is outdated, and compute nothing")
+    renew.add_argument("--jobs", type=sweep_commands.positive, default=2, metavar="N", help="processes at a time")
+    renew.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     sweep_commands.add_parsers(commands)
     return main_parser
 
@@ -109,15 +115,32 @@ def train_networks(options: argparse.Namespace) -> int:
     for training in [registry.training(name) for name in options.names or registry.TRAININGS]:
         began = time.perf_counter()
         if training.name in registry.TRAININGS:
-            origin = results.provenance(training.name, "weights", 0, training, options.device)
-            weights = training.train(0, options.device)
-            origin["seconds"] = f"{time.perf_counter() - began:.2f}"
-            results.save_weights(weights, origin, results.WEIGHTS / f"{training.name}.safetensors")
+            require_clean_commit()
+            said = renewal.Network(training.name).renew(options.device)
         else:
             make = partial(training.train, 0, options.device)
-            results.obtain_weights(training.name, training, 0, options.device, make)
-        print(f"{training.name}: {time.perf_counter() - began:.2f} s", flush=True)
+            weights.obtain_weights(training.name, training, 0, options.device, make)
+            said = "kept in _build/weights"
+        print(f"{training.name}: {time.perf_counter() - began:.2f} s, {said}", flush=True)
     return 0
+
+
+def renew_stored(options: argparse.Namespace) -> int:
+    """Compute what is outdated, or list it."""
+    require_device(options.device)
+    say = partial(print, flush=True)
+    if options.list:
+        renewal.listed(options.names, say)
+        return 0
+    require_clean_commit()
+    renewal.renew(options.names, options.device, options.jobs, options.all, say)
+    return 0
+
+
+def require_clean_commit() -> None:
+    """Raise ValueError when what is stored now could not name the code that it comes from."""
+    if results.commit().endswith("+"):
+        raise ValueError("files of the library differ from the last commit: commit them, so that results can name their code")
 
 
 def agrees(judgement: Judgement, profile: str) -> bool:
@@ -142,6 +165,7 @@ COMMANDS = {
     "run": run_experiment,
     "check": check_claims,
     "train": train_networks,
+    "renew": renew_stored,
     "sweep": sweep_commands.run,
     "merge": sweep_commands.merge,
 }
@@ -163,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error.strerror or error}{place}: free space or write elsewhere; nothing was written", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
+        print("interrupted: nothing half-finished was written", file=sys.stderr)
         return 130
 
 

@@ -1,34 +1,32 @@
 """Classical classifiers of one prompt: fitted on the l examples of a prompt, asked for the label of its query.
 
-Logistic regression and the SVMs are scikit-learn's, with its defaults where no field says otherwise. Examples with one
-label only give that label.
+They are those of scikit-learn, with its defaults where no field says otherwise. Logistic regression is fitted here for many
+prompts at once. Examples with one label only give that label.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import sklearn
+import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
-from sklearn import linear_model, svm
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
+
+NEWTON_STEPS = 100
+
+Predict = Callable[[Float[ndarray, "P l d"], Float[ndarray, "P l"], Float[ndarray, "P d"]], Float[ndarray, "P"]]
+"""(examples, labels, queries) of prompts with both labels -> labels of the queries."""
 
 
-def fitted_labels(fit: Callable, prompts: Prompts) -> Float[Tensor, "..."]:
-    """Return the label, +1 or -1, that ``fit(X, y).predict`` gives every query after a fit on the prompt's own examples."""
+def fitted_labels(predict: Predict, prompts: Prompts) -> Float[Tensor, "..."]:
+    """Return the label, +1 or -1, that a fit on the prompt's own examples gives every query."""
     x, y, x_query = (part.flatten(0, -rest).cpu().double().numpy() for part, rest in zip(prompts[:3], (3, 2, 2), strict=True))
-    one_label = abs(y.sum(-1)) == y.shape[-1]
-    with sklearn.config_context(assume_finite=True, skip_parameter_validation=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = [
-            labels[0] if alone else fit(inputs, labels).predict(query[None])[0]
-            for inputs, labels, query, alone in zip(x, y, x_query, one_label, strict=True)
-        ]
+    found = y[:, 0].copy()
+    both = abs(y.sum(-1)) < y.shape[-1]
+    found[both] = predict(x[both], y[both], x_query[both])
     return torch.tensor(found, dtype=prompts.y.dtype).reshape(prompts.x_query.shape[:-1])
 
 
@@ -40,7 +38,13 @@ class LogisticRegression:
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
         """Return the labels."""
-        return fitted_labels(linear_model.LogisticRegression(C=_positive("C", self.C)).fit, prompts)
+        C = _positive("C", self.C)
+
+        def predict(x: ndarray, y: ndarray, query: ndarray) -> ndarray:
+            a, b = fit_logistic(x @ x.swapaxes(-1, -2), y, C)
+            return np.where(np.einsum("pi,pid,pd->p", a, x, query) + b > 0, 1, -1)
+
+        return fitted_labels(predict, prompts)
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class LinearSVM:
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
         """Return the labels."""
-        return fitted_labels(svm.SVC(kernel="linear", C=_positive("C", self.C), random_state=0).fit, prompts)
+        return fitted_labels(one_by_one(kernel="linear", C=_positive("C", self.C)), prompts)
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,9 @@ class GaussianSVM:
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
         """Return the labels."""
-        _positive("C", self.C)
-        _positive("gamma_factor", self.gamma_factor)
-        return fitted_labels(self._fit, prompts)
-
-    def _fit(self, X: ndarray, y: ndarray) -> svm.SVC:
-        return svm.SVC(C=self.C, gamma=self.gamma_factor / (X.shape[1] * X.var()), random_state=0).fit(X, y)
+        factor = _positive("gamma_factor", self.gamma_factor)
+        gamma = {} if factor == 1 else {"gamma": lambda x: factor / (x.shape[1] * x.var())}  # the default is "scale"
+        return fitted_labels(one_by_one(C=_positive("C", self.C), **gamma), prompts)
 
 
 @dataclass(frozen=True)
@@ -95,3 +96,40 @@ def _positive(name: str, value: float) -> float:
     if not value > 0:
         raise ValueError(f"{name} = {value}: it must be above 0")
     return value
+
+
+def one_by_one(gamma: Callable[[ndarray], float] | None = None, **settings) -> Predict:
+    """Return the labels of scikit-learn's SVM, fitted prompt by prompt; ``gamma`` maps its examples to the kernel's width."""
+    from sklearn import config_context, svm  # over a second, which all but the SVMs do without
+
+    def predict(x: ndarray, y: ndarray, query: ndarray) -> ndarray:
+        found = np.empty(len(y))
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            for p in range(len(y)):
+                own = {"gamma": gamma(x[p])} if gamma else {}
+                found[p] = svm.SVC(random_state=0, **settings, **own).fit(x[p], y[p]).predict(query[p : p + 1])[0]
+        return found
+
+    return predict
+
+
+def fit_logistic(K: Float[ndarray, "P l l"], y: Float[ndarray, "P l"], C: float) -> tuple[ndarray, ndarray]:
+    """Minimise C sum_i ln(1 + exp(-y_i f_i)) + a^T K a / 2, f = K a + b, by Newton's method.
+
+    At the least a = C y sigma(-y f) and sum_i a_i = 0. A step solves (K + 1/D) a + b = f + g/D, sum_i a_i = 0, with
+    g = C y sigma(-y f) and D = C sigma(f) sigma(-f). Raises RuntimeError when NEWTON_STEPS steps do not suffice.
+    """
+    (P, l), a, f = y.shape, np.zeros_like(y), np.zeros_like(y)
+    system = np.ones((P, l + 1, l + 1))
+    system[:, -1, -1] = 0
+    for _ in range(NEWTON_STEPS):
+        wrong = 1 / (1 + np.exp(y * f))
+        g, D = C * y * wrong, C * wrong * (1 - wrong)
+        system[:, :l, :l] = K + np.eye(l) / D[:, :, None]
+        right = np.concatenate([f + g / D, np.zeros((P, 1))], -1)
+        solution = np.linalg.solve(system, right[..., None])[..., 0]
+        a, b = solution[:, :l], solution[:, l]
+        f = np.einsum("pij,pj->pi", K, a) + b[:, None]
+        if (abs(a - C * y / (1 + np.exp(y * f))) <= 1e-9 * C).all():
+            return a, b
+    raise RuntimeError(f"logistic regression did not converge within {NEWTON_STEPS} steps of Newton's method")

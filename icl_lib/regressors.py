@@ -4,13 +4,11 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import sklearn
 import torch
 from jaxtyping import Float
-from sklearn import linear_model
 from torch import Tensor
 
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 
 LASSO_SWEEPS = 100_000
 """Sweeps of coordinate descent at most; scikit-learn warns when they do not suffice."""
@@ -39,9 +37,11 @@ class LassoPath:
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "P B"]:
         """Return the predictions on (B, M, d) prompts for each penalty; raises ValueError unless they are positive and fall."""
+        from sklearn import config_context, linear_model  # over a second, which all but this class do without
+
         if not self.penalties or min(self.penalties) <= 0 or list(self.penalties) != sorted(self.penalties, reverse=True):
             raise ValueError(f"penalties {self.penalties}: take positive ones, the largest first")
-        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+        with config_context(assume_finite=True, skip_parameter_validation=True):
             paths = [
                 linear_model.lasso_path(X, y, alphas=list(self.penalties), max_iter=LASSO_SWEEPS)[1]
                 for X, y in zip(prompts.x.double().numpy(), prompts.y.double().numpy(), strict=True)

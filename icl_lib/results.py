@@ -1,40 +1,26 @@
-"""Datasets on disk: variables, provenance, digests. The only module that knows a path."""
+"""Datasets on disk: variables, provenance, files."""
 
-import ast
-import hashlib
 import importlib.metadata
-import json
 import os
-import pickle
 import platform
 import subprocess
 import sys
 import tempfile
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import safetensors
-import safetensors.torch
-import torch
 import xarray as xr
 
-LIBRARY = Path(__file__).resolve().parent
+from icl_lib.identity import LIBRARY
+
+BUILD = LIBRARY.parent / "_build"
+"""Where what is made on this machine lives."""
 STORE = LIBRARY.parent / "book" / "data"
 """Where the committed full-scale results live, ``<slug>.full.nc``."""
-CARRIERS = ("results.py", "experiments/experiment.py")
-"""Modules that carry results and do not make them: a change there leaves stored numbers valid."""
-CHECKPOINTS = LIBRARY.parent / "_build" / "checkpoints"
-"""Where unfinished training runs keep their state."""
-WEIGHTS = STORE / "weights"
-"""Where the committed trained weights live, ``<name>.safetensors``."""
-TRAINED = LIBRARY.parent / "_build" / "weights"
-"""Where weights trained on this machine are kept for the next time."""
 
 
 class StaleResult(RuntimeError):
@@ -47,87 +33,32 @@ def variable(dims: str | Sequence[str], values, long_name: str, units: str = "1"
     return xr.Variable(names, np.asarray(values), {"long_name": long_name, "units": units})
 
 
-# --- which code made a result -------------------------------------------------------------------------------------
-
-
-def module_file(module: str) -> Path | None:
-    """Return the source file of one of our modules or packages, or None when ``module`` names neither."""
-    base = LIBRARY.parent.joinpath(*module.split("."))
-    return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
-
-
-def imported_modules(source: str) -> set[str]:
-    """Return the names of our modules that a piece of Python source imports, parent packages included."""
-    names = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    ours = [name.split(".") for name in names if name.split(".")[0] == LIBRARY.name]
-    prefixes = {".".join(parts[:end]) for parts in ours for end in range(1, len(parts) + 1)}
-    return {name for name in prefixes if module_file(name)}
-
-
-def code_closure(*modules: str) -> list[Path]:
-    """Return the source files of these modules and of all they import from this library, directly or not, sorted."""
-    found: dict[str, Path] = {}
-    waiting = list(modules)
-    while waiting:
-        module = waiting.pop()
-        file = module_file(module)
-        if file is None:
-            raise ValueError(f"no module {module} in this library: name one such as icl_lib.train")
-        if module not in found:
-            found[module] = file
-            waiting += imported_modules(file.read_text(encoding="utf-8"))
-    return sorted(set(found.values()))
-
-
-def code_digest(*modules: str) -> str:
-    """Return a digest of the code that makes the numbers: the closure less ``CARRIERS``.
-
-    Comments, docstrings and blank lines do not count.
-    """
-    digest = hashlib.sha256()
-    for file in code_closure(*modules):
-        if file.relative_to(LIBRARY).as_posix() in CARRIERS:
-            continue
-        digest.update(file.relative_to(LIBRARY).as_posix().encode())
-        digest.update(_code_lines(file.read_text(encoding="utf-8")).encode())
-    return digest.hexdigest()[:16]
-
-
-def _code_lines(source: str) -> str:
-    lines = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-    return "\n".join(line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
-
-
 # --- provenance ---------------------------------------------------------------------------------------------------
 
 
-def declaration_json(declaration) -> str:
-    """Return a declaration (a dataclass of numbers, strings and tuples) as canonical JSON."""
-    return json.dumps({"class": type(declaration).__name__, **asdict(declaration)}, sort_keys=True)
-
-
-def provenance(slug: str, profile: str, seed: int, declaration, device: str) -> dict[str, str]:
-    """Return the attributes that say where a dataset will come from when it is made now."""
-    packages = {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "torch", "xarray")}
+def provenance(slug: str, profile: str, origin: Mapping[str, str]) -> dict[str, str]:
+    """Return the attributes that say where a dataset will come from when it is made now; ``origin`` as ``identity`` gives."""
     return {
         "slug": slug,
         "profile": profile,
-        "seed": str(seed),
-        "declaration": declaration_json(declaration),
-        "code_digest": code_digest(type(declaration).__module__),
-        "versions": json.dumps({"python": platform.python_version(), **packages}),
-        "device": device,
+        **origin,
+        "python": platform.python_version(),
+        "xarray": importlib.metadata.version("xarray"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
     }
+
+
+def difference(found: Mapping[str, str], wanted: Mapping[str, str], path: Path) -> str | None:
+    """Return in a sentence why a stored file does not answer for what is wanted, or None when it does."""
+    for field, value in wanted.items():
+        if found.get(field) != value:
+            return f"{path.name} is outdated: its {field} is {found.get(field)}, not {value}; {_renew(path)} makes it anew"
+    return None
+
+
+def _renew(path: Path) -> str:
+    return f"./run renew {path.name.split('.')[0]}"
 
 
 def commit() -> str:
@@ -187,105 +118,21 @@ def save_csv(dataset: xr.Dataset, path: Path) -> None:
 def load(path: Path) -> xr.Dataset:
     """Read a dataset; raises StaleResult when the file is missing or damaged."""
     if not path.is_file():
-        raise StaleResult(f"{path.name} is missing: recompute it with ./run book --profile full --fresh")
+        raise StaleResult(f"{path.name} is missing: {_renew(path)} makes it")
     try:
         return xr.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise StaleResult(f"{path.name} is damaged: recompute it with ./run book --profile full --fresh") from error
+        raise StaleResult(f"{path.name} is damaged: {_renew(path)} makes it anew") from error
 
 
-def stored(experiment, seed: int = 0, folder: Path = STORE) -> xr.Dataset:
-    """Return the committed full result of an experiment; raises StaleResult naming the field that differs."""
-    dataset = load(folder / f"{experiment.slug}.full.nc")
-    declaration = experiment.declaration("full")
-    present = {
-        "slug": experiment.slug,
-        "profile": "full",
-        "seed": str(seed),
-        "declaration": declaration_json(declaration),
-        "code_digest": code_digest(type(declaration).__module__),
-    }
-    for field, value in present.items():
-        if dataset.attrs.get(field) != value:
-            raise StaleResult(
-                f"{experiment.slug}.full.nc is outdated: its {field} is {dataset.attrs.get(field)}, the code's is "
-                f"{value}; recompute it with ./run book --profile full --fresh"
-            )
-    return dataset
-
-
-# --- unfinished training runs -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """The state of one training run in one file, named after all that determines the run."""
-
-    path: Path
-    every: int
-
-    @classmethod
-    def of(cls, declaration, seed: int, device: str, every: int, folder: Path = CHECKPOINTS) -> "Checkpoint":
-        """Return the checkpoint of a declared run; other declarations, seeds, devices or code give other files."""
-        code = code_digest(type(declaration).__module__)
-        run = f"{declaration_json(declaration)} {seed} {device} {code} {torch.__version__}"
-        return cls(folder / f"{hashlib.sha256(run.encode()).hexdigest()[:24]}.pt", every)
-
-    def load(self) -> dict | None:
-        """Return the stored state, or None when there is none or the file is damaged (the run then starts anew)."""
-        try:
-            return torch.load(self.path, weights_only=True)
-        except FileNotFoundError:
-            return None
-        except (OSError, EOFError, RuntimeError, pickle.UnpicklingError):
-            warnings.warn(f"checkpoint {self.path.name} is damaged: the run starts anew", stacklevel=2)
-            return None
-
-    def save(self, state: dict) -> None:
-        """Store a state, atomically."""
-        write_atomically(self.path, lambda file: torch.save(state, file))
-
-    def remove(self) -> None:
-        """Forget the run: it is finished."""
-        self.path.unlink(missing_ok=True)
-
-
-# --- trained weights ----------------------------------------------------------------------------------------------
-
-
-def save_weights(weights: dict[str, torch.Tensor], origin: dict[str, str], path: Path) -> None:
-    """Write weights in float32 as safetensors with their provenance, atomically."""
-    plain = {name: weight.float().contiguous() for name, weight in weights.items()}
-    encoded = safetensors.torch.save(plain, metadata=origin)
-    write_atomically(path, lambda file: file.write_bytes(encoded))
-
-
-def load_weights(path: Path, declaration, seed: int) -> dict[str, torch.Tensor] | None:
-    """Return stored weights, or None when there are none of this declaration, seed and code."""
-    try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            origin, weights = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, safetensors.SafetensorError):
-        return None
-    asked = (declaration_json(declaration), str(seed), code_digest(type(declaration).__module__))
-    return weights if asked == tuple(origin.get(field) for field in ("declaration", "seed", "code_digest")) else None
-
-
-def obtain_weights(name: str, declaration, seed: int, device: str, make: Callable[[], dict[str, torch.Tensor]]):
-    """Return the committed weights ``name`` if they were made by this declaration, seed and code; else those ``make`` gives.
-
-    What was made is kept under ``_build/weights`` and found there the next time.
-    """
-    if (shipped := load_weights(WEIGHTS / f"{name}.safetensors", declaration, seed)) is not None:
-        return shipped
-    origin = provenance(name, "weights", seed, declaration, device)  # of the code as it is now
-    run = hashlib.sha256(f"{origin['declaration']} {seed} {origin['code_digest']}".encode()).hexdigest()[:24]
-    kept = TRAINED / f"{run}.safetensors"
-    if (weights := load_weights(kept, declaration, seed)) is not None:
-        return weights
-    made = {name: weight.detach().cpu().float() for name, weight in make().items()}
-    save_weights(made, origin, kept)
-    return made
+def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
+    """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs."""
+    path = (folder or STORE) / f"{experiment.slug}.full.nc"
+    measured = load(path)
+    origin = experiment.origin("full", seed, measured.attrs.get("device", "cpu"))
+    if outdated := difference(measured.attrs, {"slug": experiment.slug, "profile": "full", **origin}, path):
+        raise StaleResult(outdated)
+    return measured
 
 
 def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
@@ -293,7 +140,8 @@ def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
 
     When the environment names a folder in ICL_RESULTS, the dataset is also written there as NetCDF and CSV.
     """
-    dataset = stored(experiment, seed) if profile == "full" else experiment.run(profile, seed)
+    measured = stored(experiment, seed) if profile == "full" else experiment.measure(profile, seed)
+    dataset = experiment.expect(measured)
     if folder := os.environ.get("ICL_RESULTS"):
         save(dataset, Path(folder) / f"{experiment.slug}.{profile}.nc")
         save_csv(dataset, Path(folder) / f"{experiment.slug}.{profile}.csv")

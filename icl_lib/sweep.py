@@ -20,7 +20,7 @@ import torch
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from icl_lib import results
+from icl_lib import results, weights
 from icl_lib.experiments.experiment import Declaration, Divided, Experiment, run_declared
 
 FOLDER = results.LIBRARY.parent / "_build" / "sweep"
@@ -66,7 +66,7 @@ def assembled(experiment: Experiment, profile: str, seed: int, device: str, data
     declaration = experiment.declaration(profile)
     if not isinstance(declaration, Divided):
         return datasets[0]
-    origin = results.provenance(experiment.slug, profile, seed, declaration, device)
+    origin = results.provenance(experiment.slug, profile, experiment.origin(profile, seed, device))
     seconds = sum(float(dataset.attrs["seconds"]) for dataset in datasets)
     plain = [dataset.copy() for dataset in datasets]
     for dataset in plain:
@@ -75,14 +75,9 @@ def assembled(experiment: Experiment, profile: str, seed: int, device: str, data
 
 
 def cell_names(cells: Sequence[Cell]) -> list[str]:
-    """Return the names of cells, under which they are kept: slug, profile, seed and a digest of all that determines them."""
-    codes = {module: results.code_digest(module) for module in {type(cell.declaration).__module__ for cell in cells}}
-    return [_name(cell, codes[type(cell.declaration).__module__]) for cell in cells]
-
-
-def _name(cell: Cell, code: str) -> str:
-    determines = f"{results.declaration_json(cell.declaration)} {cell.seed} {cell.device} {code} {torch.__version__}"
-    return f"{cell.slug}.{cell.profile}.seed{cell.seed}.{hashlib.sha256(determines.encode()).hexdigest()[:16]}"
+    """Return the names of cells, under which they are kept: slug, profile, seed and the identity of what is in them."""
+    identities = (weights.origin(cell.declaration, cell.seed, cell.device)["identity"][:16] for cell in cells)
+    return [f"{c.slug}.{c.profile}.seed{c.seed}.{own}" for c, own in zip(cells, identities, strict=True)]
 
 
 def shard(cells: Sequence[Cell], number: int, count: int) -> list[Cell]:
@@ -158,10 +153,15 @@ def _seal(content: bytes) -> bytes:
 # --- running ------------------------------------------------------------------------------------------------------
 
 
+def one_thread() -> None:
+    """Compute on one thread from now on; for good, since a worker's other work wants the same."""
+    torch.set_num_threads(1)
+    threadpool_limits(1)
+
+
 def run_cell(cell: Cell, name: str) -> xr.Dataset:
     """Compute a cell in a worker, on one thread; raises RuntimeError when the worker has other code than the caller."""
-    torch.set_num_threads(1)  # for good: a worker's other cells want the same
-    threadpool_limits(1)
+    one_thread()
     if cell_names([cell]) != [name]:
         raise RuntimeError("the worker has other code or another torch: give it the same checkout and requirements")
     return cell.run()

@@ -39,9 +39,16 @@ def add_parsers(commands: argparse._SubParsersAction) -> None:
         command.add_argument("--out", type=Path, default=sweep.FOLDER, metavar="FOLDER", help="default: _build/sweep")
 
 
+def seed(text: str) -> int:
+    """Read one seed."""
+    if not re.fullmatch(r"\d+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed: write a whole number of at least 0")
+    return int(text)
+
+
 def seed_list(text: str) -> tuple[int, ...]:
     """Read seeds such as ``0-9`` or ``0,3,5-7``."""
-    found = [re.fullmatch(r"(-?\d+)(?:-(-?\d+))?", part.strip()) for part in text.split(",")]
+    found = [re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",")]
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} names no seeds: write for example 0-9 or 0,3,5-7")
     ranges = [range(int(first), int(last or first) + 1) for first, last in (match.groups() for match in found)]

@@ -7,6 +7,6 @@ typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))  # an int is a f
 
 FLOORS = (
     *("tasks", "models", "baselines", "classifiers", "regressors", "theory", "recording"),
-    *("train", "flow", "measure", "results", "patches", "experiments", "sweep", "claims", "figures"),
+    *("train", "flow", "measure", "results", "patches", "weights", "experiments", "sweep", "claims", "figures"),
 )
 install_import_hook([f"icl_lib.{floor}" for floor in FLOORS], "conftest.typechecked")

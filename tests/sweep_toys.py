@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import xarray as xr
 
+from icl_lib.experiments.declaration import Declaration
 from icl_lib.experiments.experiment import Divided, Experiment
 from icl_lib.results import variable
 from icl_lib.seeds import stream
@@ -26,7 +27,7 @@ def note(word: str) -> None:
 
 
 @dataclass(frozen=True)
-class Toy:
+class Toy(Declaration):
     """Numbers of every kind a result holds; ``ending`` says how the run ends: well, by an error, or by its process's death."""
 
     scale: float
@@ -54,9 +55,6 @@ class Toy:
             coords={"law": ["one", "another"]},
         )
 
-    def __reduce__(self):
-        return _toy, (self.scale, self.seconds, self.ending)
-
 
 @dataclass(frozen=True)
 class Toys(Divided):
@@ -72,11 +70,6 @@ class Toys(Divided):
         return xr.concat(parts, "scale", combine_attrs="no_conflicts").assign_coords(scale=list(self.scales))
 
 
-def _toy(*values) -> Toy:
-    return Toy(*values)
-
-
-Toy.__module__ = Toys.__module__ = "icl_lib.experiments.experiment"  # digests are of library modules
 PLAIN = Experiment("toy-plain", "A toy", "zhang", "0", "toy", quick=Toy(1.0), full=Toy(2.0))
 DIVIDED = Experiment("toy-divided", "Three toys", "zhang", "0", "toy", quick=Toys((1.0, 2.0)), full=Toys((1.0, 2.0, 3.0)))
 

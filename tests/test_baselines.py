@@ -5,7 +5,8 @@ import torch
 
 from icl_lib.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearLabels, LinearRegression, Prompts
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearLabels, LinearRegression
 
 LAMBDA = torch.tensor([[1.0, 0.5, -0.4], [0.5, 0.61, -0.02], [-0.4, -0.02, 0.29]], dtype=torch.float64)
 NOISY = LinearLabels(LAMBDA, torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64), 0.3)

@@ -1,13 +1,21 @@
 """Verdicts: the rule, its edges, and every claim of the registry."""
 
 import dataclasses
+import json
+import re
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
+from nbval.plugin import get_sanitize_patterns
 
 from icl_lib import registry
+from icl_lib.claims import claim as claim_module
 from icl_lib.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts, distance_over_seeds, over_seeds
+from icl_lib.figures.style import Picture
+from icl_lib.measure.marks import Measured
 
 
 def claim(**changes) -> Claim:
@@ -73,6 +81,78 @@ def test_the_table_is_escaped_and_says_everything():
     assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "verdict-fails" in page
 
 
+def compared(text: str) -> str:
+    """Return what is left of an output for the comparison: nbval's own reading of the one rule."""
+    ((rule, replacement),) = get_sanitize_patterns((Path(__file__).parent / "nbval_sanitize.cfg").read_text())
+    return re.sub(rule, replacement, text)
+
+
+def test_of_verdicts_all_but_the_numbers_is_compared():
+    one, other, worse = (Verdicts(claim().judge(toy(x))) for x in (0.051, 0.052, 0.2))
+    assert repr(one) == "Z0: holds (value ⟨0.051⟩, margin 0.1; control fails)"
+    for shown in (repr, Verdicts._repr_html_):
+        assert shown(one) != shown(other)
+        assert compared(shown(one)) == compared(shown(other)) != compared(shown(worse))
+    assert "margin 0.1; control fails" in compared(repr(one)) and "x &lt; 1 &amp; y" in compared(one._repr_html_())
+
+
+def test_of_pictures_all_but_the_drawing_is_compared():
+    one, other = (Picture("risk", "toy", "quick", svg, svg, "a line", "A line.") for svg in ("<svg>\n1</svg>", "<svg>2</svg>"))
+    assert one._repr_html_() != other._repr_html_()
+    left = compared(one._repr_html_())
+    assert left == compared(other._repr_html_()) and "base64" not in left
+    assert "<figcaption>A line.</figcaption>" in left and 'id="fig-risk"' in left and "a line" in compared(repr(one))
+
+
+def test_measured_tables_stand_between_marks_in_text_and_in_html():
+    one, other = (Measured(pd.DataFrame({"risk": [x, 1.0]})) for x in (0.5, 12.25))
+    assert str(one).splitlines()[1:3] == ["   risk", "0   0.5"]
+    assert "<td>0.5</td>" in one._repr_html_() and "<td>" not in compared(one._repr_html_())
+    assert compared(f"risk: {one}, exact 2") == compared(f"risk: {other}, exact 2") == "risk: ..., exact 2"
+    assert str(Measured(0.5)) == "⟨0.5⟩" and Measured(0.5)._repr_html_() is None
+
+
+@pytest.mark.parametrize(
+    ("x", "two_se", "near"),
+    [
+        (0.05, 0.0, False),  # 1% of the margin 0.1 is 0.001
+        (0.0995, 0.0, True),
+        (0.1005, 0.0, True),
+        (-3.0, 0.0, False),
+        (0.05, 0.01, False),  # 5 sqrt(2) 0.005 is 0.035: the interval ends at 0.095
+        (0.06, 0.01, True),
+        (0.14, 0.01, True),
+        (0.15, 0.01, False),
+        ([0.05, 0.0995], 0.0, True),
+        (3e-15, 0.0, False),
+        (np.nan, 0.0, False),
+        (np.inf, 0.0, False),
+    ],
+)
+def test_a_verdict_is_near_where_five_standard_errors_would_change_it(x, two_se, near):
+    assert Discrepancy(np.array(x), np.array(two_se)).near(0.1, trained=True) is near
+
+
+def test_what_is_not_trained_moves_by_rounding_alone():
+    close, touching = (Discrepancy(np.array(x), np.array(0.01)) for x in (0.06, 0.0899999))
+    assert close.near(0.1, trained=True) and not close.near(0.1, trained=False)
+    assert touching.near(0.1, trained=False)
+
+
+def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_full(tmp_path, monkeypatch):
+    quick = {"slug": "toy", "profile": "quick", "seed": "0", "declaration": "Toy()"}
+    near = toy(0.1005).assign_attrs(quick)
+    assert claim().judge(near).near and not claim().judge(toy(0.0)).near
+    monkeypatch.setattr(claim_module, "QUICK", tmp_path / "quick.json")
+    own = "Z0: fails (value ⟨0.1⟩, margin 0.1; control fails)"
+    assert repr(Verdicts(claim().judge(near))) == own  # no file yet
+    claim_module.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
+    assert repr(Verdicts(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
+    assert 'verdict-holds">holds</span> (judged in full)<' in Verdicts(claim().judge(near))._repr_html_()
+    for changed in ({"seed": "1"}, {"profile": "full"}, {"declaration": "Toy(N=3)"}):
+        assert repr(Verdicts(claim().judge(near.assign_attrs(changed)))) == own
+
+
 @pytest.mark.parametrize("claim_id", registry.CLAIMS)
 def test_every_claim_is_complete(claim_id):
     claim = registry.CLAIMS[claim_id]
@@ -82,6 +162,7 @@ def test_every_claim_is_complete(claim_id):
     assert claim.recorded in {HOLDS, FAILS}
     for field in dataclasses.fields(claim):
         assert getattr(claim, field.name) not in ("", None), field.name
+        assert not re.search("[⟨⟩]", str(getattr(claim, field.name))), f"{field.name}: marks are for numbers"
 
 
 @pytest.mark.parametrize(

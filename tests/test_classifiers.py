@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize
+from sklearn import linear_model, svm
 from sklearn.neighbors import KNeighborsClassifier
 
+from icl_lib import classifiers
 from icl_lib.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.patterns import PatternClassification, orthogonal_patterns
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.task_sets import all_tasks
 
 ALL = {"logistic": LogisticRegression(), "linear": LinearSVM(), "gaussian": GaussianSVM(), "nearest": NearestNeighbours(1),
        "three": NearestNeighbours(3)}  # fmt: skip
@@ -47,6 +51,37 @@ def test_where_the_learners_part():
 @pytest.mark.parametrize("label", [1.0, -1.0])
 def test_one_label_only_gives_that_label(learner, label):
     assert learner(on_the_line([1.0, 2.0, 3.0], [label] * 3, -9.0)).tolist() == [label]
+
+
+def on_patterns(K: float, l: int) -> Prompts:
+    """Prompts as the experiments have them; some have one label only."""
+    law = PatternClassification(orthogonal_patterns(3, 10, 30, 2.0), all_tasks(3), 0.6, K)
+    return law.sample(stream(0, f"on patterns/{K}/{l}"), (80,), l)
+
+
+LIKE_SCIKIT_LEARN = [
+    (LogisticRegression(), lambda gamma: linear_model.LogisticRegression()),
+    (LogisticRegression(50.0), lambda gamma: linear_model.LogisticRegression(C=50.0)),
+    (LinearSVM(), lambda gamma: svm.SVC(kernel="linear")),
+    (LinearSVM(0.1), lambda gamma: svm.SVC(kernel="linear", C=0.1)),
+    (GaussianSVM(), lambda gamma: svm.SVC()),
+    (GaussianSVM(10.0, 3.0), lambda gamma: svm.SVC(C=10.0, gamma=3.0 * gamma)),
+]
+
+
+@pytest.mark.parametrize(("learner", "theirs"), LIKE_SCIKIT_LEARN, ids=[repr(learner) for learner, _ in LIKE_SCIKIT_LEARN])
+def test_every_label_is_that_of_scikit_learn(learner, theirs):
+    for prompts in (clouds((60,)), clouds((40,), l=16, d=2), on_patterns(0.5, 6), on_patterns(3.0, 14)):
+        x, y, query = (part.numpy() for part in prompts[:3])
+        mixed = [b for b in range(len(y)) if len(set(y[b])) == 2]
+        expected = [theirs(1 / (x.shape[-1] * x[b].var())).fit(x[b], y[b]).predict(query[b : b + 1])[0] for b in mixed]
+        assert len(mixed) >= 30 and learner(prompts)[mixed].tolist() == expected
+
+
+def test_logistic_regression_says_when_it_does_not_converge(monkeypatch):
+    monkeypatch.setattr(classifiers, "NEWTON_STEPS", 1)
+    with pytest.raises(RuntimeError, match="did not converge"):
+        LogisticRegression()(clouds((3,)))
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from icl_lib import registry, results
+from icl_lib import registry, weights
 from icl_lib.experiments.decoder_trainings import FIXED, TRAININGS
 from icl_lib.experiments.decoders import DecoderTraining, one_cycle, trained
 from icl_lib.models.gpt2 import INPUTS, interleaved_tokens
@@ -113,11 +113,11 @@ def test_seeds_laws_and_rates_train_as_one_batch():
 KILLED = """
 import sys, torch
 from pathlib import Path
-from icl_lib import results
+from icl_lib import weights
 sys.path.insert(0, "tests")
 from test_decoders import TINY, replace
 torch.set_num_threads(1)
-checkpoint = results.Checkpoint(Path(sys.argv[1]), every=5)
+checkpoint = weights.Checkpoint(Path(sys.argv[1]), every=5)
 replace(TINY, steps=400).run(0, "cpu", checkpoint)
 """
 
@@ -130,12 +130,11 @@ def test_a_run_killed_with_signal_9_goes_on_to_the_same_weights(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(file)], cwd=root, env=environment)
     while not file.exists() and process.poll() is None:
         time.sleep(0.01)
-    time.sleep(0.2)
     process.send_signal(signal.SIGKILL)
     process.wait()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    checkpoint = results.Checkpoint(file, every=5)
+    checkpoint = weights.Checkpoint(file, every=5)
     reached = checkpoint.load()["step"]
     assert 0 < reached < 400, "the run ended before it was killed"
     resumed, whole = training.run(0, "cpu", checkpoint), training.run(0, "cpu")
@@ -169,7 +168,7 @@ def test_the_host_does_not_wait_for_the_device_between_steps():
 
 
 def test_wrong_declarations_are_refused():
-    with pytest.raises(ValueError, match="unknown law 'gaussian'"):
+    with pytest.raises((ValueError, TypeError), match="gaussian"):
         replace(TINY, law="gaussian")
     with pytest.raises(ValueError, match="must end at d = 3"):
         replace(TINY, d=3)
@@ -178,23 +177,23 @@ def test_wrong_declarations_are_refused():
 
 
 def test_trained_models_are_kept_and_found_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "WEIGHTS", tmp_path / "shipped")
-    monkeypatch.setattr(results, "TRAINED", tmp_path / "kept")
+    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
+    monkeypatch.setattr(weights, "TRAINED", tmp_path / "kept")
     training = replace(TINY, steps=4)
     first = trained(training, 5, "cpu")
     monkeypatch.setattr(DecoderTraining, "run", lambda *_: pytest.fail("trained twice"))
     again = trained(training, 5, "cpu")
     assert all(torch.equal(first.weights[key], again.weights[key]) for key in first.weights)
-    assert results.Checkpoint.of(training, 5, "cpu", 500).load() is None
+    assert weights.Checkpoint.of(training, 5, "cpu", 500).load() is None
 
 
 @pytest.mark.parametrize("training", TRAININGS, ids=lambda training: training.name)
 def test_shipped_models_are_current_and_small(training):
-    path = results.WEIGHTS / f"{training.name}.safetensors"
-    weights = results.load_weights(path, training, 0)
-    assert weights is not None, f"{training.name}: train it again with python -m icl_lib train {training.name}"
+    path = weights.WEIGHTS / f"{training.name}.safetensors"
+    assert weights.outdated(path, training, 0) is None
+    shipped = weights.load_weights(path, training, 0)
     shapes = training.decoder().shapes()
-    assert {key: w.shape for key, w in weights.items()} == {key: (1, *shape) for key, shape in shapes.items()}
+    assert {key: w.shape for key, w in shipped.items()} == {key: (1, *shape) for key, shape in shapes.items()}
     assert path.stat().st_size < 1_000_000
     assert registry.TRAININGS[training.name] is training
 

@@ -23,7 +23,7 @@ from icl_lib.seeds import stream
 from icl_lib.theory.dherin import agreement
 
 TINY = replace(AGREEMENT.quick.training, N=6, B=8, steps=4, replicates=2)
-TINY_DEEP = replace(AGREEMENT_DEEP.quick.four, model=ManyBlocks(depth=3, d=3, width=12, heads=2, hidden=10), N=9, steps=0)
+TINY_DEEP = replace(AGREEMENT_DEEP.quick.four, model=ManyBlocks(depth=3, d=3, width=12, heads=2, hidden=10), N=9, steps=1)
 
 
 def fresh(training, seed: int, device: str) -> Trained:
@@ -114,7 +114,8 @@ def test_faulty_patches_turn_the_identity_red(monkeypatch, fault):
 def test_deep_networks_on_a_tiny_declaration(monkeypatch):
     monkeypatch.setattr(deep_experiment, "trained", fresh)
     four, ten = TINY_DEEP, replace(TINY_DEEP, model=replace(TINY_DEEP.model, depth=5, heads=1))
-    found = replace(AGREEMENT_DEEP.quick, four=four, ten=ten, tasks=6, held_out=20).run(0, "cpu")
+    declaration = replace(AGREEMENT_DEEP.quick, four=four, ten=ten, tasks=6, held_out=20)
+    found = declaration.expect(declaration.run(0, "cpu"), 0)
     for claim in (claims.D24b, claims.D24c, claims.D25, claims.D25b):
         judgement = claim.judge(found)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
@@ -127,12 +128,13 @@ def test_deep_networks_on_a_tiny_declaration(monkeypatch):
     assert "dherin-agreement-deep" in figures.deep(found)._repr_html_()
     monkeypatch.setattr(deep_experiment, "Matrix", lambda name: Bias("b_nowhere"))
     with pytest.raises(KeyError):
-        replace(AGREEMENT_DEEP.quick, four=four, ten=ten, tasks=6, held_out=20).run(0, "cpu")
+        declaration.run(0, "cpu")
 
 
 def test_plateau_on_a_tiny_declaration(monkeypatch):
     monkeypatch.setattr(plateau_experiment, "trained", fresh)
-    found = replace(PLATEAU.quick, training=replace(TINY, N=20), tasks=400).run(0, "cpu")
+    declaration = replace(PLATEAU.quick, training=replace(TINY, N=20), tasks=400)
+    found = declaration.expect(declaration.run(0, "cpu"), 0)
     assert np.allclose(found.loss, found.loss_untrained) and found.loss_ols.max() < 1e-20
     assert found.loss_step.mean().item() == pytest.approx(agreement.best_step_risk(20, 2), rel=0.2)
     assert claims.D23b.judge(found).verdict == FAILS  # untrained
@@ -144,4 +146,9 @@ def test_plateau_on_a_tiny_declaration(monkeypatch):
 
 def test_bad_declarations_are_refused():
     with pytest.raises(ValueError, match="marks every 9 steps do not fit into 4 steps"):
-        replace(AGREEMENT.quick, training=TINY, every=9, tasks=4).run(0, "cpu")
+        replace(AGREEMENT.quick, training=TINY, every=9, tasks=4)
+    for bad, text in ((dict(training=replace(TINY_DEEP, steps=50)), "OneBlock"), (dict(tasks=1), "at least 2")):
+        with pytest.raises(ValueError, match=text):
+            replace(AGREEMENT.quick, **bad)
+    with pytest.raises(ValueError, match="different depth"):
+        replace(AGREEMENT_DEEP.quick, ten=AGREEMENT_DEEP.quick.four)

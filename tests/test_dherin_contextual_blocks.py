@@ -100,16 +100,16 @@ def test_a_joint_patch_by_hand():
     """a_3 = a_1 + a_2: with columns 1, 2 and 3 the relation holds and D = (1, 2); with 1, 2 and 6 it is broken by 3."""
     A0 = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     kept, broken = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.0, 6.0]])
-    assert theory.joint_patch(kept, A0) == pytest.approx(np.array([[1.0, 2.0]]))
+    assert theory.joint_patch(kept, A0, 1e-10) == pytest.approx(np.array([[1.0, 2.0]]))
     assert theory.joint_miss(kept, A0, 1e-10) == pytest.approx(0, abs=1e-15)
     assert theory.joint_miss(broken, A0, 1e-10) == pytest.approx(3 / 3**0.5 / 41**0.5)
-    assert theory.joint_patch(broken, A0) == pytest.approx(np.array([[2.0, 3.0]]))
+    assert theory.joint_patch(broken, A0, 1e-10) == pytest.approx(np.array([[2.0, 3.0]]))
 
 
 @pytest.mark.parametrize("K", [1, 3, 4, 5, 9])
 def test_the_joint_patch_by_least_squares(K):
     A0, columns = draw(4, K), draw(6, K, seed=1)
-    found = theory.joint_patch(columns, A0)
+    found = theory.joint_patch(columns, A0, 1e-10)
     assert np.allclose(found, np.linalg.lstsq(A0.T, columns.T, rcond=None)[0].T, rtol=1e-9)
     miss = np.linalg.norm(found @ A0 - columns) / np.linalg.norm(columns)
     assert theory.joint_miss(columns, A0, 1e-10) == pytest.approx(miss, rel=1e-9, abs=1e-13)

@@ -65,7 +65,8 @@ def datasets() -> dict:
     with pytest.MonkeyPatch.context() as patch:
         for module in (placebo, query_dependence, joint_patch):
             patch.setattr(module, "trained", untrained)
-        return {each.slug: replace(each.quick, **changes).run(0, "cpu") for each, changes in TINY.items()}
+        declarations = {each.slug: replace(each.quick, **changes) for each, changes in TINY.items()}
+        return {slug: each.expect(each.run(0, "cpu"), 0) for slug, each in declarations.items()}
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -177,14 +178,16 @@ def test_figures_are_drawn(name, datasets):
     ("experiment", "changes", "message"),
     [
         (identity.IDENTITY, dict(heads=3), "heads must divide the width"),
-        (identity.IDENTITY, dict(shares=(1.5,)), "between 0 and 1"),
-        (identity.IDENTITY, dict(N=1), "2 or more"),
-        (conditioning.CONDITIONING, dict(N=0), "N must be 1 or more"),
-        (other_sites.OTHER_SITES, dict(N=1), "2 or more"),
-        (gradient_step.GRADIENT_STEP, dict(d=1), "d of 2 or more"),
-        (placebo.PLACEBO, dict(prompts=1), "2 or more prompts"),
-        (query_dependence.QUERY_DEPENDENCE, dict(queries=1), "of 2 or more"),
-        (joint_patch.JOINT_PATCH, dict(K=(0, 3)), "K of 1 or more"),
+        (identity.IDENTITY, dict(shares=(1.5,)), "of at least 0 and of at most 1"),
+        (identity.IDENTITY, dict(N=1), "at least 2"),
+        (conditioning.CONDITIONING, dict(N=0), "N is 0"),
+        (other_sites.OTHER_SITES, dict(N=1), "at least 2"),
+        (rank_one.RANK_ONE, dict(other=0.0), "above 0"),
+        (gradient_step.GRADIENT_STEP, dict(d=1), "at least 2"),
+        (gradient_step.GRADIENT_STEP, dict(rate=0), "above 0"),
+        (placebo.PLACEBO, dict(prompts=1), "at least 2"),
+        (query_dependence.QUERY_DEPENDENCE, dict(queries=1), "at least 2"),
+        (joint_patch.JOINT_PATCH, dict(K=(0, 3)), "at least 1"),
     ],
 )
 def test_bad_declarations_are_refused(experiment, changes, message):

@@ -21,7 +21,7 @@ from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.theory.dherin import convergence
 
-TINY = replace(MARGINAL_UPDATES.quick.training, model=OneBlock("softmax attention", 3, 8, 2, 10), N=20, steps=0)
+TINY = replace(MARGINAL_UPDATES.quick.training, model=OneBlock("softmax attention", 3, 8, 2, 10), N=20, steps=1)
 KINDS = {
     kind: replace(TINY, model=replace(TINY.model, layer=name))
     for kind, name in (("attention", "softmax attention"), ("rnn", "tanh RNN"), ("gru", "GRU"))
@@ -148,10 +148,10 @@ def test_forgetting_by_hand_and_bad_shares():
 def test_log_slope_by_hand():
     n = np.arange(1, 30)
     values = np.stack([5.0 / n, 3.0 * n**0.5])
-    assert np.allclose(convergence.log_slope(n, values, 4), [-1, 0.5])
+    assert np.allclose(along.log_slope(n, values, 4), [-1, 0.5])
     for first in (0, 28):
         with pytest.raises(ValueError, match="three points"):
-            convergence.log_slope(n, values, first)
+            along.log_slope(n, values, first)
 
 
 def test_along_is_the_layer_prefix_by_prefix(monkeypatch):
@@ -223,7 +223,7 @@ def test_a_wrong_share_turns_the_formula_red(monkeypatch):
 
 def test_layers_on_a_tiny_declaration():
     declaration = replace(LAYERS_COMPARED.quick, **KINDS, trials=100, tasks=50, held_out=40, N=30, first=8)
-    dataset = declaration.run(0, "cpu")
+    dataset = declaration.expect(declaration.run(0, "cpu"), 0)
     for claim in (layer_claims.D28, layer_claims.D28b):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id

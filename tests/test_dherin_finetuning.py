@@ -218,12 +218,12 @@ def tiny():
 
 
 def test_experiments_on_tiny_declarations(tiny):
-    found = tiny["losses"].run(0, "cpu")
+    found = tiny["losses"].expect(tiny["losses"].run(0, "cpu"), 0)
     assert found.loss.dims == ("seed", "factor", "rate", "i") and found.sizes["i"] == 10
     assert np.allclose(found.loss[..., 0], found.loss[:, :1, :1, 0])  # before any example
     assert claims.D32c.judge(found).verdict == HOLDS and claims.D32c.judge(found).control_verdict == FAILS
     assert "<svg" in figures.scales(found).light
-    found = tiny["alignment"].run(0, "cpu")
+    found = tiny["alignment"].expect(tiny["alignment"].run(0, "cpu"), 0)
     assert found.i.values.tolist() == [1, 2, 4, 9] and abs(found.alignment).max() <= 1
     judged = aligned.D33c.judge(found)
     assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
@@ -269,5 +269,8 @@ def test_claims_on_made_up_alignments():
 def test_bad_declarations_are_refused(tiny):
     with pytest.raises(ValueError, match="must be softmax attention"):
         replace(tiny["alignment"], training=replace(TINY, model=replace(TINY.model, layer="GRU"))).run(0, "cpu")
-    with pytest.raises(ValueError, match="1 or more examples"):
-        replace(tiny["alignment"], N=0).run(0, "cpu")
+    with pytest.raises(ValueError, match="N is 0: take a whole number of at least 1"):
+        replace(tiny["alignment"], N=0)
+    for name, bad in (("alignment", dict(checked=13)), ("losses", dict(sweep_tasks=13))):
+        with pytest.raises(ValueError, match="13 of 12 tasks"):
+            replace(tiny[name], **bad)

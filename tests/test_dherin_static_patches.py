@@ -268,7 +268,11 @@ def test_claims_on_made_up_numbers():
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     assert claims.D54.judge(dataset).value == pytest.approx(1e-3)
     assert claims.D54.judge(dataset.assign(error=dataset.error * 60)).verdict == FAILS
-    with pytest.raises(ValueError, match="K must be 1 or more"):
+    with pytest.raises(ValueError, match="a whole number of at least 1"):
         replace(STATIC_ONE_BLOCK.quick, K=(0, 2)).run(0, "cpu")
-    with pytest.raises(ValueError, match="K must be 1 or more"):
+    with pytest.raises(ValueError, match="a whole number of at least 1"):
         replace(STATIC_DEEP.quick, K=(0,)).run(0, "cpu")
+    with pytest.raises(ValueError, match="from the smallest to the largest"):
+        replace(STATIC_DEEP.quick, K=(5, 1)).run(0, "cpu")
+    with pytest.raises(ValueError, match="needs 6 contexts or more"):
+        replace(STATIC_ONE_BLOCK.quick, contexts=1).run(0, "cpu")

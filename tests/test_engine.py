@@ -12,10 +12,10 @@ from icl_lib.figures import engine as figures
 from icl_lib.measure import speed, traffic
 from icl_lib.models.gpt2 import GPT2
 from icl_lib.models.gpt2_state import BLOCK, state_dict
-from icl_lib.results import Checkpoint
 from icl_lib.seeds import stream
 from icl_lib.theory import engine as theory
 from icl_lib.train import FusedAdam, summed, train
+from icl_lib.weights import Checkpoint
 
 TOY = Size("toy", layers=2, heads=2, width=8, d=3, N=4, B=4, every=1)
 SMALL_ROOFLINE = roofline.Roofline(sizes=(TOY, TINY), models=2, together=3, laps=1, repeats=1, side=64, copied=2**12)
@@ -182,10 +182,18 @@ def test_the_roofline_is_drawn(dataset):
     assert "2 models" in picture.caption and "toy, tiny" in picture.alt
 
 
-@pytest.mark.parametrize("change", [{"models": 1}, {"laps": 0}])
-def test_a_roofline_of_nothing_is_refused(change):
-    with pytest.raises(ValueError, match="at least 2 models"):
-        replace(SMALL_ROOFLINE, **change).run(0, "cpu")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"models": 1}, "models is 1: .* at least 2"), ({"laps": 0}, "laps is 0: .* at least 1"), ({"sizes": ()}, "1 or more")],
+)
+def test_a_roofline_of_nothing_is_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(SMALL_ROOFLINE, **change)
+
+
+def test_a_size_has_heads_that_divide_its_width():
+    with pytest.raises(ValueError, match="a multiple of the 3 heads"):
+        replace(TOY, heads=3)
 
 
 def test_without_transformers_the_plain_loop_is_left_out(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib import registry, results
+from icl_lib import registry
 from icl_lib.baselines import MinimumNormOLS, Ridge
 from icl_lib.claims.claim import FAILS, HOLDS, UNDECIDED, Claim
 from icl_lib.claims.garg import live_training as live_claims
@@ -25,8 +25,10 @@ from icl_lib.figures.garg import sparse as sparse_figures
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.regressors import LassoPath, SparseBayes
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, Prompts
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.garg import bayes
+from icl_lib.weights import WEIGHTS, load_weights
 
 SMALL = {
     "garg-regression": replace(regression.REGRESSION.quick, prompts=300),
@@ -62,7 +64,7 @@ def with_model(slug: str, name: str) -> xr.Dataset:
     """The dataset of an experiment on an unused seed with a known predictor in the place of the trained models."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MODULES[slug], "trained", lambda training, seed, device: Known(PREDICTORS[name]))
-        return SMALL[slug].run(101, "cpu")
+        return SMALL[slug].expect(SMALL[slug].run(101, "cpu"), 101)
 
 
 def law(d: int) -> LinearRegression:
@@ -230,12 +232,12 @@ def test_sparse_tasks_are_judged_both_ways(ridge_datasets):
 def test_the_shipped_models_give_the_recorded_verdicts(slug):
     """Evaluation prompts of an unused seed, the shipped weights of seed 0."""
     asked = [registry.TRAININGS[name] for name in registry.trainings_of(SMALL[slug])]
-    weights = {t.name: results.load_weights(results.WEIGHTS / f"{t.name}.safetensors", t, 0) for t in asked}
+    weights = {t.name: load_weights(WEIGHTS / f"{t.name}.safetensors", t, 0) for t in asked}
     if None in weights.values():
-        pytest.skip("the shipped weights are outdated: make them with python -m icl_lib train NAME")
+        pytest.skip("the shipped weights are outdated: ./run renew makes them")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MODULES[slug], "trained", lambda t, seed, device: InContextGPT2(t.decoder(), weights[t.name]))
-        data = SMALL[slug].run(101, "cpu")
+        data = SMALL[slug].expect(SMALL[slug].run(101, "cpu"), 101)
     for claim in (claim for claim in CLAIMS.values() if claim.experiment == slug):
         judgement = claim.judge(data)
         assert judgement.verdict in (claim.recorded, UNDECIDED), claim.id
@@ -249,7 +251,7 @@ LIVE = live_training.LiveTraining(trainings=(replace(TOY, points=live_training.R
 
 @pytest.fixture(scope="module")
 def live() -> xr.Dataset:
-    return LIVE.run(5, "cpu")
+    return LIVE.expect(LIVE.run(5, "cpu"), 5)
 
 
 def test_the_live_training_is_the_declared_one(live):
@@ -277,6 +279,12 @@ def test_bad_declarations():
         replace(regression.REGRESSION.quick, trainings=(TOY, regression.FIXED[0]))
     with pytest.raises(ValueError, match="take trainings of one law"):
         replace(sparse.SPARSE_REGRESSION.quick, fast=TOY)
+    with pytest.raises(ValueError, match="take 2 <= d <= N <= longest"):
+        replace(regression.REGRESSION.quick, longest=15)
+    with pytest.raises(ValueError, match=r"\[3, 5\], among them"):
+        replace(sparse.SPARSE_REGRESSION.quick, lengths=(0, 3, 8))
+    with pytest.raises(ValueError, match="take the training's N, 2 d and the scale 3"):
+        replace(shifted.SHIFTS.quick, k=(4, 10))
     with pytest.raises(ValueError, match="multiple of 100"):
         replace(shifted.SHIFTS.quick, prompts=150)
     with pytest.raises(ValueError, match="do not divide 6"):

@@ -127,7 +127,8 @@ def test_sizes_by_hand_and_task_sets():
     assert [coverage.shifts_by_share(M1) for M1 in (3, 5, 6, 10, 11)] == [2, 2, 3, 3, 4]
     with pytest.raises(ValueError, match="M1"):
         coverage.shifts_by_share(2)
-    dataset = task_sets.TaskSets((3, 6)).run(0, "cpu")
+    counted = task_sets.TaskSets((3, 6))
+    dataset = counted.expect(counted.run(0, "cpu"), 0)
     assert dataset.tasks.values.tolist() == [6, 30] and dataset.shifts_count.values.tolist() == [1, 1]
     for claim in (claims.L3, claims.L3b):
         found = claim.judge(dataset)
@@ -139,7 +140,7 @@ def test_first_push_through_the_layer_and_fitted_form():
     sets = (("cyclic 1", 2.0, 1.0), ("one-sided", 1.0, 1.0))
     law = replace(first_push.SMALL, M1=3)
     declared = first_push.FirstPush(law, named, 0.5, TINY, sets, sets, 2)
-    dataset = declared.run(0, "cpu")
+    dataset = declared.expect(declared.run(0, "cpu"), 0)
     assert float(abs(dataset.push - dataset.push_theory).max()) < 1e-13
     assert float(abs(dataset.value - dataset.value_theory).max()) < 1e-13 and float(dataset.rest.max()) < 1e-14
     assert [claim.judge(dataset).control_verdict for claim in (claims.L5d, claims.L5e)] == ["fails", "fails"]
@@ -168,20 +169,24 @@ def planted_values(setting, ratio: float) -> Trained:
 @pytest.mark.parametrize(("q", "contradicts"), [(1.01, 0.0), (0.99, 1.0)])
 def test_contrary_contexts_find_the_threshold(q, contradicts):
     setting = replace(TINY, tasks="one-sided", beta=2.0, q=q, K=0.0)  # M1 = 4: the threshold is q = 1
-    probe = two_memories.TwoMemories(setting, (), 2, 10, 40)
+    probe = two_memories.TwoMemories(setting, (("one-sided", 2.0, q), ("cyclic 1", 2.0, 1.0)), 2, 10, 40)
     assert probe._contrary(planted_values(setting, 1.0), 0).tolist() == [contradicts] * 2
     assert probe._contrary(planted_values(setting, 0.0), 0).tolist() == [0.0] * 2
 
 
 def test_experiments_on_tiny_declarations():
     sets = (("cyclic 1", 2.0, 1.0), ("one-sided", 2.0, 1.0), ("one-sided", 1.0, 1.0))
-    dataset = unseen_tasks.UnseenTasks(TINY, sets, 2, 3, 0.8, 50).run(1, "cpu")
+    declared = unseen_tasks.UnseenTasks(TINY, sets, 2, 3, 0.8, 50)
+    dataset = declared.expect(declared.run(1, "cpu"), 1)
     assert dataset.covers.values.tolist() == [1, 0, 0] and dataset.trained_tasks.values.tolist() == [4, 2, 2]
     assert dataset.memory.values == pytest.approx([0, 1.25, 2.5]) and dataset.error_theory.values[1] == pytest.approx(0.6)
     assert 0.2 < float(dataset.error_start.mean()) < 0.8
-    memories = two_memories.TwoMemories(TINY, sets, 2, 50, 20).run(1, "cpu")
+    declared = two_memories.TwoMemories(TINY, sets, 2, 50, 20)
+    memories = declared.expect(declared.run(1, "cpu"), 1)
     assert memories.ratio.values.tolist() == [0.5, 1.0] and memories.value_memory.values == pytest.approx([1.0, 0.25])
     assert float(memories.error_theory) == pytest.approx(0.6)
+    with pytest.raises(ValueError, match="one that is one-sided"):
+        two_memories.TwoMemories(TINY, sets[:1], 2, 50, 20)
     with pytest.raises(ValueError, match="unknown task set"):
         unseen_tasks.UnseenTasks(TINY, (("diagonal", 1.0, 1.0),), 2, 3, 0.8, 50).run(1, "cpu")
 

@@ -28,6 +28,11 @@ TINY = replace(DECODER.quick.setting, M1=4, M2=3, width=4, B=3, steps=10, l=4)
 ALL_CLAIMS = [value for module in (claims, on_learners) for value in vars(module).values() if isinstance(value, Claim)]
 
 
+def whole(declaration) -> xr.Dataset:
+    """What is measured on seed 0, and what is expected beside it."""
+    return declaration.expect(declaration.run(0, "cpu"), 0)
+
+
 # --- nearest neighbours -------------------------------------------------------------------------------------------
 
 
@@ -112,7 +117,7 @@ def test_run_decoders_by_plain_use_of_one_model():
 @pytest.fixture(scope="module")
 def tiny_decoder():
     tiny = replace(DECODER.quick, setting=TINY, sets=("cyclic 1", "cyclic 2"), seeds=2, distractors=3, draws=2, prompts=20)
-    return replace(tiny, lengths=(3, 4), alphas=(0.8, 1.0)).run(0, "cpu")
+    return whole(replace(tiny, lengths=(3, 4), alphas=(0.8, 1.0)))
 
 
 def test_decoder_dataset(tiny_decoder):
@@ -130,17 +135,8 @@ def test_decoder_dataset(tiny_decoder):
 
 @pytest.fixture(scope="module")
 def small():
-    return Classical(
-        setting=replace(QUICK, T=150),
-        seeds=2,
-        S_1=1.1,
-        count=3,
-        distractors=4,
-        draws=2,
-        prompts=60,
-        alphas=(0.6,),
-        lengths=(3,),
-    ).run(0, "cpu")
+    cells = {"prompts": 60, "alphas": (0.6,), "lengths": (3,)}
+    return whole(Classical(setting=replace(QUICK, T=150), seeds=2, S_1=1.1, count=3, distractors=4, draws=2, **cells))
 
 
 def test_classical_dataset(small):
@@ -179,7 +175,7 @@ def test_published_points():
 
 
 def test_published_floor_and_its_verdicts():
-    dataset = PUBLISHED_FLOOR.quick.run(0, "cpu")
+    dataset = whole(PUBLISHED_FLOOR.quick)
     assert float(dataset.missing_theory.sel(alpha=0.6, l=6)) == pytest.approx(0.117649)
     assert float(dataset.missing_any.sel(alpha=0.8, l=6)) == pytest.approx(6.4e-5)
     for claim, verdict in ((claims.L21, HOLDS), (claims.L21b, FAILS)):
@@ -268,10 +264,11 @@ def test_claims_on_positions_and_their_controls(claim, tiny_positions):
 
 
 def test_figures_draw_and_say_what_they_show(tiny_decoder, tiny_positions, small):
-    reasons = replace(CLASSICAL_REASONS.quick, setting=replace(QUICK, T=150), seeds=2, prompts=2, lengths=(6, 12)).run(0, "cpu")
+    short = replace(CLASSICAL_REASONS.quick, setting=replace(QUICK, T=150), seeds=2, prompts=2, lengths=(6, 12))
+    reasons = whole(short)
     pictures = [
         figures.decoder(tiny_decoder), figures.attention_and_sums(tiny_decoder), figures.classical(small),
-        figures.reasons(reasons), figures.published_floor(PUBLISHED_FLOOR.quick.run(0, "cpu")),
+        figures.reasons(reasons), figures.published_floor(whole(PUBLISHED_FLOOR.quick)),
     ]  # fmt: skip
     positions = figures.decoder_positions(tiny_positions)
     assert positions.light != positions.dark and len(positions.alt) > 80 and positions.name == DECODER_POSITIONS.slug

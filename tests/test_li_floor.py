@@ -104,7 +104,8 @@ def test_counting_of_errors():
 def test_experiment_on_a_tiny_declaration():
     base = replace(A, M1=4, M2=3, d_Y=2, m=8, B=6, T=2, l=3)
     sets = (("cyclic 2", 2.0, 1.0), ("cyclic 1", 2.0, 1.0), ("all", 2.0, 1.0))
-    dataset = experiment.Floor(base, sets, sets, 2, (0.5, 0.8), (2, 4), 60, 4_000, 2).run(0, "cpu")
+    declared = experiment.Floor(base, sets, sets, 2, (0.5, 0.8), (2, 4), 60, 4_000, 2)
+    dataset = declared.expect(declared.run(0, "cpu"), 0)
     assert dataset.error.shape == (3, 2, 2, 2) and dataset.all_pairs.values.tolist() == [1, 0, 1]
     assert dataset.best_theory.isnull().values.tolist() == [[False, True], [False, True]]
     assert float(dataset.best_theory[0, 0]) == floor.best_error(2, 0.5, 4)

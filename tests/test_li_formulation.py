@@ -168,9 +168,13 @@ def test_bad_numbers_are_refused(alpha, l):
 # --- experiments --------------------------------------------------------------------------------------------------------
 
 
+def result(declaration) -> xr.Dataset:
+    return declaration.expect(declaration.run(0, "cpu"), 0)
+
+
 @pytest.fixture(scope="module")
 def untrained() -> xr.Dataset:
-    return Start(setting=SMALL, beta=(1.0, 4.0), length=(3, 8), seeds=10, networks=15, prompts=40).run(0, "cpu")
+    return result(Start(setting=SMALL, beta=(1.0, 4.0), length=(3, 8), seeds=10, networks=15, prompts=40))
 
 
 def test_start_experiment(untrained):
@@ -189,7 +193,7 @@ def test_a_wrong_start_is_noticed(monkeypatch):
         return initial_weights(generator, d_X, d_Y, m, 2 * delta, xi)
 
     monkeypatch.setattr(start_experiment, "initial_weights", twice)
-    faulty = Start(setting=SMALL, beta=(2.0,), length=(8,), seeds=10, networks=10, prompts=40).run(0, "cpu")
+    faulty = result(Start(setting=SMALL, beta=(2.0,), length=(8,), seeds=10, networks=10, prompts=40))
     assert claims.L1b.judge(faulty).verdict == "fails"
     assert claims.L1c.judge(faulty).verdict == "fails"
 
@@ -209,7 +213,7 @@ def test_blind_models_do_not_see_the_query():
 def test_training_experiment():
     setting = replace(A, M2=6, m=20, B=32, T=80, eta=1.5)
     course = Course(setting=setting, tasks=("cyclic 3", "cyclic 1", "one-sided"), steps=(0, 30), seeds=2, prompts=400)
-    dataset = course.run(0, "cpu")
+    dataset = result(course)
     assert dataset.step.values.tolist() == [0, 30, 80]
     assert float(dataset.absent) == pytest.approx(0.6**20)
     assert abs(dataset.hinge_training.sel(step=0) - 1).max() < 0.01

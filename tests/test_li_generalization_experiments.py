@@ -42,9 +42,13 @@ TINY = {
 }  # fmt: skip
 
 
+def result(law, seed: int) -> xr.Dataset:
+    return law.expect(law.run(seed, "cpu"), seed)
+
+
 @pytest.fixture(scope="module")
 def tiny():
-    return {slug: law.run(11, "cpu").assign_attrs(slug=slug) for slug, law in TINY.items()}
+    return {slug: result(law, 11).assign_attrs(slug=slug) for slug, law in TINY.items()}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,7 @@ def trained():
 
 @pytest.mark.parametrize("slug", EXPERIMENTS)
 def test_datasets_are_labelled_small_and_drawn_from_the_seed(slug, tiny):
-    again, other = (TINY[slug].run(seed, "cpu") for seed in (11, 12))
+    again, other = (result(TINY[slug], seed) for seed in (11, 12))
     assert again.identical(tiny[slug].drop_attrs(deep=False)) and not other.equals(again)
     assert all({"long_name", "units"} <= v.attrs.keys() for v in again.data_vars.values())
     for profile in ("quick", "full"):
@@ -121,13 +125,13 @@ def test_means_by_hand():
 
 def test_the_expected_vote_of_sharp_attention_is_one(trained):
     sharp = {**trained.parameters, "W_Q": trained.parameters["W_Q"] * 1000}
-    vote = expected_vote(trained._replace(parameters=sharp), replace(TEST, alpha=1.0, length=40))
+    vote = expected_vote(odr.idr_scores(trained._replace(parameters=sharp)), replace(TEST, alpha=1.0, length=40))
     assert np.allclose(vote, 1, atol=1e-9)
 
 
 def test_predicted_margin_meets_the_layer(trained):
     law = CoefficientSum(("x",), (trained.setting,), (-0.5, 1.0), replace(TEST, draws=4, prompts=500, length=20), 2)
-    dataset = law.run(5, "cpu")
+    dataset = result(law, 5)
     assert np.allclose(dataset.margin, dataset.margin_theory, atol=0.12)
     assert abs(dataset.margin - dataset.margin_labels_only).max() > 0.15
 
@@ -153,17 +157,17 @@ def test_slopes_are_those_of_a_planted_law(monkeypatch):
     """Losses that fall on the scale of the escape time give back its exponents."""
     law = replace(TINY["li-iterations"], base=replace(SHORT, T=4000, eta=0.01), window=1)
 
-    def drop(self, cells, seed, device):
-        rows = []
-        for one in cells:
+    def drop(self, seed, device):
+        found = {}
+        for one in (one for row in self._cells() for one in row):
             letters = ("eta", "alpha", "beta", "q", "delta", "M1", "l", "K")
             step = escape_time.escape_time(**{name: getattr(one, name) for name in letters})
             losses = (1 - 0.95 * torch.arange(4000.0, dtype=torch.float64)[:, None] / step).clamp(min=0).expand(-1, 2)
-            rows.append(Trained(one, {}, losses))
-        return rows
+            found[one] = Trained(one, {}, losses)
+        return found
 
     monkeypatch.setattr(Iterations, "_train", drop)
-    dataset = law.run(0, "cpu")
+    dataset = result(law, 0)
     found = dataset.slope.sel(phase="to 0.1").mean("seed").isel(start=0)
     assert np.allclose(found, dataset.slope_escape, atol=0.02)
     assert dataset.slope_stated.sel(letter="beta") == pytest.approx(-2 / 3)

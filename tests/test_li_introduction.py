@@ -108,7 +108,7 @@ def test_mean_margin_against_every_prompt():
     model = random_model(4)
     W = arrays(model)
     u = nonlinearity.readout(W["a"], W["W_O"], W["W_V"])
-    G = nonlinearity.margin_slope(patterns.relevant.numpy(), W["W_K"], W["W_Q"], u, W["q"])
+    G = nonlinearity.margin_slope(patterns.relevant.numpy(), W["W_K"].T @ W["W_Q"], u, W["q"])
     for alpha, l in ((0.3, 1), (0.8, 2), (1.0, 2)):
         assert exact_margin(model, patterns, alpha, l, "linear, linear") == pytest.approx(alpha / 2 * G, rel=1e-10)
     softmax = [exact_margin(model, patterns, alpha, 3, "softmax, linear") for alpha in (0.4, 0.8)]
@@ -120,7 +120,7 @@ def test_mean_margin_by_hand():
     relevant, eye = 2 * np.eye(3), np.diag([1.0, 1, 1, 0])
     for u_X in (0.0, 5.0):
         u = np.array([u_X, 0, 0, 1.0])
-        assert nonlinearity.margin_slope(relevant, eye, eye, u, np.array([3.0])) == pytest.approx(12)
+        assert nonlinearity.margin_slope(relevant, eye, u, np.array([3.0])) == pytest.approx(12)
 
 
 # --- other formulas -------------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ TINY = Nonlinearity(
 
 @pytest.fixture(scope="module")
 def tiny() -> xr.Dataset:
-    return TINY.run(0, "cpu")
+    return TINY.expect(TINY.run(0, "cpu"), 0)
 
 
 def test_training_equals_the_core():
@@ -204,7 +204,8 @@ def test_experiment_on_a_tiny_declaration(tiny):
 
 def test_a_variant_in_the_wrong_place_is_noticed(tiny, monkeypatch):
     monkeypatch.setitem(VARIANTS, "linear, linear", LinearMLP)  # softmax where none should be
-    faulty = replace(TINY, setting=replace(TINY.setting, T=40), prompts=200).run(0, "cpu")
+    short = replace(TINY, setting=replace(TINY.setting, T=40), prompts=200)
+    faulty = short.expect(short.run(0, "cpu"), 0)
     assert claims.L0b.judge(faulty).verdict == "fails"
     doubled = tiny.assign(feature=2 * tiny.feature)
     assert claims.L0c.judge(doubled).verdict == "fails"

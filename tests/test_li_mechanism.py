@@ -136,6 +136,18 @@ def test_modes_follow_from_small_steps():
     assert np.allclose(grown, mechanism.mode_growth(eigenvalue, beta, alpha, l, eta * steps), rtol=1e-3, atol=1e-12)
 
 
+def test_eigenspaces_whatever_the_basis():
+    """One cycle of six patterns has eigenvalues 0, 1/6, 1/2, 2/3 with multiplicities 1, 2, 2, 1; (0, 0, 3) by hand."""
+    laplacian = mechanism.task_laplacian(cyclic_tasks(6, 1).numpy(), 6)
+    eigenvalue, P = mechanism.eigenspaces(laplacian)
+    assert np.allclose(eigenvalue, [0, 1 / 6, 1 / 2, 2 / 3]) and np.einsum("nii->n", P) == pytest.approx([1, 2, 2, 1])
+    assert np.allclose(np.einsum("n,nij->ij", eigenvalue, P), laplacian) and np.allclose(P.sum(0), np.eye(6))
+    assert np.allclose(mechanism.mean_on_spaces(P, laplacian), eigenvalue)
+    turned = mechanism.eigenspaces(np.diag([0.0, 3.0, 0.0]))[1]
+    scores = np.array([[1.0, 7.0, 2.0], [0.0, 4.0, 0.0], [5.0, 0.0, 3.0]])
+    assert mechanism.mean_on_spaces(turned, np.stack([scores, 2 * scores])).tolist() == [[2.0, 4.0], [4.0, 8.0]]
+
+
 # --- the odds law ---------------------------------------------------------------------------------------------------
 
 

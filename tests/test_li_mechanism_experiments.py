@@ -31,12 +31,13 @@ CLAIMS = [c for module in (claims, neuron_claims) for c in vars(module).values()
 
 @pytest.fixture(scope="module")
 def datasets() -> dict[str, xr.Dataset]:
-    return {
-        "li-attention": ATTENTION.run(0, "cpu"),
-        "li-growth": GrowthOfScores(COURSE, shown=(0, 60), early=30).run(0, "cpu"),
-        "li-neurons": Alignment(COURSE, shown=(0, 60)).run(0, "cpu"),
-        "li-hinge-margin": HingeMargin(COURSE, (1.0, 20.0), (1, 10), alpha=0.8, length=10, prompts=300).run(0, "cpu"),
+    declared = {
+        "li-attention": ATTENTION,
+        "li-growth": GrowthOfScores(COURSE, shown=(0, 30, 60), early=30),
+        "li-neurons": Alignment(COURSE, shown=(0, 60)),
+        "li-hinge-margin": HingeMargin(COURSE, (1.0, 20.0), (1, 10), alpha=0.8, length=10, prompts=300),
     }
+    return {slug: one.expect(one.run(0, "cpu"), 0) for slug, one in declared.items()}
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_other_contexts_by_hand():
 
 def test_a_wrong_score_gradient_is_found(monkeypatch, datasets):
     monkeypatch.setattr(mechanism, "score_gradient", lambda attention, phi: attention * (phi - phi.mean()))
-    assert ATTENTION._gradient(COURSE.models(0, "cpu")["A"][60], 0)[0] > 1e-3
+    assert float(ATTENTION.expect(datasets["li-attention"], 0).gradient_error.sel(step=60)) > 1e-3
     assert float(datasets["li-attention"].gradient_error.max()) < 1e-12
 
 
@@ -156,4 +157,6 @@ def test_resumed_marks_are_checked(models, marks):
 def test_course_runs_from_the_start_to_the_end():
     assert tuple(COURSE.models(0, "cpu")) == NAMES
     with pytest.raises(ValueError, match="begin at 0 and end at T"):
-        replace(COURSE, marks=(0, 30)).models(0, "cpu")
+        replace(COURSE, marks=(0, 30))
+    with pytest.raises(ValueError, match="take steps out of the marks"):
+        Alignment(COURSE, shown=(0, 45))

@@ -205,9 +205,13 @@ def tiny(experiment, **changes):
     return replace(declaration, **{k: v for k, v in (sizes | changes).items() if hasattr(declaration, k)})
 
 
+def result(declaration) -> xr.Dataset:
+    return declaration.expect(declaration.run(0, "cpu"), 0)
+
+
 def test_magnitudes_on_a_tiny_declaration(trained):
     two = (("A", TINY), ("long", replace(TINY, xi=0.3)))
-    dataset = tiny(MAGNITUDES, settings=two, seeds=3, marks=(0, 10, 20), prompts=50, rows=40, batch=16, steps=5).run(0, "cpu")
+    dataset = result(tiny(MAGNITUDES, settings=two, seeds=3, marks=(0, 10, 20), prompts=50, rows=40, batch=16, steps=5))
     batch = train_models((TINY, two[1][1]), 3, 0, "cpu", (0, 10, 20))[20]
     for k, model in enumerate(batch):
         length = model.parameters["W_O"].norm(dim=-1)
@@ -220,7 +224,7 @@ def test_magnitudes_on_a_tiny_declaration(trained):
 
 def test_pruning_on_a_tiny_declaration():
     sizes = dict(seeds=3, R=(0.0, 0.5, 0.9, 1.0), P=(0.0, 0.5), draws=2, prompts=60, length=8)
-    dataset = tiny(PRUNING, **sizes).run(0, "cpu")
+    dataset = result(tiny(PRUNING, **sizes))
     model = train_models((TINY, replace(TINY, xi=0.3)), 3, 0, "cpu")[20][0]
     patterns = combined(model, 1.1, count=3, distractors=3, draws=2, seed=0, name="patterns")
     assert patterns.irrelevant.shape[2] == 3
@@ -232,7 +236,7 @@ def test_pruning_on_a_tiny_declaration():
 
 def test_reasons_on_a_tiny_declaration():
     sizes = dict(seeds=3, R=(0.0, 0.5, 0.9), repeats=2, draws=2, prompts=60, length=8)
-    dataset = tiny(PRUNING_REASONS, **sizes).run(0, "cpu")
+    dataset = result(tiny(PRUNING_REASONS, **sizes))
     assert dataset.error.dims == ("setting", "order", "R", "seed")
     assert np.allclose(dataset.error.sel(R=0, order="random"), dataset.error.sel(R=0, order="largest first"))
     assert (dataset.lost.diff("R") >= 0).all() and (dataset.lost.sel(R=0) == 0).all()
@@ -274,7 +278,13 @@ def test_error_of_a_silent_network_is_a_half():
 
 
 def test_bad_declarations_are_refused(trained):
-    with pytest.raises(ValueError, match="share of the large neurons"):
-        tiny(PRUNING, seeds=2, R=(0.0, 1.5), draws=1, prompts=10).run(0, "cpu")
+    with pytest.raises(ValueError, match="R is .* at most 1"):
+        tiny(PRUNING, R=(0.0, 1.5))
+    with pytest.raises(ValueError, match="must begin with 0"):
+        tiny(PRUNING_REASONS, R=(0.5,))
+    with pytest.raises(ValueError, match="settings is .* 2 or more"):
+        tiny(MAGNITUDES, settings=(("A", TINY),))
+    with pytest.raises(ValueError, match="must rise from 0"):
+        tiny(MAGNITUDES, settings=(("A", TINY), ("long", TINY)), marks=(10, 20))
     with pytest.raises(ValueError, match="must be steps from 0 to T"):
-        tiny(MAGNITUDES, settings=(("A", TINY),), seeds=2, marks=(0, 90)).run(0, "cpu")
+        tiny(MAGNITUDES, settings=(("A", TINY), ("long", TINY)), seeds=2, marks=(0, 90)).run(0, "cpu")

@@ -9,7 +9,7 @@ from icl_lib.measure import risk
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.regression import LinearRegression
 
 LAMBDA = torch.tensor([[2.0, 0.6], [0.6, 0.5]], dtype=torch.float64)
 LAW = LinearRegression(LAMBDA)

@@ -5,7 +5,8 @@ import torch
 
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, Prompts
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
 
 
 def prompts(d: int, M: int, shape: tuple[int, ...] = (3,)) -> Prompts:

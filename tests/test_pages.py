@@ -12,7 +12,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from book import arguments, execute, figures, pages, render, stage
+from book import arguments, figures, pages, render, stage
 from book.cache import Executed, Record
 from book.figures import Provenance
 from book.verdicts import NOT_RUN, Finding, Row
@@ -69,7 +69,7 @@ def test_ledger_json_says_the_same():
 
 
 def test_statistics_name_no_path():
-    record = Record("k", "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
+    record = Record("k", {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
     page = pages.statistics_page([Executed("alpha", Path("/home/me/_build"), record, reused=True)], ["beta"])
     assert "| 9 | 12.3 | quick | earlier build |" in page
     assert "| beta | – | – | – | not executed | – |" in page
@@ -138,17 +138,6 @@ def test_complaints_name_the_repository_s_files_and_cells():
     ]
 
 
-def test_page_shows_the_profile_that_was_run(tmp_path):
-    cells = [
-        nbformat.v4.new_code_cell('profile = "quick"\nseed = 0', metadata={"tags": ["parameters"]}),
-        nbformat.v4.new_code_cell('profile = "full"', metadata={"tags": ["injected-parameters"]}),
-    ]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "x.ipynb")
-    execute.fold_parameters(tmp_path / "x.ipynb", "full")
-    (cell,) = nbformat.read(tmp_path / "x.ipynb", as_version=4).cells
-    assert cell.source == 'profile = "full"\nseed = 0'
-
-
 @pytest.mark.parametrize("commit", ["unknown", "0123456789ab+"])
 def test_no_link_to_code_that_is_in_no_commit(commit):
     assert stage.permalink("zhang-risk", commit, "https://example.org/o/n") is None
@@ -166,6 +155,10 @@ def test_run_commands_in_the_prose_are_accepted():
     assert len(found) >= 5
     for words in found:
         arguments.parse(words, ROOT)
+    found = commands("run test")
+    assert len(found) >= 3
+    for words in found:
+        arguments.parse_test(words, ROOT)
 
 
 def test_library_commands_in_the_prose_are_accepted():

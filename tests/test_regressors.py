@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from icl_lib.experiments.garg.sparse import sparse_prompts
 from icl_lib.regressors import LassoPath, NeighbourAverage, SparseBayes
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 
 
 def one_prompt(x, y, query):

@@ -1,7 +1,8 @@
-"""Stored results: round trip, provenance, digests, staleness, atomic writing."""
+"""Stored results: round trip, provenance, staleness, theory beside them, atomic writing."""
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,14 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from icl_lib import registry, results
+from icl_lib import identity, registry, results
+from icl_lib.experiments.declaration import Declaration
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 
 
 @dataclasses.dataclass(frozen=True)
-class Toy:
+class Toy(Declaration):
     scale: float
 
     def run(self, seed: int, device: str) -> xr.Dataset:
@@ -26,8 +29,13 @@ class Toy:
             coords={"n": [1, 2, 4]},
         )
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        return dataset.assign(x_theory=results.variable("n", self.scale * np.arange(3.0) + SLIP, "a ramp by theory"))
 
-Toy.__module__ = "icl_lib.experiments.experiment"  # digests are of library modules
+
+SLIP = 0.0
+"""What a fault in the theory adds."""
 TOY = Experiment("zhang-toy", "A ramp", "zhang", "0", "toy", quick=Toy(1.0), full=Toy(2.0))
 
 
@@ -38,7 +46,7 @@ def test_round_trip(tmp_path):
     assert again.identical(dataset)
     assert again.x.attrs == {"long_name": "a ramp", "units": "1"}
     assert json.loads(again.attrs["declaration"]) == {"class": "Toy", "scale": 2.0}
-    assert set(again.attrs) >= {"slug", "profile", "seed", "code_digest", "versions", "device", "seconds", "commit"}
+    assert set(again.attrs) >= {"slug", "profile", "seed", "code", "identity", "versions", "device", "seconds", "commit"}
 
 
 def test_csv_is_one_long_table(tmp_path):
@@ -53,19 +61,39 @@ def test_stored_results_are_used_only_when_they_match(tmp_path):
     file = tmp_path / "zhang-toy.full.nc"
     with pytest.raises(results.StaleResult, match="missing"):
         results.stored(TOY, folder=tmp_path)
-    results.save(TOY.run("full", 0), file)
+    sound = TOY.measure("full", 0)
+    results.save(sound, file)
     assert float(results.stored(TOY, folder=tmp_path).total) == 6.0
     with pytest.raises(results.StaleResult, match="seed is 0"):
         results.stored(TOY, seed=1, folder=tmp_path)
     changed = dataclasses.replace(TOY, full=Toy(5.0))
     with pytest.raises(results.StaleResult, match="declaration"):
         results.stored(changed, folder=tmp_path)
-    results.save(results.load(file).assign_attrs(code_digest="0"), file)
-    with pytest.raises(results.StaleResult, match="code_digest"):
-        results.stored(TOY, folder=tmp_path)
+    other_torch = sound.attrs["versions"].replace('"torch": "2.', '"torch": "3.')
+    forged = {"slug": "zhang-other", "profile": "quick", "device": "cuda", "code": "0", "identity": "0", "weights": "{0}"}
+    for field, value in (forged | {"versions": other_torch}).items():
+        results.save(sound.assign_attrs({field: value}), file)
+        told = "identity" if field == "device" else field  # another device is no fault, but has another identity
+        with pytest.raises(results.StaleResult, match=f"^zhang-toy.full.nc is outdated: its {told} is .*renew zhang-toy makes"):
+            results.stored(TOY, folder=tmp_path)
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(results.StaleResult, match="damaged"):
         results.stored(TOY, folder=tmp_path)
+
+
+def test_only_measurements_are_stored_and_a_changed_theory_reaches_them(tmp_path, monkeypatch):
+    results.save(TOY.measure("full", 0), tmp_path / "zhang-toy.full.nc")
+    assert "x_theory" not in results.load(tmp_path / "zhang-toy.full.nc")
+    assert (TOY.expect(results.stored(TOY, folder=tmp_path)).x_theory == TOY.run("full", 0).x_theory).all()
+    monkeypatch.setattr(sys.modules[__name__], "SLIP", 1.0)
+    shifted = TOY.expect(results.stored(TOY, folder=tmp_path))
+    assert (shifted.x_theory - shifted.x == 1.0).all() and shifted.attrs["slug"] == "zhang-toy"
+
+
+@pytest.mark.parametrize("slug", registry.EXPERIMENTS)
+def test_stored_files_hold_no_theory(slug):
+    stored = results.load(results.STORE / f"{slug}.full.nc")
+    assert not [name for name in stored.variables if "theory" in str(name)]
 
 
 def test_a_failed_write_loses_nothing(tmp_path):
@@ -89,7 +117,7 @@ def test_obtain_publishes_where_the_environment_says(tmp_path, monkeypatch):
 
 
 def test_closure_follows_imports_and_stops_there():
-    names = {f.relative_to(results.LIBRARY).as_posix() for f in results.code_closure("icl_lib.experiments.zhang.risk")}
+    names = {f.relative_to(results.LIBRARY).as_posix() for f in identity.code_closure("icl_lib.experiments.zhang.risk")}
     assert {"tasks/prompts.py", "models/linear_attention.py", "theory/zhang/error.py", "experiments/zhang/spectra.py"} <= names
     assert not any(name.startswith(("figures", "claims", "registry")) for name in names)
 
@@ -104,19 +132,13 @@ def test_imported_modules_reads_every_form():
         "icl_lib.theory.zhang",
         "icl_lib.theory.zhang.error",
     }
-    assert results.imported_modules(source) == expected
-
-
-def test_digest_ignores_words_and_sees_code():
-    source = 'def f(x):\n    """Twice x."""\n    return 2 * x\n'
-    assert results._code_lines(source) == results._code_lines('def f(x):\n    """Double."""\n\n    # why\n    return 2 * x\n')
-    assert results._code_lines(source) != results._code_lines(source.replace("2 * x", "3 * x"))
+    assert identity.imported_modules(source) == expected
 
 
 @pytest.mark.parametrize("slug", registry.EXPERIMENTS)
 def test_committed_results_are_current_small_and_decided(slug):
     experiment = registry.EXPERIMENTS[slug]
-    dataset = results.stored(experiment)
+    dataset = experiment.expect(results.stored(experiment))
     assert (results.STORE / f"{slug}.full.nc").stat().st_size < 100_000
     for claim in registry.claims_of(slug):
         judgement = claim.judge(dataset)

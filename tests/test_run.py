@@ -45,12 +45,16 @@ def call(checkout, *words):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "book, test, lab, bench, outputs"),
+        ([], "book, test, lab, bench, outputs, renew"),
         (["bok"], "no command 'bok'"),
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
         (["book", "--only", "gamma"], "choose one of alpha, beta"),
         (["book", "--quick"], "--quick"),
         (["book", "--only"], "expected one argument"),
+        (["test", "notebooks/gamma.ipynb"], "no file 'notebooks/gamma.ipynb'"),
+        (["test", "tests/test_none.py::test_one"], "no file 'tests/test_none.py::test_one'"),
+        (["test", "notebooks/alpha.ipynb", "-k", "word"], "'-k' is for pytest, notebooks is not"),
+        (["test", "--all", "-x"], "'-x' is for pytest, --all is not"),
     ],
 )
 def test_bad_input_is_one_sentence_and_makes_nothing(checkout, words, told):
@@ -139,27 +143,40 @@ def test_exit_status_and_variables_are_those_of_the_job(run, checkout):
     assert done.stdout.split() == ["1", "--only", "alpha", "--fresh"]
 
 
-def test_every_check_runs_also_after_one_has_failed(run, monkeypatch, capsys):
-    called = []
+@pytest.fixture
+def called(run, monkeypatch):
+    """The commands of `run test`, none of which is run; the style check fails."""
+    commands = []
 
     def pretend(command, **_):
-        called.append(command)
+        commands.append(command)
         return subprocess.CompletedProcess(command, 3 if "ruff" in command else 0)
 
     monkeypatch.setattr(subprocess, "run", pretend)
-    assert run.test([]) == 3
-    assert len(called) == 3
-    assert called[-1][-2:] == ["tests", "notebooks"]
+    return commands
+
+
+def test_every_check_runs_also_after_one_has_failed(run, checkout, called, capsys):
+    assert run.test(arguments.parse_test(["--all"], checkout)) == 3
+    assert len(called) == 4
+    assert called[-1][-2:] == ["book.check", "--all"]
     summary = capsys.readouterr().out.split("== summary")[1]
-    assert summary.count("passed") == 2 and summary.count("FAILED") == 1
+    assert summary.count("passed") == 3 and summary.count("FAILED") == 1
 
 
-def test_pytest_arguments_are_handed_on(run, checkout, monkeypatch):
+def test_pytest_arguments_are_handed_on(run, checkout, called):
     (checkout / "tests").mkdir()
     (checkout / "tests" / "test_one.py").touch()
-    called = []
-    monkeypatch.setattr(
-        subprocess, "run", lambda command, **_: called.append(command) or subprocess.CompletedProcess(command, 0)
-    )
-    run.test(["-k", "word", "tests/test_one.py::test_that"])
-    assert called[-1][-3:] == ["-k", "word", "tests/test_one.py::test_that"]
+    words = ["-k", "word", "tests/test_one.py::test_that"]
+    assert run.test(arguments.parse_test(words, checkout)) == 0
+    (command,) = called
+    assert command[-3:] == words and "pytest" in command
+
+
+def test_notebooks_are_checked_by_name_or_all(run, checkout, called):
+    run.test(arguments.parse_test(["notebooks/beta.ipynb"], checkout))
+    run.test(arguments.parse_test(["notebooks", "--all"], checkout))
+    assert [command[2:] for command in called] == [
+        ["book.check", "notebooks/beta.ipynb"],
+        ["book.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
+    ]

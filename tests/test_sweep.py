@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sweep_toys
-import torch
 import xarray as xr
 from sweep_toys import DIVIDED, PLAIN, Toy, alike, cells, entries
 
-from icl_lib import results, sweep
+from icl_lib import identity, results, sweep
 from icl_lib.sweep import Cell, Incomplete, cell_file, cell_names, content_digest, keep, kept, run_sweep
 
 
@@ -69,7 +68,8 @@ with sweep.local_pool(2) as pool:
 """
 
 
-def awaited(condition, seconds: float = 60.0) -> bool:
+def awaited(condition, seconds: float = 600.0) -> bool:
+    """Wait for a condition, on a busy machine for long; whether it came true."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
@@ -91,7 +91,7 @@ def test_a_killed_sweep_leaves_no_process_and_continues(tmp_path, threads, diary
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     workers = {process for _, process in entries(diary)}
-    assert len(workers) == 2 and awaited(lambda: not any(map(lives, workers)), 10)
+    assert len(workers) == 2 and awaited(lambda: not any(map(lives, workers)))
     there = len(list(tmp_path.glob("cells/[!.]*.nc")))
     begun = entries(diary)
     again = run_sweep(cells(12, 0.3), threads, tmp_path)
@@ -101,7 +101,7 @@ def test_a_killed_sweep_leaves_no_process_and_continues(tmp_path, threads, diary
 
 
 def test_an_interrupt_ends_the_workers_at_once(tmp_path):
-    asked, interrupted = [*cells(1), *cells(2, 30.0)], []
+    asked, interrupted = [*cells(1), *cells(2, 600.0)], []
 
     def interrupt(line: str) -> None:
         if " 1 of 3" in line:
@@ -110,7 +110,7 @@ def test_an_interrupt_ends_the_workers_at_once(tmp_path):
 
     with pytest.raises(KeyboardInterrupt), sweep.local_pool(2) as pool:
         run_sweep(asked, pool, tmp_path, interrupt)
-    assert time.monotonic() - interrupted[0] < 15
+    assert time.monotonic() - interrupted[0] < 300
     assert [kept(name, tmp_path) is None for name in cell_names(asked)] == [False, True, True]
 
 
@@ -179,10 +179,10 @@ def test_all_that_determines_a_cell_is_in_its_name(monkeypatch):
     others = [replace(cell, **change) for change in ({"seed": 1}, {"device": "cuda"}, {"declaration": Toy(1.6)})]
     others += [replace(cell, profile="full"), replace(cell, slug="toy-other")]
     names = cell_names([cell, *others])
-    monkeypatch.setattr(torch, "__version__", "0")
+    monkeypatch.setattr(identity, "versions", lambda declaration: {"torch": "0"})
     names += cell_names([cell])
     monkeypatch.undo()
-    monkeypatch.setattr(results, "code_digest", lambda module: "other")
+    monkeypatch.setattr(identity, "code", lambda declaration: "other")
     names += cell_names([cell])
     assert len(set(names)) == len(names) == 8
     monkeypatch.undo()

@@ -3,9 +3,20 @@
 import pytest
 import torch
 
-from icl_lib import tasks
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.garg import (
+    NoisyContext,
+    OrthantContext,
+    OrthogonalQuery,
+    RepeatedQuery,
+    ScaledInputs,
+    ScaledWeights,
+    SkewedCovariance,
+    SubspaceInputs,
+)
+from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root
+from icl_lib.tasks.random_covariance import ExponentialSpectrum, RandomDiagonalRegression, UniformSpectrum
+from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
 
 # Not diagonal, condition number about 60: a transposed or missing matrix shows.
 LAMBDA = torch.tensor([[1.0, 0.5, -0.4], [0.5, 0.61, -0.02], [-0.4, -0.02, 0.29]], dtype=torch.float64)
@@ -15,20 +26,20 @@ SCALE = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
 EYE = torch.eye(3, dtype=torch.float64)
 
 LAWS = {
-    "linear regression": tasks.LinearRegression(LAMBDA),
-    "linear labels": tasks.LinearLabels(LAMBDA, W, 0.5),
-    "cubic labels": tasks.CubicLabels(LAMBDA, W),
-    "query shift": tasks.QueryShift(LAMBDA, OTHER, W),
-    "noisy context": tasks.NoisyContext(3, 0.5),
-    "scaled inputs": tasks.ScaledInputs(3, 2.0),
-    "scaled weights": tasks.ScaledWeights(3, 2.0),
-    "skewed covariance": tasks.SkewedCovariance(3),
-    "subspace": tasks.SubspaceInputs(3, 2),
-    "orthant": tasks.OrthantContext(3),
-    "orthogonal query": tasks.OrthogonalQuery(LAMBDA),
-    "repeated query": tasks.RepeatedQuery(LAMBDA),
-    "exponential spectrum": tasks.RandomDiagonalRegression(tasks.ExponentialSpectrum(SCALE)),
-    "uniform spectrum": tasks.RandomDiagonalRegression(tasks.UniformSpectrum(SCALE / 2, SCALE)),
+    "linear regression": LinearRegression(LAMBDA),
+    "linear labels": LinearLabels(LAMBDA, W, 0.5),
+    "cubic labels": CubicLabels(LAMBDA, W),
+    "query shift": QueryShift(LAMBDA, OTHER, W),
+    "noisy context": NoisyContext(3, 0.5),
+    "scaled inputs": ScaledInputs(3, 2.0),
+    "scaled weights": ScaledWeights(3, 2.0),
+    "skewed covariance": SkewedCovariance(3),
+    "subspace": SubspaceInputs(3, 2),
+    "orthant": OrthantContext(3),
+    "orthogonal query": OrthogonalQuery(LAMBDA),
+    "repeated query": RepeatedQuery(LAMBDA),
+    "exponential spectrum": RandomDiagonalRegression(ExponentialSpectrum(SCALE)),
+    "uniform spectrum": RandomDiagonalRegression(UniformSpectrum(SCALE / 2, SCALE)),
 }
 NOISELESS = [name for name in LAWS if name not in ("linear labels", "cubic labels", "noisy context")]
 
@@ -113,7 +124,7 @@ def test_linear_labels_carry_noise_everywhere():
     assert_mean(query_noise**2, 0.25)
     assert_mean(noise * query_noise[:, None], 0.0)
     assert_mean(outer(x_query, x_query), LAMBDA)
-    clean = sample(tasks.LinearLabels(LAMBDA, W, 0.0))
+    clean = sample(LinearLabels(LAMBDA, W, 0.0))
     assert torch.allclose(clean.y_query, clean.x_query @ W) and torch.allclose(clean.y, clean.x @ W)
 
 
@@ -130,7 +141,7 @@ def test_query_shift_moves_the_query_alone():
 
 
 def test_noisy_context_has_a_clean_target():
-    noisy, clean = sample(LAWS["noisy context"]), sample(tasks.NoisyContext(3, 0.0))
+    noisy, clean = sample(LAWS["noisy context"]), sample(NoisyContext(3, 0.0))
     assert torch.equal(noisy.y_query, clean.y_query) and torch.equal(noisy.x, clean.x)
     assert_mean((noisy.y - clean.y) ** 2, 0.25)
     assert torch.allclose(torch.einsum("bd,bd->b", task_weights(clean), clean.x_query), clean.y_query, atol=1e-6)
@@ -157,7 +168,7 @@ def test_subspace_prompts_span_k_dimensions():
 @pytest.mark.parametrize("k", [0, 4])
 def test_subspace_dimension_must_fit(k):
     with pytest.raises(ValueError, match="between 1 and d=3"):
-        sample(tasks.SubspaceInputs(3, k), 1)
+        sample(SubspaceInputs(3, k), 1)
 
 
 def test_orthants_are_one_a_prompt_and_the_query_has_its_own():
@@ -202,7 +213,7 @@ def test_one_spectrum_a_prompt(name, second_moment):
 
 
 def test_uniform_spectrum_stays_between_its_ends():
-    draws = tasks.UniformSpectrum(SCALE / 2, SCALE).sample(stream(0, "u"), (1000,))
+    draws = UniformSpectrum(SCALE / 2, SCALE).sample(stream(0, "u"), (1000,))
     assert ((draws >= SCALE / 2) & (draws <= SCALE)).all()
 
 
@@ -218,22 +229,22 @@ def test_uniform_spectrum_stays_between_its_ends():
 )
 def test_what_is_no_covariance_is_refused(matrix, message):
     with pytest.raises(ValueError, match=message):
-        tasks.covariance_root(matrix)
+        covariance_root(matrix)
 
 
 def test_covariance_root_by_hand():
     """[[5, 4], [4, 5]] has eigenvalues 9 and 1, so its symmetric root is [[2, 1], [1, 2]]; a singular one is allowed."""
     five = torch.tensor([[5.0, 4.0], [4.0, 5.0]], dtype=torch.float64)
-    assert torch.allclose(tasks.covariance_root(five), torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64))
+    assert torch.allclose(covariance_root(five), torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64))
     ones = torch.ones(2, 2, dtype=torch.float64)
-    assert torch.allclose(tasks.covariance_root(ones), ones / 2**0.5)
+    assert torch.allclose(covariance_root(ones), ones / 2**0.5)
 
 
 def test_antithetic_pairs_negate_labels_alone():
     prompts = sample(LAWS["linear regression"], 6)
-    pairs = tasks.antithetic(prompts)
+    pairs = antithetic(prompts)
     assert pairs.x.shape == (12, 4, 3) and pairs.y_query.shape == (12,)
     assert torch.equal(pairs.x[6:], prompts.x) and torch.equal(pairs.x_query[6:], prompts.x_query)
     assert torch.equal(pairs.y[6:], -prompts.y) and torch.equal(pairs.y_query[6:], -prompts.y_query)
-    replicates = tasks.antithetic(LAWS["linear regression"].sample(stream(0, "r"), (2, 6), 4))
+    replicates = antithetic(LAWS["linear regression"].sample(stream(0, "r"), (2, 6), 4))
     assert replicates.x.shape == (2, 12, 4, 3) and replicates.y.shape == (2, 12, 4)

@@ -6,9 +6,9 @@ import torch
 from torch.func import grad
 
 from icl_lib.flow import gradient_flow
-from icl_lib.results import Checkpoint
 from icl_lib.seeds import stream
 from icl_lib.train import SGD, Adam, FusedAdam, constant, linear_decay, report, train
+from icl_lib.weights import Checkpoint
 
 
 def loss(parameters, batch):
@@ -123,7 +123,7 @@ def test_a_recorded_step_is_the_step(rule):
 
 
 def test_a_recorded_step_reads_batches_of_any_form():
-    from icl_lib.tasks import LinearRegression
+    from icl_lib.tasks.regression import LinearRegression
 
     law = LinearRegression(torch.eye(3, dtype=torch.float64))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from icl_lib import registry, results
+from icl_lib import identity, registry, results, weights
 from icl_lib.__main__ import main
 from icl_lib.experiments.dherin.trained import (
     ManyBlocks,
@@ -22,13 +22,20 @@ from icl_lib.experiments.dherin.trained import (
 )
 from icl_lib.experiments.dherin.trainings import TRAININGS
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 
 TINY = Training(
     "tiny", OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6), N=5, every_prefix=False, B=8, rate=1e-2, steps=6,
     replicates=2,
 )  # fmt: skip
 DEEP = replace(TINY, name="deep", model=ManyBlocks(depth=2, d=2, width=4, heads=2, hidden=6))
+
+
+@dataclass(frozen=True)
+class Holder:
+    training: Training
+    others: tuple[Training, ...]
+    number: int
 
 
 def prompts(d: int, shape: tuple[int, ...] = (7,), N: int = 5) -> Prompts:
@@ -38,8 +45,8 @@ def prompts(d: int, shape: tuple[int, ...] = (7,), N: int = 5) -> Prompts:
 @pytest.fixture
 def nowhere(tmp_path, monkeypatch):
     """Send weights to an empty folder."""
-    monkeypatch.setattr(results, "TRAINED", tmp_path / "trained")
-    monkeypatch.setattr(results, "WEIGHTS", tmp_path / "shipped")
+    monkeypatch.setattr(weights, "TRAINED", tmp_path / "trained")
+    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
     return tmp_path
 
 
@@ -109,34 +116,43 @@ def test_weights_are_trained_once_and_kept(nowhere):
 
 def test_shipped_weights_are_used_only_when_they_match(nowhere):
     file = nowhere / "shipped" / "tiny.safetensors"
-    weights = {"W": torch.arange(3.0)}
-    results.save_weights(weights, results.provenance("tiny", "weights", 0, TINY, "cpu"), file)
-    assert torch.equal(results.load_weights(file, TINY, 0)["W"], weights["W"])
-    assert results.load_weights(file, TINY, 1) is None
-    assert results.load_weights(file, replace(TINY, N=6), 0) is None
-    never = results.obtain_weights("tiny", TINY, 0, "cpu", lambda: pytest.fail("trained in place of loaded"))
-    assert torch.equal(never["W"], weights["W"])
-    results.save_weights(weights, {**results.provenance("tiny", "weights", 0, TINY, "cpu"), "code_digest": "0"}, file)
-    assert results.load_weights(file, TINY, 0) is None
+    W = torch.arange(3.0)
+    made_from = results.provenance("tiny", "weights", identity.origin(TINY, 0, "cpu"))
+    weights.save_weights({"W": W}, made_from, file)
+    assert torch.equal(weights.load_weights(file, TINY, 0)["W"], W)
+    assert weights.load_weights(file, TINY, 1) is None
+    assert weights.load_weights(file, replace(TINY, N=6), 0) is None
+    never = weights.obtain_weights("tiny", TINY, 0, "cpu", lambda: pytest.fail("trained in place of loaded"))
+    assert torch.equal(never["W"], W)
+    for field, other in (("code", "0"), ("identity", "0"), ("versions", made_from["versions"].replace("2.", "3."))):
+        weights.save_weights({"W": W}, made_from | {field: other}, file)
+        assert weights.load_weights(file, TINY, 0) is None
+        assert weights.outdated(file, TINY, 0).startswith(f"tiny.safetensors is outdated: its {field} is {other}, not ")
     file.write_bytes(file.read_bytes()[:50])
-    assert results.load_weights(file, TINY, 0) is None
-    assert results.load_weights(nowhere / "missing.safetensors", TINY, 0) is None
+    assert weights.load_weights(file, TINY, 0) is None
+    assert "missing or damaged" in weights.outdated(nowhere / "missing.safetensors", TINY, 0)
+
+
+def test_a_result_is_outdated_by_other_weights(nowhere):
+    file, holder = nowhere / "shipped" / "tiny.safetensors", Holder(TINY, (), 1)
+    assert weights.shipped(holder, 0) == []
+    made_from = results.provenance("tiny", "weights", identity.origin(TINY, 0, "cpu"))
+    origins = []
+    for number in (1.0, 1.0, 2.0):
+        weights.save_weights({"W": number * torch.ones(3)}, made_from | {"created": str(len(origins))}, file)
+        origins.append(weights.origin(holder, 0, "cpu")["identity"])
+    assert weights.shipped(holder, 0) == [file] and weights.shipped(holder, 1) == []
+    assert origins[0] == origins[1] != origins[2]
+    assert identity.origin(holder, 0, "cpu")["identity"] not in origins
 
 
 @pytest.mark.parametrize(
     ("model", "says"),
-    [(OneBlock("LSTM", 2, 4, 2, 6), "unknown layer 'LSTM'"), (OneBlock("softmax attention", 2, 4, 3, 6), "must divide")],
+    [(("LSTM", 2, 4, 2, 6), "LSTM"), (("softmax attention", 2, 4, 3, 6), "must divide")],
 )
 def test_impossible_networks_are_refused(model, says):
-    with pytest.raises(ValueError, match=says):
-        model.network()
-
-
-@dataclass(frozen=True)
-class Holder:
-    training: Training
-    others: tuple[Training, ...]
-    number: int
+    with pytest.raises((ValueError, TypeError), match=says):
+        OneBlock(*model)
 
 
 def test_a_declaration_names_the_weights_it_needs():
@@ -147,26 +163,27 @@ def test_a_declaration_names_the_weights_it_needs():
 
 @pytest.mark.parametrize("name", [training.name for training in TRAININGS])
 def test_shipped_weights_are_current(name):
-    training, path = registry.TRAININGS[name], results.WEIGHTS / f"{name}.safetensors"
-    weights = results.load_weights(path, training, 0)
-    assert weights is not None, f"{name}: train it again with python -m icl_lib train {name}"
+    training, path = registry.TRAININGS[name], weights.WEIGHTS / f"{name}.safetensors"
+    assert weights.outdated(path, training, 0) is None
+    shipped = weights.load_weights(path, training, 0)
     expected = start(training, 0, "cpu")
-    assert {key: w.shape for key, w in weights.items()} == {key: w.shape for key, w in expected.items()}
+    assert {key: w.shape for key, w in shipped.items()} == {key: w.shape for key, w in expected.items()}
 
 
 def test_shipped_weights_are_small():
-    files = [results.WEIGHTS / f"{training.name}.safetensors" for training in TRAININGS]
+    files = [weights.WEIGHTS / f"{training.name}.safetensors" for training in TRAININGS]
     assert sum(file.stat().st_size for file in files) < 1_000_000
 
 
 def test_every_shipped_file_has_a_training():
-    assert {file.stem for file in results.WEIGHTS.glob("*.safetensors")} == set(registry.TRAININGS)
+    assert {file.stem for file in weights.WEIGHTS.glob("*.safetensors")} == set(registry.TRAININGS)
 
 
 def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):
     monkeypatch.setitem(registry.TRAININGS, "tiny", TINY)
+    monkeypatch.setattr(results, "commit", lambda: "0123456789ab")
     assert main(["train", "tiny"]) == 0
     assert capsys.readouterr().out.startswith("tiny: ")
-    assert results.load_weights(nowhere / "shipped" / "tiny.safetensors", TINY, 0) is not None
+    assert weights.load_weights(nowhere / "shipped" / "tiny.safetensors", TINY, 0) is not None
     assert main(["train", "nothing"]) == 2
     assert "unknown training 'nothing'" in capsys.readouterr().err

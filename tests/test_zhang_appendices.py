@@ -1,6 +1,7 @@
 """Appendices B and D: the fourth moment, the trace lemmas, the expansion; claims that must notice a broken dataset."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,9 +20,10 @@ from icl_lib.experiments.zhang import (
 )
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
-from icl_lib.tasks import CubicLabels
+from icl_lib.tasks.regression import CubicLabels
 from icl_lib.theory.zhang import error, moments
 from icl_lib.theory.zhang.optimum import Gamma, W_KQ_limit, W_PV_limit
+from icl_lib.theory.zhang.random_covariance_flow import u_lower_bound
 
 
 def gauss_hermite(Lambda: np.ndarray, A: np.ndarray) -> np.ndarray:
@@ -115,7 +117,20 @@ CLAIMS += [getattr(random_covariances, f"Z18{letter}") for letter in "abcde"]
 
 @pytest.fixture(scope="module")
 def datasets():
-    return {slug: declaration.run(3, "cpu") for slug, declaration in SMALL.items()}
+    return {slug: law.expect(law.run(3, "cpu"), 3) for slug, law in SMALL.items()}
+
+
+@pytest.mark.parametrize(
+    ("slug", "change", "words"),
+    [
+        ("zhang-random-covariance", {"M": (3, 9)}, "the length of training"),
+        ("zhang-random-covariance-limit", {"edges": (0.5, 0.5)}, "rising order"),
+        ("zhang-random-covariance-flow", {"fraction": 1.0}, "below 1"),
+    ],
+)
+def test_what_a_claim_cannot_judge_is_refused(slug, change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(SMALL[slug], **change)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -170,14 +185,16 @@ def test_integrated_flows_are_not_their_closed_forms(slug, name, datasets):
 
 
 def test_lower_bound_and_pl_notice_a_start_above_the_sigma_bound():
+    with pytest.raises(ValueError, match="fraction is 1.5: take a finite number above 0 and below 1"):
+        off_diagonal.OffDiagonal(2, 3, 1.5, 5_000, 50, 20.0, 40)
     with pytest.raises(ValueError, match="too large"):
-        off_diagonal.OffDiagonal(2, 3, 1.5, 5_000, 50, 20.0, 40).run(0, "cpu")
+        u_lower_bound(np.eye(2) / 2**0.25, 9.0, np.ones((3, 2)), 3)
 
 
 def test_other_seeds_draw_other_data(datasets):
     declaration = SMALL["zhang-random-covariance-flow"]
     assert not np.allclose(declaration.run(4, "cpu").u, datasets["zhang-random-covariance-flow"].u)
-    assert declaration.run(3, "cpu").equals(datasets["zhang-random-covariance-flow"])
+    assert declaration.expect(declaration.run(3, "cpu"), 3).equals(datasets["zhang-random-covariance-flow"])
 
 
 def test_every_experiment_names_its_page():

@@ -19,7 +19,7 @@ from icl_lib.experiments.zhang.stationarity import STATIONARITY
 from icl_lib.experiments.zhang.training import TRAINING
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
-from icl_lib.tasks import CubicLabels, LinearLabels, LinearRegression
+from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression
 from icl_lib.theory.zhang import error, optimum
 
 LAMBDA = geometric_covariance(3, 50.0, 11)
@@ -176,7 +176,30 @@ CLAIMS = {claim.id: claim for claim in vars(claims).values() if isinstance(claim
 
 @functools.cache
 def small(slug: str):
-    return SMALL[slug].run(21, "cpu")
+    return SMALL[slug].expect(SMALL[slug].run(21, "cpu"), 21)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"batch": 255}, "an even number"), ({"descent_rates": (0.2,)}, "one of 0.01 or less"), ({"seeds": 1}, "at least 2")],
+)
+def test_a_training_that_a_claim_cannot_judge_is_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(TRAINING.quick, **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"M": (11,)}, "take each M from N"),
+        ({"long_N": 160}, "a long N above all"),
+        ({"searched_N": 40}, "beyond every M, 40 here"),
+        ({"rate_range": (1e5, 1e3)}, "the shorter one first"),
+    ],
+)
+def test_errors_over_lengths_that_a_claim_cannot_judge_are_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(AVERAGED_ERROR.quick, **change)
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())

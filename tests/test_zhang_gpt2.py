@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib import results
+from icl_lib import weights
 from icl_lib.baselines import MinimumNormOLS, Zero
 from icl_lib.experiments.decoder_trainings import FIXED, RANDOM
 from icl_lib.experiments.decoders import trained
@@ -30,8 +30,8 @@ from icl_lib.experiments.zhang.gpt2_scale import (
     own_size_by_entry,
     times,
 )
-from icl_lib.tasks import Prompts
 from icl_lib.tasks.curriculum import Ramp
+from icl_lib.tasks.prompts import Prompts
 
 TOY = replace(
     FIXED[0], name="", layers=1, heads=1, width=4, d=2, N=2, sparsity=2, room=7, dims=Ramp(1, 2, 1, 2), points=Ramp(3, 3, 1, 1),
@@ -42,15 +42,15 @@ FIXED_TOYS, RANDOM_TOYS = (tuple(replace(t, law=law) for t in (TOY, LONGER)) for
 FROZEN_TOYS = tuple(replace(toys[0], room=0) for toys in (FIXED_TOYS, RANDOM_TOYS))
 CURVES = Gpt2(FIXED_TOYS, RANDOM_TOYS, longest=6, covariances=6, prompts=3, resamples=50)
 TABLES_OF_TOYS = Gpt2Positions((FIXED_TOYS[0], RANDOM_TOYS[0]), FROZEN_TOYS, longest=6, covariances=6, prompts=3)
-SCALES = Gpt2Scale(FIXED_TOYS, RANDOM_TOYS, c=(1.0, 4.0), covariances=6, prompts=3)
+SCALES = Gpt2Scale(FIXED_TOYS, RANDOM_TOYS, c=(1.0, 4.0, 9.0), covariances=6, prompts=3)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def nowhere(tmp_path_factory):
     """Keep toy weights away from those of the book."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(results, "TRAINED", tmp_path_factory.mktemp("trained"))
-        patch.setattr(results, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
+        patch.setattr(weights, "TRAINED", tmp_path_factory.mktemp("trained"))
+        patch.setattr(weights, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
         yield
 
 
@@ -104,8 +104,11 @@ def test_the_jump_by_hand():
 
 
 def test_impossible_prompts_are_refused():
-    with pytest.raises(ValueError, match="at least 2 and 1"):
-        draw(1, 4, 3, 2, 0)
+    for declaration in (CURVES, TABLES_OF_TOYS, SCALES):
+        with pytest.raises(ValueError, match="covariances is 1: take a whole number of at least 2"):
+            replace(declaration, covariances=1)
+        with pytest.raises(ValueError, match="prompts is 0: take a whole number of at least 1"):
+            replace(declaration, prompts=0)
     with pytest.raises(ValueError, match=r"d = \[2, 5\]"):
         common_dimension((TOY, FIXED[0]))
 
@@ -115,7 +118,7 @@ def test_impossible_prompts_are_refused():
 
 @pytest.fixture(scope="module")
 def toy_curves():
-    return CURVES.run(0, "cpu").assign_attrs(slug="zhang-gpt2", profile="quick")
+    return CURVES.expect(CURVES.run(0, "cpu"), 0).assign_attrs(slug="zhang-gpt2", profile="quick")
 
 
 def test_curves_of_toys(toy_curves):
@@ -156,7 +159,7 @@ def test_reference_lines_by_hand():
     lines = declared._linear(5, np.arange(11))[..., 0, 10]
     assert lines[0, 0] == pytest.approx(6 / 16) and lines[1, 1] == pytest.approx(0.5)
     errors, ols = torch.ones((4, 2, 1, 41, 512), dtype=torch.float64), torch.ones((4, 41, 512), dtype=torch.float64)
-    found = replace(declared, resamples=2).dataset(5, errors, ols, 0)
+    found = declared.expect(replace(declared, resamples=2).dataset(5, errors, ols, 0), 0)
     assert found.lsa_limit.values == pytest.approx([4 / 9, 1 / 3, 76 / 3, 387])
     assert found.zero.values.tolist() == [1, 1, 4, 9]
 
@@ -167,7 +170,7 @@ def test_reference_lines_by_hand():
         ({"fixed": FIXED_TOYS[::-1], "random": RANDOM_TOYS[::-1]}, "ascending"),
         ({"random": RANDOM_TOYS[:1]}, "the same for the random"),
         ({"longest": 4}, "beyond its N"),
-        ({"fixed": (), "random": ()}, "take a model"),
+        ({"fixed": (), "random": ()}, "1 or more of them"),
     ],
 )
 def test_impossible_curves_are_refused(changes, says):
@@ -278,7 +281,9 @@ def test_each_model_is_asked_at_its_own_length(toy_scales):
         )
 
 
-@pytest.mark.parametrize(("changes", "says"), [({"random": RANDOM_TOYS[:1]}, "same lengths"), ({"c": (4.0,)}, "1 among")])
+@pytest.mark.parametrize(
+    ("changes", "says"), [({"random": RANDOM_TOYS[:1]}, "same lengths"), ({"c": (1.0, 4.0)}, "take 1 and 9 among")]
+)
 def test_impossible_scales_are_refused(changes, says):
     with pytest.raises(ValueError, match=says):
         replace(SCALES, **changes)

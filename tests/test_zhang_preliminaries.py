@@ -11,7 +11,8 @@ from icl_lib.experiments.zhang.wishart import empirical_covariances, risk_over_c
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, gaussian
+from icl_lib.tasks.prompts import gaussian
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import loss, one_step, optimum
 
 SHAPES = [(1, 1.0, 3), (2, 30.0, 1), (4, 1000.0, 2), (4, 5.0, 10)]

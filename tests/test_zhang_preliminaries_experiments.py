@@ -1,6 +1,7 @@
 """Sections 1 and 3: their experiments, claims and figures on smaller runs."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ CLAIMS = [v for module in (introduction, preliminaries) for v in vars(module).va
 
 @pytest.fixture(scope="module")
 def small():
-    return {slug: law.run(11, "cpu") for slug, law in SMALL.items()}
+    return {slug: law.expect(law.run(11, "cpu"), 11) for slug, law in SMALL.items()}
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -47,9 +48,26 @@ def test_every_slug_belongs_to_its_claims():
     assert [claim.id for claim in CLAIMS[:3]] == ["Z1", "Z1a", "Z1b"]
 
 
+@pytest.mark.parametrize(
+    ("slug", "change", "words"),
+    [
+        ("zhang-two-notions", {"kappa": (10.0,)}, "take 1 as one of them"),
+        ("zhang-two-notions", {"M": (100, 4)}, "the longest last"),
+        ("zhang-two-notions", {"M": (3, 100)}, "lengths of at least d"),
+        ("zhang-population-loss", {"examples": 19}, "take 20 or more"),
+        ("zhang-one-step", {"M_long": (100, 50)}, "take rising ones"),
+        ("zhang-one-step", {"M_long": (3, 100)}, "from d = 4 on"),
+        ("zhang-attention", {"scale": 1.0}, "above 1"),
+    ],
+)
+def test_what_a_claim_cannot_judge_is_refused(slug, change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(SMALL[slug], **change)
+
+
 @pytest.mark.parametrize("slug", EXPERIMENTS)
 def test_datasets_are_labelled_small_and_drawn_from_the_seed(slug):
-    first, again, other = (TINY[slug].run(seed, "cpu") for seed in (11, 11, 12))
+    first, again, other = (TINY[slug].expect(TINY[slug].run(seed, "cpu"), seed) for seed in (11, 11, 12))
     assert again.identical(first) and not other.equals(first)
     assert all({"long_name", "units"} <= v.attrs.keys() for v in again.data_vars.values())
     assert again.nbytes < 100_000

@@ -50,9 +50,25 @@ def test_a_run_is_a_function_of_its_seed():
     assert first.equals(again) and not first.equals(other)
 
 
+@pytest.mark.parametrize(
+    ("slug", "change", "words"),
+    [
+        ("zhang-pl", {"kappa": (4.0, 2.0)}, "take rising values"),
+        ("zhang-pl", {"d": (1, 2)}, "two or more above 1"),
+        ("zhang-pl", {"share": 1.0}, "below 1"),
+        ("zhang-time-course", {"sigma": (0.01, 3.0)}, "where the flow ends"),
+        ("zhang-start-size", {"kappa": 1.0}, "above 1"),
+        ("zhang-rank-one-trap", {"d": (1,)}, "at least 2"),
+    ],
+)
+def test_what_a_claim_cannot_judge_is_refused(slug, change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(SMALLER[slug], **change)
+
+
 @pytest.mark.parametrize("slug", SMALLER)
 def test_claims_on_a_smaller_run_of_an_unused_seed(slug):
-    dataset = SMALLER[slug].run(1234, "cpu")
+    dataset = SMALLER[slug].expect(SMALLER[slug].run(1234, "cpu"), 1234)
     claims = [claim for claim in CLAIMS if claim.experiment == slug]
     assert claims
     for claim in claims:

@@ -10,7 +10,7 @@ from icl_lib.experiments.zhang import exact_prompts
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import dynamics, full_loss, optimum, quadratic
 
 

@@ -13,7 +13,7 @@ from icl_lib.experiments.zhang.random_covariance_limit import bin_means, unit_pr
 from icl_lib.experiments.zhang.random_spectra import uniform, unit_start
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
-from icl_lib.tasks import ExponentialSpectrum, RandomDiagonalRegression
+from icl_lib.tasks.random_covariance import ExponentialSpectrum, RandomDiagonalRegression
 from icl_lib.theory.zhang import optimum
 from icl_lib.theory.zhang import random_covariance as theory
 from icl_lib.theory.zhang import random_covariance_flow as flow

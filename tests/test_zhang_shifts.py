@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from icl_lib.experiments.zhang.shifted_prompts import shifted_prompts
+from icl_lib.experiments.zhang.shifted_prompts import known_errors
 from icl_lib.theory.zhang import error, shifts
 
 I2, S = np.eye(2), np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -171,7 +171,7 @@ def test_least_squares_error():
 
 def test_table_measured_before():
     """Errors/d measured independently before this code was written, s.e. 1 to 3%."""
-    rows = shifted_prompts(20, 40, 1.0, ("1/3", "1/2", "2", "3"), 10)
+    rows = known_errors(20, 1.0, ("1/3", "1/2", "2", "3"), 10)
     expected = {
         "no shift": (1.035, 0.573, 0.342),
         "label noise": (1.066, 0.592, 0.353),

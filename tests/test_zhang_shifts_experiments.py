@@ -31,7 +31,25 @@ CLAIMS = [v for module in (claims, garg_claims) for v in vars(module).values() i
 
 @pytest.fixture(scope="module")
 def datasets():
-    return {slug: declaration.run(101, "cpu") for slug, declaration in SMALL.items()}
+    return {slug: law.expect(law.run(101, "cpu"), 101) for slug, law in SMALL.items()}
+
+
+@pytest.mark.parametrize(
+    ("slug", "change", "words"),
+    [
+        (TASK_SHIFT.slug, {"M": (40, 10)}, "rising lengths"),
+        (TASK_SHIFT.slug, {"scales": (2.0,)}, "take 1 as one of them"),
+        (QUERY_SHIFT.slug, {"length": (100, 100)}, "rising lengths"),
+        (ORTHOGONAL_QUERY.slug, {"M": 10}, "take M < d"),
+        (ORTHOGONAL_QUERY.slug, {"kappa": (2.0, 20.0)}, "take 1 and 20"),
+        (COVARIATE_SHIFT.slug, {"M": (4, 10)}, "at least d = 5"),
+        (COVARIATE_SHIFT.slug, {"scale": (0.5, 1.0, 2.0)}, "not 1"),
+        (COVARIATE_SHIFT.slug, {"length": (1000, 100)}, "rising ones"),
+    ],
+)
+def test_what_a_claim_cannot_judge_is_refused(slug, change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(SMALL[slug], **change)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -101,9 +119,15 @@ def test_garg_measurements_scatter_around_the_formula_by_their_standard_errors(d
 
 def test_bad_declarations():
     with pytest.raises(ValueError, match="multiple of 2000"):
-        replace(GARG_PROMPTS.quick, prompts=1_500).run(0, "cpu")
-    with pytest.raises(ValueError, match="Invalid literal"):
-        replace(GARG_PROMPTS.quick, scales=("half",)).run(0, "cpu")
+        replace(GARG_PROMPTS.quick, prompts=1_500)
+    for scales in (("half",), ("1/0",), ("-1",)):
+        with pytest.raises(ValueError, match="write fractions above 0"):
+            replace(GARG_PROMPTS.quick, scales=scales)
+    for k in ((20, 10), (20, 40), (10, 10)):
+        with pytest.raises(ValueError, match="take ascending ones that begin below d = 20"):
+            replace(GARG_PROMPTS.quick, k=k)
+    with pytest.raises(ValueError, match="take at most 20"):
+        replace(GARG_PROMPTS.quick, subspace=21)
 
 
 def test_figures_and_table(datasets):

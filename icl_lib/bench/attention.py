@@ -14,9 +14,9 @@ from icl_lib.models.contextual.weights import start
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression
 from icl_lib.tasks.patterns import PatternClassification, Patterns, write
 from icl_lib.tasks.prompts import normal
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.tasks.task_sets import task_set
 
 

@@ -8,7 +8,7 @@ from icl_lib import results
 from icl_lib.bench.scale import Scale
 from icl_lib.bench.table import Row
 
-EXECUTED = results.TRAINED.parent / "executed"
+EXECUTED = results.BUILD / "executed"
 """Where the build keeps executed notebooks, each with a record, by profile."""
 
 

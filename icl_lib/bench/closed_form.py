@@ -10,7 +10,7 @@ from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limi
 from icl_lib.measure.risk import squared_errors
 from icl_lib.measure.speed import medians
 from icl_lib.models.linear_attention import LinearSelfAttention
-from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import error
 
 

@@ -1,13 +1,22 @@
 """What a claim is and how a dataset decides it."""
 
 import html
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
+from icl_lib.measure.marks import marked, marked_html
+from icl_lib.results import STORE
+
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+QUICK = STORE / "quick.json"
+"""The committed verdicts and numbers of the quick profile, by experiment: ``book.quick`` writes and compares them."""
+STANDARD_ERRORS, TOLERANCE = 5, 0.01
+"""So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,18 @@ class Discrepancy:
         if (value + two_se <= margin).all():
             return HOLDS
         return FAILS if (value - two_se > margin).any() else UNDECIDED
+
+    def near(self, margin: float, trained: bool) -> bool:
+        """Say whether the verdict would change if all values moved up or down as far as another machine may move them.
+
+        What is ``trained`` may come out as another sample; other numbers differ by rounding.
+        """
+        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
+        rounding = TOLERANCE * np.maximum(abs(value), abs(margin))
+        step = np.where(trained & (two_se > 0), STANDARD_ERRORS * 2**0.5 * two_se / 2, rounding)
+        with np.errstate(invalid="ignore"):  # infinite values stay where they are, or are no numbers
+            moved = [Discrepancy(value + sign * step, two_se) for sign in (-1, 1)]
+        return any(each.verdict(margin) != self.verdict(margin) for each in moved)
 
 
 def relative_error(name: str) -> Callable[[xr.Dataset], Discrepancy]:
@@ -94,18 +115,27 @@ class Claim:
             raise ValueError(f"{self.id} is judged on {self.experiment}, not on {dataset.attrs['slug']}")
         found = self.check(dataset)
         broken = self.check(self.control(dataset.copy(deep=True)))
-        return Judgement(self, found.verdict(self.margin), broken.verdict(self.margin), *found.worst())
+        return Judgement(
+            self, found.verdict(self.margin), broken.verdict(self.margin), *found.worst(),
+            near=any(each.near(self.margin, dataset.attrs.get("trains") == "True") for each in (found, broken)),
+            origin=dataset.attrs,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim decided: the verdict, the number behind it (the worst case) and the control's verdict."""
+    """A claim decided: the verdict, the number behind it (the worst case) and the control's verdict.
+
+    ``near`` says that one of the two might be another on another machine; ``origin`` are the attributes of the dataset.
+    """
 
     claim: Claim
     verdict: str
     control_verdict: str
     value: float
     two_se: float
+    near: bool = False
+    origin: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def margin(self) -> float:
@@ -120,18 +150,40 @@ class Judgement:
         return f"{self.value:.2g}" + (f" ± {self.two_se:.1g}" if self.two_se else "")
 
 
+def stored_quick(path: Path | None = None) -> dict[str, dict]:
+    """Return what is committed of the quick profile; nothing where there is no file yet."""
+    path = path or QUICK
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def near_claims(stored: dict[str, dict], origin: Mapping[str, object]) -> set[str]:
+    """Return the claims that a committed quick result decides too near their margins for any machine to say the same."""
+    known = stored.get(origin.get("slug"), {})
+    if (origin.get("profile"), origin.get("seed"), origin.get("declaration")) != ("quick", "0", known.get("declaration")):
+        return set()
+    return {claim_id for claim_id, one in known["claims"].items() if one["near"]}
+
+
 class Verdicts:
-    """Judgements shown as a table."""
+    """Judgements shown as a table; a claim near its margin in a committed quick result with its verdict in full."""
 
     def __init__(self, *judgements: Judgement):
         self.judgements = judgements
 
     def __repr__(self) -> str:
         rows = [
-            f"{j.claim.id}: {j.verdict} (value {j.shown_value}, margin {j.margin:g}; control {j.control_verdict})"
-            for j in self.judgements
+            f"{j.claim.id}: {j.verdict}{note} (value {marked(j.shown_value)}, margin {j.margin:g}; control {j.control_verdict})"
+            for j, note in self._shown()
         ]
         return "\n".join(rows)
+
+    def _shown(self) -> Iterator[tuple[Judgement, str]]:
+        """Yield the judgements with a note, those near a margin with the verdict in full; there every control fails."""
+        stored = stored_quick()
+        for judgement in self.judgements:
+            in_full = judgement.claim.id in near_claims(stored, judgement.origin)
+            full = replace(judgement, verdict=judgement.claim.recorded, control_verdict=FAILS)
+            yield (full, " (judged in full)") if in_full else (judgement, "")
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in ("claim", "says", "verdict", "number", "margin", "control"))
@@ -139,7 +191,7 @@ class Verdicts:
             '<div class="icl-verdicts"><table><thead><tr>'
             + head
             + "</tr></thead><tbody>"
-            + "".join(_row(j) for j in self.judgements)
+            + "".join(_row(j, note) for j, note in self._shown())
             + "</tbody></table></div>"
         )
 
@@ -149,13 +201,13 @@ def badge(verdict: str) -> str:
     return f'<span class="verdict verdict-{verdict}">{verdict}</span>'
 
 
-def _row(judgement: Judgement) -> str:
+def _row(judgement: Judgement, note: str) -> str:
     claim = judgement.claim
     cells = [
         f"{claim.id} <small>[{html.escape(claim.confidence)}]</small>",
         html.escape(claim.sentence),
-        badge(judgement.verdict),
-        html.escape(judgement.shown_value),
+        badge(judgement.verdict) + note,
+        marked_html(html.escape(judgement.shown_value)),
         f"<span title='{html.escape(claim.reason, quote=True)}'>{claim.margin:g}</span>",
         f"{badge(judgement.control_verdict)}<br><small>{html.escape(claim.control_sentence)}</small>",
     ]

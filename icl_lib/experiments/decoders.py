@@ -2,33 +2,34 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from icl_lib import results
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Whole
+from icl_lib.identity import expectation
 from icl_lib.models.gpt2 import GPT2, INPUTS, InContextGPT2, Weights, interleaved_tokens
 from icl_lib.recording import capture
-from icl_lib.results import Checkpoint
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
 from icl_lib.tasks.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.theory.zhang import shifts
 from icl_lib.train import FusedAdam, Parameters, Training, mixed_precision, summed, train
+from icl_lib.weights import Checkpoint, obtain_weights
 
-LAWS = ("fixed", "random", "sparse")
-"""Covariance I; a diagonal covariance with entries Exp(1) drawn for every prompt; covariance I and a sparse w."""
 WARM_UP = 0.05
 """Share of the steps in which the learning rate rises."""
 CHECKPOINT_EVERY = 500
 
 
 @dataclass(frozen=True)
-class DecoderTraining:
+class DecoderTraining(Declaration):
     """One training run on fresh prompts, squared error averaged over all prefixes (0 .. N examples), as Garg et al. 2022.
 
     name        of the shipped file; empty when weights are never shipped
-    law         of the prompts, one of LAWS; ``sparsity``: entries of w that are not 0, for "sparse" only, else d
+    law         of the prompts: covariance I; a "random" diagonal one, entries Exp(1) drawn for every prompt; I and a
+                "sparse" w of ``sparsity`` entries that are not 0 (for the other laws d)
     N           examples of a prompt at the end of the curriculum
     room        examples, the query included, for which the table of positions has rows; 0: no table (frozen at 0)
     dims, points   curriculum over the entries of x and over the inputs of a prompt, the query included; end at d and N + 1
@@ -36,24 +37,25 @@ class DecoderTraining:
     """
 
     name: str
-    layers: int
-    heads: int
-    width: int
-    d: int
-    N: int
-    law: str
-    sparsity: int
-    room: int
+    layers: Count
+    heads: Count
+    width: Count
+    d: Count
+    N: Count
+    law: Literal["fixed", "random", "sparse"]
+    sparsity: Count
+    room: Whole
     dims: Ramp
     points: Ramp
-    B: int
-    rate: float
-    steps: int
-    replicates: int
+    B: Count
+    rate: Positive
+    steps: Count
+    replicates: Count
 
     def __post_init__(self):
-        if self.law not in LAWS:
-            raise ValueError(f"unknown law {self.law!r}: take one of {', '.join(LAWS)}")
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
         if (self.dims.end, self.points.end) != (self.d, self.N + 1):
             raise ValueError(f"the curriculum must end at d = {self.d} entries and N + 1 = {self.N + 1} inputs")
         if 0 < self.room <= self.N:
@@ -72,6 +74,7 @@ class DecoderTraining:
             law = {"fixed": IsotropicRegression, "random": ExponentialRegression}[self.law](self.d, dims)
         return law.sample(generator, (self.replicates, self.B), self.points.at(step) - 1)
 
+    @expectation
     def references(self) -> dict[str, float]:
         """Return losses of other predictors at the end of the curriculum: of 0, and for covariance I of least squares."""
         zero = {"predicting 0": float(self.sparsity if self.law == "sparse" else self.d)}
@@ -112,5 +115,5 @@ def one_cycle(progress: float) -> float:
 
 def trained(training: DecoderTraining, seed: int, device: str) -> InContextGPT2:
     """Return the trained models: the shipped weights where they answer for this training and seed, else trained now."""
-    weights = results.obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
+    weights = obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
     return InContextGPT2(training.decoder(), weights)

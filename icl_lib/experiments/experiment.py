@@ -3,41 +3,28 @@
 import ast
 import time
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import torch
 import xarray as xr
 
-from icl_lib import results
+from icl_lib import results, weights
+from icl_lib.experiments.declaration import Declaration
 
 PROFILES = ("quick", "full")
 PUBLISHED = "published"
 """A third profile, of the few experiments that declare it: the scale of the paper, for a GPU. The book does not need it."""
 
 
-@runtime_checkable
-class Declaration(Protocol):
-    """A frozen dataclass whose fields are the paper's parameters."""
-
-    def run(self, seed: int, device: str) -> xr.Dataset:
-        """Compute the dataset; pure in the declaration, ``seed`` and ``device``."""
-        ...
-
-
-@runtime_checkable
-class Divided(Protocol):
-    """A declaration whose run falls apart into independent cells, which a sweep runs one by one, in any order and place.
-
-    Inherit from it and define ``cells`` and ``assemble``; ``run`` then assembles the runs of the cells.
-    """
+class Divided(Declaration):
+    """A declaration whose run falls apart into independent cells, which a sweep runs one by one, in any order and place."""
 
     def cells(self) -> tuple[Declaration, ...]:
         """Return the declarations of the cells, each with its own run."""
-        ...
+        raise NotImplementedError
 
     def assemble(self, datasets: list[xr.Dataset]) -> xr.Dataset:
         """Return the dataset of the whole from those of the cells, in the order of ``cells``."""
-        ...
+        raise NotImplementedError
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Run the cells one after the other and assemble them."""
@@ -80,18 +67,33 @@ class Experiment:
             declaration = altered(declaration, field, text)
         return replace(self, **{profile: declaration})
 
-    def run(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
-        """Compute the dataset of a profile, with its provenance as attributes."""
+    def origin(self, profile: str, seed: int, device: str = "cpu") -> dict[str, str]:
+        """Return all that determines a result of this experiment, and its digest ``identity``."""
+        return weights.origin(self.declaration(profile), seed, device)
+
+    def measure(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
+        """Measure what a profile declares, with its provenance as attributes; this is what is stored."""
         return run_declared(self.slug, profile, self.declaration(profile), seed, device)
+
+    def expect(self, measured: xr.Dataset) -> xr.Dataset:
+        """Return measured data with what theory and papers say beside them; provenance stays."""
+        declaration = self.declaration(measured.attrs["profile"])
+        return declaration.expect(measured, int(measured.attrs["seed"])).assign_attrs(measured.attrs)
+
+    def run(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
+        """Measure, then expect."""
+        return self.expect(self.measure(profile, seed, device))
 
 
 def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, device: str) -> xr.Dataset:
-    """Compute the dataset of a declaration, with its provenance as attributes."""
+    """Measure what a declaration says, with provenance as attributes; raises ValueError for a negative seed."""
     require_device(device)
-    origin = results.provenance(slug, profile, seed, declaration, device)  # of the code as it is now
+    if seed < 0:
+        raise ValueError(f"the seed is {seed}: take a whole number of at least 0")
+    made_from = results.provenance(slug, profile, weights.origin(declaration, seed, device))  # the code as it is now
     began = time.perf_counter()
     dataset = declaration.run(seed, device)
-    return dataset.assign_attrs(origin, seconds=f"{time.perf_counter() - began:.2f}")
+    return dataset.assign_attrs(made_from, seconds=f"{time.perf_counter() - began:.2f}")
 
 
 def altered(declaration, field: str, text: str):

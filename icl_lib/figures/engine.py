@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from icl_lib.figures.style import LINES, MARKERS, Picture, render
+from icl_lib.measure.marks import marked_html
 
 BILLION = 1e9
 
@@ -27,7 +28,8 @@ def roofline(dataset: xr.Dataset) -> Picture:
             "Rate of a training step against its operations a byte. Line: the lower of the measured rate of a large matrix "
             "product and the operations a byte times the measured rate of a copy. Filled: one model; open: "
             f"{together} models as one batch. Crosses: the matrix products of a block alone, at the shapes of one model. A "
-            f"reading of the machine that ran this, {dataset.attrs.get('device', 'unknown')}, threads: {int(dataset.threads)}."
+            f"reading of the machine that ran this, {dataset.attrs.get('device', 'unknown')}, "
+            f"threads: {marked_html(str(int(dataset.threads)))}."
         ),
         size=(6.4, 4.4),
     )

@@ -13,6 +13,8 @@ from cycler import cycler
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from icl_lib.measure.marks import marked_html
+
 MARKERS = "osD^vPX"
 """One marker a series, so that colour never carries the only distinction."""
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
@@ -51,7 +53,7 @@ class Picture:
     caption: str
 
     def __repr__(self) -> str:
-        return f"Picture({self.name!r}, {self.slug!r})"
+        return f"Picture({self.name!r}, {self.slug!r}): {self.alt}"
 
     def _repr_html_(self) -> str:
         images = "".join(
@@ -62,7 +64,7 @@ class Picture:
         return (
             "<style>.icl-figure .only-dark{display:none}</style>"
             f'<figure class="icl-figure" id="fig-{self.name}" data-slug="{self.slug}" data-profile="{self.profile}">'
-            f"{images}<figcaption>{self.caption}</figcaption><!-- provenance --></figure>"
+            f"{marked_html(images)}<figcaption>{self.caption}</figcaption><!-- provenance --></figure>"
         )
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 
 CHUNK_EXAMPLES = 40_000
 """Examples drawn at a time: a chunk of prompts then fits the cache (1.6 MB at d = 5, float64)."""

@@ -142,7 +142,7 @@ D33e = Claim(
     id="D33e",
     paper="dherin",
     section="4.4",
-    sentence="Finetuning goes towards u(Gw)ᵀ, at cosine √(i/(i + 3 + 2|w|² tr K/⟨w, Kw⟩)), for i = 5 to 100.",
+    sentence="Finetuning goes towards u(Gw)ᵀ, at cosine √(i/(i + 3 + 2|w|² tr K/(wᵀKw))), for i = 5 to 100.",
     confidence="D",
     kind="formula",
     experiment="dherin-alignment",

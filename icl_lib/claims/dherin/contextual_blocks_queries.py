@@ -143,7 +143,7 @@ D7c = Claim(
     kind="identity",
     experiment="dherin-joint-patch",
     margin=0.5,
-    reason="Difference of whole numbers; 200 queries or more, singular values above 1e-10 of the largest count.",
+    reason="Difference of whole numbers; 200 queries or more, singular values above 1e-13 of the largest count.",
     check=lambda dataset: Discrepancy(abs(dataset.rank_found - dataset.rank_theory)),
     control=lambda dataset: dataset.assign(rank_theory=dataset.rank_theory.isel(case=0, drop=True)),
     control_sentence="d in all cases",

@@ -210,12 +210,12 @@ L14e = Claim(
     experiment="li-growth",
     margin=0.15,
     reason="Deviation over the largest eigenvalue, r = 1, after 30 steps, where attention is still near uniform.",
-    check=lambda ds: _proportional(ds.mode_growth, ds.eigenvalue),
+    check=lambda ds: _proportional(ds.mode_growth, ds.eigenvalue, ds.multiplicity),
     control=lambda ds: ds.assign(eigenvalue=ds.eigenvalue_uniform),
     control_sentence="the eigenvalues for all ordered pairs as tasks",
 )
 
 
-def _proportional(growth: xr.DataArray, eigenvalue: xr.DataArray) -> Discrepancy:
-    slope = (growth * eigenvalue).sum("mode") / (eigenvalue**2).sum()
+def _proportional(growth: xr.DataArray, eigenvalue: xr.DataArray, multiplicity: xr.DataArray) -> Discrepancy:
+    slope = (multiplicity * growth * eigenvalue).sum("mode") / (multiplicity * eigenvalue**2).sum()
     return distance_over_seeds((growth / slope - eigenvalue) / eigenvalue.max())

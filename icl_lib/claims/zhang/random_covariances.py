@@ -90,7 +90,7 @@ Z18c = Claim(
     paper="zhang",
     section="4.3",
     sentence="Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = "
-    "⟨w, x_query⟩ / (3 + (d + 5)/N), which tends to one third of the target: the trained model fails.",
+    "wᵀx_query / (3 + (d + 5)/N), which tends to one third of the target: the trained model fails.",
     confidence="V",
     kind="formula",
     experiment=LIMIT,
@@ -98,7 +98,7 @@ Z18c = Claim(
     reason="Absolute, for unit x_query and w; standard errors are 0.0014 in quick, and any other simple fraction is 0.08 away.",
     check=_mean,
     control=_consistent,
-    control_sentence="the unbiased prediction ⟨w, x_query⟩, which least squares makes",
+    control_sentence="the unbiased prediction wᵀx_query, which least squares makes",
 )
 
 Z18d = Claim(

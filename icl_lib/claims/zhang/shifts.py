@@ -217,7 +217,7 @@ def _covariance_scaled_by_c(dataset: xr.Dataset) -> xr.Dataset:
 Z17b = _claim(
     id="Z17b",
     sentence="Inputs scaled by c: the error tends to c²(c² − 1)²‖w‖² in the norm of Λ as N, M → ∞, the error of the "
-    "paper's limit c²⟨w, x_query⟩ of the prediction.",
+    "paper's limit c²wᵀx_query of the prediction.",
     confidence="D",
     kind="convergence",
     experiment="zhang-covariate-shift",

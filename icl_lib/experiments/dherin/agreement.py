@@ -1,13 +1,16 @@
 """dherin-agreement: the loss with the context and the loss with the patch in its place, while one block is trained."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.experiments.dherin.trained import Training, regression, tokens, train_marks
+from icl_lib.experiments.declaration import Count, Declaration
+from icl_lib.experiments.dherin.trained import OneBlock, Training, regression, tokens, train_marks
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.blocks import State
@@ -17,27 +20,32 @@ from icl_lib.patches.network import patched_block
 from icl_lib.patches.sites import Nowhere
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 
 WAYS = ("context", "patch", "no patch", "another task's patch", "the last mark's patch")
 """How a query is answered: with the context; without it and with a patched W, which is right, absent, or a stale one."""
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Declaration):
     """Networks trained by ``training``, looked at every ``every`` steps on ``tasks`` held-out prompts each.
 
     Patches are for Y = C: the query alone enters the patched block.
     """
 
     training: Training
-    every: int
-    tasks: int
+    every: Count
+    tasks: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.every > self.training.steps:
+            raise ValueError(f"marks every {self.every} steps do not fit into {self.training.steps} steps: make every smaller")
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the training has many blocks and one is patched here: take a training of OneBlock")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train and compare; differences are over the root mean square of the predictions with the context."""
-        if not 1 <= self.every <= max(self.training.steps, 1):
-            raise ValueError(f"marks every {self.every} steps do not fit into {self.training.steps} steps")
         law = regression(self.training.model.d)
         prompts = law.sample(stream(seed, "held-out"), (self.training.replicates, self.tasks), self.training.N)
         found = train_marks(self.training, seed, device, tuple(range(0, self.training.steps + 1, self.every)))

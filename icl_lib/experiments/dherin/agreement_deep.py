@@ -1,22 +1,26 @@
 """dherin-agreement-deep: a patch in every block of trained pre-norm networks of four and of ten blocks."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.experiments.dherin.trained import Training, regression, tokens, trained
+from icl_lib.experiments.declaration import Count, Declaration
+from icl_lib.experiments.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from icl_lib.experiments.dherin.trainings import FOUR_BLOCKS, TEN_BLOCKS
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Matrix, Nowhere
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.theory.dherin.agreement import best_step_risk
 
 MATRICES = ("W_gate", "W_up", "W_down")
@@ -25,13 +29,19 @@ WAYS = ("patch", "no residual patch", "no patch")
 
 
 @dataclass(frozen=True)
-class AgreementDeep:
+class AgreementDeep(Declaration):
     """Shipped networks: patches on ``tasks`` prompts, in-context error on ``held_out`` prompts of the training's length."""
 
     four: Training
     ten: Training
-    tasks: int
-    held_out: int
+    tasks: Count
+    held_out: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        models = self.four.model, self.ten.model
+        if not all(isinstance(model, ManyBlocks) for model in models) or models[0].depth == models[1].depth:
+            raise ValueError("the patches are those of two networks of different depth: take two trainings of ManyBlocks")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch and compare; differences are over the root mean square of the predictions with the context."""
@@ -48,6 +58,12 @@ class AgreementDeep:
         names = [f"{training.model.depth} blocks" for training in trainings]
         return xr.Dataset(columns, coords={"network": names, "way": list(WAYS), "matrix": list(MATRICES)})
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the error of one gradient step beside it."""
+        step = [best_step_risk(training.N, training.model.d) for training in (self.four, self.ten)]
+        return dataset.assign(loss_step=variable("network", step, "error of one gradient step of the best size"))
+
     def read(self, training: Training, seed: int, device: str) -> dict[str, np.ndarray | float]:
         """Return the readings of one network."""
         network, weights = (found := trained(training, seed, device)).network, found.replicate(0)
@@ -61,7 +77,6 @@ class AgreementDeep:
             "mean_single": ((single[1] - single[0]).abs().mean(-1) / scale).numpy(),
             "size": size.numpy(),
             **errors(network, weights, law.sample(stream(seed, "held-out"), (self.held_out,), training.N)),
-            "loss_step": best_step_risk(training.N, training.model.d),
         }
 
 
@@ -103,7 +118,6 @@ NAMES = {
     "loss_se": ("", "its standard error"),
     "loss_astray": ("", "the same with the context's labels exchanged for those of another task"),
     "loss_alone": ("", "the same without the context"),
-    "loss_step": ("", "error of one gradient step of the best size"),
 }
 """Readings of one network: dimensions beside network, and what they are."""
 

@@ -1,20 +1,24 @@
 """dherin-alignment: cosine of the patch and of what finetuning changes, with its ceiling, its reason and its controls."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive
 from icl_lib.experiments.dherin.finetuned import LIKE, Plain, draw_tasks, require_readable
 from icl_lib.experiments.dherin.trained import Training, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
+from icl_lib.patches.rank_one import redirection
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
-from icl_lib.tasks.prompts import normal
+from icl_lib.tasks.prompts import Prompts, normal
 from icl_lib.theory.dherin import finetuning
 
 LABELS = ("true", "another task", "shuffled", "mirrored task", "query's label reversed", "negated")
@@ -26,7 +30,7 @@ is the other way round.
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(Declaration):
     """Alignment after i examples, i from 1 to N on a logarithmic grid of ``lengths`` values.
 
     pace        learning rate times the factor of the loss
@@ -36,18 +40,23 @@ class Alignment:
     """
 
     training: Training
-    tasks: int
-    N: int
-    lengths: int
-    pace: float
-    checked: int
-    untrained: int
-    untrained_tasks: int
-    queries: int
+    tasks: Annotated[int, Ge(2)]
+    N: Count
+    lengths: Annotated[int, Ge(2)]
+    pace: Positive
+    checked: Count
+    untrained: Annotated[int, Ge(2)]
+    untrained_tasks: Annotated[int, Ge(2)]
+    queries: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_readable(self.training)
+        if self.checked > self.tasks:
+            raise ValueError(f"{self.checked} of {self.tasks} tasks cannot be checked: take checked of at most tasks")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Finetune every network on its own tasks with every kind of labels, and compare with the patch."""
-        require_readable(self.training, self.N)
         networks = trained(self.training, seed, device)
         found = [self.read(Plain.of(networks.network, networks.replicate(s)), seed, f"trained/{s}", self.tasks)
                  for s in range(networks.replicates)]  # fmt: skip
@@ -65,6 +74,23 @@ class Alignment:
             columns[f"{name}_untrained"] = variable("start i", values, f"{NAMES[name][2]}, untrained networks, true labels")
         return xr.Dataset(columns, coords={"i": self.marks, "labels": list(LABELS)})
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the predicted cosine of S with u (G w)^T beside it, and the mean of kappa^2 over fresh queries."""
+        d, approach, ceiling = self.training.model.d, [], []
+        for s, (K, gram) in enumerate(zip(dataset.K.values, dataset.gram.values, strict=True)):
+            _, w = draw_tasks(stream(seed, f"trained/{s}"), (self.tasks,), self.N, d)
+            approach.append(np.mean([[finetuning.approach(K, each, i) for i in self.marks] for each in w.numpy()], 0))
+            x = normal(stream(seed, f"trained/{s}/queries"), (self.queries, d), LIKE).numpy()
+            x /= np.einsum("qd,de,qe->q", x, K, x)[:, None] ** 0.5
+            M = np.einsum("qd,qe->de", x, x) / self.queries
+            ceiling.append(np.einsum("idg,de,ef,fg->i", gram, K, M, K))
+        kappa = "mean of kappa^2 over queries that finetuning does not know"
+        return dataset.assign(
+            towards_mean_theory=variable("seed i", np.array(approach, "f4"), "predicted cosine"),
+            share_squared_theory=variable("seed i", np.array(ceiling, "f4"), kappa),
+        )
+
     @property
     def marks(self) -> list[int]:
         """The numbers of examples at which the alignment is read."""
@@ -81,7 +107,7 @@ class Alignment:
         kappa = seen.norm(dim=-1) / (plain.size(D) * a.norm(dim=-1)[:, None])
         rho = cosine(shift, seen)
         found = self.parts(plain, prompts, shift, D[0], (D[0] - D[LABELS.index("negated")]) / 2)
-        found |= self.reasons(plain, prompts, w, shift, D, stream(seed, f"{name}/queries"))
+        found |= self.reasons(plain, prompts, w, shift, D)
         cell = {"alignment": kappa * rho, "alignment_query": rho[0], "share": kappa[0], "share_squared": kappa[0] ** 2}
         cell["mirror_gap"] = cell["alignment"][0] - cell["alignment"][LABELS.index("mirrored task")]
         found |= {key: value.mean(-2).numpy() for key, value in cell.items()}
@@ -91,7 +117,7 @@ class Alignment:
         exact = self.exact(plain, prompts, a_full, checked)
         wrong = rho[0] * share_at(plain, D[0], a_full)
         for key, value in (("factor_error", cell["alignment"][0]), ("factor_error_full", wrong)):
-            found[key] = np.abs(value[:checked].numpy() - exact).max(initial=0)
+            found[key] = (value[:checked] - exact).abs().numpy().max(initial=0)
         return found
 
     def changes(self, plain: Plain, prompts: Prompts, w: Tensor, shuffle: torch.Generator) -> Tensor:
@@ -118,10 +144,8 @@ class Alignment:
             "share_squared_first": first.square().mean(0).numpy(),
         }  # fmt: skip
 
-    def reasons(
-        self, plain: Plain, prompts: Prompts, w: Tensor, shift: Tensor, D: Tensor, generator: torch.Generator
-    ) -> dict[str, np.ndarray]:
-        """Return what predicts the alignment: the mean change u (G w)^T, other queries, and the answer written in."""
+    def reasons(self, plain: Plain, prompts: Prompts, w: Tensor, shift: Tensor, D: Tensor) -> dict[str, np.ndarray]:
+        """Return what may explain the alignment: the mean change u (G w)^T, the span of S, and the answer written in."""
         x, K, shuffled, D = prompts.x_query, plain.K, D[LABELS.index("shuffled")], D[0]
         size = plain.size(D)
         mean = plain.u[:, None] * w[:, None, None, :]  # u w^T, and G^T on its right
@@ -130,38 +154,30 @@ class Alignment:
             for each in (D, shuffled)
         )
         patch_mean = cosine(shift, plain.moved(mean, x[:, None])) * share_at(plain, mean, (x @ plain.G.mT)[:, None])
-        queries = normal(generator, (self.queries, x.shape[-1]), LIKE)
-        queries = queries / (queries @ plain.G.mT).norm(dim=-1, keepdim=True)
-        M = torch.einsum("qd,qe->de", queries, queries) / self.queries
-        ceiling = torch.einsum("tihd,de,ef,fg,tihg->ti", D, K, M, K, D) / size**2
+        gram = torch.einsum("tihd,tihg,ti->idg", D, D, size**-2) / len(D)
         hidden = plain.hidden(x)
         gates, gap = (hidden > 0) * plain.u, prompts.y_query - plain.output(hidden)
         wrong = prompts.y_query.roll(1) - plain.output(hidden)
         seen, length = plain.moved(D, x[:, None]), size * (x @ plain.G.mT).norm(dim=-1)[:, None]
         answer = (gates[:, None] * seen).sum(-1) / (gates.norm(dim=-1)[:, None] * length)
-        approach = [[finetuning.approach(K.numpy(), each, i) for i in self.marks] for each in w.numpy()]
         cell = {"towards_mean": towards, "alignment_mean": patch_mean, "answer": answer * gap.sign()[:, None]}
-        cell |= {
-            "towards_mean_shuffled": by_chance,
-            "share_squared_theory": ceiling,
-            "answer_wrong": answer * wrong.sign()[:, None],
-        }
+        cell |= {"towards_mean_shuffled": by_chance, "answer_wrong": answer * wrong.sign()[:, None]}
         found = {name: values.mean(0).numpy() for name, values in cell.items()}
         found |= {f"{name}_se": error(cell[name]) for name in ("towards_mean", "answer")}
-        return found | {"towards_mean_theory": np.mean(approach, 0)}
+        return found | {"gram": gram.numpy(), "K": K.numpy()}
 
-    def exact(self, plain: Plain, prompts: Prompts, a_full: Tensor, checked: int) -> np.ndarray:
-        """Return the alignment of some tasks from full matrices and the definition alone."""
-        W, b, u, c = (t.numpy() for t in (plain.weights["W"], plain.weights["b"], plain.u, plain.weights["b_out"][-1]))
-        a = (prompts.x @ plain.G.mT).numpy()
-        found = np.empty((checked, len(self.marks)))
-        for t in range(checked):
-            path = finetuning.finetuned(W, b, u, float(c), a[t], prompts.y[t].numpy(), self.pace, 1.0)
-            before, after = (prompts.x_query[t] @ plain.G.mT).numpy(), a_full[t].numpy()
-            for k, i in enumerate(self.marks):
-                patch = finetuning.patch(W, before, after[k] - before)
-                found[t, k] = finetuning.alignment(patch, path[i] - W)
-        return found
+    def exact(self, plain: Plain, prompts: Prompts, a_full: Tensor, checked: int) -> Tensor:
+        """Return the alignment of some tasks by its definition: full matrices, and gradients by automatic differentiation."""
+        x, y, x_query, _ = (part[:checked] for part in prompts)
+        W, bare = plain.weights["W"], x_query @ plain.G.mT
+        path = [W.expand(checked, -1, -1)]
+        for a_i, y_i in zip((x @ plain.G.mT).unbind(1), y.unbind(1), strict=True):
+            now = path[-1].clone().requires_grad_()
+            p = plain.output(torch.einsum("thk,tk->th", now, a_i) + plain.weights["b"])
+            path.append(path[-1] - self.pace * torch.autograd.grad((p - y_i).square().sum(), now)[0])
+        S = torch.stack([path[i] for i in self.marks], 1) - W
+        patch = redirection(W, bare[:, None].expand_as(a_full[:checked]), a_full[:checked])
+        return cosine(patch.flatten(-2), S.flatten(-2))
 
 
 def cosine(first: Tensor, second: Tensor) -> Tensor:
@@ -188,7 +204,6 @@ NAMES = {
     "share": ("i", "f4", "mean of kappa, the share of finetuning that the query sees: the ceiling"),
     "share_squared": ("i", "f4", "mean of kappa^2"),
     "share_squared_se": ("i", "f4", "standard error over tasks"),
-    "share_squared_theory": ("i", "f4", "mean of kappa^2 over queries that finetuning does not know"),
     "share_squared_first": ("i", "f4", "mean of kappa^2 at the first example in place of the query"),
     "mirror_gap": ("i", "f4", "alignment with true labels minus that with labels of the mirrored task"),
     "mirror_gap_se": ("i", "f4", "standard error over tasks"),
@@ -198,11 +213,12 @@ NAMES = {
     "towards_mean": ("i", "f4", "mean cosine of what finetuning changes and u (G w)^T"),
     "towards_mean_se": ("i", "f4", "standard error over tasks"),
     "towards_mean_shuffled": ("i", "f4", "the same for finetuning on shuffled labels"),
-    "towards_mean_theory": ("i", "f4", "predicted cosine"),
     "alignment_mean": ("i", "f4", "mean alignment of the patch and u (G w)^T"),
     "answer": ("i", "f4", "mean alignment of finetuning with the gradient step on the query's own label"),
     "answer_se": ("i", "f4", "standard error over tasks"),
     "answer_wrong": ("i", "f4", "the same with another query's label"),
+    "gram": ("i row column", "f8", "mean over tasks of D^T D/|S|^2, S = D G^T what finetuning changes"),
+    "K": ("row column", "f8", "K = G^T G, A(x) = G x"),
     "factor_error": ("", "f8", "largest distance between kappa rho and the alignment of the full matrices"),
     "factor_error_full": ("", "f8", "the same with A(C_i, x) in place of A(x) in kappa"),
 }

@@ -1,12 +1,14 @@
 """Transformer blocks by name: the block, and the site where its patch takes up what the context adds behind the norms."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
+from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration
 from icl_lib.models.contextual.blocks import Block, Parallel, PreNorm, SandwichNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
 from icl_lib.models.contextual.layers import RotarySoftmaxAttention
@@ -21,20 +23,25 @@ LIKE = torch.zeros((), dtype=torch.float64)
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Sizes(Declaration):
     """Sizes of a network: D = width, heads of D/heads channels, H = hidden channels (of each expert), tokens = vocabulary."""
 
-    width: int
-    heads: int
-    hidden: int
-    experts: int
-    active: int
-    vocabulary: int
+    width: Count
+    heads: Count
+    hidden: Count
+    experts: Count
+    active: Count
+    vocabulary: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads or self.width // self.heads % 2:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: each head needs an even, whole number of channels")
+        if self.active > self.experts:
+            raise ValueError(f"{self.active} of {self.experts} experts cannot be active: take active of at most experts")
 
     def attention(self) -> RotarySoftmaxAttention:
         """Return causal attention with rotary positions."""
-        if self.heads < 1 or self.width % self.heads or self.width // self.heads % 2:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: each head needs an even, whole number of channels")
         return RotarySoftmaxAttention(self.heads, self.width // self.heads, self.width, self.width)
 
 
@@ -72,9 +79,7 @@ class Architecture(NamedTuple):
 
 
 def architecture(name: str, depth: int, sizes: Sizes) -> Architecture:
-    """Return an architecture by name; raises ValueError that lists the names."""
-    if name not in SITES:
-        raise ValueError(f"unknown architecture {name!r}: take one of {'; '.join(SITES)}")
+    """Return an architecture by name, a key of ``SITES``."""
     D, H = sizes.width, sizes.hidden
     attention, layer_norm, rms = sizes.attention(), LayerNorm(1e-5), RMSNorm(1e-6)
     blocks = {
@@ -100,6 +105,8 @@ SITES: dict[str, Site] = {
     "experts, each": EachExpert("W_down"),
 }
 """Family of the block, and where the patch takes up what the context adds to v."""
+Name = Literal[*SITES]
+"""Names of architectures."""
 
 
 def words(seed: int, name: str, sizes: Sizes, *shape: int) -> Int[Tensor, "..."]:

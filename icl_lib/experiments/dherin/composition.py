@@ -1,13 +1,16 @@
 """dherin-composition: every block patched in turn, the query alone at the input, in networks of several architectures."""
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.dherin.position_blocks import NormedNoSkip
 from icl_lib.experiments.dherin.trained import regression, tokens
 from icl_lib.experiments.experiment import Experiment
@@ -22,15 +25,17 @@ from icl_lib.patches.sites import Bias, Matrix, Nowhere, Site
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 
+Name = Literal[
+    "skips", "layer norm", "layer norm, last matrix", "RMS norm, gated", "outer skip", "no skips", "GRU", "linear attention"
+]
 
-def architecture(name: str, width: int, heads: int) -> tuple[Block, Site]:
-    """Return a block and where it takes up what the context adds to v; raises ValueError for an unknown name."""
-    if heads < 1 or width % heads:
-        raise ValueError(f"{heads} heads of {width} channels: heads must divide the width")
+
+def architecture(name: Name, width: int, heads: int) -> tuple[Block, Site]:
+    """Return a block and where it takes up what the context adds to v."""
     D, layer_norm, rms_norm = width, LayerNorm(1e-5), RMSNorm(1e-6)
     attention = SoftmaxAttention(heads, D // heads, D, D)
     mlp, deep, gated = MLP(D, (2 * D,), D, "gelu"), MLP(D, (2 * D, 2 * D), D, "gelu"), GatedMLP(D, 2 * D, "silu")
-    table = {
+    return {
         "skips": (Block(PreNorm(attention, NoNorm()), deep), Bias("b_out")),
         "layer norm": (Block(PreNorm(attention, layer_norm), deep), Bias("b_out")),
         "layer norm, last matrix": (Block(PreNorm(attention, layer_norm), mlp), Matrix("W_out")),
@@ -39,24 +44,26 @@ def architecture(name: str, width: int, heads: int) -> tuple[Block, Site]:
         "no skips": (Block(NormedNoSkip(attention, layer_norm), deep), Nowhere()),
         "GRU": (Block(PreNorm(GRU(D, D), layer_norm), mlp), Bias("b_out")),
         "linear attention": (Block(PreNorm(LinearAttention(D, D, D), layer_norm), mlp), Bias("b_out")),
-    }
-    if name not in table:
-        raise ValueError(f"unknown architecture {name!r}: take one of {', '.join(table)}")
-    return table[name]
+    }[name]
 
 
 @dataclass(frozen=True)
-class Composition:
+class Composition(Declaration):
     """Random networks of ``depth`` blocks on tokens of ``width`` numbers; ``prompts`` prompts of N examples for each."""
 
-    architectures: tuple[str, ...]
-    depth: int
-    d: int
-    width: int
-    heads: int
-    N: int
-    prompts: int
-    networks: int
+    architectures: Several[Name]
+    depth: Annotated[int, Ge(2)]
+    d: Count
+    width: Count
+    heads: Count
+    N: Count
+    prompts: Count
+    networks: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch block after block, and follow the query's token through the patched network and through two others."""

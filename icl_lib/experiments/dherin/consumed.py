@@ -2,20 +2,34 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.experiments.dherin.trained import OneBlock, Trained, Training, regression, tokens, trained
-from icl_lib.models.contextual.blocks import Block, NoSkip, State
-from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import LinearAttention, RotarySoftmaxAttention, SoftmaxAttention
+from icl_lib.models.contextual.blocks import Block, State
+from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, RotarySoftmaxAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
-from icl_lib.theory.dherin.dynamics import attention_span
 
 LIKE = torch.zeros((), dtype=torch.float64)
+Layer = Literal["softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"]
+
+
+@dataclass(frozen=True)
+class RandomBlock(OneBlock):
+    """A block without skips of more layers: beside those of OneBlock, linear attention and rotary attention."""
+
+    layer: Layer
+
+    def _layer(self, n: int) -> ContextualLayer:
+        if self.layer == "linear attention":
+            return LinearAttention(self.width, n, self.width)
+        if self.layer == "rotary attention":
+            return RotarySoftmaxAttention(self.heads, even(self.width // self.heads), n, self.width)
+        return super()._layer(n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +50,6 @@ class Case:
     def b(self) -> Float[Tensor, "m"]:
         """The first bias of the MLP."""
         return self.weights["b"]
-
-    @property
-    def span(self) -> int:
-        """Dimensions of the space in which A lives, whatever the context."""
-        layer = self.block.joint.layer
-        if isinstance(layer, SoftmaxAttention):
-            return attention_span(layer.heads, layer.head_width, layer.inputs, layer.outputs)
-        return min(layer.inputs, layer.outputs) if isinstance(layer, LinearAttention) else layer.outputs
 
     def along(self, order: Tensor) -> "Case":
         """Return the case with the context in another order (N)."""
@@ -66,18 +72,6 @@ class Case:
         return self.block.feed({**self.weights, "W": W}, state)[..., 0, :]
 
 
-def block_of(model: OneBlock) -> Block:
-    """Return a block without skips; beside the layers of OneBlock, linear attention and rotary attention."""
-    n = model.d + 1
-    layers = {
-        "linear attention": lambda: LinearAttention(model.width, n, model.width),
-        "rotary attention": lambda: RotarySoftmaxAttention(model.heads, even(model.width // model.heads), n, model.width),
-    }
-    if model.layer not in layers:
-        return model.network().block
-    return Block(NoSkip(layers[model.layer]()), MLP(model.width, (model.hidden,), n, "relu"))
-
-
 def even(width: int) -> int:
     """Return the nearest even number of channels below, 2 at least: rotary positions turn pairs."""
     return max(2, width - width % 2)
@@ -85,7 +79,7 @@ def even(width: int) -> int:
 
 def random_cases(model: OneBlock, networks: int, prompts: int, N: int, seed: int) -> Iterator[Case]:
     """Yield random networks of one shape, each with its own prompts."""
-    block = block_of(model)
+    block = model.network().block
     for k in range(networks):
         weights = block.start(stream(seed, f"weights/{model.layer}/{k}"), (), LIKE)
         drawn = regression(model.d).sample(stream(seed, f"prompts/{model.layer}/{k}"), (prompts,), N)
@@ -103,9 +97,3 @@ def trained_cases(training: Training, prompts: int, N: int, seed: int, device: s
 def first_block(networks: Trained, s: int) -> Weights:
     """Return the weights of one replicate's first block."""
     return networks.network.blocks(networks.replicate(s))[0]
-
-
-def require_steps(N: int) -> None:
-    """Raise ValueError when a path of N tokens has fewer than two steps."""
-    if N < 2:
-        raise ValueError(f"N = {N}: a path needs at least 2 tokens, for one step has neither order nor index to mistake")

@@ -1,13 +1,16 @@
 """dherin-depth: patches of deep networks, and which blocks need one."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.experiments.dherin.architectures import Sizes, architecture, relative, words
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
+from icl_lib.experiments.dherin.architectures import Name, Sizes, architecture, relative, words
 from icl_lib.experiments.dherin.modern_blocks import damped, each_alone, exact
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.blocks import State
@@ -21,23 +24,24 @@ PATCHED = ("all blocks", "last block", "all but the last", "all, epsilon", "none
 
 
 @dataclass(frozen=True)
-class Depth:
+class Depth(Declaration):
     """Random networks of each depth; positions: how many of the last ``tokens`` are patched, nothing of the context kept."""
 
-    architectures: tuple[str, ...]
-    depths: tuple[int, ...]
+    architectures: Several[Name]
+    depths: Several[Count]
     sizes: Sizes
-    tokens: int
-    positions: int
-    epsilon: float
-    seeds: int
+    tokens: Annotated[int, Ge(2)]
+    positions: Count
+    epsilon: Positive
+    seeds: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.positions >= self.tokens:
+            raise ValueError(f"{self.positions} of {self.tokens} tokens have no context: take positions from 1 to tokens - 1")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the logits' error for every choice of blocks that get a patch."""
-        if not 1 <= self.positions < self.tokens or min(self.depths) < 1:
-            raise ValueError(
-                f"needs depths of 1 or more and positions from 1 to tokens - 1, not {self.depths}, {self.positions}"
-            )
         error = np.array(
             [
                 [[self.read(name, depth, seed, s, device) for s in range(self.seeds)] for depth in self.depths]

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.experiments.dherin.consumed import Case, random_cases, require_steps, trained_cases
+from icl_lib.experiments.declaration import Count, Declaration, Several
+from icl_lib.experiments.dherin.consumed import Case, Layer, RandomBlock, random_cases, trained_cases
 from icl_lib.experiments.dherin.trained import OneBlock, Training
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
@@ -19,27 +22,35 @@ from icl_lib.theory.dherin import dynamics
 
 
 @dataclass(frozen=True)
-class Dynamics:
+class Dynamics(Declaration):
     """Contexts of N examples in d dimensions, shown to random networks with each of ``layers`` and to trained ones.
 
     networks, prompts   random networks per layer, prompts per network
     """
 
-    layers: tuple[str, ...]
-    d: int
-    N: int
-    width: int
-    heads: int
-    hidden: int
-    networks: int
-    prompts: int
+    layers: Several[Layer]
+    d: Count
+    N: Annotated[int, Ge(2)]
+    width: Count
+    heads: Count
+    hidden: Count
+    networks: Count
+    prompts: Count
     training: Training
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.blocks()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the paths are those of one block: take a training of OneBlock")
+
+    def blocks(self) -> list[RandomBlock]:
+        """Return the shapes of the random networks."""
+        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
 
     def cases(self, seed: int, device: str) -> Iterator[Case]:
         """Yield every network with its prompts."""
-        require_steps(self.N)
-        for layer in self.layers:
-            model = OneBlock(layer, self.d, self.width, self.heads, self.hidden)
+        for model in self.blocks():
             yield from random_cases(model, self.networks, self.prompts, self.N, seed)
         yield from trained_cases(self.training, self.prompts, self.N, seed, device)
 

@@ -11,8 +11,7 @@ from icl_lib.experiments.dherin.trained import Training, tokens
 from icl_lib.models.contextual.layers import ContextualLayer
 from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
-from icl_lib.tasks import Prompts
-from icl_lib.tasks.prompts import normal
+from icl_lib.tasks.prompts import Prompts, normal
 from icl_lib.tasks.regression import linear_labels
 
 LIKE = torch.zeros((), dtype=torch.float64)
@@ -103,9 +102,7 @@ def draw_tasks(generator: torch.Generator, shape: tuple[int, ...], N: int, d: in
     return Prompts(x, linear_labels(x, w), x_query, (x_query * w).sum(-1)), w
 
 
-def require_readable(training: Training, N: int) -> None:
-    """Raise ValueError when A(x) is not linear in x, or when there are no examples."""
+def require_readable(training: Training) -> None:
+    """Raise ValueError when A(x) is not linear in x."""
     if getattr(training.model, "layer", "none") != "softmax attention":
         raise ValueError("the layer must be softmax attention in one block, for which A(x) = G x: set training.model.layer")
-    if N < 1:
-        raise ValueError(f"finetuning needs 1 or more examples, not N = {N}")

@@ -1,19 +1,24 @@
 """dherin-finetuning: test loss of finetuning and of the patch over the number of examples, for several learning rates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.dherin.finetuned import Plain, draw_tasks, require_readable
 from icl_lib.experiments.dherin.trained import Training, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.theory.dherin import finetuning
 
 CEILING = 1e9
@@ -23,7 +28,7 @@ CHUNK = 100
 
 
 @dataclass(frozen=True)
-class Finetuning:
+class Finetuning(Declaration):
     """Finetuning of W of trained networks on N examples of new tasks, one at a time, and the patch of the same context.
 
     tasks     new tasks a network; the first ``sweep_tasks`` of them meet every rate, all of them the paper's ``rate``
@@ -32,17 +37,22 @@ class Finetuning:
     """
 
     training: Training
-    tasks: int
-    sweep_tasks: int
-    N: int
-    rate: float
-    rates: tuple[float, ...]
-    factors: tuple[float, ...]
-    scales: tuple[float, ...]
+    tasks: Annotated[int, Ge(2)]
+    sweep_tasks: Annotated[int, Ge(2)]
+    N: Count
+    rate: Positive
+    rates: Several[Positive]
+    factors: Several[Positive]
+    scales: Several[Positive]
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_readable(self.training)
+        if self.sweep_tasks > self.tasks:
+            raise ValueError(f"{self.sweep_tasks} of {self.tasks} tasks cannot meet every rate: make sweep_tasks smaller")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Finetune every network on its own tasks; all rates and tasks are one batch."""
-        require_readable(self.training, self.N)
         networks = trained(self.training, seed, device)
         found = []
         for s in range(networks.replicates):
@@ -59,6 +69,25 @@ class Finetuning:
         coords = {"factor": list(self.factors), "rate": list(self.rates), "scale": list(self.scales), "i": self.marks}
         return xr.Dataset(columns, coords=coords)
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the predicted losses beside it, and the rate at which they fall."""
+        networks = list(zip(dataset.K.values, dataset.u_squared.values, strict=True))
+        paces = [factor * self.rate for factor in self.factors]
+
+        def predicted(paces: Sequence[float], before: xr.DataArray, text: str, dim: str = "factor") -> xr.Variable:
+            share = [[[finetuning.loss_share(*each, pace, i) for i in self.marks] for pace in paces] for each in networks]
+            return variable(f"seed {dim} i", np.array(before.values[:, None, None] * share, "f4"), text)
+
+        own = "predicted test loss after finetuning at the paper's rate"
+        speed = [u_squared * np.trace(K) / len(K) for K, u_squared in networks]
+        return dataset.assign(
+            loss_theory=predicted(self.rates, dataset.loss_few, "predicted test loss after finetuning with factor 1", "rate"),
+            loss_own_theory=predicted(paces, dataset.loss_before, own),
+            loss_ungated=predicted([4 * pace for pace in paces], dataset.loss_before, "the same without the gates of the ReLU"),
+            speed=variable("seed", speed, "|u|^2 tr K/d: rate at which the loss falls, over rate times factor"),
+        )
+
     @property
     def marks(self) -> list[int]:
         """The numbers of examples that are kept: all up to 10, then a logarithmic grid."""
@@ -66,14 +95,14 @@ class Finetuning:
         return sorted({*range(first + 1), *(round(i) for i in np.geomspace(first, self.N, 14))})
 
     def sweep(self, plain: Plain, prompts: Prompts) -> dict[str, np.ndarray]:
-        """Return loss curves of finetuning at every factor and rate, measured, and predicted with factor 1."""
+        """Return loss curves of finetuning at every factor and rate."""
         grid = [factor * rate for factor in self.factors for rate in self.rates]
         paces = sorted(set(grid))
         losses = self.losses(plain, prompts, prompts.y, paces)[[paces.index(pace) for pace in grid]]
         shape = (len(self.factors), len(self.rates), self.N + 1)
         return {
             "loss": losses.mean(1).reshape(shape), "loss_se": standard_error(losses).reshape(shape),
-            "loss_theory": losses[0, :, 0].mean() * self.shares(plain, list(self.rates)),
+            "loss_few": losses[0, :, 0].mean(),
         }  # fmt: skip
 
     def at_rate(self, plain: Plain, prompts: Prompts, w: Tensor) -> dict[str, np.ndarray]:
@@ -82,13 +111,11 @@ class Finetuning:
         wrong = torch.einsum("tnd,td->tn", prompts.x, w.roll(1, 0))
         own, other = (self.losses(plain, prompts, y, paces) for y in (prompts.y, wrong))
         patch, patch_other = (self.patched(plain, prompts, y) for y in (prompts.y, wrong))
-        start = patch[:, 0].mean()
         return {
             "loss_own": own.mean(1), "loss_own_se": standard_error(own), "loss_other": other.mean(1),
             "loss_patch": patch.mean(0), "loss_patch_se": standard_error(patch[None])[0],
-            "loss_patch_other": patch_other.mean(0), "loss_own_theory": start * self.shares(plain, paces),
-            "loss_ungated": start * self.shares(plain, [4 * pace for pace in paces]),
-            "speed": float(plain.u.square().sum() * plain.K.trace() / len(plain.K)),
+            "loss_patch_other": patch_other.mean(0), "loss_before": patch[:, 0].mean(),
+            "K": plain.K.numpy(), "u_squared": plain.u.square().sum().item(),
         }  # fmt: skip
 
     def rescale(self, plain: Plain, prompts: Prompts) -> dict[str, np.ndarray]:
@@ -102,11 +129,6 @@ class Finetuning:
         same = np.array([curve(plain.rescaled(s), self.rate * s**2) for s in self.scales])
         error, unequal = (np.max(abs(each - before) / before, -1) for each in (same, curves))
         return {"loss_scaled": curves, "rescaling_error": error, "rescaling_error_same_rate": unequal}
-
-    def shares(self, plain: Plain, paces: list[float]) -> np.ndarray:
-        """Return the predicted loss after 0 .. N examples over the loss before, (pace, N + 1)."""
-        K, u_squared = plain.K.numpy(), float(plain.u.square().sum())
-        return np.array([[finetuning.loss_share(K, u_squared, pace, i) for i in range(self.N + 1)] for pace in paces])
 
     def patched(self, plain: Plain, prompts: Prompts, y: Tensor) -> np.ndarray:
         """Return squared errors at the query, W patched with the first 0 .. N examples and labels y, (task, N + 1)."""
@@ -137,14 +159,14 @@ def standard_error(values: np.ndarray) -> np.ndarray:
 NAMES = {
     "loss": ("factor rate i", "f4", "test loss after finetuning on i examples"),
     "loss_se": ("factor rate i", "f4", "standard error over tasks"),
-    "loss_theory": ("rate i", "f4", "predicted test loss after finetuning with factor 1"),
+    "loss_few": ("", "f8", "test loss before finetuning, tasks of the sweep"),
     "loss_own": ("factor i", "f4", "test loss after finetuning at the paper's rate, more tasks"),
     "loss_own_se": ("factor i", "f4", "standard error over tasks"),
-    "loss_own_theory": ("factor i", "f4", "predicted test loss after finetuning at the paper's rate"),
-    "loss_ungated": ("factor i", "f4", "the same without the gates of the ReLU"),
+    "loss_before": ("", "f8", "test loss before finetuning, all tasks"),
     "loss_patch": ("i", "f4", "test loss of the patch of i examples"),
     "loss_patch_se": ("i", "f4", "standard error over tasks"),
-    "speed": ("", "f8", "|u|^2 tr K/d: rate at which the loss falls, over rate times factor"),
+    "K": ("row column", "f8", "K = G^T G, A(x) = G x"),
+    "u_squared": ("", "f8", "|u|^2"),
     "loss_other": ("factor i", "f4", "test loss after finetuning at the paper's rate on labels of another task"),
     "loss_patch_other": ("i", "f4", "test loss of the patch of i examples with labels of another task"),
     "loss_scaled": ("scale i", "f4", "test loss of the rescaled network, finetuned at the paper's rate"),

@@ -1,17 +1,20 @@
 """dherin-gemma: a norm behind the feed-forward part; the published patch, the well-conditioned one, and none of the gain."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.dherin.architectures import Architecture, Sizes, architecture, relative, words
 from icl_lib.experiments.dherin.modern_blocks import each_alone
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.feed_forward import PostNormGatedMLP
 from icl_lib.models.contextual.network import Network
@@ -32,38 +35,50 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.
 
 
 @dataclass(frozen=True)
-class Gemma:
+class Gemma(Declaration):
     """Random Gemma-style networks in several precisions, nothing of the context kept; x: where the tail of d/n is read."""
 
     sizes: Sizes
-    depth: int
-    tokens: int
-    precisions: tuple[str, ...]
-    x: tuple[float, ...]
-    seeds: int
+    depth: Count
+    tokens: Annotated[int, Ge(2)]
+    precisions: Several[Literal["float64", "float32", "bfloat16"]]
+    x: Several[Positive]
+    seeds: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure both forms in every precision, and what a change of W_down alone can reach."""
-        if not set(self.precisions) <= set(DTYPES) or self.tokens < 2:
-            raise ValueError(f"precisions are {', '.join(DTYPES)} and tokens 2 or more, not {self.precisions}, {self.tokens}")
         readings = [self.read(seed, s, device) for s in range(self.seeds)]
         columns = {
             key: variable(f"seed {dims}".split(), np.array([reading[key] for reading in readings]), text)
             for key, (dims, text) in NAMES.items()
         }
-        coords = {
-            "form": list(FORMS),
-            "made": list(MADE),
-            "alone": list(LONE),
-            "precision": list(self.precisions),
-            "x": list(self.x),
-        }
-        return xr.Dataset(columns, coords=coords)
+        coords = {"form": FORMS, "made": MADE, "alone": LONE, "precision": self.precisions, "x": self.x}
+        return xr.Dataset(columns, coords={name: list(values) for name, values in coords.items()})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the bound on changes of the gain and the tail of d/n beside it."""
+        over, tail = [], []
+        for s, size in enumerate(dataset.displacement.values):
+            bound = theory.scale_bound(*(each.numpy() for each in terms(*self.drawn(seed, s))))
+            change = dataset.changes.values[s] / bound
+            over.append([change[0].min(), change[1].max()])
+            tail.append([theory.tail_share(float(size), self.sizes.width, x) for x in self.x])
+        text = "change over RMS(d/m)/RMS(n): least for the published form, largest for the conditioned one"
+        return dataset.assign(
+            over=variable("seed form", over, text),
+            beyond_theory=variable("seed x", tail, "the same from the density of n at 0"),
+        )
+
+    def drawn(self, seed: int, s: int) -> tuple[Network, Weights, Tensor]:
+        """Draw one network and its text."""
+        built = architecture("Gemma", self.depth, self.sizes)
+        return built.network, built.weights(seed, s), words(seed, f"words/{s}", self.sizes, self.tokens)
 
     def read(self, seed: int, s: int, device: str) -> dict[str, np.ndarray]:
         """Return all readings of one network."""
         built = [architecture(name, self.depth, self.sizes) for name in ("Gemma", "Gemma, conditioned")]
-        weights, inputs = built[0].weights(seed, s), words(seed, f"words/{s}", self.sizes, self.tokens)
+        _, weights, inputs = self.drawn(seed, s)
         placed, words_there = {name: weight.to(device) for name, weight in weights.items()}, inputs.to(device)
         logits = [
             [[decode(one, placed, words_there, DTYPES[p], made) for made in MADE] for p in self.precisions] for one in built
@@ -77,23 +92,12 @@ class Gemma:
 
     def patches(self, built: list[Architecture], weights: Weights, inputs: Tensor) -> dict[str, np.ndarray]:
         """Return how much the two forms change, at every position that has a context."""
-        network = built[0].network
-        streams = stream_of(network, weights, inputs)
-        m = torch.stack([block["m_post"] for block in network.blocks(weights)])[:, None]
-        n = torch.stack([each.n for each in streams])
-        d = torch.stack([each.d for each in streams])
-        bound = theory.scale_bound(d.numpy(), n.numpy(), m.numpy())
-        change = []
-        for one in built:
-            new = patch(one, weights, inputs)[0]
-            change.append(((torch.stack([block["m_post"] for block in new])[:, 1:] - m) / m).abs().amax(-1).numpy())
-        beyond = [(abs(d / n) > x).double().mean().item() for x in self.x]
-        tail = [theory.tail_share(d.abs().mean().item(), d.shape[-1], x) for x in self.x]
-        over = np.array([(change[0] / bound).min(), (change[1] / bound).max()])
+        d, n, m = terms(built[0].network, weights, inputs)
+        new = [torch.stack([block["m_post"] for block in patch(one, weights, inputs)[0]]) for one in built]
+        change = np.array([((gain[:, 1:] - m) / m).abs().amax(-1).numpy() for gain in new])
         return {
-            "change": np.array([part.max() for part in change]),
-            "change_median": np.array([np.median(part) for part in change]),
-            "over": over, "beyond": np.array(beyond), "beyond_theory": np.array(tail),
+            "changes": change, "change": change.max((1, 2)), "change_median": np.median(change, (1, 2)),
+            "displacement": d.abs().mean().numpy(), "beyond": np.array([(abs(d / n) > x).double().mean() for x in self.x]),
         }  # fmt: skip
 
     def alone(self, built: Architecture, weights: Weights, inputs: Tensor) -> dict[str, np.ndarray]:
@@ -106,16 +110,12 @@ class Gemma:
             s = np.stack([theory.nearest(m, row) for row in t])
             length = np.linalg.norm(m * t, axis=-1)
             least.append(np.linalg.norm(m * (s - t), axis=-1) / length)
-            outside.append(theory.rms(t) > 1)
+            outside.append((t**2).mean(-1) > 1)
             sites = Toward("W_down", torch.from_numpy(s)), TurnedAlone("W_down", "m_post"), Matrix("W_down")
             made = [patched_block(network.block, site, block, each.bare, each.full) for site in sites]
             found = [network.block.feed(new, each.bare)[:, 0] for new in made]
             missed.append([(one - each.out).norm(dim=-1).numpy() / length for one in found])
-        off, least, far = (
-            np.array(missed),
-            np.array(least),
-            np.array(outside),
-        )  # (block, form, position), (block, position) twice
+        off, least, far = np.array(missed), np.array(least), np.array(outside)  # (block, form, position), (block, position)
         return {
             "miss": np.median(off, (0, 2)), "miss_theory": np.array(np.median(least)), "outside": np.array(far.mean()),
             "gap": np.array([abs(off[:, k] - least)[far].max(initial=0) for k in range(len(LONE))]),
@@ -148,6 +148,13 @@ def stream_of(network: Network, weights: Weights, inputs: Tensor) -> list[Stream
         tokens = network.block.feed(block, full)
         found.append(Stream(alone, state, (state.v - alone.v)[:, 0], n, tokens[1:]))
     return found
+
+
+def terms(network: Network, weights: Weights, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return d and n (block, position, D) and m (block, 1, D) of every block."""
+    streams = stream_of(network, weights, inputs)
+    m = torch.stack([block["m_post"] for block in network.blocks(weights)])[:, None]
+    return torch.stack([each.d for each in streams]), torch.stack([each.n for each in streams]), m
 
 
 def patch(built: Architecture, weights: Weights, inputs: Tensor) -> tuple[list[Weights], Tensor]:
@@ -216,9 +223,9 @@ NAMES = {
     "floor": ("precision", "median relative error of the logits with the context against those in float64"),
     "change": ("form", "largest relative change of a gain over blocks and positions"),
     "change_median": ("form", "median over blocks and positions of the largest relative change of a gain"),
-    "over": ("form", "change over RMS(d/m)/RMS(n): least for the published form, largest for the conditioned one"),
     "beyond": ("x", "share of entries of d/n beyond x"),
-    "beyond_theory": ("x", "the same from the density of n at 0"),
+    "changes": ("form block position", "largest relative change of a gain"),
+    "displacement": ("", "mean |v_C - v| over blocks, positions and entries"),
     "miss": ("alone", "median over blocks and positions of the error over the output asked for, W_down alone"),
     "miss_theory": ("", "the least that any change of W_down leaves, median"),
     "gap": ("alone", "largest difference between the error and the least one, where no change of W_down repairs the block"),

@@ -8,7 +8,8 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.experiments.dherin.architectures import Architecture, Sizes, architecture, relative, words
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
+from icl_lib.experiments.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
 from icl_lib.experiments.dherin.depth import some
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.weights import Weights
@@ -22,27 +23,25 @@ CHOICES = ("greedy", "sampled")
 
 
 @dataclass(frozen=True)
-class Generation:
+class Generation(Declaration):
     """Random networks that continue ``prompts`` random prompts of ``prompt`` tokens by ``steps`` tokens.
 
     temperature   of the sampled choice; both decodings meet the same Gumbel noise
     window        tokens kept before the last one, in one of the decodings
     """
 
-    architectures: tuple[str, ...]
+    architectures: Several[Name]
     sizes: Sizes
-    depth: int
-    prompt: int
-    steps: int
-    prompts: int
-    temperature: float
-    window: int
-    seeds: int
+    depth: Count
+    prompt: Count
+    steps: Count
+    prompts: Count
+    temperature: Positive
+    window: Count
+    seeds: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Decode with every kind of patches, and compare with decoding with the context."""
-        if self.temperature <= 0 or self.window < 1 or self.prompts < 1:
-            raise ValueError("temperature must be positive, window and prompts 1 or more")
         readings = [[self.read(name, seed, s, device) for s in range(self.seeds)] for name in self.architectures]
         columns = {
             key: variable(f"architecture seed {dims}".split(), np.array([[one[key] for one in row] for row in readings]), text)

@@ -1,15 +1,20 @@
 """dherin-gradient-step: a block with linear attention against one explicit step of gradient descent on least squares."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several, Share
 from icl_lib.experiments.dherin.random_blocks import LIKE, leave_out, orders, regression_tokens, subset_sizes
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.gradient_step import ResidualContextAttention, descent_weights
 from icl_lib.models.contextual.layers import LinearAttention
 from icl_lib.patches.rank_one import redirection
@@ -20,69 +25,82 @@ from icl_lib.theory.dherin import one_step
 
 
 @dataclass(frozen=True)
-class GradientStep:
+class GradientStep(Declaration):
     """Blocks W A(C, q) with W = (w_0, -1), one prompt each; w_0 ~ N(0, I_d), eta = rate / N.
 
+    d        2 or more, for directions beside the query's
     shares   of the context in Y; the empty set and the whole context are always there
     """
 
-    shares: tuple[float, ...]
-    blocks: int
-    d: int
-    N: int
-    rate: float
-
-    def __post_init__(self):
-        if self.d < 2 or self.rate == 0:
-            raise ValueError(f"take d of 2 or more, for directions beside the query's, and a rate that is not 0, not {self}")
+    shares: Several[Share]
+    blocks: Count
+    d: Annotated[int, Ge(2)]
+    N: Count
+    rate: Positive
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Compute the block's output with context, with the patch, and with self-attention; and the step by numpy."""
-        d, eta, lead = self.d, self.rate / self.N, (self.blocks,)
-        tokens = regression_tokens(seed, "gradient step/prompts", lead, self.N, d)
-        order = orders(seed, "gradient step/Y", lead, self.N)
-        w = normal(stream(seed, "gradient step/w"), (*lead, d), LIKE)
-        W = torch.cat([w, -torch.ones(*lead, 1, dtype=LIKE.dtype)], -1)[:, None, :]
-        layer, weights = ResidualContextAttention(d, d + 1), descent_weights(d, eta, LIKE)
-        itself = tokens[:, -1] + LinearAttention(d, d + 1, d + 1)(weights, tokens)
+        """Compute the block's output with context, with the patch, with self-attention, and at a fresh query."""
+        W, tokens, fresh = self._drawn(seed)
+        order = orders(seed, "gradient step/Y", (self.blocks,), self.N)
+        layer, weights = ResidualContextAttention(self.d, self.d + 1), descent_weights(self.d, self.eta, LIKE)
+        itself = tokens[:, -1] + LinearAttention(self.d, self.d + 1, self.d + 1)(weights, tokens)
         full, sizes = layer(weights, tokens), subset_sizes(self.shares, self.N)
-        cases = [(w[s].numpy(), tokens[s, :-1, :-1].numpy(), tokens[s, :-1, -1].numpy(), eta, tokens[s, -1, :-1].numpy())
-                 for s in range(self.blocks)]  # fmt: skip
-        step = np.array([one_step.stepped(*case) for case in cases])
-        size, length = np.array([scale(*case) for case in cases]), tokens[:, -1].norm(dim=-1).numpy()
-        patched = [self._patched(layer, weights, W, leave_out(tokens, order[:, :k]), full) for k in sizes]
-        update = redirection(W, tokens[:, -1], full)[:, 0].numpy()
-        projected = np.array([one_step.patch(*case)[0] for case in cases])
-        gradient = np.array([one_step.gradient(*case[:3]) for case in cases])
-        static = W.clone()
-        static[:, 0, :-1] -= eta * torch.from_numpy(gradient)
-        self_theory = step + np.array([one_step.self_attention_excess(case[0], eta, case[-1]) for case in cases])
+        patched = []
+        for k in sizes:
+            a = layer(weights, leave_out(tokens, order[:, :k]))
+            patched.append(apply(W + redirection(W, a, full), a))
+        update = redirection(W, tokens[:, -1], full)
         found = {
-            "output": apply(W, full), "step": step, "before": np.array([case[0] @ case[-1] for case in cases]),
-            "output_self": apply(W, itself), "self_theory": self_theory, "scale": size,
-            "far_update": np.linalg.norm(update - projected, axis=-1) / (size / length),
-            "far_gradient": np.linalg.norm(update[:, :-1] + eta * gradient, axis=-1) / (size / length),
-            "static": self._static(layer, weights, W, static, tokens, seed),
-            "swapped": self._static(layer, weights, W, W + torch.from_numpy(update)[:, None], tokens, seed),
-        }  # fmt: skip
+            "output": apply(W, full),
+            "output_self": apply(W, itself),
+            "output_fresh": apply(W, layer(weights, fresh)),
+            "output_swapped": apply(W + update, fresh[:, -1]),
+        }
         columns = {name: variable("block", found[name], text) for name, text in NAMES.items()}
+        columns["change"] = variable("block entry", update[:, 0].numpy(), "the update of W for Y = C")
         columns["patched"] = variable("size block", np.array(patched), "output without Y, with the update")
-        return xr.Dataset(columns, coords={"size": sizes, "eta": eta})
+        return xr.Dataset(columns, coords={"size": sizes, "eta": self.eta})
 
-    def _patched(self, layer, weights, W: Tensor, rest: Tensor, full: Tensor) -> np.ndarray:
-        a = layer(weights, rest)
-        return apply(W + redirection(W, a, full), a)
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the step of gradient descent beside it, and how far the update and other queries are from it."""
+        W, tokens, fresh = self._drawn(seed)
+        cases, update, length = list(self._cases(W, tokens)), dataset.change.values, tokens[:, -1].norm(dim=-1).numpy()
+        step, size = (np.array([formula(*case) for case in cases]) for formula in (one_step.stepped, scale))
+        gradient = np.array([one_step.gradient(*case[:3]) for case in cases])
+        projected = np.array([one_step.patch(*case)[0] for case in cases])
+        static = W.clone()
+        static[:, 0, :-1] -= self.eta * torch.from_numpy(gradient)
+        size_fresh, expected = np.array([scale(*case) for case in self._cases(W, fresh)]), dataset.output_fresh.values
+        found = {
+            "step": step,
+            "before": np.array([case[0] @ case[-1] for case in cases]),
+            "self_theory": step + np.array([one_step.self_attention_excess(case[0], self.eta, case[-1]) for case in cases]),
+            "scale": size,
+            "far_update": np.linalg.norm(update - projected, axis=-1) / (size / length),
+            "far_gradient": np.linalg.norm(update[:, :-1] + self.eta * gradient, axis=-1) / (size / length),
+            "static": abs(apply(static, fresh[:, -1]) - expected) / size_fresh,
+            "swapped": abs(dataset.output_swapped.values - expected) / size_fresh,
+        }
+        return dataset.assign({name: variable("block", found[name], text) for name, text in EXPECTED.items()})
 
-    def _static(self, layer, weights, W: Tensor, changed: Tensor, tokens: Tensor, seed: int) -> np.ndarray:
-        """Return the error of changed weights at a fresh query without context, over the size of the step's terms there."""
-        other = tokens.clone()
-        other[:, -1, :-1] = normal(stream(seed, "gradient step/query"), (self.blocks, self.d), LIKE)
-        expected = apply(W, layer(weights, other))
-        eta, size = self.rate / self.N, []
-        for s in range(self.blocks):
-            case = other[s].numpy()
-            size.append(scale(W[s, 0, :-1].numpy(), case[:-1, :-1], case[:-1, -1], eta, case[-1, :-1]))
-        return abs(apply(changed, other[:, -1]) - expected) / np.array(size)
+    @property
+    def eta(self) -> float:
+        """The step size."""
+        return self.rate / self.N
+
+    def _drawn(self, seed: int) -> tuple[Float[Tensor, "S 1 n"], Float[Tensor, "S T n"], Float[Tensor, "S T n"]]:
+        """Draw W, the prompts, and the prompts with fresh queries."""
+        tokens = regression_tokens(seed, "gradient step/prompts", (self.blocks,), self.N, self.d)
+        w = normal(stream(seed, "gradient step/w"), (self.blocks, self.d), LIKE)
+        fresh = tokens.clone()
+        fresh[:, -1, :-1] = normal(stream(seed, "gradient step/query"), (self.blocks, self.d), LIKE)
+        return torch.cat([w, -torch.ones(self.blocks, 1, dtype=LIKE.dtype)], -1)[:, None, :], tokens, fresh
+
+    def _cases(self, W: Tensor, tokens: Tensor) -> Iterator[tuple]:
+        """Yield w_0, x, y, eta and q of every block."""
+        for w, prompt in zip(W[:, 0, :-1].numpy(), tokens.numpy(), strict=True):
+            yield w, prompt[:-1, :-1], prompt[:-1, -1], self.eta, prompt[-1, :-1]
 
 
 def apply(W: Float[Tensor, "S 1 n"], a: Float[Tensor, "S n"]) -> Float[np.ndarray, "S"]:
@@ -97,9 +115,13 @@ def scale(w: np.ndarray, x: np.ndarray, y: np.ndarray, eta: float, q: np.ndarray
 
 NAMES = {
     "output": "output with the whole context",
+    "output_self": "output when the query is a token of the sum, too",
+    "output_fresh": "output with the whole context at a fresh query",
+    "output_swapped": "output at that query without context, with the update made for the other",
+}
+EXPECTED = {
     "step": "<w_0 - eta grad L(w_0), q>",
     "before": "<w_0, q>, the output before the step",
-    "output_self": "output when the query is a token of the sum, too",
     "self_theory": "the step plus -eta |q|^2 <w_0, q>",
     "scale": "(|w_0| + eta |grad L|) |q|",
     "far_update": "distance of the update from the step projected on the query, over scale / |q|",

@@ -1,13 +1,16 @@
 """dherin-identity: a contextual block without part of its context, with and without its update, for four layers."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several, Share
 from icl_lib.experiments.dherin.random_blocks import (
     LAYERS,
     LIKE,
@@ -35,24 +38,25 @@ MLPS = ("one hidden layer", "three hidden layers")
 
 
 @dataclass(frozen=True)
-class Identity:
+class Identity(Declaration):
     """Random blocks, one prompt of N examples each; Y is a random part of the context.
 
     shares     of the context in Y; the empty set and the whole context are always there
     networks   blocks per layer; width: of A; hidden: of the MLP's hidden layers
     """
 
-    shares: tuple[float, ...]
-    networks: int
-    d: int
-    N: int
-    width: int
-    heads: int
-    hidden: int
+    shares: Several[Share]
+    networks: Count
+    d: Count
+    N: Annotated[int, Ge(2)]
+    width: Count
+    heads: Count
+    hidden: Count
 
     def __post_init__(self):
-        if self.N < 2:
-            raise ValueError(f"N = {self.N}: two parts of the context need N to be 2 or more")
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare every block with its patched self; everything is small and stays on the CPU."""

@@ -1,17 +1,21 @@
 """dherin-joint-patch: one change of W for K queries at once, exact up to the rank of what W reads."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Gt, Lt
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.dherin.random_blocks import LIKE, regression_tokens, relative, state
 from icl_lib.experiments.dherin.trained import OneBlock, Training, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer, TanhRNN
 from icl_lib.models.contextual.weights import Weights, start
@@ -25,22 +29,24 @@ CASES = ("trained", "random", "random, labelled queries", "random, half of C kep
 
 
 @dataclass(frozen=True)
-class JointPatch:
+class JointPatch(Declaration):
     """Networks of one block, one context of N examples each, and the least-squares patch for its first K queries.
 
     K          numbers of queries; the predicted ranks, and one query more, are always there
-    queries    for the rank of all A(x_k); tolerance: singular values below it, relative to the largest, count as 0
+    queries    for the rank of all A(x_k)
+    tolerance  singular values below it, relative to the largest, count as 0; those met are below 1e-15 or above 1e-10
     """
 
     training: Training
-    K: tuple[int, ...]
-    queries: int
-    tolerance: float
+    K: Several[Count]
+    queries: Count
+    tolerance: Annotated[float, Gt(0), Lt(1)]
 
     def __post_init__(self):
+        super().__post_init__()
         model = self.training.model
-        if not isinstance(model, OneBlock) or model.layer != "softmax attention" or min(self.K) < 1:
-            raise ValueError("the joint patch needs a training of one block with softmax attention, and K of 1 or more")
+        if not isinstance(model, OneBlock) or model.layer != "softmax attention" or self.training.N < 2:
+            raise ValueError("the joint patch needs a training of one block with softmax attention, and N of 2 or more")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Fit and compare in every case."""
@@ -59,8 +65,13 @@ class JointPatch:
         columns = {
             name: variable(("case", *dims.split(), "replicate"), np.array([each[name] for each in found]), text)
             for name, (dims, text) in NAMES.items()
-        } | {"rank_theory": variable("case", self.ranks(), "rank of the A(x_k) by counting dimensions")}
+        }
         return xr.Dataset(columns, coords={"case": list(CASES), "K": counts})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the ranks beside it."""
+        return dataset.assign(rank_theory=variable("case", self.ranks(), "rank of the A(x_k) by counting dimensions"))
 
     def ranks(self) -> list[int]:
         """Return the rank of A(x_1), A(x_2), ... in each case.
@@ -90,13 +101,12 @@ class JointPatch:
         columns, A0 = torch.einsum("smn,skn->smk", weights["W"], full - a).numpy(), a.mT.numpy()
         found = {"error": [], "error_median": [], "miss": []}
         for K in counts:
-            patch = np.stack([contextual_blocks.joint_patch(c[:, :K], r[:, :K]) for c, r in zip(columns, A0, strict=True)])
+            cases = [(c[:, :K], r[:, :K], self.tolerance) for c, r in zip(columns, A0, strict=True)]
+            patch = np.stack([contextual_blocks.joint_patch(*case) for case in cases])
             error = patched_error(mlp, weights, torch.from_numpy(patch), a[:, :K], full[:, :K])
             found["error"].append(error.amax(-1).numpy())
             found["error_median"].append(error.median(-1).values.numpy())
-            found["miss"].append(
-                [contextual_blocks.joint_miss(c[:, :K], r[:, :K], self.tolerance) for c, r in zip(columns, A0, strict=True)]
-            )  # fmt: skip
+            found["miss"].append([contextual_blocks.joint_miss(*case) for case in cases])
         values = np.linalg.svd(A0, compute_uv=False)
         rank = (values > self.tolerance * values[:, :1]).sum(-1)
         return found | {"rank_found": rank, "bare": patched_error(mlp, weights, None, a, full).median(-1).values.numpy()}
@@ -121,6 +131,6 @@ NAMES = {
 JOINT_PATCH = Experiment(
     slug="dherin-joint-patch", title="One patch for K queries",
     paper="dherin", section="2", notebook="dherin_2_contextual_blocks",
-    quick=JointPatch(training=ONE_BLOCK, K=(1, 2, 3, 5, 10, 20, 50, 100), queries=200, tolerance=1e-10),
-    full=JointPatch(training=ONE_BLOCK, K=(1, 2, 3, 4, 5, 7, 10, 15, 20, 28, 40, 60, 100, 200), queries=500, tolerance=1e-10),
+    quick=JointPatch(training=ONE_BLOCK, K=(1, 2, 3, 5, 10, 20, 50, 100), queries=200, tolerance=1e-13),
+    full=JointPatch(training=ONE_BLOCK, K=(1, 2, 3, 4, 5, 7, 10, 15, 20, 28, 40, 60, 100, 200), queries=500, tolerance=1e-13),
 )  # fmt: skip

@@ -1,29 +1,34 @@
 """dherin-layers-compared: marginal updates and in-context error along the prompt for attention, tanh RNN and GRU."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.experiments.dherin.along import marginal_norms, states_along
+from icl_lib.experiments.declaration import Count, Declaration
+from icl_lib.experiments.dherin.along import log_slope, marginal_norms, states_along
 from icl_lib.experiments.dherin.trained import Training, predictions, prefix_predictions, regression, start, tokens, trained
 from icl_lib.experiments.dherin.trainings import PREFIX_ATTENTION, PREFIX_GRU, PREFIX_RNN
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.layers import GRU, SoftmaxAttention
 from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
-from icl_lib.theory.dherin import agreement, convergence
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.theory.dherin import agreement
 
 STATES = ("trained", "untrained")
+LAYERS = ["softmax attention", "tanh RNN", "GRU"]
 
 
 @dataclass(frozen=True)
-class LayersCompared:
+class LayersCompared(Declaration):
     """Shipped blocks that were trained on every prefix, and the same blocks with fresh random weights.
 
     trials   contexts with one query each, for the updates
@@ -34,18 +39,30 @@ class LayersCompared:
     attention: Training
     rnn: Training
     gru: Training
-    trials: int
-    tasks: int
-    held_out: int
-    N: int
-    first: int
+    trials: Annotated[int, Ge(2)]
+    tasks: Count
+    held_out: Annotated[int, Ge(2)]
+    N: Annotated[int, Ge(3)]
+    first: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        models = [each.model for each in self.trainings]
+        if [getattr(model, "layer", "") for model in models] != LAYERS:
+            raise ValueError(f"the trainings are to be of one block each with {', '.join(LAYERS)}, in this order")
+        if len({each.replicates for each in self.trainings}) > 1 or len({model.d for model in models}) > 1:
+            raise ValueError("the layers must have as many replicates and the same d as each other")
+        if self.first > self.N - 2:
+            raise ValueError(f"a slope needs three points: take first of at most N - 2 = {self.N - 2}")
+
+    @property
+    def trainings(self) -> tuple[Training, ...]:
+        """The three trainings."""
+        return self.attention, self.rnn, self.gru
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every layer, trained and not."""
-        trainings = (self.attention, self.rnn, self.gru)
-        if len({training.replicates for training in trainings}) > 1 or len({each.model.d for each in trainings}) > 1:
-            raise ValueError("the layers must have as many replicates and the same d as each other")
-        readings = [[self.readings(training, state, seed, device) for state in STATES] for training in trainings]
+        readings = [[self.readings(training, state, seed, device) for state in STATES] for training in self.trainings]
         columns = {
             name: variable(
                 f"layer state seed {dims}".split(),
@@ -54,10 +71,14 @@ class LayersCompared:
             )
             for name, (dims, text) in NAMES.items()
         }
-        N, d = np.arange(self.N + 1), self.attention.model.d
-        step = variable("N", [agreement.best_step_risk(int(each), d) for each in N], "error of one step of the best size")
-        coords = {"layer": [each.model.layer for each in trainings], "state": list(STATES), "n": N[1:], "N": N}
-        return xr.Dataset(columns | {"loss_step": step}, coords=coords)
+        N = np.arange(self.N + 1)
+        return xr.Dataset(columns, coords={"layer": LAYERS, "state": list(STATES), "n": N[1:], "N": N})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the error of one gradient step beside it."""
+        risk = [agreement.best_step_risk(N, self.attention.model.d) for N in range(self.N + 1)]
+        return dataset.assign(loss_step=variable("N", risk, "error of one step of the best size"))
 
     def readings(self, training: Training, state: str, seed: int, device: str) -> list[dict]:
         """Return the readings of every replicate of one layer."""
@@ -84,9 +105,9 @@ class LayersCompared:
         return {
             "marginal": mean.astype("f4"),
             "marginal_se": (marginal.std(0) / self.trials**0.5).float().numpy(),
-            "slope": convergence.log_slope(n, mean, self.first),
+            "slope": log_slope(n, mean, self.first),
             "share": share.astype("f4"),
-            "share_slope": convergence.log_slope(n, share, self.first),
+            "share_slope": log_slope(n, share, self.first),
             "last": (marginal[:, -1].square().mean() / total.square().mean()).sqrt().item(),
             "moved": (marginal[:, self.N // 2 :].square().mean() / total.square().mean()).sqrt().item(),
             "moved_hidden": _moved(torch.einsum("mk,bik->bim", block["W"], a)),
@@ -114,7 +135,8 @@ def update_share(network: Network, block: Weights, sequence: Tensor) -> np.ndarr
     if isinstance(layer, SoftmaxAttention):
         W_Q, W_K = (block[name].unflatten(0, (layer.heads, layer.head_width)) for name in ("W_Q", "W_K"))
         scores = torch.einsum("hcn,btn,hcm,bm->bht", W_K, sequence.roll(1, 1), W_Q, sequence[:, -1]) / layer.head_width**0.5
-        return convergence.newest_share(scores.numpy()).mean((0, 1))
+        weight = np.exp((scores - scores.amax(-1, keepdim=True)).numpy())
+        return (weight / weight.cumsum(-1))[..., 1:].mean((0, 1))
     if not isinstance(layer, GRU):
         return np.full(context.shape[1], np.nan)
     before = layer.everywhere(block, context, torch.arange(context.shape[1]))[:, :-1]

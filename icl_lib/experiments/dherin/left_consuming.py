@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.experiments.dherin.consumed import Case, random_cases, require_steps, trained_cases
+from icl_lib.experiments.declaration import Count, Declaration, Several
+from icl_lib.experiments.dherin.consumed import Case, Layer, RandomBlock, random_cases, trained_cases
 from icl_lib.experiments.dherin.dynamics import length, output_error
 from icl_lib.experiments.dherin.trained import OneBlock, Training
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
+from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, SoftmaxAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.results import variable
 from icl_lib.theory.dherin import dynamics
@@ -26,43 +31,60 @@ SHARES = (1e-10, 1e-2)
 
 
 @dataclass(frozen=True)
-class LeftConsuming:
+class LeftConsuming(Declaration):
     """Contexts of N examples, shown to random networks with each of ``layers`` and to trained ones."""
 
-    layers: tuple[str, ...]
-    d: int
-    N: int
-    width: int
-    heads: int
-    hidden: int
-    networks: int
-    prompts: int
+    layers: Several[Layer]
+    d: Count
+    N: Annotated[int, Ge(2)]
+    width: Count
+    heads: Count
+    hidden: Count
+    networks: Count
+    prompts: Count
     training: Training
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.blocks()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the paths are those of one block: take a training of OneBlock")
+
+    def blocks(self) -> list[RandomBlock]:
+        """Return the shapes of the random networks."""
+        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
 
     def cases(self, seed: int, device: str) -> Iterator[Case]:
         """Yield every network with its prompts."""
-        require_steps(self.N)
-        for layer in self.layers:
-            model = OneBlock(layer, self.d, self.width, self.heads, self.hidden)
+        for model in self.blocks():
             yield from random_cases(model, self.networks, self.prompts, self.N, seed)
         yield from trained_cases(self.training, self.prompts, self.N, seed, device)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every case, one row per network and prompt; curves over i as medians for each kind of network."""
-        rows, nets, bounds = [], [], []
+        rows, nets = [], []
         for case in self.cases(seed, device):
             rows.append(self.measure(case))
             nets += [case.net] * len(case.tokens)
-            bounds += [dynamics.rank_bound(self.N, *case.W.shape, case.span)] * len(case.tokens)
         found = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
         kinds = list(dict.fromkeys(nets))
         columns = {name: variable(f"case {dims}", found[name], text) for name, (dims, text) in NAMES.items()}
         for name, (dims, text) in CURVES.items():
             medians = [np.median(found[name][np.array(nets) == kind], 0) for kind in kinds]
             columns[name] = variable(f"kind {dims}", np.array(medians, "f4"), text)
-        columns["bound"] = variable("case", bounds, "min(N, rows, columns, dimensions in which A lives)")
         coords = {"net": ("case", nets), "kind": kinds, "slip": list(SLIPS), "share": list(SHARES)}
         return xr.Dataset(columns, coords=coords | {"i": np.arange(1, self.N + 1)})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the bound on the rank beside it."""
+        models = {model.layer: model for model in self.blocks()} | {f"trained {self.training.model.layer}": self.training.model}
+        bounds = {
+            net: dynamics.rank_bound(self.N, model.hidden, model.width, span(model.network().block.joint.layer))
+            for net, model in models.items()
+        }
+        text = "min(N, rows, columns, dimensions in which A lives)"
+        return dataset.assign(bound=variable("case", [bounds[net] for net in dataset.net.values], text))
 
     def measure(self, case: Case) -> dict[str, ndarray]:
         """Return every reading of a case, prompts first."""
@@ -72,6 +94,7 @@ class LeftConsuming:
         other = dynamics.left_consuming(W_0, back.numpy())[:, -1]
         less = case.block.joint.layer(case.weights, torch.cat([case.tokens[:, :-2], case.tokens[:, -1:]], 1))
         patch, late, turned = (redirection(case.W, b[:, -1], full).numpy() for full in (b[:, 0], less, back[:, 0]))
+        least = redirection(case.W, b[:, 1:], b[:, :1].expand_as(b[:, 1:])).numpy()
         change = W - W_0
         return {
             "output": kept(case, W, b),
@@ -86,9 +109,16 @@ class LeftConsuming:
             "angle_late": angle(change[:, -1], late),
             "order": length(other - W[:, -1]) / length(change[:, -1]),
             "order_least": length(turned - patch) / length(patch),
-            "ratios": length(change[:, 1:]) / length(dynamics.left_least(W_0, b.numpy())[:, 1:]),
+            "ratios": length(change[:, 1:]) / length(least),
             "ranks": np.stack([rank(change[:, 1:], share) for share in SHARES], 1),
         }
+
+
+def span(layer: ContextualLayer) -> int:
+    """Return the dimensions of the space in which A lives, whatever the context."""
+    if isinstance(layer, SoftmaxAttention):
+        return dynamics.attention_span(layer.heads, layer.head_width, layer.inputs, layer.outputs)
+    return min(layer.inputs, layer.outputs) if isinstance(layer, LinearAttention) else layer.outputs
 
 
 def kept(case: Case, W: ndarray, b: Tensor) -> ndarray:

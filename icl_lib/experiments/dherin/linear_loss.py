@@ -1,16 +1,19 @@
 """dherin-linear-loss: how far each step lowers the loss of proposition 3.1, with true labels, false labels and noise."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.experiments.dherin.consumed import LIKE, Case, first_block, require_steps
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
+from icl_lib.experiments.dherin.consumed import LIKE, Case, first_block
 from icl_lib.experiments.dherin.dynamics import vector_error
-from icl_lib.experiments.dherin.trained import Trained, Training, regression, start, tokens, trained
+from icl_lib.experiments.dherin.trained import OneBlock, Trained, Training, regression, start, tokens, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.patches.rank_one import redirection
@@ -28,7 +31,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class LinearLoss:
+class LinearLoss(Declaration):
     """Prompts of N examples, the same for trained networks and for their starts.
 
     The context's labels are true, or in another order, or the whole context is noise; the query stays.
@@ -37,16 +40,20 @@ class LinearLoss:
     """
 
     training: Training
-    N: int
-    prompts: int
-    tasks: int
-    slope_at: tuple[float, ...]
+    N: Annotated[int, Ge(2)]
+    prompts: Count
+    tasks: Count
+    slope_at: Several[Positive]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the losses are those of one block: take a training of OneBlock")
+        if self.prompts > self.tasks:
+            raise ValueError(f"{self.prompts} prompts among {self.tasks} tasks: take from 1 to all of them")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every network with every kind of context."""
-        require_steps(self.N)
-        if not 1 <= self.prompts <= self.tasks:
-            raise ValueError(f"{self.prompts} prompts among {self.tasks} tasks: take from 1 to all of them")
         law = regression(self.training.model.d)
         prompts = law.sample(stream(seed, "prompts"), (self.tasks,), self.N)
         contexts = [context(kind, tokens(prompts), seed) for kind in KINDS]

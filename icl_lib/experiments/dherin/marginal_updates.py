@@ -4,14 +4,17 @@ Token n takes DeltaW_{n-1} to DeltaW_n; the paper's i is n - 1.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.experiments.dherin.along import marginal_norms, states_along
-from icl_lib.experiments.dherin.trained import Training, regression, start, tokens, trained
+from icl_lib.experiments.declaration import Count, Declaration
+from icl_lib.experiments.dherin.along import log_slope, marginal_norms, states_along
+from icl_lib.experiments.dherin.trained import OneBlock, Training, regression, start, tokens, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention
@@ -28,7 +31,7 @@ CASES = ("trained", "untrained", "labels are noise", "no normalisation")
 
 
 @dataclass(frozen=True)
-class MarginalUpdates:
+class MarginalUpdates(Declaration):
     """Blocks of softmax attention on ``trials`` contexts of N tokens each, one query a trial.
 
     first      log-log slopes are fitted from this n on
@@ -36,16 +39,24 @@ class MarginalUpdates:
     """
 
     training: Training
-    trials: int
-    N: int
-    first: int
-    matrices: int
+    trials: Annotated[int, Ge(2)]
+    N: Annotated[int, Ge(3)]
+    first: Count
+    matrices: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        model = self.training.model
+        if not isinstance(model, OneBlock) or model.layer != "softmax attention":
+            raise ValueError("the increments are those of softmax attention: take a training of one block with that layer")
+        if model.d > self.N:
+            raise ValueError("fewer examples than dimensions leave the task open: take N of at least d")
+        if self.first > self.N - 2:
+            raise ValueError(f"a slope needs three points: take first of at most N - 2 = {self.N - 2}")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure all cases, and compare matrices with the formula of the increment."""
         replicates, network = self.training.replicates, self.training.model.network()
-        if not isinstance(network.block.joint.layer, SoftmaxAttention):
-            raise ValueError(f"the increments are those of softmax attention, not of a {self.training.model.layer}")
         shipped = trained(self.training, seed, device)
         fresh = start(self.training, seed, "cpu")
         raw = [{name: w[s].double() for name, w in fresh.items()} for s in range(replicates)]
@@ -88,8 +99,8 @@ class MarginalUpdates:
             "output": output.numpy(),
             "scaled": scaled,
             "apart": apart,
-            "slope": convergence.log_slope(n.numpy(), mean, self.first),
-            "output_slope": convergence.log_slope(n.numpy(), output.numpy(), self.first),
+            "slope": log_slope(n.numpy(), mean, self.first),
+            "output_slope": log_slope(n.numpy(), output.numpy(), self.first),
             "scaled_late": no_limit * np.square(scaled[self.N // 2 :]).mean() ** 0.5,
             "scaled_root_late": no_limit * np.square(scaled / n.numpy() ** 0.5)[self.N // 2 :].mean() ** 0.5,
             "apart_late": no_limit * np.square(apart[self.N // 2 :]).mean() ** 0.5,

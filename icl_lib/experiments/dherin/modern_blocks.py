@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.experiments.dherin.architectures import Architecture, Sizes, architecture, relative, words
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several, Share
+from icl_lib.experiments.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.network import Network
@@ -29,25 +32,23 @@ Patched = tuple[list[Weights], Tensor]
 
 
 @dataclass(frozen=True)
-class ModernBlocks:
+class ModernBlocks(Declaration):
     """Random networks of ``depth`` blocks on ``tokens`` random tokens; ``seeds`` networks of each architecture.
 
     kept      shares of the context that stay, for the last token; elsewhere nothing stays
     epsilon   what a control adds to |z|^2
     """
 
-    architectures: tuple[str, ...]
+    architectures: Several[Name | Literal[NORM_BIAS]]
     sizes: Sizes
-    depth: int
-    tokens: int
-    kept: tuple[float, ...]
-    epsilon: float
-    seeds: int
+    depth: Count
+    tokens: Annotated[int, Ge(2)]
+    kept: Several[Share]
+    epsilon: Positive
+    seeds: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch every network at every position, and measure the logits against those with the context."""
-        if self.tokens < 2 or not all(0 <= share <= 1 for share in self.kept):
-            raise ValueError(f"needs 2 tokens or more and shares from 0 to 1, not {self.tokens} tokens and kept {self.kept}")
         readings = [[self.read(name, seed, s, device) for s in range(self.seeds)] for name in self.architectures]
         columns = {
             key: variable(

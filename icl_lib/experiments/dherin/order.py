@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.experiments.dherin.consumed import LIKE, Case, random_cases, require_steps, trained_cases
+from icl_lib.experiments.declaration import Count, Declaration, Several
+from icl_lib.experiments.dherin.consumed import LIKE, Case, Layer, RandomBlock, random_cases, trained_cases
 from icl_lib.experiments.dherin.trained import OneBlock, Training, regression, tokens
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
@@ -27,30 +30,37 @@ SECOND = ("second block, causal", "second block, not causal")
 
 
 @dataclass(frozen=True)
-class Order:
+class Order(Declaration):
     """Contexts of N examples in the order given, reversed, and in ``orders`` - 2 random orders.
 
     layers        one block each, random networks; beside them trained networks and the second of two attention blocks
     drawn_orders  orders of one prompt, shown to a trained network, whose paths are kept for the figure
     """
 
-    layers: tuple[str, ...]
-    d: int
-    N: int
-    width: int
-    heads: int
-    hidden: int
-    networks: int
-    prompts: int
-    orders: int
-    drawn_orders: int
+    layers: Several[Layer]
+    d: Count
+    N: Annotated[int, Ge(2)]
+    width: Count
+    heads: Count
+    hidden: Count
+    networks: Count
+    prompts: Count
+    orders: Annotated[int, Ge(2)]
+    drawn_orders: Count
     training: Training
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.blocks()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the paths are those of one block: take a training of OneBlock")
+
+    def blocks(self) -> list[RandomBlock]:
+        """Return the shapes of the random networks."""
+        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every case, and keep the paths of one."""
-        require_steps(self.N)
-        if self.orders < 2:
-            raise ValueError(f"orders = {self.orders}: take at least 2, the given one and its reverse")
         orders = context_orders(self.N, self.orders, seed)
         rows, nets = [], []
         for case in self.cases(seed, device):
@@ -73,8 +83,7 @@ class Order:
 
     def cases(self, seed: int, device: str) -> Iterator[Case]:
         """Yield every network of one block with its prompts."""
-        for layer in self.layers:
-            model = OneBlock(layer, self.d, self.width, self.heads, self.hidden)
+        for model in self.blocks():
             yield from random_cases(model, self.networks, self.prompts, self.N, seed)
         yield from trained_cases(self.training, self.prompts, self.N, seed, device)
 

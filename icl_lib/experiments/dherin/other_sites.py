@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Share
 from icl_lib.experiments.dherin.random_blocks import (
     LIKE,
     contextual_layer,
@@ -31,23 +34,24 @@ SITES = ("W", "b", "W_out", "b_out", "W_O", "W_V")
 
 
 @dataclass(frozen=True)
-class OtherSites:
+class OtherSites(Declaration):
     """Random blocks with softmax attention, one prompt of N examples each, Y a random part of its context.
 
     shares   of the context in Y; half of it and the whole are always there
     """
 
-    shares: tuple[float, ...]
-    networks: int
-    d: int
-    N: int
-    width: int
-    heads: int
-    hidden: int
+    shares: tuple[Share, ...]
+    networks: Count
+    d: Count
+    N: Annotated[int, Ge(2)]
+    width: Count
+    heads: Count
+    hidden: Count
 
     def __post_init__(self):
-        if self.N < 2:
-            raise ValueError(f"N = {self.N}: half of the context needs N to be 2 or more")
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Put the context into one place after the other and run the whole block on what is left of the prompt."""

@@ -1,13 +1,16 @@
 """dherin-placebo: the identity holds for any vector in the place of A(C, x); what the vector knows is another matter."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Declaration
 from icl_lib.experiments.dherin.random_blocks import relative, state
 from icl_lib.experiments.dherin.trained import OneBlock, Training, regression, tokens, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
@@ -17,23 +20,23 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
-from icl_lib.tasks.prompts import normal
+from icl_lib.tasks.prompts import Prompts, normal
 
 VECTORS = ("own context", "labels shuffled", "another task", "Gaussian vector")
 """Where the vector comes from that takes the place of A(C, x)."""
 
 
 @dataclass(frozen=True)
-class Placebo:
+class Placebo(Declaration):
     """Trained networks of one block on ``prompts`` prompts; the patch turns A(x) into A(C, x), or into another vector."""
 
     training: Training
-    prompts: int
+    prompts: Annotated[int, Ge(2)]
 
     def __post_init__(self):
-        if not isinstance(self.training.model, OneBlock) or self.prompts < 2:
-            raise ValueError("the placebo needs a training of one block without skips, and 2 or more prompts")
+        super().__post_init__()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the placebo needs a training of one block without skips")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch and predict for every vector."""

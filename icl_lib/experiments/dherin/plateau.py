@@ -1,27 +1,31 @@
 """dherin-plateau: where the training of one block ends, beside least squares and one step of gradient descent."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.baselines import MinimumNormOLS, OneGradientStep
+from icl_lib.experiments.declaration import Declaration
 from icl_lib.experiments.dherin.trained import Training, predictions, regression, start, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.theory.dherin.agreement import best_step, best_step_risk
 
 
 @dataclass(frozen=True)
-class Plateau:
+class Plateau(Declaration):
     """Shipped networks of one block on ``tasks`` fresh prompts each, of the length they were trained on."""
 
     training: Training
-    tasks: int
+    tasks: Annotated[int, Ge(2)]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Predict in every way on the same prompts."""
@@ -49,8 +53,13 @@ class Plateau:
             "alike": (_correlation(block - y, step - y), "correlation of the block's errors with the step's"),
             "alike_shuffled": (_correlation(block - y, (step - y).roll(1, -1)), "the same, errors of different prompts"),
         }
-        data = {name: variable("seed", values.numpy(), text) for name, (values, text) in columns.items()}
-        return xr.Dataset(data | {"loss_step_theory": variable((), best_step_risk(N, d), "d (d + 1)/(N + d + 1)")})
+        return xr.Dataset({name: variable("seed", values.numpy(), text) for name, (values, text) in columns.items()})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the error of the best step by its formula beside it."""
+        error = best_step_risk(self.training.N, self.training.model.d)
+        return dataset.assign(loss_step_theory=variable((), error, "d (d + 1)/(N + d + 1)"))
 
 
 def _error(found: Tensor, expected: Tensor) -> Tensor:

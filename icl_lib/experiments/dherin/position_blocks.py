@@ -1,12 +1,13 @@
 """The networks of the section on all positions, and the update of every token with the query alone as base."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration
 from icl_lib.experiments.dherin.trained import regression, tokens
 from icl_lib.models.contextual.blocks import Block, Joint, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP
@@ -39,26 +40,29 @@ class NormedNoSkip:
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Architecture(Declaration):
     """Blocks on tokens (x; y) of d + 1 numbers: attention of ``heads`` heads, an MLP of two hidden layers, GELU.
 
     widening   width of the hidden layers over d + 1; heads must divide d + 1
     skips      around attention and MLP; norms: layer norms before both (epsilon 1e-5)
     """
 
-    d: int = 2
-    heads: int = 3
-    blocks: int = 5
-    widening: int = 4
+    d: Count = 2
+    heads: Count = 3
+    blocks: Count = 5
+    widening: Count = 4
     skips: bool = True
     norms: bool = False
     causal: bool = True
 
+    def __post_init__(self):
+        super().__post_init__()
+        if (self.d + 1) % self.heads:
+            raise ValueError(f"{self.heads} heads of tokens of {self.d + 1} numbers: heads must divide d + 1")
+
     def network(self) -> Network:
         """Return the shape of the network; the output at a token is its last entry."""
         n = self.d + 1
-        if self.heads < 1 or n % self.heads:
-            raise ValueError(f"{self.heads} heads of tokens of {n} numbers: heads must divide d + 1")
         layer = SoftmaxAttention(self.heads, n // self.heads, n, n, self.causal)
         norm = LayerNorm(1e-5) if self.norms else NoNorm()
         joint: Joint = PreNorm(layer, norm) if self.skips else NormedNoSkip(layer, norm)
@@ -70,7 +74,8 @@ class Architecture:
         return Bias("b_out") if self.skips else Nowhere()
 
 
-VARIANTS = {
+Variant = Literal["skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"]
+VARIANTS: dict[Variant, dict[str, bool]] = {
     "skips": {},
     "skips, norms": {"norms": True},
     "not causal": {"causal": False},
@@ -115,9 +120,6 @@ def draw(
     return network, weights, tokens(regression(architecture.d).sample(stream(seed, f"prompts/{name}"), (prompts,), N))
 
 
-def variants(architecture: Architecture, names: tuple[str, ...]) -> dict[str, Architecture]:
-    """Return the named variants of an architecture; raises ValueError for an unknown one."""
-    unknown = [name for name in names if name not in VARIANTS]
-    if unknown:
-        raise ValueError(f"unknown variant {unknown[0]!r}: take one of {', '.join(VARIANTS)}")
+def variants(architecture: Architecture, names: tuple[Variant, ...]) -> dict[Variant, Architecture]:
+    """Return the named variants of an architecture."""
     return {name: replace(architecture, **VARIANTS[name]) for name in names}

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.dherin.position_blocks import (
     Architecture,
     Pair,
+    Variant,
     draw,
     relative,
     states,
@@ -18,6 +20,7 @@ from icl_lib.experiments.dherin.position_blocks import (
     variants,
 )
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
@@ -27,7 +30,7 @@ from icl_lib.theory.dherin import positions
 
 
 @dataclass(frozen=True)
-class Positions:
+class Positions(Declaration):
     """``networks`` random networks for every variant, ``prompts`` prompts of N examples each.
 
     architecture   variants change its skips, norms and causality; shapes: further (d, heads, N) in its own variant, with
@@ -36,13 +39,17 @@ class Positions:
     """
 
     architecture: Architecture
-    N: int
-    variants: tuple[str, ...]
-    shapes: tuple[tuple[int, int, int], ...]
-    networks: int
-    prompts: int
-    epsilon: float
-    scales: tuple[float, ...]
+    N: Count
+    variants: Several[Variant]
+    shapes: tuple[tuple[Count, Count, Count], ...]
+    networks: Count
+    prompts: Count
+    epsilon: Positive
+    scales: Several[Positive]
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.cases()  # heads that do not divide d + 1 are refused here
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare every block's output at every token with what the patched block makes of the query alone."""
@@ -56,8 +63,17 @@ class Positions:
         cost = [self.cost(f"{s}", seed) for s in range(self.networks)]
         for name, text in COST.items():
             columns[name] = variable("scale network", np.stack([one[name] for one in cost], -1), text)
+        squares = np.stack([one["squares"] for one in cost], 1)
+        columns["squares"] = variable("scale network prompt", squares, "|n|^2 of what W reads for the query alone")
         places = {"block": np.arange(1, self.architecture.blocks + 1), "position": np.arange(1, self.N + 2)}
         return xr.Dataset(columns, coords={"variant": list(cases), "scale": list(self.scales)} | places)
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the share that epsilon leaves out beside what the update misses."""
+        shares = np.sort(positions.missing_share(dataset.squares.values, self.epsilon), -1)
+        median = shares[..., (self.prompts - 1) // 2]  # torch's median: the lower of the two in the middle
+        return dataset.assign(missing_theory=variable("scale network", median, "epsilon / (|n|^2 + epsilon), median"))
 
     def cases(self) -> dict[str, tuple[Architecture, int]]:
         """Return the architecture and prompt length of every variant."""
@@ -99,12 +115,11 @@ class Positions:
             missing = ((change - made).norm(dim=-1) / change.norm(dim=-1)).median()
             found = [network.block.feed({**block, "W": block["W"] + D}, small) for D in (exact, damped)]
             errors = [relative(one, expected)[..., 0] for one in found]
-            share = torch.tensor([positions.missing_share(each, self.epsilon) for each in square.tolist()], dtype=torch.float64)
             rows.append({
-                "square": square.median(), "missing": missing, "missing_theory": share.median(),
+                "squares": square, "square": square.median(), "missing": missing,
                 "error_exact": errors[0].amax(), "error_epsilon": errors[1].median(),
             })  # fmt: skip
-        return {key: np.array([row[key].item() for row in rows]) for key in rows[0]}
+        return {key: torch.stack([row[key] for row in rows]).numpy() for key in rows[0]}
 
 
 def exactness(
@@ -127,13 +142,14 @@ def exactness(
 def ranks(block: Block, weights: Weights, sequence: Float[Tensor, "B T D"], pair: Pair) -> dict[str, np.ndarray]:
     """Return what shows the rank of the summed update: singular values and ranks in both precisions.
 
-    The other base: every token has itself alone as base, so the row vectors differ.
+    The other base: every token has itself alone as base, so the row vectors differ. Ranks count singular values beyond the
+    rounding of W and of the sum, whose terms may cancel.
     """
     single, rows = {name: w.float() for name, w in weights.items()}, sequence.float()
     own = Pair(block.mix(weights, sequence[..., None, :]), pair.full)
     summed, own, half = total(weights, pair), total(weights, own), total(single, states(block, single, rows, rows[:, -1:]))
     found = {"rank": summed, "rank_single": half, "rank_cast": half.double()}
-    found = {name: torch.linalg.matrix_rank(matrix).double().mean() for name, matrix in found.items()}
+    found = {name: rank(matrix, weights["W"].norm().item()).double().mean() for name, matrix in found.items()}
     for name, matrix in {"second": summed, "second_own_base": own}.items():
         values = torch.linalg.svdvals(matrix)
         found[name] = (values[:, 1] / (values[:, 0] + weights["W"].norm())).amax()
@@ -143,6 +159,12 @@ def ranks(block: Block, weights: Weights, sequence: Float[Tensor, "B T D"], pair
 def total(weights: Weights, pair: Pair) -> Float[Tensor, "B m n"]:
     """Return sum_i DeltaW_i."""
     return redirection(weights["W"], pair.bare.z[..., 0, :], pair.full.z[..., 0, :]).sum(1)
+
+
+def rank(matrix: Float[Tensor, "B m n"], size: float) -> Int[Tensor, "B"]:
+    """Return the numerical rank of matrices made of terms of a size, by torch's tolerance for their own largest or that."""
+    tolerance = max(matrix.shape[-2:]) * torch.finfo(matrix.dtype).eps
+    return torch.linalg.matrix_rank(matrix, atol=tolerance * size, rtol=tolerance)
 
 
 NAMES = {
@@ -158,7 +180,6 @@ NAMES = {
 COST = {
     "square": "|n|^2 of what W reads for the query alone, median",
     "missing": "share of W (n_i - n) that the update with epsilon misses, median over tokens",
-    "missing_theory": "epsilon / (|n|^2 + epsilon), median",
     "error_exact": "|patched - full| / |full| at the output without epsilon, worst token",
     "error_epsilon": "the same with epsilon, median token",
 }

@@ -1,14 +1,17 @@
 """dherin-positions-training: a training run in float32, the theory beside the network at every mark."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.experiments.dherin.position_blocks import Architecture, states, theory_output, variants
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
+from icl_lib.experiments.dherin.position_blocks import Architecture, Variant, states, theory_output, variants
 from icl_lib.experiments.dherin.trained import regression, tokens
 from icl_lib.experiments.dherin.update_alignment import cosine_matrix, groups
 from icl_lib.experiments.experiment import Experiment
@@ -17,12 +20,12 @@ from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Nowhere
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.train import Adam, Parameters, train
 
 
 @dataclass(frozen=True)
-class PositionsTraining:
+class PositionsTraining(Declaration):
     """Networks of every variant trained on fresh prompts of N examples: Adam, 1/2 mean squared error, float32.
 
     B        prompts a step; rate, steps: of Adam; marks: evaluations, evenly spaced from the start to the end
@@ -30,23 +33,26 @@ class PositionsTraining:
     """
 
     architecture: Architecture
-    N: int
-    variants: tuple[str, ...]
-    networks: int
-    B: int
-    rate: float
-    steps: int
-    marks: int
-    tests: int
+    N: Annotated[int, Ge(2)]
+    variants: Several[Variant]
+    networks: Count
+    B: Count
+    rate: Positive
+    steps: Count
+    marks: Annotated[int, Ge(2)]
+    tests: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.marks > self.steps + 1:
+            raise ValueError(f"marks must be from 2 to steps + 1 = {self.steps + 1}, not {self.marks}")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train, and compare losses and outputs at the marks."""
-        if not 2 <= self.marks <= self.steps + 1:
-            raise ValueError(f"marks must be from 2 to steps + 1 = {self.steps + 1}, not {self.marks}")
         marks = sorted({round(m) for m in np.linspace(0, self.steps, self.marks)})
         rows = []
         for name, shape in variants(self.architecture, self.variants).items():
-            kept = self.train(shape.network(), name, marks, seed)
+            kept = self._train(shape.network(), name, marks, seed)
             rows.append([[self.read(shape, kept[m], s, m, seed) for s in range(self.networks)] for m in marks])
         columns = {}
         for name, (dims, text) in NAMES.items():
@@ -55,7 +61,7 @@ class PositionsTraining:
         blocks = np.arange(1, self.architecture.blocks + 1)
         return xr.Dataset(columns, coords={"variant": list(self.variants), "step": marks, "block": blocks})
 
-    def train(self, network: Network, name: str, marks: list[int], seed: int) -> dict[int, Parameters]:
+    def _train(self, network: Network, name: str, marks: list[int], seed: int) -> dict[int, Parameters]:
         """Return the parameters at the marks, networks first."""
         law, like = regression(self.architecture.d, torch.float32), torch.zeros((), dtype=torch.float32)
 

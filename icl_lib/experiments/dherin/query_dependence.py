@@ -1,17 +1,21 @@
 """dherin-query-dependence: the update of one context for many queries, and what it does to a query it was not made for."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Declaration, Positive
 from icl_lib.experiments.dherin.random_blocks import LIKE, relative, state
 from icl_lib.experiments.dherin.trained import OneBlock, Training, regression, tokens, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
@@ -26,7 +30,7 @@ EDGES = np.linspace(-1, 1, 21)
 
 
 @dataclass(frozen=True)
-class QueryDependence:
+class QueryDependence(Declaration):
     """Trained networks of one block and as many random ones of the same shape; Y = C.
 
     contexts   of N examples; queries: drawn from N(0, I_d) for each context
@@ -34,15 +38,14 @@ class QueryDependence:
     """
 
     training: Training
-    contexts: int
-    queries: int
-    spread: float
+    contexts: Annotated[int, Ge(2)]
+    queries: Annotated[int, Ge(2)]
+    spread: Positive
 
     def __post_init__(self):
-        if not isinstance(self.training.model, OneBlock) or min(self.queries, self.contexts, self.training.model.d) < 2:
-            raise ValueError(
-                "the comparison needs a training of one block without skips, and queries, contexts and d of 2 or more"
-            )
+        super().__post_init__()
+        if not isinstance(self.training.model, OneBlock) or self.training.model.d < 2:
+            raise ValueError("the comparison needs a training of one block without skips, and d of 2 or more")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Make the update of every query, and try each on all others."""
@@ -59,11 +62,16 @@ class QueryDependence:
                 ("kind", "replicate", *dims.split()), np.array([[each[name] for each in row] for row in found]), text
             ) for name, (dims, text) in NAMES.items()
         }  # fmt: skip
-        d = self.training.model.d
-        shares = [contextual_blocks.aligned_share(*edges, d) for edges in zip(EDGES[:-1], EDGES[1:], strict=True)]
-        columns["share_theory"] = variable("cosine_bin", shares, "share of the pairs in a bin if the cosine is cos(x_i, x_j)^2")
-        columns["cosine_theory"] = variable("", 1 / d, "mean of cos(x_i, x_j)^2")
         return xr.Dataset(columns, coords={"kind": list(KINDS), "cosine_bin": (EDGES[1:] + EDGES[:-1]) / 2})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the law of cos(x_i, x_j)^2 beside the cosines."""
+        d, text = self.training.model.d, "share of the pairs in a bin if the cosine is cos(x_i, x_j)^2"
+        shares = [contextual_blocks.aligned_share(*edges, d) for edges in zip(EDGES[:-1], EDGES[1:], strict=True)]
+        return dataset.assign(
+            share_theory=variable("cosine_bin", shares, text), cosine_theory=variable("", 1 / d, "mean of cos(x_i, x_j)^2")
+        )
 
     def _prompts(self, seed: int) -> tuple[Float[Tensor, "c k T n"], Float[Tensor, "c k T n"]]:
         """Return every context with every query, and with queries that lie close together."""

@@ -10,7 +10,7 @@ from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN
 from icl_lib.models.linear_attention import embed
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.regression import LinearRegression
 
 LAYERS = ("softmax attention", "linear attention", "tanh RNN", "GRU")
 LIKE = torch.zeros((), dtype=torch.float64)
@@ -32,16 +32,12 @@ def contextual_layer(name: str, d: int, width: int, heads: int) -> ContextualLay
 
 def regression_tokens(seed: int, name: str, lead: tuple[int, ...], N: int, d: int) -> Float[Tensor, "... T n"]:
     """Draw prompts of N examples, x and w from N(0, I_d), y = <w, x>, as sequences (x_i; y_i), query (x; 0) last."""
-    if N < 1:
-        raise ValueError(f"a context of {N} examples leaves no Y to speak of: N must be 1 or more")
     return embed(LinearRegression(torch.eye(d, dtype=LIKE.dtype)).sample(stream(seed, name), lead, N)).mT
 
 
 def subset_sizes(shares: tuple[float, ...], N: int) -> list[int]:
     """Return the sizes |Y| = ceil(share N), each once, with the empty set and all of C always among them."""
-    if not all(0 <= share <= 1 for share in shares):
-        raise ValueError(f"shares of the context must lie between 0 and 1, not {shares}")
-    return sorted({0, N} | {math.ceil(share * N) for share in shares})
+    return sorted({0, N} | {math.ceil(round(share * N, 9)) for share in shares})  # in floating point 0.07 * 100 is above 7
 
 
 def orders(seed: int, name: str, lead: tuple[int, ...], N: int) -> Int[Tensor, "... N"]:

@@ -8,6 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Share
 from icl_lib.experiments.dherin.random_blocks import (
     LIKE,
     contextual_layer,
@@ -19,8 +20,9 @@ from icl_lib.experiments.dherin.random_blocks import (
     subset_sizes,
 )
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.weights import start
+from icl_lib.models.contextual.weights import Weights, start
 from icl_lib.patches.rank_one import redirection
 from icl_lib.results import variable
 from icl_lib.seeds import stream
@@ -29,28 +31,32 @@ from icl_lib.theory.dherin import contextual_blocks
 
 
 @dataclass(frozen=True)
-class RankOne:
+class RankOne(Declaration):
     """Random blocks with softmax attention, one prompt of N examples each, Y a random part of its context.
 
     shares   of the context in Y; the whole context is always there
     other    |M| / |DeltaW|: size of the random matrix M that is added to the update
     """
 
-    shares: tuple[float, ...]
-    other: float
-    networks: int
-    d: int
-    N: int
-    width: int
-    heads: int
-    hidden: int
+    shares: tuple[Share, ...]
+    other: Positive
+    networks: Count
+    d: Count
+    N: Count
+    width: Count
+    heads: Count
+    hidden: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Take the update apart; theory by numpy, the update by the library's patches."""
+        """Make the update by the library's patches and take it apart."""
         layer, lead = contextual_layer("softmax attention", self.d, self.width, self.heads), (self.networks,)
         mixer = start(layer.shapes, stream(seed, "rank one/layer"), lead, LIKE)
-        mlp = MLP(self.width, (self.hidden,), self.d + 1, "gelu")
-        weights = start(mlp.shapes, stream(seed, "rank one/mlp"), lead, LIKE)
+        mlp, weights = self._mlp(seed)
         prompts = regression_tokens(seed, "rank one/prompts", (2, *lead), self.N, self.d)
         order = orders(seed, "rank one/Y", (2, *lead), self.N)
         sizes = [size for size in subset_sizes(self.shares, self.N) if size]
@@ -61,16 +67,34 @@ class RankOne:
         update, a, a_full = both[:, 0], bare[:, 0], full[:, 0]
         found = {
             "rest": rest(update), "rest_two_queries": rest(both.sum(1)),
-            "norm": update.norm(dim=(-2, -1)), **sizes_by_theory(weights["W"], a, a_full),
+            "norm": update.norm(dim=(-2, -1)),
             **free_matrices(mlp, weights, update, a, a_full, M, self.other),
             "pseudo_inverse": far(update, pseudo_inverse(weights["W"], a, a_full)),
             "pseudo_inverse_full": far(update, pseudo_inverse(weights["W"], a, a_full, reads=a_full)),
         }  # fmt: skip
         columns = {
-            name: variable("size network", np.asarray(found[name], "f8" if name in COMPARED else "f4"), text)
+            name: variable("size network", np.asarray(found[name], "f8" if name == "norm" else "f4"), text)
             for name, text in NAMES.items()
         }  # fmt: skip
+        columns["a"] = variable("size network column", a.numpy(), "A(C without Y, x)")
+        columns["a_full"] = variable("network column", a_full[0].numpy(), "A(C, x)")
         return xr.Dataset(columns | example(weights["W"], update, a, a_full), coords={"size": sizes})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the norm of every update by its formula and the bound beside it, and both with a planted fault."""
+        W, full = self._mlp(seed)[1]["W"].numpy(), dataset.a_full.values
+        cases = [[(w, u - v, v, u) for w, v, u in zip(W, row, full, strict=True)] for row in dataset.a.values]
+        columns = {
+            name: variable("size network", np.array([[formula(*case) for case in row] for row in cases]), text)
+            for name, (formula, text) in FORMULAS.items()
+        }
+        return dataset.assign(columns)
+
+    def _mlp(self, seed: int) -> tuple[MLP, Weights]:
+        """Return the MLP of the networks and its weights."""
+        mlp = MLP(self.width, (self.hidden,), self.d + 1, "gelu")
+        return mlp, start(mlp.shapes, stream(seed, "rank one/mlp"), (self.networks,), LIKE)
 
 
 def rest(matrix: Float[Tensor, "... m n"]) -> Float[Tensor, "..."]:
@@ -82,19 +106,6 @@ def rest(matrix: Float[Tensor, "... m n"]) -> Float[Tensor, "..."]:
 def far(matrix: Float[Tensor, "... m n"], expected: Float[Tensor, "... m n"]) -> Float[Tensor, "..."]:
     """Return the relative distance of two matrices in the Frobenius norm."""
     return (matrix - expected).norm(dim=(-2, -1)) / expected.norm(dim=(-2, -1))
-
-
-def sizes_by_theory(W: Tensor, a: Float[Tensor, "z S n"], a_full: Float[Tensor, "z S n"]) -> dict[str, np.ndarray]:
-    """Return the norm of every update by its formula, the bound, and both with a planted fault."""
-    pairs = zip(a.numpy(), a_full.numpy(), strict=True)
-    arrays = [[(w, u - v, v, u) for w, v, u in zip(W.numpy(), *pair, strict=True)] for pair in pairs]
-    formulas = {
-        "norm_theory": lambda w, change, read, full: contextual_blocks.update_norm(w, change, read),
-        "norm_full": lambda w, change, read, full: contextual_blocks.update_norm(w, change, full),
-        "bound": lambda w, change, read, full: contextual_blocks.norm_bound(w, change, read),
-        "bound_smallest": lambda w, change, read, full: smallest(w) * np.linalg.norm(change) / np.linalg.norm(read),
-    }
-    return {name: np.array([[formula(*case) for case in row] for row in arrays]) for name, formula in formulas.items()}
 
 
 def smallest(W: Float[np.ndarray, "m n"]) -> float:
@@ -141,10 +152,6 @@ NAMES = {
     "rest": "singular values of the update but the largest, over the largest",
     "rest_two_queries": "the same for the sum of the updates of two prompts",
     "norm": "Frobenius norm of the update",
-    "norm_theory": "|W DA| / |a|",
-    "norm_full": "|W DA| / |A(C, x)|",
-    "bound": "|W|_2 |DA| / |a|",
-    "bound_smallest": "least stretch of W times |DA| / |a|",
     "error_free": "relative error of the block with the update plus M, M a = 0",
     "error_any": "relative error of the block with the update plus any M",
     "pythagoras_free": "relative gap of |update + M|^2 and |update|^2 + |M|^2, M a = 0",
@@ -152,8 +159,17 @@ NAMES = {
     "pseudo_inverse": "relative distance of the update from the least-norm solution of D a = W DA",
     "pseudo_inverse_full": "the same with A(C, x) in the place of a in the equation",
 }
-COMPARED = ("norm", "norm_theory", "norm_full", "bound", "bound_smallest")
-"""What claims compare with each other; the rest are errors and need no more than float32."""
+"""Readings; all but the norm are errors and need no more than float32."""
+FORMULAS = {
+    "norm_theory": (lambda W, change, a, a_full: contextual_blocks.update_norm(W, change, a), "|W DA| / |a|"),
+    "norm_full": (lambda W, change, a, a_full: contextual_blocks.update_norm(W, change, a_full), "|W DA| / |A(C, x)|"),
+    "bound": (lambda W, change, a, a_full: contextual_blocks.norm_bound(W, change, a), "|W|_2 |DA| / |a|"),
+    "bound_smallest": (
+        lambda W, change, a, a_full: smallest(W) * np.linalg.norm(change) / np.linalg.norm(a),
+        "least stretch of W times |DA| / |a|",
+    ),
+}
+"""The norm and its bound by their formulas, each followed by itself with a planted fault."""
 
 RANK_ONE = Experiment(
     slug="dherin-rank-one", title="The update: one column times one row, and the smallest matrix that does it",

@@ -6,18 +6,18 @@ import numpy as np
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.experiments.dherin.along import marginal_norms, states_along
-from icl_lib.experiments.dherin.trained import Trained, Training, predictions, regression, start, tokens, trained
+from icl_lib.experiments.declaration import Count, Declaration
+from icl_lib.experiments.dherin.along import log_slope, marginal_norms, states_along
+from icl_lib.experiments.dherin.trained import OneBlock, Trained, Training, predictions, regression, start, tokens, trained
 from icl_lib.experiments.dherin.trainings import PREFIX_ATTENTION, PREFIX_RNN, PREFIX_RNN_FAST
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
-from icl_lib.theory.dherin import convergence
+from icl_lib.tasks.prompts import Prompts
 
 
 @dataclass(frozen=True)
-class RNNRate:
+class RNNRate(Declaration):
     """Shipped tanh RNNs, trained from the same starts on the same prompts with two rates, and attention to compare with.
 
     tasks, trials   held-out prompts, and contexts with one query each
@@ -27,15 +27,23 @@ class RNNRate:
     training: Training
     faster: Training
     attention: Training
-    trials: int
-    tasks: int
-    first: int
+    trials: Count
+    tasks: Count
+    first: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        trainings = (self.training, self.faster, self.attention)
+        if not all(isinstance(each.model, OneBlock) for each in trainings):
+            raise ValueError("the updates are those of one block: take trainings of OneBlock")
+        if len({(each.N, each.replicates, each.model.d) for each in trainings}) > 1:
+            raise ValueError("the trainings must share N, d and the number of replicates")
+        if self.first > self.training.N - 2:
+            raise ValueError(f"a slope needs three points: take first of at most N - 2 = {self.training.N - 2}")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error after N examples and the log-log slope of the marginal updates."""
         kinds = {"rnn": self.training, "rnn_faster": self.faster, "attention": self.attention}
-        if len({(each.N, each.replicates, each.model.d) for each in kinds.values()}) > 1:
-            raise ValueError("the trainings must share N, d and the number of replicates")
         law = regression(self.training.model.d)
         prompts = law.sample(stream(seed, "held-out"), (self.tasks,), self.training.N)
         sequence = tokens(law.sample(stream(seed, "trials"), (self.trials,), self.training.N))
@@ -55,7 +63,7 @@ class RNNRate:
         block, n = network.blocks(weights)[0], np.arange(1, sequence.shape[1])
         error = predictions(network, weights, prompts) - prompts.y_query
         marginal, _ = marginal_norms(block["W"], states_along(network.block.joint.layer, block, sequence))
-        return error.square().mean().item(), float(convergence.log_slope(n, marginal.mean(0).numpy(), self.first))
+        return error.square().mean().item(), float(log_slope(n, marginal.mean(0).numpy(), self.first))
 
 
 RNN_RATE = Experiment(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several, Share
 from icl_lib.experiments.dherin.trained import regression, tokens
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
@@ -33,23 +35,23 @@ LIKE = torch.zeros((), dtype=torch.float64)
 
 
 @dataclass(frozen=True)
-class SkipConnections:
+class SkipConnections(Declaration):
     """Prompts of N examples, embedded in ``width`` dimensions, shown to random blocks with skips.
 
     layers   contextual layers of the block of v1; the block with x inside has softmax attention
     hidden   widths of the MLP's hidden layers; shares: |Y|/N, Y random among the N places; Y = C is always looked at
     """
 
-    layers: tuple[str, ...]
-    d: int
-    N: int
-    width: int
-    heads: int
-    hidden: tuple[int, ...]
-    activation: str
-    shares: tuple[float, ...]
-    networks: int
-    prompts: int
+    layers: Several[Literal["softmax attention", "linear attention", "tanh RNN", "GRU"]]
+    d: Count
+    N: Count
+    width: Count
+    heads: Count
+    hidden: Several[Count]
+    activation: Literal["gelu", "relu", "silu", "tanh"]
+    shares: tuple[Share, ...]
+    networks: Count
+    prompts: Count
 
     def blocks(self) -> dict[str, Block]:
         """Return the blocks by name."""
@@ -63,16 +65,11 @@ class SkipConnections:
         D = self.width
         if name == "softmax attention":
             return SoftmaxAttention(self.heads, max(1, D // self.heads), D, D)
-        others = {"linear attention": LinearAttention(D, D, D), "tanh RNN": TanhRNN(D, D), "GRU": GRU(D, D)}
-        if name not in others:
-            raise ValueError(f"unknown layer {name!r}: take softmax attention, {' or '.join(others)}")
-        return others[name]
+        return {"linear attention": LinearAttention(D, D, D), "tanh RNN": TanhRNN(D, D), "GRU": GRU(D, D)}[name]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every block with every way to patch it, for every share."""
         shares = sorted({*self.shares, 1.0})
-        if self.N < 1 or not 0 <= shares[0] <= shares[-1] <= 1:
-            raise ValueError(f"shares {self.shares} of N = {self.N} tokens: take shares from 0 to 1 of 1 token or more")
         sizes = [round(share * self.N) for share in shares]
         found = {name: np.concatenate(list(self.errors(name, block, sizes, seed)), 2) for name, block in self.blocks().items()}
         error = np.stack(list(found.values()))  # (block, way, share, case)

@@ -1,14 +1,17 @@
 """dherin-stale-patches: patches used where they were not made: for the next token, for the same token again, elsewhere."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.experiments.dherin.architectures import Architecture, Sizes, architecture, relative, words
+from icl_lib.experiments.declaration import Count, Declaration, Several
+from icl_lib.experiments.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
 from icl_lib.experiments.dherin.depth import some
 from icl_lib.experiments.dherin.generation import gumbel
 from icl_lib.experiments.dherin.modern_blocks import each_alone, exact
@@ -25,24 +28,27 @@ PLACES = ("alone", "window", "scattered")
 
 
 @dataclass(frozen=True)
-class StalePatches:
+class StalePatches(Declaration):
     """Random networks on text that they sampled themselves: a random prompt of ``prompt`` tokens, then ``steps`` tokens.
 
     kept   tokens that stay in view when positions are renumbered; they lie 2 apart when scattered
     """
 
-    architectures: tuple[str, ...]
+    architectures: Several[Name]
     sizes: Sizes
-    depth: int
-    prompt: int
-    steps: int
-    kept: int
-    seeds: int
+    depth: Count
+    prompt: Annotated[int, Ge(2)]
+    steps: Annotated[int, Ge(2)]
+    kept: Count
+    seeds: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if 2 * self.kept >= self.prompt + self.steps:
+            raise ValueError(f"{self.kept} tokens kept: prompt and steps must together exceed twice as many tokens as kept")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the logits' error token by token for every kind of patch."""
-        if self.prompt < 2 or self.steps < 1 or not 1 <= 2 * self.kept < self.prompt + self.steps:
-            raise ValueError(f"needs a prompt of 2 or more and twice as many tokens as kept, not {self.prompt}, {self.kept}")
         readings = [[self.read(name, seed, s, device) for s in range(self.seeds)] for name in self.architectures]
         columns = {
             key: variable(

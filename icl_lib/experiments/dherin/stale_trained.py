@@ -1,12 +1,15 @@
 """dherin-stale-trained: in a trained regression network, the patch made for one query used for another of the same context."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.experiments.dherin.trained import Training, regression, tokens, trained
+from icl_lib.experiments.declaration import Count, Declaration
+from icl_lib.experiments.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from icl_lib.experiments.dherin.trainings import FOUR_BLOCKS
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.patches.network import forward, patched_network
@@ -18,13 +21,18 @@ PATCHES = ("recomputed", "stale", "none")
 
 
 @dataclass(frozen=True)
-class StaleTrained:
+class StaleTrained(Declaration):
     """A shipped network of pre-norm blocks; ``draws`` sets of ``prompts`` contexts of N examples, two queries each."""
 
     training: Training
-    N: int
-    prompts: int
-    draws: int
+    N: Count
+    prompts: Annotated[int, Ge(2)]
+    draws: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.training.model, ManyBlocks):
+            raise ValueError("the patch is one of down projections: take a training of ManyBlocks")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the distance of the prediction for the second query from that with the context."""

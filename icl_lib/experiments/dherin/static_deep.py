@@ -1,16 +1,18 @@
 """dherin-static-deep: static patches of trained networks of several blocks, fitted from the first block to the last."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.dherin.static_medians import PARTS, median_interval, parts
-from icl_lib.experiments.dherin.trained import Training, regression, tokens, trained
+from icl_lib.experiments.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from icl_lib.experiments.dherin.trainings import FOUR_BLOCKS, TEN_BLOCKS
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.blocks import State
@@ -49,7 +51,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StaticDeep:
+class StaticDeep(Declaration):
     """``contexts`` of N examples for each network, K calibration queries each and ``queries`` new ones, from N(0, I).
 
     training, deeper   two networks of blocks with a gated MLP; their replicate 0 is taken
@@ -58,16 +60,23 @@ class StaticDeep:
 
     training: Training
     deeper: Training
-    N: int
-    contexts: int
-    queries: int
-    K: tuple[int, ...]
-    strength: float
+    N: Count
+    contexts: Annotated[int, Ge(6)]
+    queries: Count
+    K: Several[Count]
+    strength: Positive
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.training.model, ManyBlocks) or not isinstance(self.deeper.model, ManyBlocks):
+            raise ValueError("the patches are those of gated MLPs: take trainings of ManyBlocks")
+        if max(self.training.model.d, self.deeper.model.d) > self.N:
+            raise ValueError("fewer examples than dimensions leave the task open: take N of at least d")
+        if list(self.K) != sorted(set(self.K)):
+            raise ValueError(f"K is {self.K}: give each number once, from the smallest to the largest")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Fit and test on every context of both networks."""
-        if min(self.K) < 1:
-            raise ValueError(f"a static patch needs at least one calibration query: K must be 1 or more, not {self.K}")
         settings = (self.training, self.deeper)
         cells = [self.readings(setting, seed) for setting in settings]
         depth = max(setting.model.depth for setting in settings)
@@ -75,10 +84,7 @@ class StaticDeep:
         for name, (dims, text) in NAMES.items():
             each = [median_interval(cell[name].numpy()) for cell in cells]
             if "block" in dims:
-                each = [
-                    np.pad(row, [(0, 0)] * (row.ndim - 1) + [(0, depth - row.shape[-1])], constant_values=np.nan)
-                    for row in each
-                ]
+                each = [padded(row, depth) for row in each]
             columns[name] = variable(f"part {dims} network".split(), np.stack(each, -1).astype("f4"), text)
         coords = {"part": list(PARTS), "patch": list(PATCHES), "targets": list(TARGETS), "K": list(self.K)}
         blocks = {"block": np.arange(1, depth + 1), "network": [f"{setting.model.depth} blocks" for setting in settings]}

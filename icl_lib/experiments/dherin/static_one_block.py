@@ -9,8 +9,9 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.dherin.static_medians import PARTS, median_interval, parts
-from icl_lib.experiments.dherin.trained import Training, regression, start, tokens, trained
+from icl_lib.experiments.dherin.trained import OneBlock, Training, regression, start, tokens, trained
 from icl_lib.experiments.dherin.trainings import ONE_BLOCK
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.models.contextual.network import Network
@@ -41,7 +42,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StaticOneBlock:
+class StaticOneBlock(Declaration):
     """Contexts of N examples; queries from N(0, I) on a span: all of R^d, and the line of the first coordinate.
 
     K          numbers of calibration queries; those around the dimension of each span are added
@@ -49,15 +50,22 @@ class StaticOneBlock:
     """
 
     training: Training
-    N: int
-    contexts: int
-    queries: int
-    K: tuple[int, ...]
+    N: Count
+    contexts: Count
+    queries: Count
+    K: Several[Count]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the patch is one of W in one block: take a training of OneBlock")
+        if self.training.model.d > self.N:
+            raise ValueError("fewer examples than dimensions leave the task open: take N of at least d")
+        if self.contexts * self.training.replicates < 6:
+            raise ValueError("an interval for a median needs 6 contexts or more, those of all replicates together")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Fit and test on every context of every trained network, and of the networks before their training."""
-        if min(self.K) < 1:
-            raise ValueError(f"a static patch needs at least one calibration query: K must be 1 or more, not {self.K}")
         found, d = trained(self.training, seed, "cpu"), self.training.model.d
         spans = sorted({1, d})
         K = sorted({*self.K, *(k for span in spans for k in (span - 1, span, span + 1) if k)})

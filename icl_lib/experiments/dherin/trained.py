@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib import results
+from icl_lib.experiments.declaration import Count, Declaration, Positive
 from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import GRU, ContextualLayer, SoftmaxAttention, TanhRNN
@@ -17,23 +17,30 @@ from icl_lib.models.contextual.norms import RMSNorm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.models.linear_attention import embed
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, Prompts
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train import Adam, Parameters, train
+from icl_lib.weights import obtain_weights
 
 
 @dataclass(frozen=True)
-class OneBlock:
+class OneBlock(Declaration):
     """The paper's network: a contextual layer and an MLP with one hidden layer, no skips, no norms, no positions.
 
     layer    softmax attention, tanh RNN or GRU; of ``width`` outputs, attention with ``heads`` heads
     hidden   width of the MLP's hidden layer, ReLU
     """
 
-    layer: str
-    d: int
-    width: int
-    heads: int
-    hidden: int
+    layer: Literal["softmax attention", "tanh RNN", "GRU"]
+    d: Count
+    width: Count
+    heads: Count
+    hidden: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def network(self) -> Network:
         """Return the shape of the network on tokens (x; y) of d + 1 numbers."""
@@ -42,24 +49,24 @@ class OneBlock:
 
     def _layer(self, n: int) -> ContextualLayer:
         if self.layer == "softmax attention":
-            if self.heads < 1 or self.width % self.heads:
-                raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
             return SoftmaxAttention(self.heads, self.width // self.heads, n, self.width)
-        recurrent = {"tanh RNN": TanhRNN, "GRU": GRU}
-        if self.layer not in recurrent:
-            raise ValueError(f"unknown layer {self.layer!r}: take softmax attention, {' or '.join(recurrent)}")
-        return recurrent[self.layer](n, self.width)
+        return {"tanh RNN": TanhRNN, "GRU": GRU}[self.layer](n, self.width)
 
 
 @dataclass(frozen=True)
-class ManyBlocks:
+class ManyBlocks(Declaration):
     """``depth`` pre-norm blocks as in Llama, without positions: causal attention, RMS norms, SwiGLU of ``hidden`` channels."""
 
-    depth: int
-    d: int
-    width: int
-    heads: int
-    hidden: int
+    depth: Count
+    d: Count
+    width: Count
+    heads: Count
+    hidden: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def network(self) -> Network:
         """Return the shape of the network on tokens (x; y) of d + 1 numbers."""
@@ -70,7 +77,7 @@ class ManyBlocks:
 
 
 @dataclass(frozen=True)
-class Training:
+class Training(Declaration):
     """One training run on fresh prompts, x and w from N(0, I_d), y = <w, x>: Adam with a cosine schedule, squared error.
 
     name      of the shipped file; empty when weights are never shipped
@@ -80,12 +87,12 @@ class Training:
 
     name: str
     model: OneBlock | ManyBlocks
-    N: int
+    N: Count
     every_prefix: bool
-    B: int
-    rate: float
-    steps: int
-    replicates: int
+    B: Count
+    rate: Positive
+    steps: Count
+    replicates: Count
 
     def train(self, seed: int, device: str) -> Weights:
         """Return the weights after the last step, on the CPU."""
@@ -195,5 +202,5 @@ class _Marks:
 def trained(training: Training, seed: int, device: str) -> Trained:
     """Return the trained networks: the shipped weights where they answer for this training and seed, else trained now."""
 
-    weights = results.obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
+    weights = obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
     return Trained(training.model.network(), {name: w.double() for name, w in weights.items()})

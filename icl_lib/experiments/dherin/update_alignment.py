@@ -1,15 +1,19 @@
 """dherin-update-alignment: cosines between the updates of a prompt's tokens, based on the query or on an unrelated token."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.experiments.dherin.position_blocks import Architecture, Pair, draw, states, variants
+from icl_lib.experiments.declaration import Count, Declaration, Several
+from icl_lib.experiments.dherin.position_blocks import Architecture, Pair, Variant, draw, states, variants
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.results import variable
 from icl_lib.theory.dherin.positions import shared_base_alignment
@@ -20,42 +24,52 @@ SHOWN = ("first block, query", "last block, query", "first block, unrelated quer
 
 
 @dataclass(frozen=True)
-class UpdateAlignment:
+class UpdateAlignment(Declaration):
     """``networks`` random networks for every variant, ``prompts`` prompts of N examples each."""
 
     architecture: Architecture
-    N: int
-    variants: tuple[str, ...]
-    networks: int
-    prompts: int
+    N: Annotated[int, Ge(2)]
+    variants: Several[Variant]
+    networks: Count
+    prompts: Annotated[int, Ge(2)]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the alignment of all pairs of tokens in every block, and keep three mean matrices of the second variant."""
-        if self.prompts < 2:
-            raise ValueError(f"an unrelated query is one of another prompt: take 2 prompts or more, not {self.prompts}")
-        rows, shown, theory = [], [], []
+        rows, shown = [], []
         for name, shape in variants(self.architecture, self.variants).items():
             cells = [self.read(shape, f"{name}/{s}", seed) for s in range(self.networks)]
             rows.append(np.stack([cell[0] for cell in cells], -1))
             shown.append(np.mean([cell[1] for cell in cells], 0))
-            theory.append([cell[2] for cell in cells])
         place = np.arange(1, self.N + 2)
         matrix, text = shown[1 % len(shown)].astype("f4"), "mean cosine of two tokens' updates"
         columns = {
             "alignment": variable("variant block base group seed", np.array(rows, "f4"), text),
-            "alignment_theory": variable("variant seed", np.array(theory), "its prediction without attention, block 1"),
             "matrix": variable("shown position other", matrix, f"{text}, second variant"),
         }
         names = {"variant": list(self.variants), "base": list(BASES), "group": ["others", "last"], "shown": list(SHOWN)}
         places = {"block": np.arange(1, self.architecture.blocks + 1), "position": place, "other": place}
         return xr.Dataset(columns, coords=names | places)
 
-    def read(self, shape: Architecture, name: str, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return mean cosines (block, base, group), three mean matrices and the prediction for block one, of one network."""
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the alignment that the base alone makes beside it, from the moments of the drawn tokens."""
+        theory = [
+            [self.predicted(shape, f"{name}/{s}", seed) for s in range(self.networks)]
+            for name, shape in variants(self.architecture, self.variants).items()
+        ]
+        text = "its prediction without attention, block 1"
+        return dataset.assign(alignment_theory=variable("variant seed", np.array(theory), text))
+
+    def predicted(self, shape: Architecture, name: str, seed: int) -> float:
+        """Return the prediction for block one of one network."""
+        network, weights, sequence = draw(shape, self.N, self.prompts, name, seed)
+        token, query = (moment(rows) for rows in (sequence[:, :-1], sequence[:, -1:]))
+        return shared_base_alignment(network.blocks(weights)[0]["W"].numpy(), token, query)
+
+    def read(self, shape: Architecture, name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean cosines (block, base, group) and three mean matrices, of one network."""
         network, weights, sequence = draw(shape, self.N, self.prompts, name, seed)
         blocks, means, matrices = network.blocks(weights), [], {}
-        W = blocks[0]["W"].numpy()
-        token, query = (moment(rows) for rows in (sequence[:, :-1], sequence[:, -1:]))
         for l, block in enumerate(blocks):
             bases = (sequence[:, -1:], sequence[:, -1:].roll(1, 0))
             pairs = [states(network.block, block, sequence, base) for base in bases]
@@ -64,7 +78,7 @@ class UpdateAlignment:
             matrices[l] = [one.mean(0).numpy() for one in cosines]
             sequence = network.block.feed(block, pairs[0].full)[..., 0, :]
         shown = np.stack([matrices[0][0], matrices[len(blocks) - 1][0], matrices[0][1]])
-        return np.array(means), shown, shared_base_alignment(W, token, query)
+        return np.array(means), shown
 
 
 def moment(rows: Float[Tensor, "... D"]) -> np.ndarray:

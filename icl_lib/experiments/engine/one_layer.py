@@ -8,7 +8,8 @@ from icl_lib.measure.speed import Stopwatch
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.recording import capture
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, Prompts
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train import SGD, Checkpoint, Parameters, Training, train
 
 D, N, B, EVERY = 5, 20, 64, 20

@@ -9,7 +9,7 @@ from icl_lib.experiments.decoders import DecoderTraining
 from icl_lib.models.gpt2 import GPT2
 from icl_lib.models.gpt2_state import state_dict
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.train import Checkpoint
 
 AVAILABLE = "transformers"

@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.engine.one_layer import one_layer_laps
 from icl_lib.experiments.engine.reference import installed, train_plainly
 from icl_lib.experiments.engine.sizes import SMALL, STANDARD, TINY, Size, count_step, engine_laps, laps
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.measure.speed import Stopwatch, alternating, copy_rate, product_rate
 from icl_lib.results import variable
 
@@ -28,7 +32,7 @@ def plain_laps(size: Size, number: int, seed: int, device: str) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Roofline:
+class Roofline(Declaration):
     """Steps at some ``sizes``, of one model and of ``models`` as one batch, and of a plain loop.
 
     together         one-layer models trained as one batch
@@ -36,18 +40,16 @@ class Roofline:
     side, copied     rows of the square matrices and bytes of the copy that give the device's limits
     """
 
-    sizes: tuple[Size, ...]
-    models: int
-    together: int
-    laps: int
-    repeats: int
-    side: int
-    copied: int
+    sizes: Several[Size]
+    models: Annotated[int, Ge(2)]
+    together: Annotated[int, Ge(2)]
+    laps: Count
+    repeats: Count
+    side: Count
+    copied: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure; the numbers of operations and bytes are exact, the times are of the machine that runs this."""
-        if min(self.models, self.together) < 2 or min(self.laps, self.repeats) < 1:
-            raise ValueError("take at least 2 models in a batch, 1 lap and 1 round of repeats")
         per_size = [self.at(size, seed, device) for size in self.sizes]
         one_layer = self.one_layer(seed, device)
         dataset = xr.concat(per_size, "size", coords="minimal", compat="override")
@@ -59,6 +61,12 @@ class Roofline:
         )
         names = [size.name for size in self.sizes]
         return dataset.assign_coords(size=names, models=[1, self.models], layout=["apart", "together"])
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the operations by the formula beside those counted."""
+        operations = [[size.operations(models) for models in (1, self.models)] for size in self.sizes]
+        return dataset.assign(operations_theory=variable("size models", operations, "operations of a step, formula"))
 
     def peak(self, device: str) -> float:
         """Return the rate of a large square product in the type that training uses."""
@@ -73,7 +81,6 @@ class Roofline:
         return xr.Dataset(
             {
                 "operations": variable("models", [each.operations for each in counts], "operations of a step, counted"),
-                "operations_theory": variable("models", [size.operations(m) for m in batches], "operations of a step, formula"),
                 "traffic": variable("models", [each.traffic for each in counts], "bytes read and written in a step", "B"),
                 "kept": variable("models", [each.kept for each in counts], "bytes kept for the backward pass", "B"),
                 "seconds": variable("models", [seconds["alone"], seconds["batch"]], "time of a step", "s"),

@@ -8,14 +8,16 @@ from io import StringIO
 import torch
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration
 from icl_lib.experiments.decoders import DecoderTraining, one_cycle
+from icl_lib.identity import expectation
 from icl_lib.measure import traffic
 from icl_lib.measure.speed import Stopwatch
 from icl_lib.models.gpt2 import GPT2, INPUTS, interleaved_tokens
 from icl_lib.recording import capture
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
 from icl_lib.tasks.curriculum import Ramp
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.theory import engine as theory
 from icl_lib.train import Checkpoint, FusedAdam, Parameters, Training, mixed_precision, summed, train
 
@@ -25,17 +27,22 @@ RATE = 1e-4
 
 
 @dataclass(frozen=True)
-class Size:
+class Size(Declaration):
     """A decoder and its prompts: covariance I, N examples from the first step on, B prompts a step; ``every`` steps a lap."""
 
     name: str
-    layers: int
-    heads: int
-    width: int
-    d: int
-    N: int
-    B: int
-    every: int
+    layers: Count
+    heads: Count
+    width: Count
+    d: Count
+    N: Count
+    B: Count
+    every: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"the width is {self.width}: take a multiple of the {self.heads} heads")
 
     def training(self, models: int, steps: int) -> DecoderTraining:
         """Return the training of ``models`` models as one batch."""
@@ -45,6 +52,7 @@ class Size:
             replicates=models,
         )  # fmt: skip
 
+    @expectation
     def operations(self, models: int) -> int:
         """Return the operations of the matrix products of one step."""
         return models * theory.step_operations(self.layers, self.width, self.d, self.N, self.B)

@@ -1,39 +1,45 @@
 """garg-live-training: very small decoders trained here and now, with and without the curriculum of Garg et al."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.decoders import DecoderTraining
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.garg.prefixes import labels
 from icl_lib.experiments.garg.regression import lsa_errors
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, Prompts
 from icl_lib.tasks.curriculum import Ramp
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import shifts
 
 
 @dataclass(frozen=True)
-class LiveTraining:
+class LiveTraining(Declaration):
     """Trainings that differ in their curriculum alone; losses in windows of ``window`` steps, errors on fresh prompts."""
 
-    trainings: tuple[DecoderTraining, ...]
-    window: int
-    prompts: int
+    trainings: Several[DecoderTraining]
+    window: Count
+    prompts: Annotated[int, Ge(2)]
 
     def __post_init__(self):
+        super().__post_init__()
         first = self.trainings[0]
         if any(training.law != "fixed" for training in self.trainings):
             raise ValueError("the lines of the figure are those of covariance I: take trainings with law='fixed'")
         if any(replace(training, dims=first.dims, points=first.points) != first for training in self.trainings):
             raise ValueError("trainings differ in more than the curriculum: change dims and points alone")
-        if self.window < 1 or first.steps % self.window:
+        if first.steps % self.window:
             raise ValueError(f"windows of {self.window} steps do not divide {first.steps}: take a divisor")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
@@ -44,7 +50,19 @@ class LiveTraining:
         first = self.trainings[0]
         steps = np.arange(self.window, first.steps + 1, self.window)
         coords = {"curriculum": [curriculum(one) for one in self.trainings], "step": steps, "k": np.arange(first.N + 1)}
-        return xr.Dataset(data | lines(first.d, first.N), coords=coords, attrs={"d": first.d, "N": first.N})
+        return xr.Dataset(data, coords=coords, attrs={"d": first.d, "N": first.N})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the errors of LSA and of least squares after 0 .. N examples beside it."""
+        d, N = self.trainings[0].d, self.trainings[0].N
+        least_squares = [shifts.least_squares_error(d, k, 0.0) for k in range(N + 1)]
+        return dataset.assign(
+            {
+                "lsa": variable("k", lsa_errors(d, N, N), "error / d of LSA trained at N, closed form", "y^2"),
+                "least_squares": variable("k", least_squares, "error / d of least squares, closed form", "y^2"),
+            }
+        )
 
     def _train(self, training: DecoderTraining, seed: int, device: str) -> dict[str, np.ndarray]:
         decoder, law = training.decoder(), LinearRegression(torch.eye(training.d, dtype=torch.float64))
@@ -64,15 +82,6 @@ def risk(model: InContextGPT2, prompts: Prompts) -> Estimate:
 def curriculum(training: DecoderTraining) -> str:
     """Return whether a training has a curriculum, in a word."""
     return "with" if any(ramp.start < ramp.end for ramp in (training.dims, training.points)) else "without"
-
-
-def lines(d: int, N: int) -> dict[str, xr.Variable]:
-    """Return the errors of LSA and of least squares after 0 .. N examples."""
-    least_squares = [shifts.least_squares_error(d, k, 0.0) for k in range(N + 1)]
-    return {
-        "lsa": variable("k", lsa_errors(d, N, N), "error / d of LSA trained at N, closed form", "y^2"),
-        "least_squares": variable("k", least_squares, "error / d of least squares, closed form", "y^2"),
-    }
 
 
 NAMES = {

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 
 
 def inputs(prompts: Prompts) -> Float[Tensor, "... P d"]:

@@ -1,6 +1,6 @@
 """garg-shifts: a trained decoder, LSA and least squares on the shifted prompts of Garg et al., on the same prompts."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -8,12 +8,14 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.baselines import MinimumNormOLS
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Several
 from icl_lib.experiments.decoder_trainings import FIXED
 from icl_lib.experiments.decoders import DecoderTraining, trained
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.garg_prompts import GPT2_VALUES, GPT2_WORDS
-from icl_lib.experiments.zhang.shifted_prompts import ShiftedPrompt, shifted_prompts
+from icl_lib.experiments.zhang.shifted_prompts import KnownErrors, ShiftedPrompt, known_errors, require_shifts, shifted_prompts
 from icl_lib.experiments.zhang.spectra import stacked_limits
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
@@ -26,51 +28,67 @@ GARG_D = 20
 
 
 @dataclass(frozen=True)
-class ShiftedPrompts:
+class ShiftedPrompts(Declaration):
     """Error/d of a model trained on N(0, I), of LSA trained at the same N, and of least squares.
 
     k context examples are the first k of the longest context. ``subspace`` is the dimension of the half subspace.
     """
 
     training: DecoderTraining
-    k: tuple[int, ...]
-    noise_sd: float
-    scales: tuple[str, ...]
-    subspace: int
-    prompts: int
-    gpt2_values: tuple[tuple[str, int, float], ...] = field(default=GPT2_VALUES, repr=False)
-    gpt2_words: tuple[tuple[str, str], ...] = field(default=GPT2_WORDS, repr=False)
+    k: Several[Count]
+    noise_sd: NotNegative
+    scales: Several[str]
+    subspace: Count
+    prompts: Count
 
     def __post_init__(self):
-        if self.prompts < CHUNK or self.prompts % CHUNK:
+        super().__post_init__()
+        require_shifts(self.training.d, self.k, self.scales, self.subspace)
+        if not {self.training.N, 2 * self.training.d} <= set(self.k) or "3" not in self.scales:
+            raise ValueError(f"k = {self.k}, scales {self.scales}: take the training's N, 2 d and the scale 3 among them")
+        if self.prompts % CHUNK:
             raise ValueError(f"prompts={self.prompts} must be a positive multiple of {CHUNK}")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure all three, put the closed forms beside them and Garg's values in a variable of their own."""
-        d, decoder = self.training.d, trained(self.training, seed, device)
-        rows = shifted_prompts(d, max(self.k), self.noise_sd, self.scales, self.subspace)
-        theory = np.array([self._theory(row) for row in rows.values()])
+        """Measure all three."""
+        decoder, rows = trained(self.training, seed, device), self._rows()
         measured = np.array([self._measure(decoder, row, name, seed) for name, row in rows.items()])
-        measured[:, 2:][np.isinf(theory[:, 2:])] = np.nan  # a sample mean of something without a mean says nothing
-        values = {(name, k * d / GARG_D): value for name, k, value in self.gpt2_values}
-        read = [[values.get((name, k), np.nan) for k in self.k] for name in rows]
-        words = [dict(self.gpt2_words).get(name, "") for name in rows]
         return xr.Dataset(
             {
                 "risk": variable("prompt model k", measured[..., 0], "measured error / d", "y^2"),
                 "risk_se": variable("prompt model k", measured[..., 1], "standard error", "y^2"),
-                "risk_theory": variable("prompt model k", theory, "error / d in closed form", "y^2"),
-                "zero": variable("prompt", [row.zero for row in rows.values()], "error / d of predicting 0", "y^2"),
-                "gpt2_of_garg": variable("prompt k", read, "error / d of GPT-2 at d = 20, read from Garg et al.", "y^2"),
-                "gpt2_words": variable("prompt", words, "what Garg et al. say of GPT-2 without a value"),
             },
             coords={"prompt": list(rows), "model": ["GPT-2", "LSA", "OLS"], "k": list(self.k)},
-            attrs={"d": d, "N": self.training.N},
+            attrs={"d": self.training.d, "N": self.training.N},
         )
 
-    def _theory(self, row: ShiftedPrompt) -> np.ndarray:
-        models = (lambda k: np.nan, lambda k: row.lsa(self.training.N, k), row.ols)
-        return np.array([[error(k) if k <= row.longest else np.nan for k in self.k] for error in models])
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed forms beside them and Garg's values in a variable of their own."""
+        d = self.training.d
+        known = known_errors(d, self.noise_sd, self.scales, self.subspace)
+        table = np.array([self._theory(known[name], row.longest) for name, row in self._rows().items()])
+        theory = xr.DataArray(variable("prompt model k", table, "error / d in closed form", "y^2"))
+        values = {(name, k * d / GARG_D): value for name, k, value in GPT2_VALUES}
+        read = [[values.get((name, k), np.nan) for k in self.k] for name in known]
+        words = [dict(GPT2_WORDS).get(name, "") for name in known]
+        # A sample mean of something without a mean says nothing.
+        return dataset.assign({name: dataset[name].where(~np.isinf(theory)) for name in ("risk", "risk_se")}).assign(
+            {
+                "risk_theory": theory,
+                "zero": variable("prompt", [errors.zero for errors in known.values()], "error / d of predicting 0", "y^2"),
+                "gpt2_of_garg": variable("prompt k", read, "error / d of GPT-2 at d = 20, read from Garg et al.", "y^2"),
+                "gpt2_words": variable("prompt", words, "what Garg et al. say of GPT-2 without a value"),
+            }
+        )
+
+    @expectation
+    def _theory(self, known: KnownErrors, longest: int) -> list[list[float]]:
+        models = (lambda k: np.nan, lambda k: known.lsa(self.training.N, k), known.ols)
+        return [[error(k) if k <= longest else np.nan for k in self.k] for error in models]
+
+    def _rows(self) -> dict[str, ShiftedPrompt]:
+        return shifted_prompts(self.training.d, max(self.k), self.noise_sd, self.scales, self.subspace)
 
     def _measure(self, decoder, row: ShiftedPrompt, name: str, seed: int) -> np.ndarray:
         lengths = [k for k in self.k if k <= row.longest]
@@ -99,5 +117,5 @@ SHIFTS = Experiment(
     section="distribution shifts",
     notebook="garg_prior_observations",
     quick=_QUICK,
-    full=ShiftedPrompts(**{**vars(_QUICK), "prompts": 20_000}),
+    full=replace(_QUICK, prompts=20_000),
 )

@@ -1,27 +1,30 @@
 """garg-sparse: decoders trained on sparse tasks against least squares, the Lasso and the Bayes predictor."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.baselines import MinimumNormOLS
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several, Whole
 from icl_lib.experiments.decoder_trainings import SPARSE
 from icl_lib.experiments.decoders import DecoderTraining, trained
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.garg.prefixes import by_length, first, labels
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.regressors import LassoPath, SparseBayes
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
 from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.garg import label
-from icl_lib.tasks.prompts import normal
+from icl_lib.tasks.prompts import Prompts, normal
 from icl_lib.theory.zhang import shifts
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
@@ -41,7 +44,7 @@ def sparse_prompts(generator: torch.Generator, size: int, length: int, d: int, s
 
 
 @dataclass(frozen=True)
-class SparseRegression:
+class SparseRegression(Declaration):
     """Errors over that of predicting 0, after each k of ``lengths`` examples, all predictors on the same prompts.
 
     Two models, trained with a slow curriculum and with a fast one.
@@ -51,14 +54,18 @@ class SparseRegression:
 
     slow: DecoderTraining
     fast: DecoderTraining
-    lengths: tuple[int, ...]
-    penalties: tuple[float, ...]
-    selection: int
-    prompts: int
+    lengths: Several[Whole]
+    penalties: Several[Positive]
+    selection: Count
+    prompts: Annotated[int, Ge(2)]
 
     def __post_init__(self):
+        super().__post_init__()
         if (self.slow.d, self.slow.sparsity) != (self.fast.d, self.fast.sparsity):
             raise ValueError("models that meet the same prompts need equal d and sparsity: take trainings of one law")
+        asked = {self.slow.d // 2, self.slow.sparsity + 1}
+        if list(self.lengths) != sorted(set(self.lengths)) or not asked <= set(self.lengths):
+            raise ValueError(f"lengths {self.lengths}: take rising ones, d/2 and sparsity + 1, {sorted(asked)}, among them")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Choose the penalties, then measure."""
@@ -72,10 +79,14 @@ class SparseRegression:
             value, standard_error = mean(torch.cat([part[key] for part in found], dim=-1) / sparsity)
             data[key] = variable("predictor k", value, text)
             data[f"{key}_se"] = variable("predictor k", standard_error, "standard error")
-        exact = [shifts.least_squares_error(d, k, 0.0) for k in self.lengths]
-        data["least_squares"] = variable("k", exact, "error of least squares, closed form")
         attrs = {"d": d, "sparsity": sparsity, "N": self.slow.N}
         return xr.Dataset(data, coords={"predictor": list(PREDICTORS), "k": list(self.lengths)}, attrs=attrs)
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the error of least squares beside it."""
+        exact = [shifts.least_squares_error(self.slow.d, k, 0.0) for k in self.lengths]
+        return dataset.assign(least_squares=variable("k", exact, "error of least squares, closed form"))
 
     def _draw(self, generator: torch.Generator, size: int) -> Prompts:
         return sparse_prompts(generator, size, max(self.lengths), self.slow.d, self.slow.sparsity)

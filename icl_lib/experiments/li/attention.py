@@ -1,15 +1,19 @@
 """li-attention: where the attention goes along training, the odds law, and the gradient of the scores."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Le
 
+from icl_lib.experiments.declaration import Count, Declaration
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.course import NAMES, Course, pattern_scores, unseen
 from icl_lib.experiments.li.evaluate import combined, in_domain, out_of_domain
-from icl_lib.experiments.li.trained import A, B, Trained
+from icl_lib.experiments.li.trained import A, B, Setting, Trained
+from icl_lib.identity import expectation
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.results import variable
 from icl_lib.seeds import stream
@@ -18,7 +22,7 @@ from icl_lib.theory.li import mechanism
 
 
 @dataclass(frozen=True)
-class Attention:
+class Attention(Declaration):
     """Attention on the query's pattern at share ``alpha`` and ``length`` contexts, on ``prompts`` prompts a model.
 
     Out of domain: ``count`` combined patterns of coefficient sum ``S_1`` and ``distractors`` rotated ones, ``draws``
@@ -26,29 +30,30 @@ class Attention:
     """
 
     course: Course
-    alpha: float
-    length: int
-    prompts: int
+    alpha: Annotated[float, Gt(0), Le(1)]
+    length: Count
+    prompts: Count
     S_1: float
-    count: int
-    distractors: int
-    draws: int
-    checked: int
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    checked: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure the attention at every mark, with the odds law beside it."""
+        """Measure the attention and the scores at every mark, and differentiate."""
         models = self.course.models(seed, device)
         mass = np.array([[self._mass(trained, seed) for trained in models[name].values()] for name in NAMES])
-        theory = np.array([[self._law(trained) for trained in models[name].values()] for name in NAMES])
+        scores = np.array([[_scores(trained) for trained in models[name].values()] for name in NAMES], "f4")
         example = self._example(list(models["A"].values()), seed)
-        gradient = np.array([self._gradient(trained, seed) for trained in models["A"].values()])
+        slope, attention, phi = map(np.array, zip(*(self._gradient(one, seed) for one in models["A"].values()), strict=True))
+        where = "step prompt context"
         return xr.Dataset(
             {
                 "mass": variable("setting step split seed", mass, "attention on the contexts with the query's pattern"),
-                "mass_theory": variable("setting step seed", theory[:, :, 0], "the same by the odds law, unseen tasks"),
-                "mass_theory_own": variable("setting step seed", theory[:, :, 1], "odds law with other patterns' scores 0"),
-                "gradient_error": variable("step", gradient[:, 0], "score gradient, relative error"),
-                "gradient_error_uncentred": variable("step", gradient[:, 1], "the same without phi_bar"),
+                "scores": variable("setting step seed key query", scores, "score of an IDR pattern under an IDR query"),
+                "slope": variable(where, slope, "dF/ds of the checked prompts, by automatic differentiation"),
+                "attention": variable(where, attention, "attention of the checked prompts' contexts"),
+                "context_output": variable(where, phi, "phi: what each of these contexts says through the neurons that are on"),
                 **example,
             },
             coords={
@@ -57,6 +62,23 @@ class Attention:
                 "split": ["unseen tasks", "out of domain"],
                 "seed": np.arange(self.course.seeds),
             },
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the odds law beside the attention, and the formula of the score gradient beside that of the layer."""
+        tables = zip(self.course.settings(), dataset.scores.values, strict=True)
+        law = np.array([self._law(setting, scores) for setting, scores in tables])
+        slope, attention, phi = (dataset[name].values for name in ("slope", "attention", "context_output"))
+        prompts = zip(attention.reshape(-1, self.length), phi.reshape(-1, self.length), strict=True)
+        centred = np.reshape([mechanism.score_gradient(*pair) for pair in prompts], slope.shape)
+        scale = abs(slope).max((1, 2))
+        errors = [abs(formula - slope).max((1, 2)) / scale for formula in (centred, attention * phi)]
+        return dataset.assign(
+            mass_theory=variable("setting step seed", law[:, 0], "the same by the odds law, unseen tasks"),
+            mass_theory_own=variable("setting step seed", law[:, 1], "odds law with other patterns' scores 0"),
+            gradient_error=variable("step", errors[0], "score gradient, relative error"),
+            gradient_error_uncentred=variable("step", errors[1], "the same without phi_bar"),
         )
 
     def _mass(self, trained: Trained, seed: int) -> list[np.ndarray]:
@@ -70,14 +92,13 @@ class Attention:
         outside = out_of_domain(trained, patterns, alpha=self.alpha, length=self.length, prompts=prompts, seed=seed, name="ood")
         return [inside.mass.nanmean(-1).numpy(), outside.mass.nanmean((-1, -2)).numpy()]
 
-    def _law(self, trained: Trained) -> list[np.ndarray]:
-        """Return the odds law's mass from the weights, and from the diagonal scores alone; (S,) each."""
-        setting, share = trained.setting, self.alpha / 2
-        M1 = setting.M1
-        others, queries = other_contexts(unseen(setting).numpy(), M1, self.alpha)
-        scores = pattern_scores(trained)[:, :M1, :M1] * setting.beta**2
+    @expectation
+    def _law(self, setting: Setting, scores: np.ndarray) -> list[np.ndarray]:
+        """Return the odds law's mass from the scores (step, S, M1, M1), and from the diagonal ones alone; (step, S) each."""
+        share = self.alpha / 2
+        others, queries = other_contexts(unseen(setting).numpy(), setting.M1, self.alpha)
         asked = queries > 0
-        gaps = [mechanism.score_gap(table, others)[:, asked] for table in (scores, scores * np.eye(M1))]
+        gaps = [mechanism.score_gap(table, others)[..., asked] for table in (scores, scores * np.eye(setting.M1))]
         return [mechanism.attention_mass_from_gap(gap, self.length, share) @ queries[asked] for gap in gaps]
 
     def _example(self, course: list[Trained], seed: int) -> dict[str, xr.Variable]:
@@ -98,17 +119,18 @@ class Attention:
             "example_query": variable("", query, "pattern of the query"),
         }
 
-    def _gradient(self, trained: Trained, seed: int) -> tuple[float, float]:
-        """Compare dF/ds by automatic differentiation with the formula; relative to the largest entry."""
+    def _gradient(self, trained: Trained, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return dF/ds by automatic differentiation, attn and phi of the first model; (checked, l) each."""
         law = trained.setting.law(unseen(trained.setting), self.alpha)
         codes = law.codes(stream(seed, "checked"), (self.checked,), self.length)
-        model = _single(trained, 0)
-        scores = model.attention(write(codes, law.patterns)).log().requires_grad_()
+        model, prompts = _single(trained, 0), write(codes, law.patterns)
+        scores = model.attention(prompts).log().requires_grad_()
         attention = scores.softmax(-1)
-        (exact,) = torch.autograd.grad(model.on(law.patterns).output(codes, attention).sum(), scores)
-        centred, uncentred = _formula(model, write(codes, law.patterns), attention.detach().numpy())
-        scale = abs(exact.numpy()).max()
-        return abs(centred - exact.numpy()).max() / scale, abs(uncentred - exact.numpy()).max() / scale
+        (slope,) = torch.autograd.grad(model.on(law.patterns).output(codes, attention).sum(), scores)
+        attention, contexts, rows = attention.detach(), model.contexts(prompts), model.W_O @ model.W_V
+        active = torch.einsum("bl,bld,md->bm", attention, contexts, rows) > 0
+        phi = torch.einsum("bld,md,bm->bl", contexts, rows, model.a * active)
+        return slope.numpy(), attention.numpy(), phi.numpy()
 
 
 def other_contexts(tasks: np.ndarray, M1: int, alpha: float) -> tuple[np.ndarray, np.ndarray]:
@@ -127,20 +149,15 @@ def other_contexts(tasks: np.ndarray, M1: int, alpha: float) -> tuple[np.ndarray
     return np.where(queries > 0, others / np.maximum(queries, 1), uniform), queries / queries.sum()
 
 
+def _scores(trained: Trained) -> np.ndarray:
+    """Return the scores of IDR patterns (rows) under IDR queries (columns), (S, M1, M1)."""
+    M1, beta = trained.setting.M1, trained.setting.beta
+    return pattern_scores(trained)[:, :M1, :M1] * beta**2
+
+
 def _single(trained: Trained, k: int) -> SoftmaxAttentionMLP:
     model = trained.model()
     return replace(model, **{name: getattr(model, name)[k] for name in ("W_Q", "W_K", "W_V", "W_O")})
-
-
-def _formula(model: SoftmaxAttentionMLP, prompts, attention: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return attn_i (phi_i - phi_bar) and, without the mean, attn_i phi_i; (prompts, l) each."""
-    contexts = model.contexts(prompts).numpy()
-    rows = (model.W_O @ model.W_V).numpy()
-    active = np.einsum("bl,bld,md->bm", attention, contexts, rows) > 0
-    a = model.a.numpy()
-    phi = np.array([mechanism.context_outputs(a, on, rows, p) for on, p in zip(active, contexts, strict=True)])
-    centred = np.array([mechanism.score_gradient(*pair) for pair in zip(attention, phi, strict=True)])
-    return centred, attention * phi
 
 
 QUICK_COURSE = Course(
@@ -157,9 +174,9 @@ ATTENTION = Experiment(
     section="4",
     notebook="li_4_mechanism",
     quick=Attention(
-        QUICK_COURSE, alpha=0.8, length=20, prompts=1000, S_1=1.1, count=3, distractors=10, draws=5, checked=20,
+        QUICK_COURSE, alpha=0.8, length=20, prompts=1000, S_1=1.1, count=3, distractors=10, draws=5, checked=5,
     ),
     full=Attention(
-        FULL_COURSE, alpha=0.8, length=20, prompts=5000, S_1=1.1, count=3, distractors=10, draws=10, checked=100,
+        FULL_COURSE, alpha=0.8, length=20, prompts=5000, S_1=1.1, count=3, distractors=10, draws=10, checked=5,
     ),
 )  # fmt: skip

@@ -2,22 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
 from icl_lib.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import beside_draws, combined
 from icl_lib.experiments.li.published import learner_points
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import same_pattern, wrong
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
 from icl_lib.tasks.patterns import Codes, Patterns, write
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.task_sets import all_tasks
 from icl_lib.theory.li import floor
 from icl_lib.theory.li.neighbours import neighbours_error
@@ -31,26 +35,26 @@ CLASSICAL: dict[str, Learner] = {
 
 
 @dataclass(frozen=True)
-class Classical:
+class Classical(Declaration):
     """``seeds`` models, each with ``draws`` sets of ODR patterns of sum S_1 and ``prompts`` prompts a set and cell.
 
     The classical learners are fitted on the examples of each prompt and see nothing else; all meet the same prompts.
     """
 
     setting: Setting
-    seeds: int
+    seeds: Count
     S_1: float
-    count: int
-    distractors: int
-    draws: int
-    prompts: int
-    alphas: tuple[float, ...]
-    lengths: tuple[int, ...]
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    prompts: Count
+    alphas: Several[Annotated[float, Gt(0), Le(1)]]
+    lengths: Several[Count]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every learner's error, split at the presence of the query's pattern among the examples."""
-        (trained,) = train_models((self.setting,), self.seeds, seed, device)[self.setting.T]
-        untrained = train_models((replace(self.setting, T=1),), self.seeds, seed, device, marks=(0,))[0][0]
+        marks = train_models((self.setting,), self.seeds, seed, device, marks=(0,))
+        (untrained,), (trained,) = marks[0], marks[self.setting.T]
         patterns = combined(
             trained, self.S_1, count=self.count, distractors=self.distractors, draws=self.draws, seed=seed, name="odr"
         )
@@ -58,9 +62,6 @@ class Classical:
         cells = [[self._cell(models, patterns, alpha, l, seed) for l in self.lengths] for alpha in self.alphas]
         present, absent, share = (np.moveaxis(np.array([[c[k] for c in row] for row in cells]), 2, 0) for k in range(3))
         names = [*models, *CLASSICAL]
-        slides = [[learner_points(alpha, name, self.lengths) for alpha in self.alphas] for name in names]
-        theory = {name: np.array([[getattr(floor, name)(l, a) for l in self.lengths] for a in self.alphas])
-                  for name in ("missing", "vote_error")}  # fmt: skip
         where = "learner alpha l seed"
         return xr.Dataset(
             {
@@ -68,14 +69,27 @@ class Classical:
                 "missed_present": variable(where, present, "share of prompts that contain the query's pattern, and wrong"),
                 "missed_absent": variable(where, absent, "share of prompts without the query's pattern, and wrong"),
                 "absent": variable("alpha l seed", share[0], "share of prompts without the query's pattern"),
-                "absent_theory": variable("alpha l", theory["missing"], "the same by (1 - alpha'/2)^l"),
-                "vote_theory": variable("alpha l", theory["vote_error"], "error of a vote among all contexts"),
-                "neighbours_theory": variable("learner alpha l", self._neighbours(names), "error of k-NN in closed form"),
-                "slides": variable("learner alpha l", slides, "read off the authors' slides by eye, about 10%"),
             },
             coords={"learner": names, "alpha": list(self.alphas), "l": list(self.lengths), "seed": range(self.seeds)},
         )
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the laws of section 3.2, that of nearest neighbours and the points of the slides beside it."""
+        names = dataset.learner.values.tolist()
+        slides = [[learner_points(alpha, name, self.lengths) for alpha in self.alphas] for name in names]
+        missing, vote = ([[law(l, alpha) for l in self.lengths] for alpha in self.alphas]
+                         for law in (floor.missing, floor.vote_error))  # fmt: skip
+        return dataset.assign(
+            {
+                "absent_theory": variable("alpha l", missing, "the same by (1 - alpha'/2)^l"),
+                "vote_theory": variable("alpha l", vote, "error of a vote among all contexts"),
+                "neighbours_theory": variable("learner alpha l", self._neighbours(names), "error of k-NN in closed form"),
+                "slides": variable("learner alpha l", slides, "read off the authors' slides by eye, about 10%"),
+            }
+        )
+
+    @expectation
     def _neighbours(self, names: list[str]) -> np.ndarray:
         """Return the law of ``k-NN``, NaN for the other learners."""
         k = {f"{k}-NN": k for k in (1, 3)}

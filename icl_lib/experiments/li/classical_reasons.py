@@ -1,17 +1,22 @@
 """li-classical-reasons: which settings bring the classical learners to the ranking of the slides."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
 from icl_lib.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.classical import QUICK, classical_faults, icl_faults
 from icl_lib.experiments.li.evaluate import combined
+from icl_lib.experiments.li.published import LEARNERS as SLIDES
 from icl_lib.experiments.li.published import learner_points
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.task_sets import all_tasks
@@ -20,14 +25,14 @@ LEARNERS = ("ICL", "logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN")
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Declaration):
     """One change of the classical learners or of the prompts: C and gamma, the bound K of kappa, a scale of all inputs."""
 
     name: str
-    C: float = 1.0
-    gamma_factor: float = 1.0
-    K: float = 0.5
-    scale: float = 1.0
+    C: Positive = 1.0
+    gamma_factor: Positive = 1.0
+    K: NotNegative = 0.5
+    scale: Positive = 1.0
 
     def learners(self) -> list:
         """Return the classical learners in the order of ``LEARNERS``."""
@@ -38,42 +43,49 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class ClassicalReasons:
+class ClassicalReasons(Declaration):
     """Models trained at K = 1/2, all variants tested at one share alpha' and some lengths; otherwise as li-classical."""
 
     setting: Setting
-    seeds: int
+    seeds: Count
     S_1: float
-    count: int
-    distractors: int
-    draws: int
-    prompts: int
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    prompts: Count
     alpha: float
-    lengths: tuple[int, ...]
-    variants: tuple[Variant, ...]
+    lengths: Several[Count]
+    variants: Several[Variant]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if (self.alpha, "ICL") not in SLIDES:
+            raise ValueError(f"alpha = {self.alpha}: the slides compare learners at shares of 0.8 and 0.6, take one of them")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every learner's error in every variant on prompts that differ in kappa and scale alone."""
         (trained,) = train_models((self.setting,), self.seeds, seed, device)[self.setting.T]
         errors = np.array([[self._cell(trained, variant, l, seed) for l in self.lengths] for variant in self.variants])
-        slides = np.array([learner_points(self.alpha, name, self.lengths) for name in LEARNERS])
-        resolution = 0.5 / (self.seeds * self.draws * self.prompts)
-        ratio = np.log(np.maximum(errors.mean(-1), resolution) / slides.T)[..., 1:]
-        where = "variant l learner seed"
         return xr.Dataset(
-            {
-                "error": variable(where, errors, "classification error out of domain"),
-                "slides": variable("learner l", slides, "read off the authors' slides by eye, about 10%"),
-                "distance": variable(
-                    "variant", np.nanmean(abs(ratio), (1, 2)), "mean |ln(error / slides)|, classical learners"
-                ),
-            },
+            {"error": variable("variant l learner seed", errors, "classification error out of domain")},
             coords={
                 "variant": [variant.name for variant in self.variants],
                 "l": list(self.lengths),
                 "learner": list(LEARNERS),
                 "seed": range(self.seeds),
             },
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the points of the slides beside it, and how far each variant is from them."""
+        slides = np.array([learner_points(self.alpha, name, self.lengths) for name in LEARNERS])
+        resolution = 0.5 / (self.seeds * self.draws * self.prompts)
+        ratio = np.log(np.maximum(dataset.error.values.mean(-1), resolution) / slides.T)[..., 1:]
+        distance = np.nanmean(abs(ratio), (1, 2))
+        return dataset.assign(
+            slides=variable("learner l", slides, "read off the authors' slides by eye, about 10%"),
+            distance=variable("variant", distance, "mean |ln(error / slides)|, classical learners"),
         )
 
     def _cell(self, trained: Trained, variant: Variant, l: int, seed: int) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several, Whole
 from icl_lib.experiments.li.trained import Setting, Trained, train_models
 from icl_lib.measure.mechanism import bilinear_form
 from icl_lib.tasks.task_sets import task_set, unseen_tasks
@@ -15,25 +16,26 @@ NAMES = ("A", "B", "A, r = 1", "half of the patterns")
 
 
 @dataclass(frozen=True)
-class Course:
+class Course(Declaration):
     """``seeds`` models each of two settings, of the first with fewer tasks, and of the first with uncovered patterns."""
 
     first: Setting
     second: Setting
-    seeds: int
-    marks: tuple[int, ...]
+    seeds: Count
+    marks: Several[Whole]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if (self.marks[0], self.marks[-1]) != (0, self.first.T) or list(self.marks) != sorted(set(self.marks)):
+            raise ValueError(f"marks {self.marks} must rise, begin at 0 and end at T = {self.first.T}")
+
+    def settings(self) -> tuple[Setting, ...]:
+        """Return the four settings in the order of ``NAMES``."""
+        return self.first, self.second, *(replace(self.first, tasks=tasks) for tasks in ("cyclic 1", "first half"))
 
     def models(self, seed: int, device: str) -> dict[str, dict[int, Trained]]:
-        """Return by setting the models at each step of ``marks``; raises ValueError unless they run from 0 to T."""
-        if (self.marks[0], self.marks[-1]) != (0, self.first.T):
-            raise ValueError(f"marks {self.marks} must begin at 0 and end at T = {self.first.T}")
-        settings = (
-            self.first,
-            self.second,
-            replace(self.first, tasks="cyclic 1"),
-            replace(self.first, tasks="first half"),
-        )
-        found = train_models(settings, self.seeds, seed, device, self.marks)
+        """Return by setting the models at each step of ``marks``."""
+        found = train_models(self.settings(), self.seeds, seed, device, self.marks)
         return {name: {step: found[step][k] for step in self.marks} for k, name in enumerate(NAMES)}
 
 

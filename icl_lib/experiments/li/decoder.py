@@ -1,20 +1,33 @@
 """li-decoder: a causal transformer of three layers on pattern prompts (section 5 of Li et al.)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Le
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.experiment import Experiment
-from icl_lib.experiments.li.decoder_training import Decoders, DecoderSetting, Readings, draw_codes, run_decoders, train_decoders
+from icl_lib.experiments.li.decoder_training import (
+    LOSSES,
+    Decoders,
+    DecoderSetting,
+    Readings,
+    draw_codes,
+    run_decoders,
+    train_decoders,
+)
 from icl_lib.experiments.li.published import ATTENTION, SHARES, sum_points
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import wrong
-from icl_lib.results import Checkpoint, variable
+from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
 from icl_lib.tasks.task_sets import all_tasks, task_set, unseen_tasks
 from icl_lib.theory.li import floor
+from icl_lib.weights import Checkpoint
 
 CONVENTIONS = ("fixed norm", "rescaling")
 """How patterns get the coefficient sum S_1: combinations as long as the IDR patterns, or S_1 times an IDR pattern."""
@@ -22,7 +35,7 @@ EYE = "read off the authors' slides by eye, about 10%"
 
 
 @dataclass(frozen=True)
-class DecoderPrompts:
+class DecoderPrompts(Declaration):
     """``seeds`` decoders on each of the ``sets`` of training tasks, tested in and out of domain.
 
     alphas, lengths   test shares and test lengths; sums: coefficient sums S_1; S_1 for the tests at all lengths
@@ -31,16 +44,20 @@ class DecoderPrompts:
     """
 
     setting: DecoderSetting
-    sets: tuple[str, ...]
-    seeds: int
-    alphas: tuple[float, ...]
-    lengths: tuple[int, ...]
+    sets: Several[str]
+    seeds: Count
+    alphas: Several[Annotated[float, Gt(0), Le(1)]]
+    lengths: Several[Count]
     S_1: float
-    sums: tuple[float, ...]
-    count: int
-    distractors: int
-    draws: int
-    prompts: int
+    sums: Several[float]
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    prompts: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_tests(self.setting, self.sets, self.lengths, self.draws, self.prompts)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train, then measure error and attention on unseen tasks and on unseen patterns."""
@@ -51,12 +68,11 @@ class DecoderPrompts:
         errors = np.array([self.cells(models, seed) for models in runs.after])
         layers = np.array([[self._layers(pair, out, seed) for out in (False, True)] for pair in pairs])
         shifted = np.array([[self._shifted(after, rule, seed) for rule in CONVENTIONS] for _, after in pairs])
-        marks = np.unique(np.geomspace(10, self.setting.steps, 24).astype(int))
+        marks = np.unique(np.geomspace(LOSSES, self.setting.steps, 24).astype(int))
         where = "tasks domain stage layer seed"
         return xr.Dataset(
-            self._references()
-            | {
-                "loss": variable("step tasks seed", [runs.losses[k - 10 : k].mean(0) for k in marks], "training loss"),
+            {
+                "loss": variable("step tasks seed", [runs.losses[k - LOSSES : k].mean(0) for k in marks], "training loss"),
                 "error": variable("tasks domain alpha l seed", errors, "classification error"),
                 "untrained": variable("tasks domain seed", layers[:, :, 3, 0, 0], "classification error before training"),
                 "mass": variable(where, layers[:, :, 0], "attention to the query's pattern, of that to contexts"),
@@ -72,20 +88,23 @@ class DecoderPrompts:
             },
         )  # fmt: skip
 
-    def _references(self) -> dict[str, xr.Variable]:
-        """Laws of section 3.2, and the points of the slides."""
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the laws of section 3.2 and the points of the slides beside it."""
         cells = [(alpha, l) for alpha in self.alphas for l in self.lengths]
         shape = (len(self.alphas), len(self.lengths))
         vote = np.reshape([floor.vote_error(l, alpha) for alpha, l in cells], shape)
         best = [np.reshape([floor.best_error(l, a, M1) for a, l in cells], shape) for M1 in (self.setting.M1, self.count)]
+        mass = [*ATTENTION, *[(np.nan, np.nan)] * self.setting.layers][: self.setting.layers]  # the slides show three layers
         errors = [[SHARES.get((domain, alpha), np.nan) for alpha in self.alphas] for domain in ("in", "out")]
-        return {
+        columns = {
             "error_vote": variable("alpha l", vote, "error of a vote among all contexts"),
             "error_best": variable("domain alpha l", best, "least error of a predictor that knows the law of tasks"),
             "slides_error": variable("domain alpha", errors, f"GPT-2 at l = 20, {EYE}"),
             "slides_shifted": variable("sum", [sum_points(S, 20) for S in self.sums], f"GPT-2 at l = 20, {EYE}"),
-            "slides_mass": variable("stage layer", np.array(ATTENTION).T, f"GPT-2, {EYE}"),
+            "slides_mass": variable("stage layer", np.array(mass).T, f"GPT-2, {EYE}"),
         }
+        return dataset.assign(columns)
 
     def _read(self, models: Decoders, out: bool, alpha: float, length: int, seed: int) -> Readings:
         setting, name = self.setting, f"decoder/{models.tasks}/{out}/{alpha}/{length}"
@@ -140,6 +159,17 @@ class DecoderPrompts:
             found.append(wrong(run_decoders(models, codes, patterns).margin).unflatten(1, (self.draws, -1)).mean(-1))
         by_draw = torch.stack(found)
         return torch.stack([by_draw.mean(-1), by_draw.amax(-1)]).numpy()
+
+
+def require_tests(setting: DecoderSetting, sets: tuple[str, ...], lengths: tuple[int, ...], draws: int, prompts: int) -> None:
+    """Raise ValueError for sets that leave no task unseen, prompts longer than the table of positions, and empty draws."""
+    for name in sets:
+        unseen_tasks(task_set(name, setting.M1), setting.M1)
+    if 0 < setting.positions <= max(lengths):
+        longest = f"prompts of {max(lengths)} examples and a query"
+        raise ValueError(f"{longest}, but {setting.positions} positions: take shorter ones, or more positions")
+    if draws > prompts:
+        raise ValueError(f"{prompts} prompts for {draws} draws of patterns: take one or more for each")
 
 
 SETTING = DecoderSetting(

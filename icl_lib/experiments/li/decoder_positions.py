@@ -1,18 +1,22 @@
 """li-decoder-positions: the transformer of three layers with and without GPT-2's learned positions (section 5 of Li et al.)."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.experiment import Experiment
-from icl_lib.experiments.li.decoder import SETTING, DecoderPrompts
+from icl_lib.experiments.li.decoder import SETTING, DecoderPrompts, require_tests
 from icl_lib.experiments.li.decoder_training import DecoderSetting, train_decoders
-from icl_lib.results import Checkpoint, variable
+from icl_lib.results import variable
+from icl_lib.weights import Checkpoint
 
 
 @dataclass(frozen=True)
-class DecoderPositions:
+class DecoderPositions(Declaration):
     """``seeds`` decoders on one set of training tasks with a table of l + 1 positions, and as many without one.
 
     Tested at the training share, in and out of domain, on the same prompts. count, distractors, draws, prompts, S_1 as in
@@ -21,13 +25,18 @@ class DecoderPositions:
 
     setting: DecoderSetting
     tasks: str
-    seeds: int
-    lengths: tuple[int, ...]
+    seeds: Count
+    lengths: Several[Count]
     S_1: float
-    count: int
-    distractors: int
-    draws: int
-    prompts: int
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    prompts: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        table = replace(self.setting, positions=self.setting.l + 1)
+        require_tests(table, (self.tasks,), self.lengths, self.draws, self.prompts)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train both kinds and measure their classification errors."""
@@ -46,8 +55,8 @@ class DecoderPositions:
     def _errors(self, setting: DecoderSetting, seed: int, device: str) -> tuple[np.ndarray, np.ndarray]:
         """Return errors (domain, l, S) and the last training losses (S,)."""
         tests = DecoderPrompts(
-            setting, (self.tasks,), self.seeds, (setting.alpha,), self.lengths, self.S_1, (), self.count, self.distractors,
-            self.draws, self.prompts,
+            setting, (self.tasks,), self.seeds, (setting.alpha,), self.lengths, self.S_1, (self.S_1,), self.count,
+            self.distractors, self.draws, self.prompts,
         )  # fmt: skip
         checkpoint = Checkpoint.of(tests, seed, device, every=200)
         runs = train_decoders(setting, (self.tasks,), self.seeds, seed, device, checkpoint)

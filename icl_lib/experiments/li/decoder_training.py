@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from math import lcm
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
+from annotated_types import Ge, Gt, Le
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Positive, Whole
 from icl_lib.measure.classification import hinge, same_pattern
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
@@ -16,12 +18,14 @@ from icl_lib.tasks.prompts import normal
 from icl_lib.tasks.task_sets import task_set
 from icl_lib.train import Checkpoint, FusedAdam, summed, train
 
+LOSSES = 10
+"""Steps over which a loss is averaged."""
 CHUNK_TOKENS = 20_000
 """Tokens that run through the models at a time: 15 MB of activations in an MLP of width 4 * 48."""
 
 
 @dataclass(frozen=True)
-class DecoderSetting:
+class DecoderSetting(Declaration):
     """Adam on the hinge loss of fresh prompts; half of the steps at length l, the others at a length uniform in 2..l.
 
     M1, M2, beta, K, l, alpha as in ``trained.Setting``; labels are embedded as a unit vector of R^d_Y.
@@ -29,20 +33,26 @@ class DecoderSetting:
     positions: rows of its table of learned positions, 0 for none; prompts have up to l + 1 tokens
     """
 
-    M1: int
-    M2: int
-    d_Y: int
-    beta: float
-    K: float
-    layers: int
-    heads: int
-    width: int
-    rate: float
-    B: int
-    steps: int
-    l: int
-    alpha: float
-    positions: int = 0
+    M1: Annotated[int, Ge(3)]
+    M2: Count
+    d_Y: Count
+    beta: Positive
+    K: NotNegative
+    layers: Count
+    heads: Count
+    width: Count
+    rate: Positive
+    B: Count
+    steps: Annotated[int, Ge(LOSSES)]
+    l: Annotated[int, Ge(2)]
+    alpha: Annotated[float, Gt(0), Le(1)]
+    positions: Whole = 0
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.decoder()  # raises unless heads divide the width
+        if 0 < self.positions <= self.l:
+            raise ValueError(f"{self.positions} positions for prompts of l + 1 = {self.l + 1} tokens: take more, or none (0)")
 
     def decoder(self) -> GPT2:
         """Return the architecture."""

@@ -2,17 +2,21 @@
 
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Le, Lt
 from scipy.optimize import brentq
 from torch import Tensor
 from torch.func import grad
 
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
 from icl_lib.experiments.li.unseen_tasks import QUICK, SHORT, UNCOVERED, Sets, settings_of
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import hinge
 from icl_lib.measure.mechanism import bilinear_form
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
@@ -24,16 +28,21 @@ from icl_lib.theory.li import coverage
 
 
 @dataclass(frozen=True)
-class Enumerated:
+class Enumerated(Declaration):
     """Every prompt of a small law with its probability; kappa is +K or -K, one irrelevant pattern, an odd length l."""
 
-    M1: int
-    l: int
-    alpha: float
-    beta: float
-    q: float
-    K: float
-    c: float
+    M1: Annotated[int, Ge(3)]
+    l: Count
+    alpha: Annotated[float, Gt(0), Le(1)]
+    beta: Positive
+    q: Positive
+    K: NotNegative
+    c: Annotated[float, Gt(0), Lt(1)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.l % 2 == 0:
+            raise ValueError(f"l = {self.l}: an even number of votes can tie at the kink of the ReLU, take an odd one")
 
     def patterns(self) -> Patterns:
         """Return M1 relevant patterns and one irrelevant pattern."""
@@ -68,7 +77,7 @@ class Enumerated:
 
 
 @dataclass(frozen=True)
-class FirstPush:
+class FirstPush(Declaration):
     """Exact pushes for the sets ``named``; then W_K^T W_Q after training on ``tested`` against the grown first push.
 
     ``sets`` are trained as one batch, ``tested`` are those of them that are read; ``score`` is e^score, the weight of the
@@ -76,51 +85,76 @@ class FirstPush:
     """
 
     law: Enumerated
-    named: tuple[str, ...]
+    named: Several[str]
     score: float
     base: Setting
     sets: Sets
     tested: Sets
-    seeds: int
+    seeds: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not set(self.tested) <= set(self.sets):
+            raise ValueError("only sets that are trained can be tested: take tested out of sets")
+        for name in self.named:
+            task_set(name, self.law.M1)  # raises for a set that is unknown, or empty over M1 patterns
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Differentiate the loss over all prompts; train, and fit the one free number of each trained map."""
+        """Differentiate the loss over all prompts; train, and read the trained maps."""
         pushes = [self._pushes(name) for name in self.named]
         models = train_models(settings_of(self.base, self.sets), self.seeds, seed, device, (0,))[self.base.T]
-        trained = [models[self.sets.index(one)] for one in self.tested]
-        forms = np.stack([_form(one) for one in trained])
-        grown = np.stack([[_fitted(one.setting, form) for form in each] for one, each in zip(trained, forms, strict=True)])
-        others = [one.setting for one in trained[1:] + trained[:1]]
-        swapped = np.stack([[_fitted(one, form) for form in each] for one, each in zip(others, forms, strict=True)])
-        size = np.linalg.norm(forms, axis=(-2, -1))
-        names = ("push", "push_theory", "push_selective", "value", "value_theory", "rest")
-        texts = ("push on W_K^T W_Q", "formula", "push at selective attention", "push on the value function", "formula", "rest")
-        dims = ("named key query", "named key query", "named key query", "named key", "named key", "named")
-        M1 = self.base.M1
+        forms = np.stack([_form(models[self.sets.index(one)]) for one in self.tested])
+        names = {
+            "push": ("named key query", "push on W_K^T W_Q"),
+            "push_selective": ("named key query", "push at selective attention"),
+            "value": ("named key", "push on the value function"),
+            "rest": ("named", "rest"),
+        }
+        columns = {
+            name: variable(dims, np.stack([found[k] for found in pushes]), text)
+            for k, (name, (dims, text)) in enumerate(names.items())
+        }
         return xr.Dataset(
-            {
-                name: variable(dim, np.stack([found[k] for found in pushes]), text)
-                for k, (name, dim, text) in enumerate(zip(names, dims, texts, strict=True))
-            }
+            columns
             | {
+                "forms": variable("set seed row column", forms, "W_K^T W_Q between unit vectors"),
                 "form": variable("set row column", forms.mean(1), "W_K^T W_Q between unit vectors, mean over seeds"),
-                "form_theory": variable("set row column", grown.mean(1), "grown first push, one fitted number a model"),
-                "kind": variable("set row column", np.stack([_kinds(one.setting) for one in trained]), "kind of entry"),
-                "miss": variable("set seed", np.linalg.norm(forms - grown, axis=(-2, -1)) / size, "relative distance"),
-                "miss_swapped": variable("set seed", np.linalg.norm(forms - swapped, axis=(-2, -1)) / size, "other tasks"),
             },
             coords={
                 "named": list(self.named),
                 "set": [f"{tasks}, β={beta:g}" for tasks, beta, _ in self.tested],
-                "row": [*(str(k) for k in range(M1)), "label"],
-                "column": range(M1),
+                "row": [*(str(k) for k in range(self.base.M1)), "label"],
+                "column": range(self.base.M1),
                 "seed": range(self.seeds),
             },
         )
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the formulas beside the pushes; fit the one free number of each trained map."""
+        law, forms, settings = self.law, dataset.forms.values, settings_of(self.base, self.tested)
+        named = [task_set(name, law.M1).numpy() for name in self.named]
+        gap = coverage.attention_gap(law.alpha, law.l, self.score)
+        push = [coverage.expected_push(tasks, law.M1, law.alpha, law.l, law.c) for tasks in named]
+        value = [coverage.value_push(tasks, law.M1, gap) for tasks in named]
+        grown, swapped = (
+            np.stack([[_fitted(one, form) for form in each] for one, each in zip(order, forms, strict=True)])
+            for order in (settings, settings[1:] + settings[:1])
+        )
+        size = np.linalg.norm(forms, axis=(-2, -1))
+        return dataset.assign(
+            push_theory=variable("named key query", push, "formula"),
+            value_theory=variable("named key", value, "formula"),
+            form_theory=variable("set row column", grown.mean(1), "grown first push, one fitted number a model"),
+            kind=variable("set row column", [_kinds(one) for one in settings], "kind of entry"),
+            miss=variable("set seed", np.linalg.norm(forms - grown, axis=(-2, -1)) / size, "relative distance"),
+            miss_swapped=variable("set seed", np.linalg.norm(forms - swapped, axis=(-2, -1)) / size, "other tasks"),
+        )
+
     def _pushes(self, name: str) -> tuple[np.ndarray, ...]:
-        law, tasks = self.law, task_set(name, self.law.M1).numpy()
-        prompts, weight = law.prompts(tasks)
+        """Return the pushes at uniform and at selective attention, on the values, and the largest of all other entries."""
+        law = self.law
+        prompts, weight = law.prompts(task_set(name, law.M1).numpy())
         D, M1 = law.M1 + 2, law.M1  # the patterns, one irrelevant pattern, one label axis
         v = torch.zeros(D, dtype=torch.float64)
         v[-1] = law.c / law.q
@@ -133,9 +167,7 @@ class FirstPush:
         uniform, chosen = ((S[key][:, :M1].numpy() / length[:, None] / law.beta) for S in at)
         rest = at[0].clone()
         rest[key, :M1] = 0.0
-        theory = coverage.expected_push(tasks, M1, law.alpha, law.l, law.c)
-        value_theory = coverage.value_push(tasks, M1, coverage.attention_gap(law.alpha, law.l, self.score))
-        return uniform, theory, chosen, value[key].numpy() / length, value_theory, rest.abs().max().numpy()
+        return uniform, chosen, value[key].numpy() / length, rest.abs().max().numpy()
 
 
 def _form(trained: Trained) -> np.ndarray:

@@ -1,16 +1,19 @@
 """li-floor: the error over prompt length, against the vote law, the best predictor and the literal test condition."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several, Whole
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
 from icl_lib.experiments.li.unseen_tasks import QUICK, SHORT, Sets, settings_of
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import CHUNK_TOKENS, same_pattern, wrong
 from icl_lib.results import variable
 from icl_lib.seeds import stream
@@ -29,7 +32,7 @@ class Errors(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Floor:
+class Floor(Declaration):
     """Models of some task sets, tested on unseen tasks (all tasks where none is unseen) over share and length.
 
     ``sets`` are trained as one batch, ``tested`` are those of them that are read.
@@ -38,30 +41,30 @@ class Floor:
     base: Setting
     sets: Sets
     tested: Sets
-    seeds: int
-    alphas: tuple[float, ...]
-    lengths: tuple[int, ...]
-    prompts: int
-    best_prompts: int
-    exact_lengths: int
+    seeds: Count
+    alphas: Several[Annotated[float, Gt(0), Lt(1)]]
+    lengths: Several[Count]
+    prompts: Annotated[int, Ge(10)]
+    best_prompts: Count
+    exact_lengths: Whole
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not set(self.tested) <= set(self.sets):
+            raise ValueError("a tested set is not trained: name it among sets as well")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Count errors of the trained models, of their starts and of the best predictor, with the laws beside them."""
+        """Count errors of the trained models, of their starts and of the best predictor."""
         marks = train_models(settings_of(self.base, self.sets), self.seeds, seed, device, (0,))
-        cells = [(alpha, l) for alpha in self.alphas for l in self.lengths]
+        cells = self._cells()
         first, last = ([marks[step][self.sets.index(one)] for one in self.tested] for step in (0, self.base.T))
         found = np.array([[self._errors(trained, *cell, self.prompts, seed) for cell in cells] for trained in last])
         start = np.array([self._errors(first[0], *cell, self.prompts // 10, seed)[0] for cell in cells])
-        M1 = self.base.M1
-        best = np.array([self._best(*cell, M1, seed) for cell in cells])
-        exact = [floor.best_error(l, alpha, M1) if l <= self.exact_lengths else np.nan for alpha, l in cells]
+        best = np.array([self._best(*cell, seed) for cell in cells])
         grid = (len(self.alphas), len(self.lengths))
         columns = {
-            "missing": ([floor.missing(l, alpha) for alpha, l in cells], "probability that the query's pattern is missing"),
-            "error_theory": ([floor.vote_error(l, alpha) for alpha, l in cells], "error of the vote law"),
             "best": (best, "error of the best predictor, measured"),
             "best_se": (np.sqrt(best * (1 - best) / self.best_prompts), "its standard error"),
-            "best_theory": (exact, "error of the best predictor, summed exactly"),
         }
         sizes = (len(self.tested), *grid, self.seeds)
         texts = {
@@ -87,6 +90,24 @@ class Floor:
             },
         )
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the laws beside it."""
+        cells, M1 = self._cells(), self.base.M1
+        exact = [floor.best_error(l, alpha, M1) if l <= self.exact_lengths else np.nan for alpha, l in cells]
+        columns = {
+            "missing": ([floor.missing(l, alpha) for alpha, l in cells], "probability that the query's pattern is missing"),
+            "error_theory": ([floor.vote_error(l, alpha) for alpha, l in cells], "error of the vote law"),
+            "best_theory": (exact, "error of the best predictor, summed exactly"),
+        }
+        grid = (len(self.alphas), len(self.lengths))
+        return dataset.assign(
+            {name: variable("alpha l", np.reshape(values, grid), text) for name, (values, text) in columns.items()}
+        )
+
+    def _cells(self) -> list[tuple[float, int]]:
+        return [(alpha, l) for alpha in self.alphas for l in self.lengths]
+
     def _errors(self, trained: Trained, alpha: float, l: int, prompts: int, seed: int) -> np.ndarray:
         """Return error, its part with the query's pattern present, and error given the guaranteed count; (3, seeds)."""
         setting = trained.setting
@@ -101,7 +122,9 @@ class Floor:
         total = Errors(*(torch.stack(column).sum(0) for column in zip(*parts, strict=True)))
         return torch.stack([total.all / prompts, total.present / prompts, total.guaranteed / total.share]).numpy()
 
-    def _best(self, alpha: float, l: int, M1: int, seed: int) -> float:
+    def _best(self, alpha: float, l: int, seed: int) -> float:
+        """Return the error of the best predictor, the model that ``floor.best_score`` defines."""
+        M1 = self.base.M1
         law = self.base.law(all_tasks(M1), alpha)
         codes = law.codes(stream(seed, f"best/{alpha}/{l}"), (self.best_prompts,), l)
         pattern, y = (part[:, :-1].numpy() for part in (codes.pattern, codes.y))
@@ -112,7 +135,7 @@ class Floor:
 def _count(model, codes: Codes, alpha: float) -> Errors:
     lost = wrong(codes.y[..., -1] * model(codes))
     own = same_pattern(codes).sum(-1)
-    guaranteed = own >= alpha / 2 * same_pattern(codes).shape[-1]
+    guaranteed = own >= alpha / 2 * same_pattern(codes).shape[-1] - 1e-9  # where the bound is a whole number it counts
     return Errors(lost.sum(-1), (lost * (own > 0)).sum(-1), (lost * guaranteed).sum(-1), guaranteed.sum(-1))
 
 

@@ -7,25 +7,32 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Declaration, Several, Whole
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.attention import FULL_COURSE, QUICK_COURSE
 from icl_lib.experiments.li.course import NAMES, Course, pattern_scores, unseen
-from icl_lib.experiments.li.trained import Trained
+from icl_lib.experiments.li.trained import Setting, Trained
+from icl_lib.identity import expectation
 from icl_lib.measure.mechanism import growth
 from icl_lib.results import variable
 from icl_lib.tasks.task_sets import task_set
-from icl_lib.theory.li.mechanism import task_laplacian
+from icl_lib.theory.li.mechanism import eigenspaces, mean_on_spaces, task_laplacian
 
 ONE_SHIFT = "A, r = 1"
 
 
 @dataclass(frozen=True)
-class GrowthOfScores:
-    """``shown``: steps at which the score matrices are kept; ``early``: the step at which modes are compared."""
+class GrowthOfScores(Declaration):
+    """``shown``: marks at which the scores are kept, the last of them; ``early``: that at which modes are compared."""
 
     course: Course
-    shown: tuple[int, ...]
-    early: int
+    shown: Several[Whole]
+    early: Whole
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not {self.early, self.course.marks[-1]} <= set(self.shown) <= set(self.course.marks):
+            raise ValueError(f"shown are some of the marks {self.course.marks}, the last and early = {self.early} among them")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Read the weights at every mark."""
@@ -34,10 +41,7 @@ class GrowthOfScores:
         lengths = np.array([[_lengths(trained) for trained in models[name].values()] for name in NAMES])
         changes = np.array([[_changes(trained) for trained in models[name].values()] for name in NAMES])
         keys = np.array([[_keys(models[name][0], trained) for trained in models[name].values()] for name in NAMES])
-        match = np.array([_match(models[name][steps[-1]]) for name in NAMES])
-        scores = np.array([[_relevant(models[name][step]).mean(0) for step in self.shown] for name in NAMES])
-        modes, eigenvalue, uniform = _modes(models[ONE_SHIFT][self.early])
-        laplacian = np.array([_laplacian(models[name][0]) for name in NAMES])
+        scores = np.array([[_relevant(models[name][step]) for step in self.shown] for name in NAMES])
         return xr.Dataset(
             {
                 "length": variable(
@@ -47,12 +51,7 @@ class GrowthOfScores:
                     "setting step kind seed", changes.astype("float32"), "|u'W_K'W_Q u / delta^2 - 1|, mean over patterns u"
                 ),
                 "key_change": variable("setting step direction seed", keys.astype("float32"), "|W_K u - start| / |start|"),
-                "match": variable("setting tasks seed", match, "correlation of Laplacian and scores, different patterns"),
-                "scores": variable("setting shown key query", scores, "u_j'W_K'W_Q u_k, mean over seeds"),
-                "laplacian": variable("setting key query", laplacian, "Laplacian of the tasks"),
-                "mode_growth": variable("seed mode", modes, "ln(u'W_K'W_Q u / delta^2) of the Laplacian's modes"),
-                "eigenvalue": variable("mode", eigenvalue, "eigenvalue of the Laplacian of the tasks"),
-                "eigenvalue_uniform": variable("mode", uniform, "eigenvalue of the Laplacian of all tasks"),
+                "scores_of_seed": variable("setting shown seed key query", scores, "u_j'W_K'W_Q u_k"),
             },
             coords={
                 "setting": list(NAMES),
@@ -60,12 +59,27 @@ class GrowthOfScores:
                 "kind": ["relevant", "irrelevant", "relevant, in no task"],
                 "quantity": ["|W_Q p|", "|W_K p|", "W_Q p along p"],
                 "direction": ["mean pattern", "one pattern"],
-                "tasks": ["trained", "not trained"],
                 "shown": list(self.shown),
                 "seed": np.arange(self.course.seeds),
             },
             attrs={"early": self.early},
         )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the Laplacians of the tasks beside the scores, and what the scores have grown to on eigenspaces."""
+        scores, settings = dataset.scores_of_seed, self.course.settings()
+        last = scores.sel(shown=self.course.marks[-1]).values
+        match = np.array([_match(setting, learnt) for setting, learnt in zip(settings, last, strict=True)])
+        laplacian = np.array([_laplacian(setting) for setting in settings])
+        columns = {
+            "match": variable("setting tasks seed", match, "correlation of Laplacian and scores, different patterns"),
+            "scores": variable("setting shown key query", scores.mean("seed").values, "u_j'W_K'W_Q u_k, mean over seeds"),
+            "laplacian": variable("setting key query", laplacian, "Laplacian of the tasks"),
+        }
+        one_shift = scores.sel(setting=ONE_SHIFT, shown=self.early).values
+        modes = _modes(settings[NAMES.index(ONE_SHIFT)], one_shift)
+        return dataset.assign(columns | modes).assign_coords(tasks=["trained", "not trained"])
 
 
 def _lengths(trained: Trained) -> np.ndarray:
@@ -110,26 +124,28 @@ def _relevant(trained: Trained) -> np.ndarray:
     return pattern_scores(trained)[:, : trained.setting.M1, : trained.setting.M1]
 
 
-def _laplacian(trained: Trained) -> np.ndarray:
-    return task_laplacian(task_set(trained.setting.tasks, trained.setting.M1).numpy(), trained.setting.M1)
+def _laplacian(setting: Setting) -> np.ndarray:
+    return task_laplacian(task_set(setting.tasks, setting.M1).numpy(), setting.M1)
 
 
-def _match(trained: Trained) -> np.ndarray:
+def _match(setting: Setting, scores: np.ndarray) -> np.ndarray:
     """Return (tasks, S): correlation, over pairs of different patterns, of the learnt scores with a Laplacian."""
-    M1 = trained.setting.M1
-    off = ~np.eye(M1, dtype=bool)
-    learnt = _relevant(trained)[:, off]
-    laplacians = (_laplacian(trained), task_laplacian(unseen(trained.setting).numpy(), M1))
-    return np.array([[np.corrcoef(laplacian[off], row)[0, 1] for row in learnt] for laplacian in laplacians])
+    off = ~np.eye(setting.M1, dtype=bool)
+    laplacians = (_laplacian(setting), task_laplacian(unseen(setting).numpy(), setting.M1))
+    return np.array([[np.corrcoef(laplacian[off], row)[0, 1] for row in scores[:, off]] for laplacian in laplacians])
 
 
-def _modes(trained: Trained) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return ln(u'W_K'W_Q u / delta^2), (S, mode), for the Laplacian's eigenvectors u, its eigenvalues, those of all tasks."""
-    setting = trained.setting
-    eigenvalue, basis = np.linalg.eigh(_laplacian(trained))
-    grown = np.einsum("jm,sjk,km->sm", basis, _relevant(trained), basis)
-    everything = np.linalg.eigvalsh(task_laplacian(task_set("all", setting.M1).numpy(), setting.M1))
-    return np.log(grown / setting.delta**2), eigenvalue, everything
+def _modes(setting: Setting, scores: np.ndarray) -> dict[str, xr.Variable]:
+    """Return by eigenspace of the Laplacian the growth of the scores S, ln of the mean u'Su / delta^2 over its unit vectors."""
+    everything = task_laplacian(task_set("all", setting.M1).numpy(), setting.M1)
+    eigenvalue, P = eigenspaces(_laplacian(setting))
+    growth = np.log(mean_on_spaces(P, scores) / setting.delta**2)
+    return {
+        "mode_growth": variable("seed mode", growth, "ln(tr(P W_K'W_Q) / (tr P delta^2)), P on an eigenspace of the Laplacian"),
+        "eigenvalue": variable("mode", eigenvalue, "eigenvalue of the Laplacian of the tasks"),
+        "multiplicity": variable("mode", np.einsum("nii->n", P).round().astype(int), "dimension of the eigenspace"),
+        "eigenvalue_uniform": variable("mode", mean_on_spaces(P, everything), "the same mean of the Laplacian of all tasks"),
+    }
 
 
 GROWTH = Experiment(

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Gt, Le
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.attention import FULL_COURSE, QUICK_COURSE
 from icl_lib.experiments.li.course import Course, unseen
@@ -22,15 +25,15 @@ from icl_lib.train import SGD, Parameters, train
 
 
 @dataclass(frozen=True)
-class HingeMargin:
+class HingeMargin(Declaration):
     """Setting A's models from the end of ``course``, trained on with margins ``c`` up to each step of ``marks``."""
 
     course: Course
-    c: tuple[float, ...]
-    marks: tuple[int, ...]
-    alpha: float
-    length: int
-    prompts: int
+    c: Several[Positive]
+    marks: Several[Count]
+    alpha: Annotated[float, Gt(0), Le(1)]
+    length: Count
+    prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure attention, and the prompts that still give a gradient, before the change of margin and after."""

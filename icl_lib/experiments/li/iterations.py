@@ -1,13 +1,17 @@
 """li-iterations: how many steps training takes, over alpha, beta, eta and M1, and how many of them are spent at the start."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
 import xarray as xr
+from annotated_types import Ge, MinLen
 from numpy import ndarray
 
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.theory.li.escape_time import escape_time, stated_steps
 
@@ -18,60 +22,76 @@ START_LETTERS = ("eta", "alpha", "beta", "q", "delta", "M1", "l", "K")
 
 
 @dataclass(frozen=True)
-class Iterations:
+class Iterations(Declaration):
     """Settings that differ from ``base`` in one letter; ``starts`` are pairs (xi, factor of eta), that of interest first."""
 
     base: Setting
-    starts: tuple[tuple[float, float], ...]
-    sweeps: tuple[tuple[str, tuple[float, ...]], ...]
-    M1: tuple[int, ...]
-    window: int
-    seeds: int
+    starts: Several[tuple[NotNegative, Positive]]
+    sweeps: Several[tuple[Literal["alpha", "beta", "eta", "q", "delta", "K"], Annotated[tuple[Positive, ...], MinLen(2)]]]
+    M1: Annotated[tuple[Annotated[int, Ge(3)], ...], MinLen(2)]
+    window: Count
+    seeds: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if any(len(set(values)) < len(values) for _, values in self._sweeps()):
+            raise ValueError("a sweep names a value twice: take different ones, a slope is fitted to them")
+        if self.window > self.base.T:
+            raise ValueError(f"window = {self.window}: the mean over it needs as many steps, T = {self.base.T}")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Time every setting, fit exponents per seed, and put the escape law and the stated law beside them."""
+        """Time every setting and fit exponents per seed."""
         letters = [letter for letter, values in self._sweeps() for _ in values]
         values = [value for _, values in self._sweeps() for value in values]
-        starts = [replace(self.base, xi=xi, eta=self.base.eta * factor) for xi, factor in self.starts]
-        cells = [self._cells(start) for start in starts]
-        times = np.array([[self._times(one) for one in self._train(row, seed, device)] for row in cells])
-        escape = [[escape_time(**{name: getattr(one, name) for name in START_LETTERS}) for one in row] for row in cells]
-        stated = [stated_steps(eta=one.eta, alpha=one.alpha, beta=one.beta, M1=one.M1) for one in cells[0]]
+        trained = self._train(seed, device)
+        times = np.array([[self._times(trained[one]) for one in row] for row in self._cells()])
         phases = np.stack([times[:, :, 2], times[:, :, 1], times[:, :, 2] - times[:, :, 0]])
         dims = "phase start letter"
         return xr.Dataset(
             {
                 "time": variable("start cell level seed", times, "steps until the training hinge is below the level"),
-                "escape_theory": variable("start cell", escape, "predicted escape time", "steps"),
-                "stated": variable("cell", stated, "stated number of steps, up to a constant"),
                 "slope": variable(f"{dims} seed", self._slopes(phases), "fitted exponent"),
-                "slope_escape": variable("letter", self._slopes(np.array(escape)[0]), "exponent of the escape law"),
-                "slope_stated": variable("letter", self._slopes(np.array(stated)), "exponent of the stated law"),
             },
             coords={
-                "start": [f"ξ = {start.xi:g}" for start in starts],
+                "start": [f"ξ = {xi:g}" for xi, _ in self.starts],
                 "cell_letter": ("cell", letters), "cell_value": ("cell", values), "level": list(LEVELS),
                 "phase": list(PHASES), "letter": [letter for letter, _ in self._sweeps()],
             },
         )  # fmt: skip
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the escape law and the stated law beside it."""
+        cells = self._cells()
+        escape = [[escape_time(**{name: getattr(one, name) for name in START_LETTERS}) for one in row] for row in cells]
+        stated = [stated_steps(eta=one.eta, alpha=one.alpha, beta=one.beta, M1=one.M1) for one in cells[0]]
+        return dataset.assign(
+            escape_theory=variable("start cell", escape, "predicted escape time", "steps"),
+            stated=variable("cell", stated, "stated number of steps, up to a constant"),
+            slope_escape=variable("letter", self._slopes(np.array(escape)[0]), "exponent of the escape law"),
+            slope_stated=variable("letter", self._slopes(np.array(stated)), "exponent of the stated law"),
+        )
+
     def _sweeps(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
         return (*self.sweeps, ("M1", self.M1))
 
-    def _cells(self, start: Setting) -> list[Setting]:
-        """Return one setting a cell; a sweep over eta multiplies the rate of the start."""
+    def _cells(self) -> list[list[Setting]]:
+        """Return by start one setting a cell; a sweep over eta multiplies the rate of the start."""
+        starts = [replace(self.base, xi=xi, eta=self.base.eta * factor) for xi, factor in self.starts]
         return [
-            replace(start, **{letter: value * (start.eta if letter == "eta" else 1)})
-            for letter, values in self._sweeps()
-            for value in values
+            [
+                replace(start, **{letter: value * (start.eta if letter == "eta" else 1)})
+                for letter, values in self._sweeps()
+                for value in values
+            ]
+            for start in starts
         ]
 
-    def _train(self, cells: list[Setting], seed: int, device: str) -> list[Trained]:
-        """Train cells of one M1 as one batch, and cells of another M1 apart."""
-        together = [one for one in cells if one.M1 == self.base.M1]
-        batches = [tuple(together), *((one,) for one in cells if one.M1 != self.base.M1)]
-        trained = {one.setting: one for batch in batches for one in train_models(batch, self.seeds, seed, device)[self.base.T]}
-        return [trained[one] for one in cells]
+    def _train(self, seed: int, device: str) -> dict[Setting, Trained]:
+        """Train all cells of one M1 as one batch; a setting that stands in several sweeps is trained once."""
+        cells = dict.fromkeys(one for row in self._cells() for one in row)
+        batches = [tuple(one for one in cells if one.M1 == M1) for M1 in dict.fromkeys(one.M1 for one in cells)]
+        return {one.setting: one for batch in batches for one in train_models(batch, self.seeds, seed, device)[self.base.T]}
 
     def _times(self, trained: Trained) -> ndarray:
         return np.array([first_passage(trained.losses.numpy(), level, self.window) for level in LEVELS])

@@ -4,15 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, MinLen
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several, Whole
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import in_domain
 from icl_lib.experiments.li.trained import A, B, Setting, Trained, train_models
+from icl_lib.identity import expectation
 from icl_lib.measure.mechanism import neurons
 from icl_lib.models.pruning import small_neurons
 from icl_lib.models.softmax_attention import OnPatterns
@@ -30,21 +34,29 @@ RARELY = 0.02
 
 
 @dataclass(frozen=True)
-class Magnitudes:
+class Magnitudes(Declaration):
     """Lengths of the rows of W_O in several settings; the first is the main one, the second has a long start.
 
     marks    steps at which the main setting is looked at; prompts: what tells whether a row is ever active
     rows, batch, steps, rate   rows trained one by one while attention rests: their number, prompts a step, steps, step size
     """
 
-    settings: tuple[tuple[str, Setting], ...]
-    seeds: int
-    marks: tuple[int, ...]
-    prompts: int
-    rows: int
-    batch: int
-    steps: int
-    rate: float
+    settings: Annotated[tuple[tuple[str, Setting], ...], MinLen(2)]
+    seeds: Annotated[int, Ge(2)]
+    marks: Several[Whole]
+    prompts: Count
+    rows: Count
+    batch: Count
+    steps: Count
+    rate: Positive
+
+    def __post_init__(self):
+        super().__post_init__()
+        (_, main), (_, long), *_ = self.settings
+        if main.m != long.m:
+            raise ValueError(f"the first two settings have {main.m} and {long.m} rows and are shown as one: take equal m")
+        if self.marks[0] != 0 or list(self.marks) != sorted(set(self.marks)):
+            raise ValueError(f"marks {self.marks} must rise from 0: the rows are told apart by how they start")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train every setting and measure."""
@@ -54,24 +66,38 @@ class Magnitudes:
         small = np.array([_per_seed(small_neurons(model.parameters["W_O"])) for model in models])
         lengths = [model.parameters["W_O"].norm(dim=-1).sort(-1).values.numpy() for model in models]
         medians = np.array([_medians(rows, small[0]) for rows in lengths])
-        start = np.array([pruning.start_size(s.xi, s.M1 + s.M2 + s.d_Y) for s in settings])
         silent = [silent_share(model, self.prompts, seed) for model in models]
         alone = [self.silent_alone(setting, seed) for setting in settings]
         columns = {
             "small": variable("setting seed", small, "share of rows shorter than half the longest"),
             "ratio": variable("setting seed", medians[..., 0] / medians[..., 1], "median of the shortest rows over the rest's"),
-            "small_size": variable(
-                "setting seed", medians[..., 0] / start[:, None], "median of the shortest, over xi sqrt(m_b)"
-            ),
-            "start_size": variable("setting", start, "xi sqrt(m_b), length of a row at the start"),
+            "short_length": variable("setting seed", medians[..., 0], "median length of the shortest rows"),
             "silent": variable("setting seed", silent, "share of rows that next to no prompt activates"),
             "silent_alone": variable("setting", alone, "the same, rows trained one by one while attention rests"),
             "length": variable("group seed row", np.array(lengths[:2], "f4"), "lengths of the rows of W_O, sorted"),
         }
-        columns |= self._in_time(found[0], seed) | _by_start(found[0][0], models[0]) | _at_start(found[0][0], seed)
+        columns |= self._in_time(found[0], seed) | _by_start(found[0][0], models[0]) | _at_start(found[0][0])
         return xr.Dataset(
             columns,
             coords={"setting": list(names), "group": list(names[:2]), "step": list(self.marks), "kind": list(KINDS)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the length of a row at the start and the predicted shares of silent rows beside them."""
+        (_, main), *_ = self.settings
+        size = np.array([pruning.start_size(s.xi, s.M1 + s.M2 + s.d_Y) for _, s in self.settings])
+        relative = dataset.short_length.values / size[:, None]
+        shape = (main.beta, main.q, main.M1)
+        gaussian = normal(stream(seed, "push"), (2000, main.M1 + 1), torch.empty(0, dtype=torch.float64)).numpy()
+        pushed = pruning.push(gaussian[:, 1:], gaussian[:, 0], *shape[:2])
+        return dataset.assign(
+            small_size=variable("setting seed", relative, "median of the shortest, over xi sqrt(m_b)"),
+            start_size=variable("setting", size, "xi sqrt(m_b), length of a row at the start"),
+            silent_means_theory=variable("", pruning.silent_share_means(*shape), "arctan(|mu_bar|/q)/pi"),
+            silent_inputs_theory=variable("", pruning.silent_share_inputs(*shape), "the orthant integral"),
+            pushed_means_theory=variable("", pruning.pushed_share_means(*shape), "min(1/4 + arctan(|mu_bar|/q)/pi, 1/2)"),
+            pushed_inputs_theory=variable("", pushed.mean(), "silent after the push on all (mu_j, +-q)"),
         )
 
     def _in_time(self, found: dict[int, Trained], seed: int) -> dict[str, xr.Variable]:
@@ -166,20 +192,13 @@ def _by_start(start: Trained, end: Trained) -> dict[str, xr.Variable]:
     }
 
 
-def _at_start(start: Trained, seed: int) -> dict[str, xr.Variable]:
-    """Return the silent rows of the start, counted on the two means and on all 2 M1 inputs, and predicted."""
-    values, setting = activity(start), start.setting
+def _at_start(start: Trained) -> dict[str, xr.Variable]:
+    """Return the silent rows of the start, counted on the two means and on all 2 M1 inputs."""
+    values = activity(start)
     means, inputs = (values.mean(-1) <= 0).all(1), (values <= 0).all(-1).all(1)
-    shape = (setting.beta, setting.q, setting.M1)
-    gaussian = normal(stream(seed, "push"), (2000, setting.M1 + 1), torch.empty(0, dtype=torch.float64)).numpy()
-    pushed = pruning.push(gaussian[:, 1:], gaussian[:, 0], *shape[:2])
     return {
         "silent_means": variable("seed", _per_seed(means), "share of rows silent on the two means, at the start"),
-        "silent_means_theory": variable("", pruning.silent_share_means(*shape), "arctan(|mu_bar|/q)/pi"),
         "silent_inputs": variable("seed", _per_seed(inputs), "share of rows silent on all (mu_j, +-q), at the start"),
-        "silent_inputs_theory": variable("", pruning.silent_share_inputs(*shape), "the orthant integral"),
-        "pushed_means_theory": variable("", pruning.pushed_share_means(*shape), "min(1/4 + arctan(|mu_bar|/q)/pi, 1/2)"),
-        "pushed_inputs_theory": variable("", pushed.mean(), "silent after the push on all (mu_j, +-q)"),
     }
 
 

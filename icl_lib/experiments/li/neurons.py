@@ -7,6 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Declaration, Several, Whole
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.attention import FULL_COURSE, QUICK_COURSE
 from icl_lib.experiments.li.course import NAMES, Course
@@ -17,11 +18,16 @@ from icl_lib.results import variable
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(Declaration):
     """``shown``: steps at which the neurons of the first model of setting A are kept one by one."""
 
     course: Course
-    shown: tuple[int, ...]
+    shown: Several[Whole]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not set(self.shown) <= set(self.course.marks):
+            raise ValueError(f"shown {self.shown}: take steps out of the marks {self.course.marks} of the course")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Read the rows of W_O W_V at every mark; a row is small or large by its length in W_O at the end."""

@@ -2,17 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import beside_draws, combined
 from icl_lib.experiments.li.trained import A, Setting, Trained
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import Readings, hinge, read, same_pattern, wrong
-from icl_lib.measure.mechanism import neurons
+from icl_lib.measure.mechanism import bilinear_form, neurons
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.models.softmax_attention_variants import variant
 from icl_lib.results import variable
@@ -27,21 +31,26 @@ ODR_COUNT, ODI_COUNT = 3, 10
 
 
 @dataclass(frozen=True)
-class Nonlinearity:
+class Nonlinearity(Declaration):
     """The four variants, each with every step size of ``eta``; the step with the least training loss at the end is kept.
 
     ``setting`` gives all but the step size. alpha is read at length ``length``, short prompts at the training share.
     """
 
     setting: Setting
-    eta: tuple[float, ...]
-    seeds: int
-    alpha: tuple[float, ...]
-    S_1: tuple[float, ...]
-    short: tuple[int, ...]
-    length: int
-    draws: int
-    prompts: int
+    eta: Several[Positive]
+    seeds: Annotated[int, Ge(2)]
+    alpha: Several[Annotated[float, Gt(0), Le(1)]]
+    S_1: Several[float]
+    short: Several[Count]
+    length: Count
+    draws: Count
+    prompts: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.prompts < self.draws:
+            raise ValueError(f"{self.prompts} prompts for {self.draws} draws of patterns: take one prompt a draw at least")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train the four variants and read them on common prompts."""
@@ -49,10 +58,8 @@ class Nonlinearity:
         shifted = _best(self._train("shifted linear, ReLU", seed, device))
         kept = {name: _best(models) for name, models in found.items()}
         cells = {name: self._read(name, trained, seed) for name, trained in kept.items()}
-        both = kept["linear, linear"]
-        slope = np.array([_slope(both, k) for k in range(self.seeds)])
+        form, readout = _linear_parts(kept["linear, linear"])
         column = {key: torch.stack([cell[key] for cell in cells.values()]).numpy() for key in READINGS}
-        alpha = self.setting.alpha
         return xr.Dataset(
             {
                 "eta": variable("variant", [trained.setting.eta for trained in kept.values()], "step size that was kept"),
@@ -62,21 +69,32 @@ class Nonlinearity:
                     "training loss over the last quarter, mean over seeds; infinite where a run diverged",
                 ),
                 **{key: variable(dims, column[key], text) for key, (dims, text) in READINGS.items()},
-                "feature_shifted": variable("seed", _feature("ReLU", shifted), "the same for shifted linear attention, ReLU"),
-                "margin_alpha_theory": variable(
-                    "alpha seed", np.array(self.alpha)[:, None] / 2 * slope, "mean z F in closed form, linear both"
-                ),
-                "absent_error": variable(
-                    "sign short",
-                    [[nonlinearity.absent_error(alpha, l, sign) for l in self.short] for sign in (1, -1)],
-                    "error from prompts without the query's pattern, weights of one sign",
-                ),
+                "feature_shifted": variable("seed", _response(shifted), "the same for shifted linear attention, ReLU"),
+                "form": variable("seed key query", form, "W_K^T W_Q between unit vectors, linear both"),
+                "readout": variable("seed key", readout, "W_V^T W_O^T a along unit vectors, linear both"),
             },
             coords={
                 "variant": list(FOUR), "step_size": list(self.eta), "seed": range(self.seeds),
-                "alpha": list(self.alpha), "S_1": list(self.S_1), "short": list(self.short), "sign": [1, -1],
+                "alpha": list(self.alpha), "S_1": list(self.S_1), "short": list(self.short),
             },
         )  # fmt: skip
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed forms beside the margins, and the error that one sign of all weights would make."""
+        setting = self.setting
+        relevant, q = setting.beta * np.eye(setting.M1), np.array([setting.q])
+        pairs = zip(dataset.form.values, dataset.readout.values, strict=True)
+        slope = np.array([nonlinearity.margin_slope(relevant, form, readout, q) for form, readout in pairs])
+        follows = [[float(name.endswith("ReLU"))] for name in FOUR]  # a linear MLP answers the labels alone
+        absent = [[nonlinearity.absent_error(setting.alpha, l, sign) for l in self.short] for sign in (1, -1)]
+        return dataset.assign(
+            feature=variable("variant seed", follows * dataset.response.values, FEATURE),
+            margin_alpha_theory=variable(
+                "alpha seed", np.array(self.alpha)[:, None] / 2 * slope, "mean z F in closed form, linear both"
+            ),
+            absent_error=variable("sign short", absent, "error from prompts without the query's pattern, weights of one sign"),
+        ).assign_coords(sign=[1, -1])
 
     def _train(self, name: str, seed: int, device: str) -> tuple[Trained, ...]:
         return train_variant(name, self.setting, self.eta, self.seeds, seed, device)
@@ -96,7 +114,7 @@ class Nonlinearity:
             "hinge": hinge(unseen.margin).mean(-1),
             "error_blind": wrong(blind.margin).mean(-1),
             "relevant": self._relevant(name, trained, every, seed),
-            "feature": _feature(name, trained),
+            "response": _response(trained),
             "margin_alpha": _stack(shares, lambda margin: margin),
             "hinge_alpha": _stack(shares, hinge),
             "error_alpha": _stack(shares, wrong),
@@ -134,13 +152,14 @@ class Nonlinearity:
         return (attention * same_pattern(codes)).sum(-1).mean(-1)
 
 
+FEATURE = "change of the mean margin per unit of S_1 and of total attention, in closed form"
 READINGS = {
     "half": ("variant seed", "first step with training loss below 1/2, mean of 10 steps"),
     "error": ("variant seed", "classification error on unseen tasks"),
     "hinge": ("variant seed", "hinge loss on unseen tasks"),
     "error_blind": ("variant seed", "classification error on unseen tasks with W_Q = 0"),
     "relevant": ("variant seed", "sum of the attention over contexts with the query's pattern, all tasks"),
-    "feature": ("variant seed", "change of the mean margin per unit of S_1 and of total attention, in closed form"),
+    "response": ("variant seed", "half the sum of |a_r| times neuron r's feature part along the mean pattern"),
     "margin_alpha": ("variant alpha seed", "mean z F over all tasks, long prompts"),
     "hinge_alpha": ("variant alpha seed", "hinge loss over all tasks, long prompts"),
     "error_alpha": ("variant alpha seed", "classification error over all tasks, long prompts"),
@@ -194,19 +213,19 @@ def _half_time(losses: Tensor) -> Tensor:
     return torch.where(below.any(0), below.int().argmax(0), len(losses)).double()
 
 
-def _feature(name: str, trained: Trained) -> Tensor:
-    """Return (1/2) sum_r |a_r| <feature part of neuron r, mean of the mu_j> for a ReLU, or 0 for a linear MLP."""
+def _response(trained: Trained) -> Tensor:
+    """Return (1/2) sum_r |a_r| <feature part of neuron r, mean of the mu_j>, (seeds,)."""
     model = trained.model()
     along = torch.einsum("smj,j->sm", neurons(model).feature, trained.setting.patterns().relevant.mean(0))
-    return (along @ model.a.abs()) / 2 if name.endswith("ReLU") else 0 * along.sum(-1)
+    return (along @ model.a.abs()) / 2
 
 
-def _slope(trained: Trained, k: int) -> float:
-    """Return the closed form's slope of the mean margin in alpha'/2 for model ``k``."""
-    W_Q, W_K, W_V, W_O = (trained.parameters[name][k].numpy() for name in ("W_Q", "W_K", "W_V", "W_O"))
-    u = nonlinearity.readout(output_weights(trained.setting.m).numpy(), W_O, W_V)
-    setting = trained.setting
-    return nonlinearity.margin_slope(setting.patterns().relevant.numpy(), W_K, W_Q, u, setting.label().numpy())
+def _linear_parts(trained: Trained) -> tuple[np.ndarray, np.ndarray]:
+    """Return W_K^T W_Q and W_V^T W_O^T a of the models along the axes of the relevant patterns and of the label."""
+    setting, model = trained.setting, trained.model()
+    axes = [*range(setting.M1), setting.M1 + setting.M2]
+    readout = torch.einsum("svi,smv,m->si", model.W_V, model.W_O, model.a)
+    return bilinear_form(model)[:, axes][:, :, axes].numpy(), readout[:, axes].numpy()
 
 
 def _stack(readings: list[Readings], what: Callable[[Tensor], Tensor]) -> Tensor:

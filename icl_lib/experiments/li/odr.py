@@ -1,11 +1,13 @@
 """What section 3.3 reads off trained models: answers on ODR patterns, responses of neurons, scores between IDR axes."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
+from annotated_types import Ge, Gt, Le
 from numpy import ndarray
 
+from icl_lib.experiments.declaration import Count, Declaration
 from icl_lib.experiments.li.evaluate import combined, out_of_domain, rescaled
 from icl_lib.experiments.li.trained import Trained
 from icl_lib.measure.classification import Readings, hinge, wrong
@@ -13,15 +15,15 @@ from icl_lib.measure.mechanism import bilinear_form, neurons
 
 
 @dataclass(frozen=True)
-class ODRTest:
+class ODRTest(Declaration):
     """A test out of domain: ``draws`` sets of ``count`` ODR and ``distractors`` ODI patterns a model, ``prompts`` each."""
 
-    count: int
-    distractors: int
-    draws: int
-    prompts: int
-    alpha: float
-    length: int
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    prompts: Count
+    alpha: Annotated[float, Gt(0), Le(1)]
+    length: Count
 
     def combined(self, trained: Trained, S_1: float, seed: int, name: str) -> Readings:
         """Read the S models on combined patterns of the training norm; readings (S, draws, prompts)."""

@@ -1,12 +1,15 @@
 """li-pruning: output, hinge loss and error of trained networks after deleting short and long rows of W_O."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several, Share
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import beside_draws, combined
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
@@ -27,7 +30,7 @@ LOSSES = ("hinge", "0-1")
 
 
 @dataclass(frozen=True)
-class Pruning:
+class Pruning(Declaration):
     """Deletion of fractions R of the long rows and of shares P of all rows, the shortest first.
 
     setting, contrast   trained alike; the contrast starts with long rows, which do not become copies
@@ -36,19 +39,22 @@ class Pruning:
 
     setting: Setting
     contrast: Setting
-    seeds: int
-    R: tuple[float, ...]
-    P: tuple[float, ...]
+    seeds: Annotated[int, Ge(2)]
+    R: Several[Share]
+    P: Several[Share]
     S_1: float
-    count: int
-    distractors: int
-    draws: int
-    alpha: float
-    length: int
-    prompts: int
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    alpha: Annotated[float, Gt(0), Le(1)]
+    length: Count
+    prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Train, delete and measure; the prediction from the whole network's outputs stands beside."""
+        """Train, delete and measure.
+
+        The predicted hinge stands beside, since it takes the whole network's outputs prompt by prompt, too many to be kept.
+        """
         trained, contrast = train_models((self.setting, self.contrast), self.seeds, seed, device)[self.setting.T]
         readings = [self.read(trained, domain, seed) for domain in DOMAINS]
         other = self.read(contrast, DOMAINS[0], seed)

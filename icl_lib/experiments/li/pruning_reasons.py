@@ -1,17 +1,21 @@
 """li-pruning-reasons: in which networks does deleting long rows cost 0-1 error out of domain?"""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Several, Share
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import combined
 from icl_lib.experiments.li.magnitudes import train_each
 from icl_lib.experiments.li.pruning import contributions, deleted_margins
 from icl_lib.experiments.li.trained import A, B, Setting, Trained
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import hinge, wrong
 from icl_lib.models.pruning import largest_first, random_large, small_neurons
 from icl_lib.models.softmax_attention import output_weights
@@ -24,23 +28,28 @@ ORDERS = ("largest first", "random")
 
 
 @dataclass(frozen=True)
-class PruningReasons:
+class PruningReasons(Declaration):
     """Deletion of fractions R of the long rows in several settings; random deletion is repeated.
 
     S_1, count, distractors, draws   patterns out of domain; alpha, length, prompts: prompts for each draw
     """
 
-    settings: tuple[tuple[str, Setting], ...]
-    seeds: int
-    R: tuple[float, ...]
-    repeats: int
+    settings: Several[tuple[str, Setting]]
+    seeds: Annotated[int, Ge(2)]
+    R: Several[Share]
+    repeats: Count
     S_1: float
-    count: int
-    distractors: int
-    draws: int
-    alpha: float
-    length: int
-    prompts: int
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    alpha: Annotated[float, Gt(0), Le(1)]
+    length: Count
+    prompts: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.R[0] != 0:
+            raise ValueError(f"R = {self.R} must begin with 0: errors are compared with those of the whole network")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train every setting, delete and measure."""
@@ -51,8 +60,38 @@ class PruningReasons:
             name: variable(f"setting {dims} seed".split(), np.array([cell[name] for cell in cells], "f4"), text)
             for name, (dims, text) in NAMES.items()
         }
+        columns |= {
+            name: variable(f"setting {dims} seed".split(), [cell[name] for cell in cells], text)
+            for name, (dims, text) in COUNTS.items()
+        }
         coords = {"setting": list(names), "order": list(ORDERS), "R": list(self.R)}
         return xr.Dataset(columns, coords=coords)
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the error beside it that follows from the probability that random deletion takes all rows of a label.
+
+        Only large rows are deleted: a label with a small row that contributes cannot be silenced.
+        """
+        cells = np.ndindex(len(self.settings), 2, len(self.R), self.seeds)
+        P = np.reshape([self._silenced(dataset, *cell) for cell in cells], (-1, 2, len(self.R), self.seeds))
+        both = P.min(1) * (P == 1).all(1)
+        one = P.sum(1) - 2 * both
+        lost, error = one + both, pruning.random_error(dataset.error.values[:, 1, :1], one, both)
+        return dataset.assign(
+            {
+                name: variable("setting R seed", values.astype("f4"), text)
+                for name, values, text in (("lost", lost, LOST), ("error_theory", error, ERROR))
+            }
+        )
+
+    @expectation
+    def _silenced(self, dataset: xr.Dataset, setting: int, label: int, R: int, seed: int) -> float:
+        """Return the probability that random deletion takes all rows of a label that contribute."""
+        large, deleted = dataset.large.values[setting, :, seed], dataset.deleted.values[setting, R, seed]
+        if dataset.safe.values[setting, label, seed]:
+            return 0.0
+        return pruning.label_lost(int(large[label]), int(large.sum()), int(deleted))
 
     def read(self, trained: Trained, seed: int) -> dict[str, np.ndarray]:
         """Return all readings of one setting, the seed last."""
@@ -67,28 +106,14 @@ class PruningReasons:
         margin = deleted_margins(trained, torch.stack(kept, 1), patterns, tasks, **probe)
         plus, minus = margin[:, -2], margin[:, -1]
         error, cost = (self.by_order(loss(margin[:, :-2]).mean(-1)) for loss in (wrong, hinge))
-        one, both = self.lost(trained)
-        return {
-            "error": error, "hinge": cost, "lost": one + both,
-            "error_theory": pruning.random_error(error[1, 0], one, both),
-            "mixed": ((plus != 0) & (minus != 0)).double().mean(-1).numpy(),
-        }  # fmt: skip
-
-    def lost(self, trained: Trained) -> tuple[np.ndarray, np.ndarray]:
-        """Return the probabilities that random deletion silences exactly one label, and both, (R, seed).
-
-        Only large rows are deleted: a label with a small row that contributes cannot be silenced.
-        """
-        small, positive = small_neurons(trained.parameters["W_O"]), output_weights(trained.setting.m) > 0
         safe = small & (contributions(trained) > 0)
-        P = np.zeros((2, len(self.R), self.seeds))
-        for label, rows in enumerate((positive, ~positive)):
-            for k, n in enumerate((~small).sum(-1).tolist()):
-                if not (safe[k] & rows).any():
-                    n_label = int((~small[k] & rows).sum())
-                    P[label, :, k] = [pruning.label_lost(n_label, n, round(R * n)) for R in self.R]
-        both = P.min(0) * (P == 1).all(0)
-        return P.sum(0) - 2 * both, both
+        labels = torch.stack([positive, ~positive])[:, None]
+        return {
+            "error": error, "hinge": cost,
+            "mixed": ((plus != 0) & (minus != 0)).double().mean(-1).numpy(),
+            "large": (~small & labels).sum(-1).numpy(), "safe": (safe & labels).sum(-1).numpy(),
+            "deleted": (~torch.stack(kept[: len(self.R)])).sum(-1).numpy(),
+        }  # fmt: skip
 
     def by_order(self, loss: Tensor) -> np.ndarray:
         """Return (order, R, seed) from (seed, deletion); repeats are averaged."""
@@ -99,9 +124,14 @@ class PruningReasons:
 NAMES = {
     "error": ("order R", "0-1 error"),
     "hinge": ("order R", "hinge loss"),
-    "lost": ("R", "probability that random deletion takes all rows of a label that contribute"),
-    "error_theory": ("R", "0-1 error predicted from that probability, random deletion"),
     "mixed": ("", "share of prompts that activate rows of both labels"),
+}
+LOST = "probability that random deletion takes all rows of a label that contribute"
+ERROR = "0-1 error predicted from that probability, random deletion"
+COUNTS = {
+    "large": ("label", "large rows of the label"),
+    "safe": ("label", "small rows of the label that contribute"),
+    "deleted": ("R", "rows deleted"),
 }
 """Readings of one setting: dimensions beside setting and seed, and what they are."""
 

@@ -5,36 +5,47 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from icl_lib.experiments.declaration import Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
-from icl_lib.experiments.li.published import LENGTHS, READING_ERROR, learner_points
+from icl_lib.experiments.li.published import LEARNERS, LENGTHS, READING_ERROR, learner_points
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.theory.li import floor
 
 
 @dataclass(frozen=True)
-class PublishedFloor:
+class PublishedFloor(Declaration):
     """Shares alpha' and lengths of the points; ``reading_error`` is their relative error, read off by eye."""
 
-    alphas: tuple[float, ...]
-    lengths: tuple[int, ...]
-    reading_error: float
+    alphas: Several[float]
+    lengths: Several[int]
+    reading_error: Positive
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not all((alpha, "ICL") in LEARNERS for alpha in self.alphas) or not set(self.lengths) <= set(LENGTHS):
+            raise ValueError(f"no points were read off at these cells: take shares of 0.8 and 0.6 and lengths of {LENGTHS}")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Put the laws beside the points; nothing is drawn."""
+        """Return the cells; nothing is drawn."""
+        return xr.Dataset(coords={"alpha": list(self.alphas), "l": list(self.lengths)})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the points and the laws into the cells."""
 
         def table(law) -> np.ndarray:
             return np.array([[law(l, alpha) for l in self.lengths] for alpha in self.alphas])
 
         points = [learner_points(alpha, "ICL", self.lengths) for alpha in self.alphas]
-        return xr.Dataset(
+        return dataset.assign(
             {
                 "slides": variable("alpha l", points, "one-layer error, read off the authors' slides by eye"),
                 "slides_error": variable("", self.reading_error, "relative error of a point read off by eye"),
                 "vote_theory": variable("alpha l", table(floor.vote_error), "missing pattern times wrong majority"),
                 "missing_theory": variable("alpha l", table(floor.missing), "(1 - alpha'/2)^l, the pattern is missing"),
                 "missing_any": variable("alpha l", table(_no_decided), "(1 - alpha')^l, both patterns are missing"),
-            },
-            coords={"alpha": list(self.alphas), "l": list(self.lengths)},
+            }
         )
 
 

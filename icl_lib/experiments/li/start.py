@@ -1,14 +1,18 @@
 """li-start: the untrained network. Attention, size of the output, hinge and error against their closed forms."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.trained import A, Setting
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import hinge, read, wrong
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.results import variable
@@ -18,18 +22,18 @@ from icl_lib.theory.li import start
 
 
 @dataclass(frozen=True)
-class Start:
+class Start(Declaration):
     """Untrained networks per pattern length beta and prompt length l, each on ``prompts`` prompts of its own.
 
     A seed is a group of ``networks`` networks; readings are means over the group.
     """
 
     setting: Setting
-    beta: tuple[float, ...]
-    length: tuple[int, ...]
-    seeds: int
-    networks: int
-    prompts: int
+    beta: Several[Positive]
+    length: Several[Count]
+    seeds: Annotated[int, Ge(2)]
+    networks: Count
+    prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Read the untrained networks; the network is small and the prompts are drawn on the CPU."""
@@ -39,18 +43,29 @@ class Start:
         return xr.Dataset(
             {
                 "mass": variable(dims, read_off["mass"], "attention on the query's pattern, mean over prompts that have it"),
-                "mass_uniform": variable("length", self._by_length(start.uniform_mass), "the same under uniform attention"),
-                "mass_theory": variable("beta length", self._theory(_mass), "the same in closed form"),
                 "error": variable(dims, read_off["error"], "classification error"),
                 "hinge": variable(dims, read_off["hinge"], "hinge loss"),
                 "error_label_neurons": variable(dims, read_off["error_label"], "error, W_O knows the label direction"),
                 "square": variable(dims, read_off["square"], "mean of F^2 over prompts"),
                 "square_coins": variable(dims, read_off["square_coins"], "the same, signs of a by coins"),
-                "square_theory": variable("beta length", self._theory(_square), "E F^2 in closed form"),
-                "square_coins_theory": variable("beta length", self._theory(_square_coins), "E F^2, signs of a by coins"),
                 "query_norm": variable("beta", self._query_norm(seed), "|W_Q (mu_j; 0)| at the start"),
             },
             coords={"beta": list(self.beta), "length": list(self.length), "seed": range(self.seeds)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed forms beside them."""
+
+        def table(theory) -> list[list[float]]:
+            return [[theory(replace(self.setting, beta=beta), l) for l in self.length] for beta in self.beta]
+
+        uniform = [start.uniform_mass(self.setting.alpha, l) for l in self.length]
+        return dataset.assign(
+            mass_uniform=variable("length", uniform, "the same under uniform attention"),
+            mass_theory=variable("beta length", table(_mass), "the same in closed form"),
+            square_theory=variable("beta length", table(_square), "E F^2 in closed form"),
+            square_coins_theory=variable("beta length", table(_square_coins), "E F^2, signs of a by coins"),
         )
 
     def _read(self, setting: Setting, l: int, seed: int) -> dict[str, np.ndarray]:
@@ -83,12 +98,6 @@ class Start:
     def _weights(self, setting: Setting, generator: torch.Generator) -> dict[str, Tensor]:
         delta, xi = (torch.full((self._all(),), number, dtype=torch.float64) for number in (setting.delta, setting.xi))
         return initial_weights(generator, setting.M1 + setting.M2, setting.d_Y, setting.m, delta, xi)
-
-    def _by_length(self, theory) -> list[float]:
-        return [theory(self.setting.alpha, l) for l in self.length]
-
-    def _theory(self, theory) -> list[list[float]]:
-        return [[theory(replace(self.setting, beta=beta), l) for l in self.length] for beta in self.beta]
 
     def _query_norm(self, seed: int) -> list[float]:
         norms = []

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 import xarray as xr
-from numpy import ndarray
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.odr import ODRTest, idr_scores, means
-from icl_lib.experiments.li.trained import A, B, Setting, Trained, train_models
+from icl_lib.experiments.li.trained import A, B, Setting, train_models
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import combined_patterns
@@ -17,37 +18,46 @@ from icl_lib.theory.li.coefficient_sum import pair_gaps
 
 
 @dataclass(frozen=True)
-class SumReasons:
+class SumReasons(Declaration):
     """Settings that each change one thing, tested out of domain over S_1 at fixed norm."""
 
-    names: tuple[str, ...]
-    settings: tuple[Setting, ...]
-    S_1: tuple[float, ...]
+    names: Several[str]
+    settings: Several[Setting]
+    S_1: Several[float]
     test: ODRTest
-    frames: int
-    seeds: int
+    frames: Count
+    seeds: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if len(self.names) != len(self.settings):
+            raise ValueError(f"{len(self.names)} names for {len(self.settings)} settings: name each of them")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure error, hinge, attention and the spread of the score gap for every setting and S_1."""
+        """Measure error, hinge and attention for every setting and S_1, and the scores between patterns."""
         trained = train_models(self.settings, self.seeds, seed, device)[self.settings[0].T]
         cells = [[means(self.test.combined(one, S_1, seed, "odr")) for S_1 in self.S_1] for one in trained]
-        spread = [[self._spread(one, S_1, seed) for S_1 in self.S_1] for one in trained]
         dims = "setting S_1 seed"
         return xr.Dataset(
             {
                 "error": variable(dims, [[cell.error for cell in row] for row in cells], "0-1 error, fixed norm"),
                 "hinge": variable(dims, [[cell.hinge for cell in row] for row in cells], "hinge loss, fixed norm"),
                 "mass": variable(dims, [[cell.mass for cell in row] for row in cells], "attention on the query's pattern"),
-                "gap_spread": variable(dims, spread, "standard deviation over draws and pairs of the score gap"),
+                "scores": variable("setting seed key query", [idr_scores(one) for one in trained], "score, IDR patterns"),
             },
             coords={"setting": list(self.names), "S_1": list(self.S_1)},
         )
 
-    def _spread(self, trained: Trained, S_1: float, seed: int) -> ndarray:
-        axes = torch.eye(trained.setting.M1, dtype=torch.float64)
-        k = combined_patterns(stream(seed, f"frames/{S_1:g}"), axes, self.test.count, S_1, self.frames).numpy()
-        apart = ~np.eye(self.test.count, dtype=bool)
-        return np.array([pair_gaps(W, k)[:, apart].std() for W in idr_scores(trained)])
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put beside it how much the score gap spreads over draws of ODR patterns."""
+        W, apart = dataset.scores.values, ~np.eye(self.test.count, dtype=bool)
+        axes, spread = torch.eye(W.shape[-1], dtype=torch.float64), []
+        for S_1 in self.S_1:
+            k = combined_patterns(stream(seed, f"frames/{S_1:g}"), axes, self.test.count, S_1, self.frames).numpy()
+            spread.append([[pair_gaps(one, k)[:, apart].std() for one in row] for row in W])
+        text = "standard deviation over draws and pairs of the score gap"
+        return dataset.assign(gap_spread=variable("setting S_1 seed", np.swapaxes(spread, 0, 1), text))
 
 
 SHORT = replace(A, beta=1.0)

@@ -7,10 +7,12 @@ import torch
 import xarray as xr
 from numpy import ndarray
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import in_domain
 from icl_lib.experiments.li.odr import ODRTest, idr_scores, means
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import wrong
 from icl_lib.results import variable
 from icl_lib.seeds import stream
@@ -20,15 +22,15 @@ from icl_lib.theory.li.coefficient_sum import mean_gap, off_diagonal_mean, pair_
 
 
 @dataclass(frozen=True)
-class TaskFraction:
+class TaskFraction(Declaration):
     """Models trained on the r M1 tasks (a, a + h mod M1), h = 1..r, for several r, tested on unseen tasks and out of domain."""
 
     base: Setting
-    shifts: tuple[int, ...]
+    shifts: Several[Count]
     S_1: float
     test: ODRTest
-    frames: int
-    seeds: int
+    frames: Count
+    seeds: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure errors, attention and the scores between patterns for every r."""
@@ -38,7 +40,6 @@ class TaskFraction:
         draws = np.array([wrong(readings.margin).mean(-1).numpy() for readings in out])
         mass = np.array([readings.mass.nanmean(-1).numpy() for readings in out])
         pairs = np.array([_pair_gaps(one, r) for one, r in zip(trained, self.shifts, strict=True)])
-        gaps = np.array([self._gaps(one, seed) for one in trained])
         dims = "shifts seed"
         return xr.Dataset(
             {
@@ -51,13 +52,27 @@ class TaskFraction:
                 "mass_worst": variable(dims, mass.min(-1), "the same, worst draw"),
                 "gap_trained": variable(dims, pairs[:, 0], "score gap to patterns that shared a training task"),
                 "gap_untrained": variable(dims, pairs[:, 1], "score gap to patterns that never did"),
-                "gap_out": variable(dims, gaps[:, 0], "mean score gap over ODR draws"),
-                "gap_spread": variable(dims, gaps[:, 1], "standard deviation over draws and pairs of the score gap"),
-                "gap_theory": variable(dims, [mean_gap(idr_scores(one)) for one in trained], "gamma"),
+                "scores": variable("shifts seed key query", [idr_scores(one) for one in trained], "score, IDR patterns"),
                 "tasks": variable("shifts", [r * self.base.M1 for r in self.shifts], "number of training tasks"),
-                "tasks_stated": variable((), _stated(self.base.M1), "(M1 - 1)^(-1/2) of all tasks"),
             },
             coords={"shifts": list(self.shifts)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put beside it what the scores say of ODR patterns, on average and over draws, and the stated number of tasks."""
+        W, apart = dataset.scores.values, ~np.eye(self.test.count, dtype=bool)
+        axes = torch.eye(self.base.M1, dtype=torch.float64)
+        k = combined_patterns(stream(seed, "frames"), axes, self.test.count, self.S_1, self.frames).numpy()
+        gaps = [[pair_gaps(one, k) for one in row] for row in W]
+        mean = [[off_diagonal_mean(one).mean() for one in row] for row in gaps]
+        spread = [[one[:, apart].std() for one in row] for row in gaps]
+        dims = "shifts seed"
+        return dataset.assign(
+            gap_out=variable(dims, mean, "mean score gap over ODR draws"),
+            gap_spread=variable(dims, spread, "standard deviation over draws and pairs of the score gap"),
+            gap_theory=variable(dims, mean_gap(W), "gamma"),
+            tasks_stated=variable((), _stated(self.base.M1), "(M1 - 1)^(-1/2) of all tasks"),
         )
 
     def _in_domain(self, trained: Trained, seed: int) -> ndarray:
@@ -66,14 +81,6 @@ class TaskFraction:
         tested = unseen_tasks(tasks, M1) if len(tasks) < M1 * (M1 - 1) else tasks
         at = {"alpha": self.test.alpha, "length": self.test.length, "prompts": self.test.draws * self.test.prompts}
         return means(in_domain(trained, tested, **at, seed=seed, name="unseen")).error
-
-    def _gaps(self, trained: Trained, seed: int) -> tuple[ndarray, ndarray]:
-        """Return mean and standard deviation of the score gap over ODR frames, one number a model each."""
-        axes = torch.eye(self.base.M1, dtype=torch.float64)
-        k = combined_patterns(stream(seed, "frames"), axes, self.test.count, self.S_1, self.frames).numpy()
-        gaps = [pair_gaps(W, k) for W in idr_scores(trained)]
-        apart = ~np.eye(self.test.count, dtype=bool)
-        return np.array([off_diagonal_mean(one).mean() for one in gaps]), np.array([one[:, apart].std() for one in gaps])
 
 
 def _pair_gaps(trained: Trained, r: int) -> tuple[ndarray, ndarray]:

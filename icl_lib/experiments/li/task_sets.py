@@ -1,21 +1,25 @@
 """li-task-sets: Condition 3.2 counted, and the two requirements on the number of training tasks."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Declaration, Several
 from icl_lib.experiments.experiment import Experiment
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.tasks.task_sets import all_tasks, cyclic_tasks, label_counts, one_sided_tasks
 from icl_lib.theory.li.coverage import shifts_by_share
 
 
 @dataclass(frozen=True)
-class TaskSets:
+class TaskSets(Declaration):
     """Every cyclic task set over each number of patterns M1."""
 
-    M1: tuple[int, ...]
+    M1: Several[Annotated[int, Ge(3)]]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Count labels and tasks; search for the fewest shifts that meet each requirement. Nothing is drawn."""
@@ -24,14 +28,20 @@ class TaskSets:
         return xr.Dataset(
             {
                 "tasks": variable("M1", [len(all_tasks(M1)) for M1 in self.M1], "|T|"),
-                "tasks_theory": variable("M1", [M1 * (M1 - 1) for M1 in self.M1], "M1 (M1 - 1)"),
                 "miscount": variable("M1", miscount, "largest deviation of a label count from r, or of |T_tr| from r M1"),
                 "miscount_one_sided": variable("M1", one_sided, "the same for one-sided tasks, r = 1"),
                 "shifts_count": variable("M1", [_by_count(M1) for M1 in self.M1], "fewest shifts, |T_tr| >= M1"),
                 "shifts_share": variable("M1", [_by_share(M1) for M1 in self.M1], "fewest shifts, share >= (M1 - 1)^(-1/2)"),
-                "shifts_share_theory": variable("M1", [shifts_by_share(M1) for M1 in self.M1], "ceil(sqrt(M1 - 1))"),
             },
             coords={"M1": list(self.M1)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put |T| and the fewest shifts by the requirement on the share beside them."""
+        return dataset.assign(
+            tasks_theory=variable("M1", [M1 * (M1 - 1) for M1 in self.M1], "M1 (M1 - 1)"),
+            shifts_share_theory=variable("M1", [shifts_by_share(M1) for M1 in self.M1], "ceil(sqrt(M1 - 1))"),
         )
 
 

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import lcm
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Positive, Whole
 from icl_lib.measure.classification import hinge
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
@@ -17,7 +19,7 @@ from icl_lib.train import SGD, Parameters, train
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(Declaration):
     """One training setting of the paper's one-layer model, SGD on fresh prompts (letters as in the paper).
 
     tasks    name of the set of training tasks, see ``icl_lib.tasks.task_sets.task_set``
@@ -27,20 +29,24 @@ class Setting:
     """
 
     tasks: str
-    M1: int
-    M2: int
-    d_Y: int
-    beta: float
-    q: float
-    K: float
-    delta: float
-    xi: float
-    m: int
-    eta: float
-    B: int
-    T: int
-    l: int
-    alpha: float
+    M1: Annotated[int, Ge(3)]
+    M2: Count
+    d_Y: Count
+    beta: Positive
+    q: Positive
+    K: NotNegative
+    delta: Positive
+    xi: NotNegative
+    m: Count
+    eta: Positive
+    B: Count
+    T: Whole
+    l: Count
+    alpha: Annotated[float, Gt(0), Le(1)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        task_set(self.tasks, self.M1)  # raises for a set that is unknown, or empty over M1 patterns
 
     def patterns(self) -> Patterns:
         """Return IDR and IDI patterns, the axes of R^(M1 + M2) times beta."""

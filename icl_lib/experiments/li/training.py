@@ -1,14 +1,18 @@
 """li-training: hinge loss and error along SGD, on training tasks and on unseen ones, with and without sight of the query."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Several, Whole
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import in_domain
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import hinge, wrong
 from icl_lib.results import variable
 from icl_lib.tasks.task_sets import task_set, unseen_tasks
@@ -21,37 +25,45 @@ LONG_NAMES = {
     "error_unseen": "classification error on unseen tasks",
     "mass_unseen": "attention on the query's pattern, unseen tasks",
     "hinge_blind": "hinge loss with uniform attention, training tasks",
-    "hinge_blind_theory": "mean of max(1, (1 + |F|)/2) over the same prompts",
     "error_blind": "classification error with uniform attention, training tasks",
+    "excess_blind": "mean of max(0, |F| - 1) with uniform attention, training tasks",
 }
 
 
 @dataclass(frozen=True)
-class Course:
+class Course(Declaration):
     """``seeds`` models of ``setting`` per set of training tasks, read at ``steps`` and at the last step.
 
     Every reading takes ``prompts`` fresh prompts of the setting's length and share.
     """
 
     setting: Setting
-    tasks: tuple[str, ...]
-    steps: tuple[int, ...]
-    seeds: int
-    prompts: int
+    tasks: Several[str]
+    steps: Several[Whole]
+    seeds: Annotated[int, Ge(2)]
+    prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train all task sets as one batch and read the models on the way."""
         settings = tuple(replace(self.setting, tasks=tasks) for tasks in self.tasks)
         found = train_models(settings, self.seeds, seed, device, marks=self.steps)
         readings = [[self._read(found[step][k], step, seed) for step in found] for k in range(len(settings))]
-        absent = 1 - start.present(self.setting.alpha, self.setting.l)
         return xr.Dataset(
             {
                 name: variable("tasks step seed", np.array([[at[name] for at in row] for row in readings]), long_name)
                 for name, long_name in LONG_NAMES.items()
-            }
-            | {"absent": variable((), absent, "share of prompts that lack the query's pattern")},
+            },
             coords={"tasks": list(self.tasks), "step": list(found), "seed": range(self.seeds)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the hinge loss of an output that does not know the query beside it, and how often there is nothing to see."""
+        blind_hinge = start.blind_hinge(1 + dataset.excess_blind.values)  # linear in |F| above 1, and 1 below
+        absent = 1 - start.present(self.setting.alpha, self.setting.l)
+        return dataset.assign(
+            hinge_blind_theory=variable("tasks step seed", blind_hinge, "mean of max(1, (1 + |F|)/2) over the same prompts"),
+            absent=variable((), absent, "share of prompts that lack the query's pattern"),
         )
 
     def _read(self, trained: Trained, step: int, seed: int) -> dict[str, np.ndarray]:
@@ -68,8 +80,8 @@ class Course:
             "error_unseen": wrong(unseen.margin).mean(-1).numpy(),
             "mass_unseen": unseen.mass.nanmean(-1).numpy(),
             "hinge_blind": hinge(without.margin).mean(-1).numpy(),
-            "hinge_blind_theory": start.blind_hinge(without.margin.numpy()).mean(-1),
             "error_blind": wrong(without.margin).mean(-1).numpy(),
+            "excess_blind": (without.margin.abs() - 1).relu().mean(-1).numpy(),
         }
 
 

@@ -1,47 +1,48 @@
 """li-two-memories: one-sided tasks over the ratio |q|/beta; where the wrong rule is stored."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import in_domain
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
 from icl_lib.experiments.li.unseen_tasks import QUICK, SHORT, Sets, settings_of
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import wrong
 from icl_lib.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Codes
-from icl_lib.tasks.task_sets import covers, task_set, unseen_tasks
+from icl_lib.tasks.task_sets import covers, label_counts, task_set, unseen_tasks
 from icl_lib.theory.li import coverage
 
 
 @dataclass(frozen=True)
-class TwoMemories:
+class TwoMemories(Declaration):
     """All ``sets`` are trained; the one-sided ones are read, and beside them the first that meets Condition 3.2."""
 
     base: Setting
     sets: Sets
-    seeds: int
-    prompts: int
-    contrary: int
+    seeds: Annotated[int, Ge(2)]
+    prompts: Count
+    contrary: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self._one_sided() or self._covering() is None:
+            raise ValueError("sets need one that is one-sided and one that meets Condition 3.2: add cyclic 1, for example")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Read error and attention on unseen tasks, and the answers to contexts that all contradict the memory."""
         marks = train_models(settings_of(self.base, self.sets), self.seeds, seed, device, (0,))
-        M1 = self.base.M1
-        first, last = (
-            sorted(filter(lambda one: one.setting.tasks == "one-sided", marks[step]), key=_ratio) for step in (0, self.base.T)
-        )
-        covered = next(one for one in marks[self.base.T] if covers(task_set(one.setting.tasks, M1), M1))
-        one_sided = [one.setting for one in last]
-        tasks = task_set("one-sided", M1).numpy()
+        first, last = ([marks[step][k] for k in self._one_sided()] for step in (0, self.base.T))
+        covered = marks[self.base.T][self._covering()]
         unseen = [self._unseen(trained, seed) for trained in last]
-        key = [coverage.key_memory(tasks, M1, one.alpha, one.beta, one.q) for one in one_sided]
-        value = [coverage.value_memory(tasks, M1, one.beta, one.q) for one in one_sided]
-        pure = coverage.unseen_error(tasks, M1, 0.5, 0.0)
         columns = {
             "error": ([wrong(reading.margin).mean(-1) for reading in unseen], "0-1 error on unseen tasks"),
             "mass": ([reading.mass.nanmean(-1) for reading in unseen], "attention on the query's pattern, unseen tasks"),
@@ -52,12 +53,33 @@ class TwoMemories:
             {name: variable("ratio seed", np.stack(values), text) for name, (values, text) in columns.items()}
             | {
                 "error_covered": variable("seed", wrong(self._unseen(covered, seed).margin).mean(-1), "error, covering tasks"),
-                "error_theory": variable("", pure, "error of a pure memory"),
-                "key_memory": variable("ratio", key, "push to the label key over push to the pattern"),
-                "value_memory": variable("ratio", value, "pattern over label in the value function"),
             },
-            coords={"ratio": [_ratio(one) for one in last], "seed": range(self.seeds)},
+            coords={"ratio": [_ratio(one.setting) for one in last], "seed": range(self.seeds)},
         )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the error of a pure memory beside it, and the strength of each of the two."""
+        M1, settings = self.base.M1, settings_of(self.base, self.sets)
+        tasks, one_sided = task_set("one-sided", M1).numpy(), [settings[k] for k in self._one_sided()]
+        key = [coverage.key_memory(tasks, M1, one.alpha, one.beta, one.q) for one in one_sided]
+        value = [coverage.value_memory(tasks, M1, one.beta, one.q) for one in one_sided]
+        return dataset.assign(
+            error_theory=variable("", coverage.unseen_error(tasks, M1, 0.5, 0.0), "error of a pure memory"),
+            key_memory=variable("ratio", key, "push to the label key over push to the pattern"),
+            value_memory=variable("ratio", value, "pattern over label in the value function"),
+        )
+
+    def _one_sided(self) -> list[int]:
+        """Return the places of the one-sided sets, by rising ratio."""
+        settings = settings_of(self.base, self.sets)
+        chosen = [k for k, setting in enumerate(settings) if setting.tasks == "one-sided"]
+        return sorted(chosen, key=lambda k: _ratio(settings[k]))
+
+    def _covering(self) -> int | None:
+        """Return the place of the first set that meets Condition 3.2."""
+        M1 = self.base.M1
+        return next((k for k, (name, *_) in enumerate(self.sets) if covers(task_set(name, M1), M1)), None)
 
     def _unseen(self, trained: Trained, seed: int):
         setting = trained.setting
@@ -68,18 +90,18 @@ class TwoMemories:
     def _contrary(self, trained: Trained, seed: int) -> torch.Tensor:
         """Return the error when every context is the query's pattern with the label it never had: attention cannot matter."""
         setting = trained.setting
-        balance = coverage.label_balance(task_set(setting.tasks, setting.M1).numpy(), setting.M1)
-        patterns = torch.from_numpy(np.flatnonzero(balance))
-        law = setting.law(task_set(setting.tasks, setting.M1), setting.alpha)
+        tasks = task_set(setting.tasks, setting.M1)
+        positive, negative = label_counts(tasks, setting.M1)
+        had = (positive - negative).sign().double()
+        patterns, law = had.nonzero()[:, 0], setting.law(tasks, setting.alpha)
         drawn = law.codes(stream(seed, f"contrary/{setting.beta}/{setting.q}"), (self.seeds, self.contrary), setting.l)
         pattern = patterns[torch.arange(self.contrary) % len(patterns)][:, None].expand_as(drawn.pattern)
-        y = -torch.from_numpy(np.sign(balance))[pattern]
-        codes = Codes(pattern, drawn.distractor, drawn.kappa, y)
-        return wrong(y[..., -1] * trained.model().on(law.patterns)(codes)).mean(-1)
+        codes = Codes(pattern, drawn.distractor, drawn.kappa, -had[pattern])
+        return wrong(codes.y[..., -1] * trained.model().on(law.patterns)(codes)).mean(-1)
 
 
-def _ratio(trained: Trained) -> float:
-    return trained.setting.q / trained.setting.beta
+def _ratio(setting: Setting) -> float:
+    return setting.q / setting.beta
 
 
 HALF = replace(A, B=128)

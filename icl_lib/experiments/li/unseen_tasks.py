@@ -1,20 +1,24 @@
 """li-unseen-tasks: training on few tasks, error on all others, for task sets that meet Condition 3.2 and that do not."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
+from annotated_types import Gt, Le
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.li.evaluate import in_domain
 from icl_lib.experiments.li.trained import A, Setting, Trained, train_models
+from icl_lib.identity import expectation
 from icl_lib.measure.classification import Readings, hinge, wrong
 from icl_lib.results import variable
 from icl_lib.tasks.task_sets import covers, task_set, unseen_tasks
 from icl_lib.theory.li import coverage, floor
 
-Sets = tuple[tuple[str, float, float], ...]
+Sets = Several[tuple[str, Positive, Positive]]
 """Training sets by name, each with the norms beta and |q| of its models."""
 
 
@@ -24,23 +28,23 @@ def settings_of(base: Setting, sets: Sets) -> tuple[Setting, ...]:
 
 
 @dataclass(frozen=True)
-class UnseenTasks:
+class UnseenTasks(Declaration):
     """``base`` trained on each of the sets, tested on training tasks and on unseen ones with length l and share alpha."""
 
     base: Setting
     sets: Sets
-    seeds: int
-    l: int
-    alpha: float
-    prompts: int
+    seeds: Count
+    l: Count
+    alpha: Annotated[float, Gt(0), Le(1)]
+    prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train all models as one batch; read them and their starts on fresh prompts."""
         settings, M1 = settings_of(self.base, self.sets), self.base.M1
-        marks = train_models(settings, self.seeds, seed, device, (0,))
-        first, last = marks[0], marks[self.base.T]
         own = [task_set(setting.tasks, M1) for setting in settings]
         rest = [unseen_tasks(tasks, M1) for tasks in own]
+        marks = train_models(settings, self.seeds, seed, device, (0,))
+        first, last = marks[0], marks[self.base.T]
         unseen = [self._read(trained, tasks, seed, "unseen") for trained, tasks in zip(last, rest, strict=True)]
         seen = [self._read(trained, tasks, seed, "trained") for trained, tasks in zip(last, own, strict=True)]
         start = [self._read(trained, tasks, seed, "start") for trained, tasks in zip(first, own, strict=True)]
@@ -54,11 +58,8 @@ class UnseenTasks:
         return xr.Dataset(
             {name: variable("set seed", np.stack(values), text) for name, (values, text) in columns.items()}
             | {
-                "error_theory": variable("set", [self._predicted(setting) for setting in settings], "predicted error"),
-                "missing": variable("", floor.missing(self.l, self.alpha), "probability that the query's pattern is missing"),
                 "covers": variable("set", [int(covers(tasks, M1)) for tasks in own], "1 when the tasks meet Condition 3.2"),
                 "trained_tasks": variable("set", [len(tasks) for tasks in own], "|T_tr|"),
-                "memory": variable("set", [_memory(setting) for setting in settings], "stronger memory, predicted"),
             },
             coords={
                 "set": [f"{setting.tasks}, β={setting.beta:g}, |q|={setting.q:g}" for setting in settings],
@@ -66,10 +67,22 @@ class UnseenTasks:
             },
         )
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put beside it the error that the stronger memory of each set predicts."""
+        settings = settings_of(self.base, self.sets)
+        missing = floor.missing(self.l, self.alpha)
+        return dataset.assign(
+            error_theory=variable("set", [self._predicted(setting) for setting in settings], "predicted error"),
+            missing=variable("", missing, "probability that the query's pattern is missing"),
+            memory=variable("set", [_memory(setting) for setting in settings], "stronger memory, predicted"),
+        )
+
     def _read(self, trained: Trained, tasks: Tensor, seed: int, part: str) -> Readings:
         name = f"{part}/{trained.setting.tasks}/{trained.setting.beta}/{trained.setting.q}"
         return in_domain(trained, tasks, alpha=self.alpha, length=self.l, prompts=self.prompts, seed=seed, name=name)
 
+    @expectation
     def _predicted(self, setting: Setting) -> float:
         start = floor.start_vote_error(self.l, self.alpha, (setting.delta * setting.beta) ** 2)
         balanced = floor.vote_error(self.l, self.alpha)

@@ -1,29 +1,33 @@
 """zhang-attention: which entries of linear self-attention matter, and its rescaling (section 3.2)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 import xarray as xr
+from annotated_types import Gt
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, Prompts
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
 
 
 @dataclass(frozen=True)
-class Attention:
+class Attention(Declaration):
     """Dense random weights, ``weights`` pairs a dimension, on ``prompts`` prompts a pair and length."""
 
-    d: tuple[int, ...]
-    M: tuple[int, ...]
-    kappa: float
-    weights: int
-    prompts: int
-    scale: float
+    d: Several[Count]
+    M: Several[Count]
+    kappa: Positive
+    weights: Count
+    prompts: Count
+    scale: Annotated[float, Gt(1)]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare the layer as printed with what should change nothing, and with what should."""

@@ -1,68 +1,65 @@
 """zhang-averaged-error: the exact error e(N, M), its bound, its Monte Carlo, its rates and its best training length."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import squared_errors
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
-from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import error
 
 
 @dataclass(frozen=True)
-class AveragedError:
+class AveragedError(Declaration):
     """The error averaged over tasks w ~ N(0, I), over condition numbers and both prompt lengths."""
 
-    d: int
-    kappa: tuple[float, ...]
-    N: tuple[int, ...]
-    M: tuple[int, ...]
-    long_N: int
-    rate_range: tuple[float, float]
-    searched_N: int
-    prompts: int
+    d: Count
+    kappa: Several[Positive]
+    N: Several[Count]
+    M: Several[Count]
+    long_N: Count
+    rate_range: tuple[Positive, Positive]
+    searched_N: Count
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not set(self.M) <= set(self.N) or self.long_N <= max(self.N):
+            raise ValueError(f"N = {self.N}, M = {self.M}, long N = {self.long_N}: take each M from N, and a long N above all")
+        if self.searched_N <= max(self.M):
+            raise ValueError(f"the best N is searched up to {self.searched_N}: search beyond every M, {max(self.M)} here")
+        if self.rate_range[0] >= self.rate_range[1]:
+            raise ValueError(f"rates are fitted over the lengths {self.rate_range}: take the shorter one first")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure at every (kappa, N, M), compare with the closed form, and read rates and optima off it."""
-        spectra = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+        """Measure at every (kappa, N, M), and what a long N costs on the same prompts."""
         lengths = (*self.N, self.long_N)
         samples = [
             [self._errors(Lambda, lengths, M, seed, kappa) for M in self.M]
-            for kappa, Lambda in zip(self.kappa, spectra, strict=True)
+            for kappa, Lambda in zip(self.kappa, self._covariances(seed), strict=True)
         ]
-        estimates = [[mean(cell) for cell in row] for row in samples]
+        found = [[mean(cell) for cell in row] for row in samples]
         costs = [[mean(cell[-1] - cell[self.N.index(M)]) for M, cell in zip(self.M, row, strict=True)] for row in samples]
-        curve = np.arange(1, self.searched_N + 1)
-        grid = ("kappa", "M", "N")
-
-        def tabulate(function) -> np.ndarray:
-            return np.array([[[function(Lambda, N, M) for N in lengths] for M in self.M] for Lambda in spectra])
-
-        searched = np.array([[[error.averaged_error(L, N, M) for N in curve.tolist()] for M in self.M] for L in spectra])
+        grid, pairs = "kappa M N", "kappa M"
         return xr.Dataset(
             {
-                "error": variable(grid, [[e.value for e in row] for row in estimates], "measured error", "y^2"),
-                "error_se": variable(grid, [[e.standard_error for e in row] for row in estimates], "standard error", "y^2"),
-                "error_theory": variable(grid, tabulate(error.averaged_error), "e(N, M)", "y^2"),
-                "error_by_theorem": variable(grid, tabulate(theorem_average), "Theorem 4.2 averaged over w", "y^2"),
-                "error_bound": variable(grid, tabulate(error.averaged_bound), "bound of section 4.1", "y^2"),
-                "eta": variable(grid, tabulate(lambda L, N, M: error.eta(L, N)), "its 1/N^2 part", "y^2"),
-                "error_over_N": variable(("kappa", "M", "curve_N"), searched, "e(N, M)", "y^2"),
-                "best_N": variable(("kappa", "M"), curve[searched.argmin(-1)], "training length of least error"),
-                "cost_of_long_N": variable(
-                    ("kappa", "M"), [[c.value for c in r] for r in costs], "e(long N, M) - e(M, M)", "y^2"
-                ),
-                "cost_of_long_N_se": variable(("kappa", "M"), [[c.standard_error for c in r] for r in costs], "standard error"),
-                **self._slopes(spectra),
+                "error": variable(grid, [[e.value for e in row] for row in found], "measured error", "y^2"),
+                "error_se": variable(grid, [[e.standard_error for e in row] for row in found], "standard error", "y^2"),
+                "cost_of_long_N": variable(pairs, [[c.value for c in row] for row in costs], "e(long N, M) - e(M, M)", "y^2"),
+                "cost_of_long_N_se": variable(pairs, [[c.standard_error for c in row] for row in costs], "standard error"),
             },
-            coords={"kappa": list(self.kappa), "N": list(lengths), "M": list(self.M), "curve_N": curve},
+            coords={"kappa": list(self.kappa), "N": list(lengths), "M": list(self.M)},
         )
 
     def _errors(self, Lambda, lengths, M, seed, kappa) -> torch.Tensor:
@@ -70,7 +67,33 @@ class AveragedError:
         law = LinearRegression(torch.tensor(Lambda))
         return squared_errors(model, law, prompts=self.prompts, length=M, seed=seed, name=f"average/{kappa}/{M}")
 
-    def _slopes(self, spectra) -> dict[str, xr.Variable]:
+    def _covariances(self, seed: int) -> list[np.ndarray]:
+        return [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed form e(N, M) beside it, with its bound, its rates and its best training length."""
+        covariances, grid = self._covariances(seed), "kappa M N"
+        curve = np.arange(1, self.searched_N + 1)
+
+        def tabulate(function, lengths=(*self.N, self.long_N)) -> np.ndarray:
+            return np.array([[[function(Lambda, N, M) for N in lengths] for M in self.M] for Lambda in covariances])
+
+        searched = tabulate(error.averaged_error, curve.tolist())
+        return dataset.assign_coords(curve_N=curve).assign(
+            {
+                "error_theory": variable(grid, tabulate(error.averaged_error), "e(N, M)", "y^2"),
+                "error_by_theorem": variable(grid, tabulate(theorem_average), "Theorem 4.2 averaged over w", "y^2"),
+                "error_bound": variable(grid, tabulate(error.averaged_bound), "bound of section 4.1", "y^2"),
+                "eta": variable(grid, tabulate(lambda L, N, M: error.eta(L, N)), "its 1/N^2 part", "y^2"),
+                "error_over_N": variable("kappa M curve_N", searched, "e(N, M)", "y^2"),
+                "best_N": variable("kappa M", curve[searched.argmin(-1)], "training length of least error"),
+                **self._slopes(covariances),
+            }
+        )
+
+    @expectation
+    def _slopes(self, covariances) -> dict[str, xr.Variable]:
         lengths = np.geomspace(*self.rate_range, 9)
         paths = {
             "slope_M": lambda L, K: error.averaged_error(L, np.inf, K),
@@ -79,7 +102,7 @@ class AveragedError:
             "slope_N_at_fixed_M": lambda L, K: error.averaged_error(L, K, self.M[0]),
         }
         fits = {
-            name: [np.polyfit(np.log(lengths), np.log([path(L, K) for K in lengths]), 1)[0] for L in spectra]
+            name: [np.polyfit(np.log(lengths), np.log([path(L, K) for K in lengths]), 1)[0] for L in covariances]
             for name, path in paths.items()
         }
         return {name: variable("kappa", fit, "slope of log e on log length") for name, fit in fits.items()}

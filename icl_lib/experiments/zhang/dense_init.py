@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.reduced_flow import balanced_start, random_Theta
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
 from icl_lib.flow import gradient_flow
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.theory.zhang import full_loss, optimum
 from icl_lib.theory.zhang.rank_one_trap import rank_one_loss
@@ -18,37 +20,49 @@ AT_OPTIMUM = 1.01
 
 
 @dataclass(frozen=True)
-class DenseInit:
+class DenseInit(Declaration):
     """``starts`` flows a scale; every live parameter starts at scale times N(0, 1). ``together`` are one ODE system."""
 
-    d: int
-    N: int
-    kappa: float
-    scale: tuple[float, ...]
-    starts: int
-    allowed: int
-    together: int
-    T: float
+    d: Count
+    N: Count
+    kappa: Positive
+    scale: Several[Positive]
+    starts: Count
+    allowed: Count
+    together: Count
+    T: Positive
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Integrate the exact polynomial loss to time T, and from ``allowed`` starts of Assumption 3.3 for comparison."""
         Lambda = geometric_covariance(self.d, self.kappa, seed)
-        minimum = optimum.loss_minimum(Lambda, self.N)
         dense = standard_normal((len(self.scale), self.starts, self.d + 1, self.d + 1), seed, "starts")
         ends = [self._ends(Lambda, scale * draws) for scale, draws in zip(self.scale, dense, strict=True)]
         allowed = [self._ends(Lambda, self._allowed(seed, scale)) for scale in self.scale]
-        losses, losses_allowed = (full_loss.full_loss(Lambda, self.N, np.stack(U)) / minimum for U in (ends, allowed))
-        curvature = [[self._curvature(Lambda, U) for U in family] for family in ends]
         return xr.Dataset(
+            {
+                "ends": variable("scale start row column", ends, "parameters at T from dense starts"),
+                "ends_allowed": variable("scale allowed row column", allowed, "the same from starts of Assumption 3.3"),
+            },
+            coords={"scale": list(self.scale)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Take loss and curvature at the ends from the polynomial, over the minimum of Theorem 4.1."""
+        Lambda = geometric_covariance(self.d, self.kappa, seed)
+        minimum, ends = optimum.loss_minimum(Lambda, self.N), dataset.ends.values
+        losses, losses_allowed = (
+            full_loss.full_loss(Lambda, self.N, U) / minimum for U in (ends, dataset.ends_allowed.values)
+        )
+        curvature = [[self._curvature(Lambda, U) for U in family] for family in ends]
+        return dataset.assign(
             {
                 "loss": variable("scale start", losses, "L(T)/L* from dense starts"),
                 "loss_allowed": variable("scale allowed", losses_allowed, "L(T)/L* from starts of Assumption 3.3"),
                 "curvature": variable("scale start", curvature, "least eigenvalue of the Hessian at T, over the largest"),
                 "trap_loss": variable("", rank_one_loss(Lambda, self.N) / minimum, "L/L* at the rank-one point"),
-            },
-            coords={"scale": list(self.scale)},
-            attrs={"at_optimum": AT_OPTIMUM},
-        )
+            }
+        ).assign_attrs(at_optimum=AT_OPTIMUM)
 
     def _allowed(self, seed: int, scale: float) -> np.ndarray:
         starts = np.zeros((self.allowed, self.d + 1, self.d + 1))
@@ -67,6 +81,7 @@ class DenseInit:
         flows = [gradient_flow(field, group.ravel(), times, rtol=1e-5, atol=1e-7)[-1] for group in groups]
         return np.concatenate(flows).reshape(-1, *shape)
 
+    @expectation
     def _curvature(self, Lambda: np.ndarray, U: np.ndarray) -> float:
         eigenvalues = np.linalg.eigvalsh(full_loss.full_hessian(Lambda, self.N, U))
         return float(eigenvalues[0] / eigenvalues[-1])

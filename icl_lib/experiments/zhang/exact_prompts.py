@@ -9,16 +9,21 @@ from numpy import ndarray
 from torch import Tensor
 
 from icl_lib.models.linear_attention import LinearSelfAttention
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
+
+MOST = 10**7
+"""Prompts that an exact mean may take."""
 
 
 def gauss_hermite_prompts(Lambda: Float[ndarray, "d d"], N: int) -> tuple[Prompts, Float[Tensor, "B"]]:
     """Return the product Gauss-Hermite rule for x_i, x_query ~ N(0, Lambda), w ~ N(0, I), and its weights.
 
     The squared error of linear attention has degree 4 in each context coordinate and in each coordinate of w, and 6 in
-    those of the query: 3 and 4 nodes integrate it exactly. There are 3^(dN + d) 4^d prompts, so d and N must be small.
+    those of the query: 3 and 4 nodes integrate it exactly. There are 3^(dN + d) 4^d prompts; ValueError beyond MOST.
     """
     d = len(Lambda)
+    if 3 ** (d * N + d) * 4**d > MOST:
+        raise ValueError(f"the exact mean at d = {d}, N = {N} takes more than {MOST:g} prompts: take smaller ones")
     rules = [hermite(3)] * (d * N + d) + [hermite(4)] * d
     nodes = _product([rule[0] for rule in rules])
     weights = _product([rule[1] for rule in rules]).prod(axis=-1)

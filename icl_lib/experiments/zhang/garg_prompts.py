@@ -1,15 +1,17 @@
 """zhang-garg-prompts: LSA, averaging and least squares on the shifted prompts of Garg et al. 2022, covariance I."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 import xarray as xr
 
 from icl_lib.baselines import Averaging, MinimumNormOLS, Zero
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Several
 from icl_lib.experiments.experiment import Experiment
-from icl_lib.experiments.zhang.shifted_prompts import ShiftedPrompt, shifted_prompts
+from icl_lib.experiments.zhang.shifted_prompts import KnownErrors, ShiftedPrompt, known_errors, require_shifts, shifted_prompts
 from icl_lib.experiments.zhang.spectra import stacked_limits
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
@@ -49,49 +51,65 @@ GPT2_WORDS = (
 
 
 @dataclass(frozen=True)
-class GargPrompts:
+class GargPrompts(Declaration):
     """Error/d on the same prompts for all models; k context examples are the first k of the longest context.
 
     Least squares is solved on every ``ols_every``-th prompt.
     """
 
-    d: int
-    N: int
-    k: tuple[int, ...]
-    noise_sd: float
-    scales: tuple[str, ...]
-    subspace: int
-    prompts: int
-    ols_every: int
-    gpt2_values: tuple[tuple[str, int, float], ...] = field(default=GPT2_VALUES, repr=False)
-    gpt2_words: tuple[tuple[str, str], ...] = field(default=GPT2_WORDS, repr=False)
+    d: Count
+    N: Count
+    k: Several[Count]
+    noise_sd: NotNegative
+    scales: Several[str]
+    subspace: Count
+    prompts: Count
+    ols_every: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_shifts(self.d, self.k, self.scales, self.subspace)
+        if self.prompts % CHUNK:
+            raise ValueError(f"prompts={self.prompts} must be a positive multiple of {CHUNK}")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure all models, put the closed forms beside them and Garg's GPT-2 values in a variable of their own."""
-        if self.prompts < CHUNK or self.prompts % CHUNK:
-            raise ValueError(f"prompts={self.prompts} must be a positive multiple of {CHUNK}")
-        rows = shifted_prompts(self.d, max(self.k), self.noise_sd, self.scales, self.subspace)
-        theory = np.array([self._theory(row) for row in rows.values()])
+        """Measure all models."""
+        rows = self._rows()
         measured = np.array([self._measure(row, name, seed) for name, row in rows.items()])
-        measured[np.isinf(theory)] = np.nan  # a sample mean of something without a mean says nothing
-        values = {(name, k): value for name, k, value in self.gpt2_values}
-        read = [[values.get((name, k), np.nan) for k in self.k] for name in rows]
-        words = [dict(self.gpt2_words).get(name, "") for name in rows]
         return xr.Dataset(
             {
                 "risk": variable("prompt model k", measured[..., 0], "measured error / d", "y^2"),
                 "risk_se": variable("prompt model k", measured[..., 1], "standard error", "y^2"),
-                "risk_theory": variable("prompt model k", theory, "error / d in closed form", "y^2"),
-                "zero": variable("prompt", [row.zero for row in rows.values()], "error / d of predicting 0", "y^2"),
-                "gpt2_of_garg": variable("prompt k", read, "error / d of GPT-2, read from Garg et al. 2022", "y^2"),
-                "gpt2_words": variable("prompt", words, "what Garg et al. say of GPT-2 without a value"),
             },
             coords={"prompt": list(rows), "model": ["LSA", "averaging", "OLS", "zero"], "k": list(self.k)},
         )
 
-    def _theory(self, row: ShiftedPrompt) -> np.ndarray:
-        models = (lambda k: row.lsa(self.N, k), lambda k: row.lsa(np.inf, k), row.ols, lambda k: row.zero)
-        return np.array([[error(k) if k <= row.longest else np.nan for k in self.k] for error in models])
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed forms beside them and Garg's GPT-2 values in a variable of their own."""
+        known = known_errors(self.d, self.noise_sd, self.scales, self.subspace)
+        table = np.array([self._theory(known[name], row.longest) for name, row in self._rows().items()])
+        theory = xr.DataArray(variable("prompt model k", table, "error / d in closed form", "y^2"))
+        values = {(name, k): value for name, k, value in GPT2_VALUES}
+        read = [[values.get((name, k), np.nan) for k in self.k] for name in known]
+        words = [dict(GPT2_WORDS).get(name, "") for name in known]
+        # A sample mean of something without a mean says nothing.
+        return dataset.assign({name: dataset[name].where(~np.isinf(theory)) for name in ("risk", "risk_se")}).assign(
+            {
+                "risk_theory": theory,
+                "zero": variable("prompt", [errors.zero for errors in known.values()], "error / d of predicting 0", "y^2"),
+                "gpt2_of_garg": variable("prompt k", read, "error / d of GPT-2, read from Garg et al. 2022", "y^2"),
+                "gpt2_words": variable("prompt", words, "what Garg et al. say of GPT-2 without a value"),
+            }
+        )
+
+    @expectation
+    def _theory(self, known: KnownErrors, longest: int) -> list[list[float]]:
+        models = (lambda k: known.lsa(self.N, k), lambda k: known.lsa(np.inf, k), known.ols, lambda k: known.zero)
+        return [[error(k) if k <= longest else np.nan for k in self.k] for error in models]
+
+    def _rows(self) -> dict[str, ShiftedPrompt]:
+        return shifted_prompts(self.d, max(self.k), self.noise_sd, self.scales, self.subspace)
 
     def _measure(self, row: ShiftedPrompt, name: str, seed: int) -> np.ndarray:
         lengths = [k for k in self.k if k <= row.longest]

@@ -1,14 +1,17 @@
 """zhang-gpt2: Figure 1 of the paper, decoders trained on a fixed and on random covariances, over test lengths."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.baselines import MinimumNormOLS
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.decoder_trainings import FIXED, PAPER_FIXED, PAPER_RANDOM, RANDOM
 from icl_lib.experiments.decoders import DecoderTraining, trained
 from icl_lib.experiments.experiment import Experiment
@@ -22,12 +25,13 @@ from icl_lib.experiments.zhang.gpt2_prompts import (
     placed,
     prefix_errors,
 )
+from icl_lib.identity import expectation
 from icl_lib.measure.bootstrap import percentile_interval
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.paired import ratio_of_means
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 from icl_lib.theory.zhang import error as fixed_theory
 from icl_lib.theory.zhang import random_covariance as theory
 from icl_lib.theory.zhang import shifts
@@ -38,26 +42,27 @@ LEVEL = 0.9
 
 
 @dataclass(frozen=True)
-class Gpt2:
+class Gpt2(Declaration):
     """Models of two laws, N ascending, on test prompts of 0 .. ``longest`` examples.
 
     covariances, prompts   covariances, and prompts of each; 64 and 64 in the paper
     resamples              bootstrap resamples; 1000 in the paper
     """
 
-    fixed: tuple[DecoderTraining, ...]
-    random: tuple[DecoderTraining, ...]
-    longest: int
-    covariances: int
-    prompts: int
-    resamples: int
+    fixed: Several[DecoderTraining]
+    random: Several[DecoderTraining]
+    longest: Count
+    covariances: Annotated[int, Ge(2)]
+    prompts: Count
+    resamples: Count
 
     def __post_init__(self):
+        super().__post_init__()
         lengths = [training.N for training in self.fixed]
         if lengths != [training.N for training in self.random] or lengths != sorted(set(lengths)):
             raise ValueError(f"fixed models of N = {lengths}: take ascending N, the same for the random models")
-        if not lengths or self.longest <= lengths[-1]:
-            raise ValueError(f"test lengths up to {self.longest}, N = {lengths}: take a model, and test beyond its N")
+        if self.longest <= lengths[-1]:
+            raise ValueError(f"test lengths up to {self.longest}, N = {lengths}: test each model beyond its N")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error of every model after every number of examples, with the paper's intervals."""
@@ -74,8 +79,8 @@ class Gpt2:
     def dataset(
         self, d: int, errors: Float[Tensor, "tests 2 models M B"], ols: Float[Tensor, "tests M B"], seed: int
     ) -> xr.Dataset:
-        """Return errors and their intervals as one dataset, with the theory of linear self-attention beside them."""
-        dims, lengths = "test trained N M", np.arange(self.longest + 1)
+        """Return errors and their intervals as one dataset."""
+        dims = "test trained N M"
         data = {f"risk{end}": variable(dims, *column) for end, column in self._measured(errors, "error over d").items()}
         lower, upper = self._intervals(errors, seed)
         data["lower"] = variable(dims, lower[0], "lower end of the 90% bootstrap interval over prompts")
@@ -89,14 +94,25 @@ class Gpt2:
         data["gain_upper"] = variable("by test N", upper, "upper end of its 90% bootstrap interval")
         data |= self._ratios(errors)
         data["ols"] = variable("test M", ols.mean(-1), "error of least squares over d, on the same prompts")
-        exact = [shifts.least_squares_error(d, int(M), 0.0) for M in lengths]
-        data["ols_theory"] = variable("M", exact, "the same at covariance I, exact")
-        data["zero"] = variable("test", [c or 1.0 for c in TESTS.values()], "error of predicting 0, over d")
-        data["lsa"] = variable(dims, self._linear(d, lengths), "linear self-attention of the same training law and N")
-        limits = [_linear_error(d, theory.exponential_A(d, np.inf), c, np.inf) for c in TESTS.values()]
-        data["lsa_limit"] = variable("test", limits, "linear self-attention trained on random covariances, N, M to infinity")
         names = {"test": list(TESTS), "trained": ["fixed", "random"], "N": self._lengths(), "by": list(UNITS)}
-        return xr.Dataset(data, coords={**names, "M": lengths}, attrs={"d": d})
+        return xr.Dataset(data, coords={**names, "M": np.arange(self.longest + 1)}, attrs={"d": d})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the theory of linear self-attention and of least squares beside them."""
+        d, lengths = common_dimension(self.fixed + self.random), np.arange(self.longest + 1)
+        exact = [shifts.least_squares_error(d, int(M), 0.0) for M in lengths]
+        lsa, dims = self._linear(d, lengths), "test trained N M"
+        limits = [_linear_error(d, theory.exponential_A(d, np.inf), c, np.inf) for c in TESTS.values()]
+        limit = "linear self-attention trained on random covariances, N, M to infinity"
+        return dataset.assign(
+            {
+                "ols_theory": variable("M", exact, "the same at covariance I, exact"),
+                "zero": variable("test", [c or 1.0 for c in TESTS.values()], "error of predicting 0, over d"),
+                "lsa": variable(dims, lsa, "linear self-attention of the same training law and N"),
+                "lsa_limit": variable("test", limits, limit),
+            }
+        )
 
     def _least_squares(self, draws: Draws) -> Float[Tensor, "tests P B"]:
         """Return the squared error of least squares after 0 .. M examples, over d; it grows with c alone."""
@@ -135,6 +151,7 @@ class Gpt2:
     def _at_training_length(self, values: Float[Tensor, "... models M B"]) -> Float[Tensor, "... models B"]:
         return torch.stack([values[..., i, N, :] for i, N in enumerate(self._lengths())], -2)
 
+    @expectation
     def _linear(self, d: int, lengths: np.ndarray) -> np.ndarray:
         """Return the error over d of linear self-attention (test, trained, N, M), NaN without examples."""
         table = np.full((len(TESTS), 2, len(self.fixed), len(lengths)), np.nan)

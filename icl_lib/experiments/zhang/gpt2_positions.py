@@ -1,12 +1,15 @@
 """zhang-gpt2-positions: the spike above M = N, and what it becomes when rows of the table of positions are exchanged."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration
 from icl_lib.experiments.decoder_trainings import FIXED, FROZEN, RANDOM
 from icl_lib.experiments.decoders import DecoderTraining, trained
 from icl_lib.experiments.experiment import Experiment
@@ -22,7 +25,7 @@ TABLES = ("as trained", "zeros beyond N", "last rows beyond N", "untrained rows 
 
 
 @dataclass(frozen=True)
-class Gpt2Positions:
+class Gpt2Positions(Declaration):
     """Two models, of the fixed and of the random law, and their controls without a table, all of one N.
 
     longest                test lengths 0 .. ``longest``
@@ -31,11 +34,12 @@ class Gpt2Positions:
 
     models: tuple[DecoderTraining, DecoderTraining]
     frozen: tuple[DecoderTraining, DecoderTraining]
-    longest: int
-    covariances: int
-    prompts: int
+    longest: Count
+    covariances: Annotated[int, Ge(2)]
+    prompts: Count
 
     def __post_init__(self):
+        super().__post_init__()
         if len({training.N for training in self.models + self.frozen}) != 1 or self.longest <= self.models[0].N:
             raise ValueError(f"test lengths up to {self.longest}: take models of one N, and test beyond it")
         if any(training.room <= self.longest for training in self.models) or any(t.room for t in self.frozen):

@@ -11,9 +11,8 @@ from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.paired import ratio_of_means
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts
 from icl_lib.tasks.garg import label
-from icl_lib.tasks.prompts import normal
+from icl_lib.tasks.prompts import Prompts, normal
 
 TESTS = {"covariance I": None, "c = 1": 1.0, "c = 4": 4.0, "c = 9": 9.0}
 """The four test laws of Figure 1: the identity, and c diag(Exp(1)); c scales the covariance."""
@@ -39,12 +38,7 @@ class Draws(NamedTuple):
 
 
 def draw(covariances: int, prompts: int, longest: int, d: int, seed: int) -> Draws:
-    """Draw ``prompts`` prompts of ``longest`` examples for each covariance, on the CPU.
-
-    Raises ValueError for fewer than 2 covariances or no prompt: errors over covariances need two.
-    """
-    if covariances < 2 or prompts < 1:
-        raise ValueError(f"{covariances} covariances with {prompts} prompts each: take at least 2 and 1")
+    """Draw ``prompts`` prompts of ``longest`` examples for each covariance, on the CPU."""
     generator = stream(seed, "gpt2/test")
     variances = torch.empty((covariances, d), dtype=torch.float64).exponential_(generator=generator)
     w = normal(generator, (covariances, prompts, d), variances)

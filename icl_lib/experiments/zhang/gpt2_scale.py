@@ -1,12 +1,15 @@
 """zhang-gpt2-scale: what of a covariance scale hurts, inputs or labels, and whether a prompt's own size mends it."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.decoder_trainings import FIXED, RANDOM
 from icl_lib.experiments.decoders import DecoderTraining, trained
 from icl_lib.experiments.experiment import Experiment
@@ -14,28 +17,29 @@ from icl_lib.experiments.zhang.gpt2_prompts import by_covariance, common_dimensi
 from icl_lib.measure.estimate import mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.results import variable
-from icl_lib.tasks import Prompts
+from icl_lib.tasks.prompts import Prompts
 
 
 @dataclass(frozen=True)
-class Gpt2Scale:
+class Gpt2Scale(Declaration):
     """Models at their own length M = N on prompts of diag(Exp(1)), inputs and labels times 1 or sqrt(c).
 
-    c                      scales of the covariance, 1 among them
+    c                      scales of the covariance, 1 and 9 among them
     covariances, prompts   covariances, and prompts of each
     """
 
-    fixed: tuple[DecoderTraining, ...]
-    random: tuple[DecoderTraining, ...]
-    c: tuple[float, ...]
-    covariances: int
-    prompts: int
+    fixed: Several[DecoderTraining]
+    random: Several[DecoderTraining]
+    c: Several[Positive]
+    covariances: Annotated[int, Ge(2)]
+    prompts: Count
 
     def __post_init__(self):
+        super().__post_init__()
         if [training.N for training in self.fixed] != [training.N for training in self.random]:
             raise ValueError("fixed and random models differ in N: take the same lengths")
-        if 1.0 not in self.c or min(self.c) <= 0:
-            raise ValueError(f"scales {self.c}: take positive ones, and 1 among them")
+        if not {1, 9} <= set(self.c):
+            raise ValueError(f"scales {self.c}: take 1 and 9 among them")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error at the query, over that of predicting 0, with the same draws for all."""

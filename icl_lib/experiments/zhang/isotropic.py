@@ -1,29 +1,33 @@
 """zhang-isotropic: at Lambda = I the trained model is averaging, shrunk."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
 from icl_lib.baselines import Averaging, MinimumNormOLS
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import stacked_limits
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import error
 
 
 @dataclass(frozen=True)
-class Isotropic:
+class Isotropic(Declaration):
     """LSA trained at length N and tested at length N, beside averaging and least squares, on the same prompts."""
 
-    d: int
-    N: tuple[int, ...]
-    prompts: int
+    d: Count
+    N: Several[Count]
+    prompts: Annotated[int, Ge(2)]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the three predictors and the distance between LSA and a times averaging."""
@@ -34,16 +38,21 @@ class Isotropic:
             "unshrunk_gap": "largest |LSA - averaging| over prompts, relative",
         }
         columns = {name: variable("N", [row[k] for row in rows], long[name]) for k, name in enumerate(names)}
+        return xr.Dataset(columns, coords={"N": list(self.N)})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed forms beside them, at the lengths measured and along a curve."""
         theory = {
             "lsa_theory": [error.isotropic_error(self.d, N, N) for N in self.N],
             "averaging_theory": [error.isotropic_error(self.d, np.inf, N) for N in self.N],
         }
-        columns |= {name: variable("N", values, "closed form, per dimension") for name, values in theory.items()}
+        columns = {name: variable("N", values, "closed form, per dimension") for name, values in theory.items()}
         curve = np.unique(np.geomspace(self.N[0], self.N[-1], 60).round())
         for name, trained_on in (("lsa", curve), ("averaging", np.full(len(curve), np.inf))):
             values = [error.isotropic_error(self.d, N, M) for N, M in zip(trained_on, curve, strict=True)]
             columns[f"{name}_theory_curve"] = variable("curve_N", values, "closed form, per dimension")
-        return xr.Dataset(columns, coords={"N": list(self.N), "curve_N": curve})
+        return dataset.assign_coords(curve_N=curve).assign(columns)
 
     def _row(self, N: int, seed: int) -> tuple[float, ...]:
         identity = np.eye(self.d)

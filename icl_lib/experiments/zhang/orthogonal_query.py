@@ -1,18 +1,23 @@
 """zhang-orthogonal-query: what LSA predicts for a query orthogonal to every context input."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, OrthogonalQuery, Prompts
+from icl_lib.tasks.garg import OrthogonalQuery
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +43,21 @@ class InvariantSpan:
 
 
 @dataclass(frozen=True)
-class OrthogonalQueries:
+class OrthogonalQueries(Declaration):
     """Mean square of the prediction over that of the label, for covariances of growing condition number and trace d."""
 
-    d: int
-    N: int
-    M: int
-    kappa: tuple[float, ...]
-    prompts: int
+    d: Count
+    N: Count
+    M: Count
+    kappa: Several[Annotated[float, Ge(1)]]
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.d <= self.M:
+            raise ValueError(f"{self.M} examples leave no query orthogonal to them in dimension {self.d}: take M < d")
+        if not {1, 20} <= set(self.kappa):
+            raise ValueError(f"condition numbers {self.kappa}: take 1 and 20 among them")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure orthogonal queries, ordinary ones, and contexts that span an invariant subspace."""

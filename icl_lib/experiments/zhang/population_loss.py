@@ -1,19 +1,24 @@
 """zhang-population-loss: E[Lambda_hat^2] and the population loss against Monte Carlo (section 3.3)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import chunks, risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, gaussian
+from icl_lib.tasks.prompts import gaussian
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import loss, optimum
 
 POINTS = ("start", "dense", "0.5 / Gamma", "1 / Gamma", "1.5 / Gamma", "1 / Lambda")
@@ -21,57 +26,66 @@ POINTS = ("start", "dense", "0.5 / Gamma", "1 / Gamma", "1.5 / Gamma", "1 / Lamb
 
 
 @dataclass(frozen=True)
-class PopulationLoss:
+class PopulationLoss(Declaration):
     """Training lengths N: E[Lambda_hat^2] from ``examples`` inputs each, the loss from ``prompts`` prompts each.
 
     The loss formula is also evaluated in ``directions`` random directions at ``distances`` from the minimiser.
     """
 
-    d: int
-    kappa: float
-    N: tuple[int, ...]
-    examples: int
-    prompts: int
-    distances: tuple[float, ...]
-    directions: int
+    d: Count
+    kappa: Positive
+    N: Several[Count]
+    examples: Count
+    prompts: Annotated[int, Ge(2)]
+    distances: Several[Positive]
+    directions: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.examples < 2 * max(self.N):
+            raise ValueError(f"{self.examples} examples make no two contexts of {max(self.N)}: take {2 * max(self.N)} or more")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure E[Lambda_hat^2] and L; put the formulas beside them."""
+        """Measure E[Lambda_hat^2] and L."""
         Lambda = geometric_covariance(self.d, self.kappa, seed)
-        s = np.linspace(0, 2, 41)
-        measured = [second_moment(Lambda, N, self.examples // N, seed) for N in self.N]
-        moments = {
-            "second_moment": ([m.value for m in measured], "mean of Lambda_hat^2"),
-            "second_moment_se": ([m.standard_error for m in measured], "standard error"),
-            "second_moment_theory": ([optimum.second_moment(Lambda, N) for N in self.N], "Gamma Lambda"),
-            "second_moment_of_mean": ([Lambda @ Lambda for _ in self.N], "Lambda^2"),
-        }
+        moments = [second_moment(Lambda, N, self.examples // N, seed) for N in self.N]
+        risks = [self._risk(Lambda, N, seed) for N in self.N]
         return xr.Dataset(
-            {name: variable("N i j", *cells, "x^4") for name, cells in moments.items()}
-            | self._losses(Lambda, seed)
-            | self._minima(Lambda, s, seed),
-            coords={"N": list(self.N), "point": list(POINTS), "s": s, "distance": list(self.distances)},
+            {
+                "second_moment": variable("N i j", [m.value for m in moments], "mean of Lambda_hat^2", "x^4"),
+                "second_moment_se": variable("N i j", [m.standard_error for m in moments], "standard error", "x^4"),
+                "loss": variable("N point", [r.value / 2 for r in risks], "measured loss", "y^2"),
+                "loss_se": variable("N point", [r.standard_error / 2 for r in risks], "standard error", "y^2"),
+            },
+            coords={"N": list(self.N), "point": list(POINTS)},
         )
 
-    def _losses(self, Lambda, seed) -> dict[str, xr.Variable]:
-        cells = np.array([self._column(Lambda, N, seed) for N in self.N])
-        titles = {
-            "loss": "measured loss",
-            "loss_se": "standard error",
-            "loss_theory": "loss, formula",
-            "loss_exact_context": "the same formula with Lambda for Gamma",
-        }
-        return {name: variable("N point", cells[:, k], title, "y^2") for k, (name, title) in enumerate(titles.items())}
+    def _risk(self, Lambda: np.ndarray, N: int, seed: int) -> Estimate:
+        model, law = LinearSelfAttention(*map(torch.tensor, weights(Lambda, N, seed))), LinearRegression(torch.tensor(Lambda))
+        return risk(model, law, prompts=self.prompts, length=N, seed=seed, name=f"population-loss/{N}")
 
-    def _column(self, Lambda, N, seed) -> np.ndarray:
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the formulas beside it, and the loss around its minimum."""
+        Lambda, s = geometric_covariance(self.d, self.kappa, seed), np.linspace(0, 2, 41)
+        second = [optimum.second_moment(Lambda, N) for N in self.N]
+        exact, exact_context = np.moveaxis([self._losses(Lambda, N, seed) for N in self.N], 1, 0)
+        return dataset.assign(
+            second_moment_theory=variable("N i j", second, "Gamma Lambda", "x^4"),
+            second_moment_of_mean=variable("N i j", [Lambda @ Lambda for _ in self.N], "Lambda^2", "x^4"),
+            loss_theory=variable("N point", exact, "loss, formula", "y^2"),
+            loss_exact_context=variable("N point", exact_context, "the same formula with Lambda for Gamma", "y^2"),
+            **self._minima(Lambda, s, seed),
+        ).assign_coords(s=s, distance=list(self.distances))
+
+    @expectation
+    def _losses(self, Lambda: np.ndarray, N: int, seed: int) -> list[list[float]]:
+        """Return the loss at all points, and with Lambda for Gamma."""
         W_PV, W_KQ = weights(Lambda, N, seed)
-        model = LinearSelfAttention(torch.tensor(W_PV), torch.tensor(W_KQ))
-        law = LinearRegression(torch.tensor(Lambda))
-        measured = risk(model, law, prompts=self.prompts, length=N, seed=seed, name=f"population-loss/{N}")
         A = W_PV[:, -1, -1, None, None] * W_KQ[:, :-1, :-1]
-        theory = [[loss.population_loss(Lambda, K, a) for a in A] for K in (N, np.inf)]
-        return np.stack([measured.value / 2, measured.standard_error / 2, *theory])
+        return [[loss.population_loss(Lambda, K, a) for a in A] for K in (N, np.inf)]
 
+    @expectation
     def _minima(self, Lambda, s, seed) -> dict[str, xr.Variable]:
         around = standard_normal((self.directions, self.d, self.d), seed, "directions") / self.d
         line, nearby, minimum, by_length, at_inverse = [], [], [], [], []

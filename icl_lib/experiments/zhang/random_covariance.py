@@ -1,65 +1,85 @@
 """zhang-random-covariance: error of models trained on random and on fixed covariances, formula and Monte Carlo."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.random_spectra import exponential, stacked_weights, uniform
-from icl_lib.measure.estimate import mean
+from icl_lib.identity import expectation
+from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts, RandomDiagonalRegression
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.random_covariance import RandomDiagonalRegression
 from icl_lib.theory.zhang import random_covariance as theory
 
 
 @dataclass(frozen=True)
-class RandomCovariance:
+class RandomCovariance(Declaration):
     """Models trained on random covariances, or on their mean, tested on c times random covariances at lengths M."""
 
-    d: int
-    N: int
-    M: tuple[int, ...]
-    c: tuple[float, ...]
-    prompts: int
+    d: Count
+    N: Count
+    M: Several[Count]
+    c: Several[Positive]
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.N not in self.M:
+            raise ValueError(f"M is {self.M}, N is {self.N}: take the length of training as one of the test lengths")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure the error of LSA with the weights of Theorems 4.5 and 4.1 and put the exact formula beside it."""
-        laws = {"exponential": exponential(np.ones(self.d)), "uniform": uniform(self.d, seed)}
-        cells = [self._law(spectrum, moments, seed, name) for name, (spectrum, moments) in laws.items()]
-        labels = {
-            "risk": ("law trained c M", "measured error per dimension"),
-            "risk_se": ("law trained c M", "standard error"),
-            "risk_theory": ("law trained c M", "exact error per dimension"),
-            "risk_line": ("law trained c M_line", "exact error per dimension, at more lengths"),
-            "risk_limit": ("law trained c", "error per dimension as N, M tend to infinity"),
-        }
-        columns = zip(labels.items(), zip(*cells, strict=True), strict=True)
-        data = {key: variable(dims, np.stack(column), name, "y^2") for (key, (dims, name)), column in columns}
-        zero = [np.outer(self.c, moments.first).mean(axis=1) for _, moments in laws.values()]
-        data["zero"] = variable("law c", zero, "error per dimension of the zero estimator", "y^2")
-        lengths = {"M": list(self.M), "M_line": self._line()}
-        coords = {"law": list(laws), "trained": ["random", "mean"], "c": list(self.c), **lengths}
-        return xr.Dataset(data, coords=coords, attrs={"N": self.N})
-
-    def _law(self, spectrum, moments: theory.SpectrumMoments, seed: int, name: str) -> tuple[np.ndarray, ...]:
-        weights = self._weights(moments, self.N)
-        model = LinearSelfAttention(*stacked_weights(weights))
-        risk = mean(self._squared_errors(model, RandomDiagonalRegression(spectrum), seed, f"random-covariance/{name}"))
-        tests = [theory.scaled_moments(moments, c) for c in self.c]
-        exact, line = (
-            np.array([[[theory.error(A, test, M) for M in lengths] for test in tests] for A in weights])
-            for lengths in (self.M, self._line())
+        """Measure the error of LSA with the weights of Theorems 4.5 and 4.1."""
+        laws = self._laws(seed)
+        found = [self._risk(*law, seed, name) for name, law in laws.items()]
+        dims = "law trained c M"
+        return xr.Dataset(
+            {
+                "risk": variable(dims, [e.value / self.d for e in found], "measured error per dimension", "y^2"),
+                "risk_se": variable(dims, [e.standard_error / self.d for e in found], "standard error", "y^2"),
+            },
+            coords={"law": list(laws), "trained": ["random", "mean"], "c": list(self.c), "M": list(self.M)},
+            attrs={"N": self.N},
         )
-        limits = np.array([[theory.error(A, test, np.inf) for test in tests] for A in self._weights(moments, np.inf)])
-        return tuple(values / self.d for values in (*risk, exact, line, limits))
 
-    def _line(self) -> np.ndarray:
-        return np.geomspace(min(self.M), max(self.M), 25)
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the exact error beside it, and that of the zero estimator."""
+        moments, line = [law for _, law in self._laws(seed).values()], np.geomspace(min(self.M), max(self.M), 25)
+        exact, lines, limits = (
+            np.array([self._errors_by_formula(law, N, lengths) for law in moments]) / self.d
+            for N, lengths in ((self.N, self.M), (self.N, line), (np.inf, (np.inf,)))
+        )
+        zero = [np.outer(self.c, law.first).mean(axis=1) for law in moments]
+        columns = {
+            "risk_theory": ("law trained c M", exact, "exact error per dimension"),
+            "risk_line": ("law trained c M_line", lines, "exact error per dimension, at more lengths"),
+            "risk_limit": ("law trained c", limits[..., 0], "error per dimension as N, M tend to infinity"),
+            "zero": ("law c", zero, "error per dimension of the zero estimator"),
+        }
+        return dataset.assign({name: variable(*column, "y^2") for name, column in columns.items()}).assign_coords(M_line=line)
+
+    def _laws(self, seed: int) -> dict:
+        """Return the laws of the spectra with their moments."""
+        return {"exponential": exponential(np.ones(self.d)), "uniform": uniform(self.d, seed)}
+
+    def _risk(self, spectrum, moments: theory.SpectrumMoments, seed: int, name: str) -> Estimate:
+        model = LinearSelfAttention(*stacked_weights(self._weights(moments, self.N)))
+        return mean(self._squared_errors(model, RandomDiagonalRegression(spectrum), seed, f"random-covariance/{name}"))
+
+    @expectation
+    def _errors_by_formula(self, moments: theory.SpectrumMoments, N: float, lengths) -> list:
+        tests = [theory.scaled_moments(moments, c) for c in self.c]
+        return [[[theory.error(A, test, M) for M in lengths] for test in tests] for A in self._weights(moments, N)]
 
     def _weights(self, moments: theory.SpectrumMoments, N: float) -> list[np.ndarray]:
         return [theory.A_limit(law, N) for law in (moments, theory.fixed_moments(moments.first))]

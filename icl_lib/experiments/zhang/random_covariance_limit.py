@@ -1,30 +1,41 @@
 """zhang-random-covariance-limit: the conditional mean E[y_hat | x_query, w] of the trained model as N = M grows."""
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, MinLen
 
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.random_spectra import exponential, stacked_weights
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import Prompts, RandomDiagonalRegression
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.random_covariance import RandomDiagonalRegression
 from icl_lib.theory.zhang import random_covariance as theory
 
 
 @dataclass(frozen=True)
-class RandomCovarianceLimit:
+class RandomCovarianceLimit(Declaration):
     """Exp(1) variances; the prediction is bilinear in x_query and w, so unit vectors tell all of its mean."""
 
-    d: int
-    lengths: tuple[int, ...]
-    edges: tuple[float, ...]
-    prompts: int
+    d: Count
+    lengths: Several[Count]
+    edges: Annotated[tuple[NotNegative, ...], MinLen(2)]
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not all(low < high for low, high in pairwise(self.edges)):
+            raise ValueError(f"the edges of the bins are {self.edges}: take them in rising order")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the mean prediction for a query of its own law, and for one with the covariance of its prompt."""
@@ -33,20 +44,27 @@ class RandomCovarianceLimit:
         labels = {
             "mean": ("N i j", "mean prediction at x_query = e_i, w = e_j"),
             "mean_se": ("N i j", "standard error"),
-            "mean_theory": ("N i j", "delta_ij / (3 + (d + 5)/N)"),
             "spread": ("N", "standard deviation of the prediction over its mean, at x_query = w = e_1"),
             "own": ("N bin", "mean prediction over <w, x_query>, query from the prompt's covariance"),
             "own_se": ("N bin", "standard error"),
-            "own_theory": ("N bin", "(1/2 + |x|/sqrt 2) / (3 + (d + 5)/N), averaged over the bin"),
         }
         data = {key: variable(dims, columns[key], name) for key, (dims, name) in labels.items()}
-        data["size"] = variable("bin", bin_means(np.array(self.edges)), "mean |x| in the bin")
-        lengths = np.geomspace(self.lengths[0], self.lengths[-1], 25)
-        data["shrinkage_line"] = variable("N_line", theory.exponential_A(self.d, lengths), "1 / (3 + (d + 5)/N)")
-        return xr.Dataset(data, coords={"N": list(self.lengths), "N_line": lengths})
+        return xr.Dataset(data, coords={"N": list(self.lengths)})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the limit of the mean beside it, for both laws of the query."""
+        a, size = theory.exponential_A(self.d, np.array(self.lengths)), bin_means(np.array(self.edges))
+        own = a[:, None] * theory.exponential_posterior_mean(size)
+        line = np.geomspace(self.lengths[0], self.lengths[-1], 25)
+        return dataset.assign(
+            mean_theory=variable("N i j", a[:, None, None] * np.eye(self.d), "delta_ij / (3 + (d + 5)/N)"),
+            own_theory=variable("N bin", own, "(1/2 + |x|/sqrt 2) / (3 + (d + 5)/N), averaged over the bin"),
+            size=variable("bin", size, "mean |x| in the bin"),
+            shrinkage_line=variable("N_line", theory.exponential_A(self.d, line), "1 / (3 + (d + 5)/N)"),
+        ).assign_coords(N_line=line)
 
     def _length(self, N: int, seed: int) -> dict:
-        a = theory.exponential_A(self.d, N)
         probes, queries = self._probes(N, seed)
         estimate = mean(probes)
         own = torch.einsum("jjb->jb", probes).flatten()
@@ -55,11 +73,9 @@ class RandomCovarianceLimit:
         return {
             "mean": estimate.value,
             "mean_se": estimate.standard_error,
-            "mean_theory": a * np.eye(self.d),
             "spread": float(probes[0, 0].std() / probes[0, 0].mean()),
             "own": [cell.value for cell in per_bin],
             "own_se": [cell.standard_error for cell in per_bin],
-            "own_theory": a * theory.exponential_posterior_mean(bin_means(np.array(self.edges))),
         }
 
     def _probes(self, N: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -6,7 +6,7 @@ from jaxtyping import Float
 
 from icl_lib.experiments.zhang.spectra import standard_normal
 from icl_lib.seeds import stream
-from icl_lib.tasks import ExponentialSpectrum, UniformSpectrum
+from icl_lib.tasks.random_covariance import ExponentialSpectrum, UniformSpectrum
 from icl_lib.theory.zhang import random_covariance as theory
 
 

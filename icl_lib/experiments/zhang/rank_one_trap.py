@@ -1,12 +1,16 @@
 """zhang-rank-one-trap: when a critical point of the full loss that is not global is a local minimum."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.theory.zhang import full_loss, optimum
 from icl_lib.theory.zhang.rank_one_trap import rank_one_point, trap_margin
@@ -16,26 +20,38 @@ ZERO = 1e-10
 
 
 @dataclass(frozen=True)
-class RankOneTrap:
+class RankOneTrap(Declaration):
     """The rank-one point over dimensions, prompt lengths and condition numbers."""
 
-    d: tuple[int, ...]
-    N: tuple[int, ...]
-    kappa: tuple[float, ...]
+    d: Several[Annotated[int, Ge(2)]]
+    N: Several[Count]
+    kappa: Several[Positive]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Take the gradient, the excess loss and the signs of the Hessian, and the criterion beside them."""
+        """Take the loss, its gradient and the signs of its Hessian at the point."""
         cells = np.array([[[self._point(d, N, kappa, seed) for kappa in self.kappa] for N in self.N] for d in self.d])
         names = {
             "gradient": "greatest |entry| of the gradient, over the greatest eigenvalue of the Hessian",
-            "excess": "(L - L*)/L*",
+            "loss": "L at the point",
             "negative": "negative eigenvalues of the Hessian",
             "zero": "zero eigenvalues of the Hessian",
-            "margin_theory": "1 - h^T K^-1 h/(k rho^2): above 0 for a local minimum",
         }
         return xr.Dataset(
             {name: variable("d N kappa", cells[..., k], text) for k, (name, text) in enumerate(names.items())},
             coords={"d": list(self.d), "N": list(self.N), "kappa": list(self.kappa)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the least loss and the criterion beside it."""
+        laws = [[geometric_covariance(d, kappa, seed) for kappa in self.kappa] for d in self.d]
+        least, margin = (
+            np.array([[[formula(Lambda, N) for Lambda in row] for N in self.N] for row in laws])
+            for formula in (optimum.loss_minimum, trap_margin)
+        )
+        return dataset.assign(
+            excess=variable("d N kappa", dataset.loss / least - 1, "(L - L*)/L*"),
+            margin_theory=variable("d N kappa", margin, "1 - h^T K^-1 h/(k rho^2): above 0 for a local minimum"),
         )
 
     def _point(self, d: int, N: int, kappa: float, seed: int) -> list[float]:
@@ -45,10 +61,9 @@ class RankOneTrap:
         floor = ZERO * eigenvalues[-1]
         return [
             abs(full_loss.full_gradient(Lambda, N, U)).max() / eigenvalues[-1],
-            full_loss.full_loss(Lambda, N, U) / optimum.loss_minimum(Lambda, N) - 1,
+            full_loss.full_loss(Lambda, N, U),
             float((eigenvalues < -floor).sum()),
             float((abs(eigenvalues) <= floor).sum()),
-            trap_margin(Lambda, N),
         ]
 
 

@@ -6,54 +6,65 @@ import numpy as np
 import torch
 import xarray as xr
 
+from icl_lib.experiments.declaration import Count, Declaration, NotNegative, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
+from icl_lib.identity import expectation
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
-from icl_lib.tasks import CubicLabels, LinearLabels
+from icl_lib.tasks.regression import CubicLabels, LinearLabels
 from icl_lib.theory.zhang import error
 
 
 @dataclass(frozen=True)
-class Risk:
+class Risk(Declaration):
     """Test error of the trained model over training lengths N, test lengths M and three test label laws."""
 
-    d: int
-    kappa: float
-    noise_sd: float
-    N: tuple[int, ...]
-    M: tuple[int, ...]
-    prompts: int
+    d: Count
+    kappa: Positive
+    noise_sd: NotNegative
+    N: Several[Count]
+    M: Several[Count]
+    prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure the error of LSA with the weights of Theorem 4.1 and put Theorem 4.2 beside it."""
-        Lambda = geometric_covariance(self.d, self.kappa, seed)
-        w = standard_normal((self.d,), seed, "w")
-        w /= np.sqrt(w @ Lambda @ w)
+        """Measure the error of LSA with the weights of Theorem 4.1."""
+        Lambda, w = self._task(seed)
+        model = LinearSelfAttention(*stacked_limits(Lambda, self.N))
         covariance, weights = torch.tensor(Lambda), torch.tensor(w)
         laws = {
-            "noiseless": (LinearLabels(covariance, weights, 0.0), error.noiseless_labels(Lambda, w)),
-            "noisy": (
-                LinearLabels(covariance, weights, self.noise_sd),
-                error.noisy_labels(Lambda, w, self.noise_sd),
-            ),
-            "cubic": (CubicLabels(covariance, weights), error.cubic_labels(Lambda, w)),
+            "noiseless": LinearLabels(covariance, weights, 0.0),
+            "noisy": LinearLabels(covariance, weights, self.noise_sd),
+            "cubic": CubicLabels(covariance, weights),
         }
-        cells = np.array([[self._column(Lambda, M, *laws[name], seed, name) for M in self.M] for name in laws])
-        terms = ("risk", "risk_se", "best_linear", "variance", "bias")
-        names = ("measured error", "standard error", "best linear error", "variance term", "bias term")
+        found = [
+            [risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"risk/{name}/{M}") for M in self.M]
+            for name, law in laws.items()
+        ]
+        where = "labels M N"
         return xr.Dataset(
-            {term: variable("labels M N", cells[:, :, k], names[k], "y^2") for k, term in enumerate(terms)}
-            | {"risk_theory": variable("labels M N", cells[:, :, 2:].sum(2), "error by Theorem 4.2", "y^2")},
+            {
+                "risk": variable(where, [[e.value for e in row] for row in found], "measured error", "y^2"),
+                "risk_se": variable(where, [[e.standard_error for e in row] for row in found], "standard error", "y^2"),
+            },
             coords={"labels": list(laws), "N": list(self.N), "M": list(self.M)},
         )
 
-    def _column(self, Lambda, M, law, moments, seed, name) -> np.ndarray:
-        model = LinearSelfAttention(*stacked_limits(Lambda, self.N))
-        measured = risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"risk/{name}/{M}")
-        theory = np.array([error.error_terms(Lambda, N, M, moments) for N in self.N])
-        return np.stack([*measured, *theory.T])
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put Theorem 4.2 and its three terms beside it."""
+        Lambda, w = self._task(seed)
+        laws = (error.noiseless_labels(Lambda, w), error.noisy_labels(Lambda, w, self.noise_sd), error.cubic_labels(Lambda, w))
+        terms = np.array([[[error.error_terms(Lambda, N, M, law) for N in self.N] for M in self.M] for law in laws])
+        names = {"best_linear": "best linear error", "variance": "variance term", "bias": "bias term"}
+        columns = {name: variable("labels M N", terms[..., k], text, "y^2") for k, (name, text) in enumerate(names.items())}
+        return dataset.assign(columns | {"risk_theory": variable("labels M N", terms.sum(-1), "error by Theorem 4.2", "y^2")})
+
+    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return Lambda and a w of unit length in its metric."""
+        Lambda, w = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "w")
+        return Lambda, w / np.sqrt(w @ Lambda @ w)
 
 
 RISK = Experiment(

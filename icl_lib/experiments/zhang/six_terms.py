@@ -1,19 +1,24 @@
 """zhang-six-terms: the six terms behind Theorem 4.2, each measured, with the wrong centre beside the right one."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Gt, Lt
 
 from icl_lib.baselines import mean_label_input
+from icl_lib.experiments.declaration import Count, Declaration, Positive
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
+from icl_lib.identity import expectation
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import CubicLabels, Prompts
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import CubicLabels
 from icl_lib.theory.zhang import error
 from icl_lib.theory.zhang.optimum import Gamma
 
@@ -21,38 +26,46 @@ TERMS = ("I", "II", "III", "I x II", "I x III", "II x III")
 
 
 @dataclass(frozen=True)
-class SixTerms:
+class SixTerms(Declaration):
     """Cubic labels, so that the best linear predictor errs; the expansion around a, and around ``shrunk`` times a."""
 
-    d: int
-    kappa: float
-    N: int
-    M: int
-    shrunk: float
-    prompts: int
+    d: Count
+    kappa: Positive
+    N: Count
+    M: Count
+    shrunk: Annotated[float, Gt(0), Lt(1)]
+    prompts: Annotated[int, Ge(2)]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Average the three squares and the three doubled products of the expansion; Theorem 4.2 stands beside them."""
-        Lambda = geometric_covariance(self.d, self.kappa, seed)
-        v = standard_normal((self.d,), seed, "v")
-        v /= np.sqrt(v @ Lambda @ v)
-        law, labels = CubicLabels(torch.tensor(Lambda), torch.tensor(v)), error.cubic_labels(Lambda, v)
-        centres = [torch.tensor(factor * labels.a) for factor in (1.0, self.shrunk)]
+        """Average the three squares and the three doubled products of the expansion."""
+        Lambda, v = self._task(seed)
+        law, a = CubicLabels(torch.tensor(Lambda), torch.tensor(v)), error.cubic_labels(Lambda, v).a
+        centres = [torch.tensor(factor * a) for factor in (1.0, self.shrunk)]
         generator, parts = stream(seed, "six-terms"), []
         for size in chunks(self.prompts, self.M):
             batch = law.sample(generator, (size,), self.M)
-            parts.append(torch.stack([self._terms(batch, Lambda, labels.a, centre) for centre in centres]))
+            parts.append(torch.stack([self._terms(batch, Lambda, a, centre) for centre in centres]))
         measured = mean(torch.cat(parts, dim=-1))
-        expected = np.array([*error.error_terms(Lambda, self.N, self.M, labels), 0.0, 0.0, 0.0])
         return xr.Dataset(
             {
                 "term": variable("term_name", measured.value[0], "measured term", "y^2"),
                 "term_se": variable("term_name", measured.standard_error[0], "standard error", "y^2"),
-                "term_theory": variable("term_name", expected, "term by Theorem 4.2", "y^2"),
                 "term_wrong": variable("term_name", measured.value[1], "measured term, wrong centre", "y^2"),
             },
             coords={"term_name": list(TERMS)},
         )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the three terms of Theorem 4.2 beside it; the products have mean 0."""
+        Lambda, v = self._task(seed)
+        terms = [*error.error_terms(Lambda, self.N, self.M, error.cubic_labels(Lambda, v)), 0.0, 0.0, 0.0]
+        return dataset.assign(term_theory=variable("term_name", terms, "term by Theorem 4.2", "y^2"))
+
+    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return Lambda and a v of unit length in its metric."""
+        Lambda, v = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "v")
+        return Lambda, v / np.sqrt(v @ Lambda @ v)
 
     def _terms(self, batch: Prompts, Lambda: np.ndarray, a: np.ndarray, centre: torch.Tensor) -> torch.Tensor:
         """Return (6, prompts): squares of I, II, III and twice their products, with ``centre`` in the place of a."""

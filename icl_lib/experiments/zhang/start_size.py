@@ -1,59 +1,88 @@
 """zhang-start-size: gradient flow from starts far below and far above the sigma of Theorem 4.1."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
+from annotated_types import Ge, Gt
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow, relaxation_rate
 from icl_lib.experiments.zhang.spectra import geometric_covariance
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.theory.zhang import dynamics, optimum, pl_inequality
+from icl_lib.theory.zhang.dynamics import Weights
 from icl_lib.theory.zhang.loss import largest_sigma
 
 
 @dataclass(frozen=True)
-class StartSize:
-    """sigma^2 as multiples of the bound 2/(sqrt(d) ||Gamma||_op), for several random starts."""
+class StartSize(Declaration):
+    """sigma^2 as multiples of the bound 2/(sqrt(d) ||Gamma||_op), for several random starts.
 
-    d: int
-    N: int
-    kappa: float
-    multiple: tuple[float, ...]
-    starts: int
-    times: int
+    The lower bound on u_-1 is taken in the eigenbasis of Lambda, which kappa = 1 would leave open.
+    """
+
+    d: Count
+    N: Count
+    kappa: Annotated[float, Gt(1)]
+    multiple: Several[Positive]
+    starts: Count
+    times: Annotated[int, Ge(2)]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Integrate to the end and record where the flow ends, the loss it began with and the least u_-1."""
-        cells = np.array([[self._flow(multiple, k, seed) for k in range(self.starts)] for multiple in self.multiple])
+        """Integrate to the end and record the weights at both ends, and the least u_-1 between."""
+        flows = [[self._flow(multiple, k, seed) for k in range(self.starts)] for multiple in self.multiple]
+        ends = [[(flow[0], flow[-1]) for flow in row] for row in flows]
+        U, u = ([[[w[part] for w in both] for both in row] for row in ends] for part in (0, 1))
+        least = [[min(weights.u_last for weights in flow) for flow in row] for row in flows]
+        return xr.Dataset(
+            {
+                "U_11": variable("multiple start end i j", U, "U_11 at both ends of the flow"),
+                "u_last": variable("multiple start end", u, "u_-1 at both ends of the flow"),
+                "u_last_least": variable("multiple start", least, "least u_-1 over the flow"),
+            },
+            coords={"multiple": list(self.multiple), "end": ["first", "last"]},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the limit, the least loss and the lower bound for every sigma beside it."""
         names = {
             "miss": "relative distance of u_-1 U_11 from Gamma^-1 at the end",
             "miss_plain": "relative distance of u_-1 U_11 from Lambda^-1 at the end",
             "start_loss": "reduced loss at the start, over |its minimum|",
-            "u_last_least": "least u_-1 over the flow",
             "u_last_bound": "lower bound for every sigma",
             "u_last_bound_start": "the start value sigma, which is no bound",
         }
-        return xr.Dataset(
-            {name: variable("multiple start", cells[..., k], text) for k, (name, text) in enumerate(names.items())},
-            coords={"multiple": list(self.multiple)},
+        U, u = dataset.U_11.values, dataset.u_last.values
+        cells = np.array([[self._judged(multiple, k, seed, *map(Weights, U[i, k], u[i, k])) for k in range(self.starts)]
+                          for i, multiple in enumerate(self.multiple)])  # fmt: skip
+        return dataset.assign(
+            {name: variable("multiple start", cells[..., k], text) for k, (name, text) in enumerate(names.items())}
         )
 
-    def _flow(self, multiple: float, start: int, seed: int) -> list[float]:
+    def _start(self, multiple: float, start: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return Lambda, Theta and sigma."""
         Lambda = geometric_covariance(self.d, self.kappa, seed, f"basis/{start}")
-        Theta = random_Theta(self.d, seed, f"Theta/{start}")
-        sigma = largest_sigma(Lambda, self.N) * multiple**0.5
+        return Lambda, random_Theta(self.d, seed, f"Theta/{start}"), largest_sigma(Lambda, self.N) * multiple**0.5
+
+    def _flow(self, multiple: float, start: int, seed: int) -> list[Weights]:
+        Lambda, Theta, sigma = self._start(multiple, start, seed)
         times = np.append(0.0, np.geomspace(1e-6, 40.0, self.times) / relaxation_rate(Lambda, self.N))
-        flow = reduced_flow(Lambda, self.N, balanced_start(Theta, sigma), times)
-        reached = flow[-1].u_last * flow[-1].U_11
+        return reduced_flow(Lambda, self.N, balanced_start(Theta, sigma), times)
+
+    @expectation
+    def _judged(self, multiple: float, start: int, seed: int, first: Weights, last: Weights) -> list[float]:
+        Lambda, Theta, sigma = self._start(multiple, start, seed)
+        reached = last.u_last * last.U_11
         targets = (np.linalg.inv(matrix) for matrix in (optimum.Gamma(Lambda, self.N), Lambda))
-        begun = dynamics.reduced_loss(Lambda, self.N, flow[0])
         return [
             *(np.linalg.norm(reached - target) / np.linalg.norm(target) for target in targets),
-            begun / abs(dynamics.reduced_minimum(Lambda, self.N)),
-            min(weights.u_last for weights in flow),
-            pl_inequality.u_last_bound_any_sigma(Lambda, self.N, Theta, sigma, dynamics.gap(Lambda, self.N, flow[0])),
+            dynamics.reduced_loss(Lambda, self.N, first) / abs(dynamics.reduced_minimum(Lambda, self.N)),
+            pl_inequality.u_last_bound_any_sigma(Lambda, self.N, Theta, sigma, dynamics.gap(Lambda, self.N, first)),
             sigma,
         ]
 

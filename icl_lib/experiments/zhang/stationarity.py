@@ -1,33 +1,37 @@
 """zhang-stationarity: the gradient of the full population loss vanishes at the weights of Theorem 4.1."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from torch import Tensor
 from torch.func import grad, vmap
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks import LinearRegression, Prompts, antithetic
+from icl_lib.tasks.prompts import Prompts, antithetic
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import optimum
 
 
 @dataclass(frozen=True)
-class Stationarity:
+class Stationarity(Declaration):
     """Monte Carlo gradient at the closed form and at two points beside it, in all live parameters."""
 
-    d: int
-    N: int
-    kappa: float
-    factor: float
-    blocks: int
-    pairs: int
+    d: Count
+    N: Count
+    kappa: Positive
+    factor: Positive
+    blocks: Annotated[int, Ge(2)]
+    pairs: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Estimate the gradient from ``blocks`` blocks of ``pairs`` antithetic pairs; a block is one sample."""

@@ -1,14 +1,18 @@
 """zhang-time-course: how fast the flow leaves the origin, and the isotropic flow in closed form."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
+from annotated_types import Ge, Gt, Lt
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow
 from icl_lib.experiments.zhang.spectra import geometric_covariance, standard_normal
 from icl_lib.flow import gradient_flow
+from icl_lib.identity import expectation
 from icl_lib.results import variable
 from icl_lib.theory.zhang import dynamics
 from icl_lib.theory.zhang.dynamics import Isotropic, Weights
@@ -19,43 +23,39 @@ WINDOW = (1e-4, 1e-2)
 
 
 @dataclass(frozen=True)
-class TimeCourse:
-    """Growth from weights of size ``speck`` over condition numbers; isotropic flows over start sizes sigma."""
+class TimeCourse(Declaration):
+    """Growth from weights of size ``speck`` over condition numbers; isotropic flows over start sizes sigma.
 
-    d: int
-    N: int
-    kappa: tuple[float, ...]
-    speck: float
-    lam: float
-    sigma: tuple[float, ...]
-    times: int
+    The top eigenvector, along which (u_12, u_21) grow fastest, is one for kappa > 1. A speck is far below the window of
+    the fit and far above what the integrator resolves.
+    """
+
+    d: Count
+    N: Count
+    kappa: Several[Annotated[float, Gt(1)]]
+    speck: Annotated[float, Ge(1e-8), Lt(1e-5)]
+    lam: Positive
+    sigma: Several[Positive]
+    times: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        limit = (self.d * self._cells()[0].v_limit) ** 0.5
+        if max(self.sigma) >= limit:
+            raise ValueError(f"sigma is {self.sigma}: take starts below {limit:.3g}, where the flow ends")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Fit growth rates and integrate isotropic flows, with the closed forms beside them."""
-        covariances = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+        """Fit growth rates and integrate isotropic flows."""
+        covariances = self._covariances(seed)
         reduced = [self._reduced_rate(Lambda, seed) for Lambda in covariances]
         transverse = [self._transverse_rate(Lambda, seed) for Lambda in covariances]
         courses = np.array([self._isotropic(sigma, seed) for sigma in self.sigma])
-        cells = [Isotropic(self.d, self.N, self.lam, sigma) for sigma in self.sigma]
-        theory = [np.stack([cell.v(self._times()), cell.loss(self._times())]) for cell in cells]
         return xr.Dataset(
             {
                 "rate": variable("direction kappa", [reduced, transverse], "fitted growth rate", "1/time"),
-                "rate_theory": variable(
-                    "direction kappa",
-                    [
-                        [dynamics.origin_growth_rate(Lambda) for Lambda in covariances],
-                        [dynamics.transverse_growth_rate(Lambda) for Lambda in covariances],
-                    ],
-                    "predicted growth rate",
-                    "1/time",
-                ),
                 "v": variable("sigma time", courses[:, 0], "(tr U_11 / d)^2 by integration"),
-                "v_theory": variable("sigma time", [pair[0] for pair in theory], "v(t) in closed form"),
                 "loss": variable("sigma time", courses[:, 1], "loss by integration", "y^2"),
-                "loss_theory": variable("sigma time", [pair[1] for pair in theory], "loss in closed form", "y^2"),
                 "loss_generic_start": variable("sigma time", courses[:, 2], "loss from a generic Theta", "y^2"),
-                "drop_time": variable("sigma", [cell.drop_time for cell in cells], "predicted time of the drop", "time"),
             },
             coords={
                 "direction": ["(U_11, u_-1)", "(u_12, u_21)"],
@@ -65,9 +65,27 @@ class TimeCourse:
             },
         )
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the predicted rates and the closed forms beside it."""
+        formulas, times = (dynamics.origin_growth_rate, dynamics.transverse_growth_rate), self._times()
+        rates = [[rate(Lambda) for Lambda in self._covariances(seed)] for rate in formulas]
+        cells = self._cells()
+        return dataset.assign(
+            rate_theory=variable("direction kappa", rates, "predicted growth rate", "1/time"),
+            v_theory=variable("sigma time", [cell.v(times) for cell in cells], "v(t) in closed form"),
+            loss_theory=variable("sigma time", [cell.loss(times) for cell in cells], "loss in closed form", "y^2"),
+            drop_time=variable("sigma", [cell.drop_time for cell in cells], "predicted time of the drop", "time"),
+        )
+
+    def _covariances(self, seed: int) -> list[np.ndarray]:
+        return [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+
+    def _cells(self) -> list[Isotropic]:
+        return [Isotropic(self.d, self.N, self.lam, sigma) for sigma in self.sigma]
+
     def _times(self) -> np.ndarray:
-        latest = max(Isotropic(self.d, self.N, self.lam, sigma).drop_time for sigma in self.sigma)
-        return np.linspace(0, 1.5 * latest, self.times)
+        return np.linspace(0, 1.5 * max(cell.drop_time for cell in self._cells()), self.times)
 
     def _reduced_rate(self, Lambda: np.ndarray, seed: int) -> float:
         start = balanced_start(random_Theta(self.d, seed, "Theta"), self.speck)

@@ -1,88 +1,105 @@
 """zhang-two-notions: a model trained at prompt length N keeps an error however long the test prompt (section 3.1)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 
+from icl_lib.experiments.declaration import Count, Declaration, Positive, Several
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.experiments.zhang.spectra import geometric_covariance, stacked_limits
 from icl_lib.experiments.zhang.wishart import empirical_covariances, risk_over_contexts
+from icl_lib.identity import expectation
+from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.results import variable
-from icl_lib.tasks import LinearRegression
+from icl_lib.tasks.regression import LinearRegression
 from icl_lib.theory.zhang import error
 from icl_lib.theory.zhang.optimum import Gamma
 
 
 @dataclass(frozen=True)
-class TwoNotions:
+class TwoNotions(Declaration):
     """Error / d of the model trained at N, on prompts of length M; condition number 1 is the identity covariance.
 
     ``M`` are lengths drawn by empirical covariance; ``M_examples`` one length whose examples meet the attention layer.
     """
 
-    d: int
-    kappa: tuple[float, ...]
-    N: tuple[int, ...]
-    M: tuple[int, ...]
-    contexts: int
-    M_examples: int
-    prompts: int
+    d: Count
+    kappa: Several[Positive]
+    N: Several[Count]
+    M: Several[Count]
+    contexts: Annotated[int, Ge(2)]
+    M_examples: Count
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if 1.0 not in self.kappa:
+            raise ValueError(f"kappa is {self.kappa}: take 1 as one of them, where the floor has a form of its own")
+        if max(self.M) > self.M[-1]:
+            raise ValueError(f"M is {self.M}: take the longest last")
+        if min(self.M) < self.d:
+            raise ValueError(f"M is {self.M}, d is {self.d}: take lengths of at least d, which empirical covariances need")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure the error over M, to lengths that no sample of examples reaches, and put e(N, M) beside it."""
-        covariances = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+        """Measure the error over M, to lengths that no sample of examples reaches."""
+        covariances = self._covariances(seed)
         long = np.stack([self._contexts(Lambda, seed) for Lambda in covariances]) / self.d
         short = np.stack([self._examples(Lambda, seed) for Lambda in covariances]) / self.d
         cells, unit = "kappa N M", "per dimension"
-        length = np.geomspace(self.M[0], self.M[-1], 61)
-        lines = np.array([self._theory(Lambda, length) for Lambda in covariances])
-        infinite = np.array([self._theory(Lambda, [np.inf])[:, 0] for Lambda in covariances])
-        shrinkage = np.array([error.isotropic_shrinkage(self.d, N) for N in self.N])
         return xr.Dataset(
             {
                 "risk": variable(cells, long[..., 0], "measured error", unit),
                 "risk_se": variable(cells, long[..., 1], "standard error", unit),
-                "risk_theory": variable(cells, long[..., 2], "e(N, M)", unit),
-                "risk_vanishing": variable(cells, long[..., 3], "e(infinity, M)", unit),
                 "attention": variable("kappa N", short[:, 0], "measured error, attention layer", unit),
                 "attention_se": variable("kappa N", short[:, 1], "standard error", unit),
-                "attention_theory": variable("kappa N", short[:, 2], "e(N, M)", unit),
-                "attention_exchanged": variable("kappa N", short[:, 3], "e(M, N)", unit),
-                "risk_line": variable("kappa N length", lines / self.d, "e(N, M)", unit),
-                "floor_theory": variable("kappa N", infinite / self.d, "e(N, infinity)", unit),
-                "shrinkage": variable("N", shrinkage, "a = 1 / (1 + (d + 1)/N)"),
-                "shrinkage_without_trace_term": variable("N", 1 / (1 + 1 / np.array(self.N)), "1 / (1 + 1/N)"),
             },
-            coords={
-                "kappa": list(self.kappa),
-                "N": list(self.N),
-                "M": list(self.M),
-                "length": length,
-                "M_examples": self.M_examples,
-            },
+            coords={"kappa": list(self.kappa), "N": list(self.N), "M": list(self.M), "M_examples": self.M_examples},
         )
 
-    def _theory(self, Lambda, lengths) -> np.ndarray:
-        return np.array([[error.averaged_error(Lambda, N, M) for M in lengths] for N in self.N])
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put e(N, M) beside it, with N infinite, with M infinite, and with N and M exchanged."""
+        length, M = np.geomspace(self.M[0], self.M[-1], 61), self.M_examples
+        columns = {
+            "risk_theory": ("kappa N M", self._errors(seed, self.N, self.M), "e(N, M)"),
+            "risk_vanishing": ("kappa N M", self._errors(seed, [np.inf] * len(self.N), self.M), "e(infinity, M)"),
+            "attention_theory": ("kappa N", self._errors(seed, self.N, [M])[..., 0], "e(N, M)"),
+            "attention_exchanged": ("kappa N", self._errors(seed, [M], self.N)[:, 0], "e(M, N)"),
+            "risk_line": ("kappa N length", self._errors(seed, self.N, length), "e(N, M)"),
+            "floor_theory": ("kappa N", self._errors(seed, self.N, [np.inf])[..., 0], "e(N, infinity)"),
+        }
+        shrinkage = {
+            "shrinkage": ([error.isotropic_shrinkage(self.d, N) for N in self.N], "a = 1 / (1 + (d + 1)/N)"),
+            "shrinkage_without_trace_term": (1 / (1 + 1 / np.array(self.N)), "1 / (1 + 1/N)"),
+        }
+        return dataset.assign(
+            {name: variable(*column, "per dimension") for name, column in columns.items()}
+            | {name: variable("N", *column) for name, column in shrinkage.items()}
+        ).assign_coords(length=length)
 
-    def _contexts(self, Lambda, seed) -> np.ndarray:
+    @expectation
+    def _errors(self, seed: int, N, M) -> np.ndarray:
+        """Return e(N, M) / d by kappa, N and M."""
+        covariances = self._covariances(seed)
+        return np.array([[[error.averaged_error(Lambda, n, m) for m in M] for n in N] for Lambda in covariances]) / self.d
+
+    def _covariances(self, seed: int) -> list[np.ndarray]:
+        return [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+
+    def _contexts(self, Lambda, seed) -> list[list[Estimate]]:
         contexts = {M: empirical_covariances(Lambda, M, self.contexts, seed, f"two-notions/{M}") for M in self.M}
         inverses = [np.linalg.inv(Gamma(Lambda, N)) for N in self.N]
-        measured = [[risk_over_contexts(Lambda, inverse, contexts[M]) for M in self.M] for inverse in inverses]
-        vanishing = [[error.averaged_error(Lambda, np.inf, M) for M in self.M]] * len(self.N)
-        return np.concatenate([measured, np.stack([self._theory(Lambda, self.M), vanishing], axis=-1)], axis=-1)
+        return [[risk_over_contexts(Lambda, inverse, contexts[M]) for M in self.M] for inverse in inverses]
 
-    def _examples(self, Lambda, seed) -> np.ndarray:
-        model = LinearSelfAttention(*stacked_limits(Lambda, self.N))
-        law, M = LinearRegression(torch.tensor(Lambda)), self.M_examples
-        measured = risk(model, law, prompts=self.prompts, length=M, seed=seed, name="two-notions/examples")
-        theory = [error.averaged_error(Lambda, N, M) for N in self.N]
-        exchanged = [error.averaged_error(Lambda, M, N) for N in self.N]
-        return np.stack([*measured, theory, exchanged])
+    def _examples(self, Lambda, seed) -> Estimate:
+        model, law = LinearSelfAttention(*stacked_limits(Lambda, self.N)), LinearRegression(torch.tensor(Lambda))
+        return risk(model, law, prompts=self.prompts, length=self.M_examples, seed=seed, name="two-notions/examples")
 
 
 _LENGTHS = (20, 60, 600, 6_000, 60_000, 1_000_000)

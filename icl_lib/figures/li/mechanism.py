@@ -77,13 +77,13 @@ def growth(dataset: xr.Dataset) -> Picture:
         alt=(
             "Left: length of W_Q p against steps. Relevant patterns grow from 0.4 to between 1.5 and 1.8 with a steep part "
             "around step 40; irrelevant patterns, and relevant ones that no task names, stay at 0.4. Right: logarithmic growth "
-            "of six modes against their eigenvalue, points near a straight line through 0."
+            "on the four eigenspaces of the Laplacian against their eigenvalue, points near a straight line through 0."
         ),
         caption=(
             "Left: |<i>W<sub>Q</sub> p</i>| (filled) and its part along <i>p</i> (hollow), setting A, means over patterns with "
             "2 standard errors; lines join the markers. Crosses at the right edge: where the authors' curves end, read off by "
-            "eye. Right: ln of the modes of the scores over δ² after the first steps, r = 1, against the eigenvalue of the "
-            "task Laplacian; line: proportionality."
+            "eye. Right: ln of the scores' mean on each eigenspace of the task Laplacian over δ² after the first steps, r = 1, "
+            "against its eigenvalue; line: proportionality."
         ),
         size=(8.2, 3.6),
     )
@@ -114,11 +114,13 @@ def _draw_growth(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
     mean = dataset.mode_growth.mean("seed")
-    slope = float((mean * dataset.eigenvalue).sum() / (dataset.eigenvalue**2).sum())
+    weight = dataset.multiplicity * dataset.eigenvalue
+    slope = float((weight * mean).sum() / (weight * dataset.eigenvalue).sum())
     ends = np.array([0, float(dataset.eigenvalue.max())])
     axes.plot(ends, slope * ends, color="C0")
     _points(axes, dataset.eigenvalue, dataset.mode_growth, 0)
-    axes.set(xlabel="eigenvalue of the task Laplacian", ylabel="ln(mode / $\\delta^2$)", title=f"step {dataset.attrs['early']}")
+    axes.set(xlabel="eigenvalue of the task Laplacian", ylabel="ln(mean on its space / $\\delta^2$)")
+    axes.set_title(f"step {dataset.attrs['early']}")
 
 
 def scores(dataset: xr.Dataset) -> Picture:

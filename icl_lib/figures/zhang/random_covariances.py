@@ -103,7 +103,7 @@ def limit(dataset: xr.Dataset) -> Picture:
             "entry."
         ),
         caption=(
-            "Exp(1) variances: mean prediction as a fraction of ⟨<i>w</i>, <i>x</i><sub>query</sub>⟩. Left: query "
+            "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query "
             "drawn apart from the "
             "prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
             "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. "

@@ -82,19 +82,19 @@ def swapped(
     return W @ a_j + (W @ Delta_i) * (a_i @ a_j) / (a_i @ a_i)
 
 
-def joint_patch(columns: Float[ndarray, "m K"], A0: Float[ndarray, "n K"]) -> Float[ndarray, "m n"]:
+def joint_patch(columns: Float[ndarray, "m K"], A0: Float[ndarray, "n K"], tolerance: float) -> Float[ndarray, "m n"]:
     """columns A0^+: of all D with the least |D A0 - columns|_F, the one of least norm (eq-dherin-2-joint).
 
-    ``columns`` are W Delta_k, those of A0 are a_k. K = 1 is ``update``.
+    ``columns`` are W Delta_k, those of A0 are a_k. K = 1 is ``update``. Singular values of A0 below ``tolerance`` times the
+    largest count as 0.
     """
-    return columns @ np.linalg.pinv(A0)
+    return columns @ np.linalg.pinv(A0, tolerance)
 
 
 def joint_miss(columns: Float[ndarray, "m K"], A0: Float[ndarray, "n K"], tolerance: float) -> float:
     """|columns R|_F / |columns|_F, R an orthonormal basis of the relations among the a_k (eq-dherin-2-miss).
 
-    0 exactly when a joint patch for the K queries exists. Singular values of A0 below ``tolerance`` times the largest count
-    as 0.
+    0 exactly when a joint patch for the K queries exists.
     """
     _, values, basis = np.linalg.svd(A0)
     relations = basis[int((values > tolerance * values[0]).sum()) :]

@@ -5,7 +5,7 @@ S_i = e^{s_0} + ... + e^{s_i} is the total weight after i tokens of context. T c
 """
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
 
@@ -70,16 +70,6 @@ def moving_average_step(p: float, sigma: float) -> float:
     if not 0 < p <= 1:
         raise ValueError(f"a share must lie in (0, 1], not {p}")
     return p * sigma * (2 / (2 - p)) ** 0.5
-
-
-def log_slope(i: Int[ndarray, "N"], values: Float[ndarray, "*b N"], first: int) -> float | Float[ndarray, "*b"]:
-    """Least-squares slope of log(values) on log(i) over i >= first."""
-    kept = i >= first
-    if first < 1 or kept.sum() < 3:
-        raise ValueError(f"a slope in log i needs i >= 1 and three points or more; i >= {first} leaves {kept.sum()}")
-    x = np.log(i[kept])
-    x = x - x.mean()
-    return (np.log(values[..., kept]) * x).sum(-1) / np.square(x).sum()
 
 
 def _weights(scores: Float[ndarray, "*b T"]) -> Float[ndarray, "*b T"]:

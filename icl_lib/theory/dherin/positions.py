@@ -36,7 +36,7 @@ def bias_update(carried: Float[ndarray, "... D"], base: Float[ndarray, "D"]) -> 
     return carried - base
 
 
-def missing_share(base_square: float, epsilon: float) -> float:
+def missing_share(base_square: float | Float[ndarray, "..."], epsilon: float) -> float | Float[ndarray, "..."]:
     """epsilon / (|n|^2 + epsilon): share of W (n_i - n) that an epsilon below leaves out (eq-dherin-positions-epsilon)."""
     return epsilon / (base_square + epsilon)
 

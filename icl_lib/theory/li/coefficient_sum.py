@@ -74,7 +74,7 @@ def slope(
 
 def pair_gaps(W: Float[ndarray, "... M1 M1"], k: Float[ndarray, "... C M1"]) -> Float[ndarray, "... C C"]:
     """k_j^T W k_j - k_i^T W k_j at [i, j]: the score of the query's pattern j above that of pattern i (eq-li-3-3-gap)."""
-    scores = np.einsum("...ia,...ab,...jb->...ij", k, W, k)
+    scores = np.einsum("...ia,...ab,...jb->...ij", k, W, k, optimize=True)
     return np.diagonal(scores, axis1=-2, axis2=-1)[..., None, :] - scores
 
 

@@ -71,6 +71,19 @@ def mode_growth(eigenvalue: Float[ndarray, "*S"], beta: float, alpha: float, l: 
     return 2 * beta**2 * (1 - 1 / l) * alpha / 4 * eigenvalue * total
 
 
+def eigenspaces(S: Float[ndarray, "M M"]) -> tuple[Float[ndarray, "N"], Float[ndarray, "N M M"]]:
+    """The distinct eigenvalues of a symmetric S, rising, apart by more than 1e-9, and the projectors P on their spaces."""
+    eigenvalue, basis = np.linalg.eigh(S)
+    ends = np.flatnonzero(np.diff(eigenvalue) > 1e-9) + 1
+    spaces = np.split(basis, ends, axis=1)
+    return np.array([part.mean() for part in np.split(eigenvalue, ends)]), np.array([u @ u.T for u in spaces])
+
+
+def mean_on_spaces(P: Float[ndarray, "N M M"], S: Float[ndarray, "*B M M"]) -> Float[ndarray, "*B N"]:
+    """tr(P S) / tr P, the mean of u^T S u over the unit vectors u of each space; whichever basis it has."""
+    return np.einsum("nij,...ji->...n", P, S) / np.einsum("nii->n", P)
+
+
 def attention_mass(n: float | ndarray, l: int, g: float | ndarray) -> float | ndarray:
     """n e^g / (n e^g + l - n): the attention on n of l contexts whose scores are g above those of the others."""
     return n / (n + (l - n) * np.exp(-np.asarray(g)))

@@ -25,16 +25,14 @@ def vote(
 
 
 def margin_slope(
-    relevant: Float[ndarray, "M1 d"], W_K: Float[ndarray, "m_a D"], W_Q: Float[ndarray, "m_a D"], u: Float[ndarray, "D"],
-    q: Float[ndarray, "d_Y"],
-) -> float:  # fmt: skip
+    relevant: Float[ndarray, "M1 d"], M: Float[ndarray, "D D"], u: Float[ndarray, "D"], q: Float[ndarray, "d_Y"]
+) -> float:
     """G in E[z F] = (alpha'/2) G for linear attention and linear MLP, over all tasks and whatever l.
 
     Mean over ordered pairs j != k of
     (mu_j^T M mu_j - mu_k^T M mu_j) <u_Y, q> + (q^T M mu_j) <u_X, mu_j - mu_k>, mu = (mu; 0) and q = (0; q) in M.
     """
     M1, d = relevant.shape
-    M = W_K.T @ W_Q
     score = relevant @ M[:d, :d] @ relevant.T  # [k, j]: context k, query j
     label_score = q @ M[d:, :d] @ relevant.T
     feature = relevant @ u[:d]

@@ -1,0 +1,100 @@
+"""What the quick profile finds, as numbers: `book/data/quick.json`, and how far another machine may be from it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from book.cache import Executed
+from icl_lib import registry, results
+from icl_lib.claims.claim import STANDARD_ERRORS, TOLERANCE, Judgement, near_claims, stored_quick
+
+FILE = "quick.json"
+ROUNDING = 1e-4
+"""A margin up to here leaves room for rounding only, in float32 at most; within it digits mean nothing."""
+
+
+def judged(folder: Path) -> dict[str, dict]:
+    """Every claim on the quick results that an executed notebook left in `folder`, by experiment."""
+    found = {}
+    for path in sorted(folder.glob("*.quick.nc")):
+        dataset = results.load(path)
+        slug = dataset.attrs["slug"]
+        claims = {claim.id: _entry(claim.judge(dataset)) for claim in registry.claims_of(slug)}
+        found[slug] = {"declaration": dataset.attrs["declaration"], "claims": claims}
+    return found
+
+
+def _entry(judgement: Judgement) -> dict[str, object]:
+    return {
+        "verdict": judgement.verdict,
+        "control": judgement.control_verdict,
+        "value": judgement.value,
+        "two_se": judgement.two_se,
+        "margin": judgement.margin,
+        "near": bool(judgement.near),
+    }
+
+
+def update(executed: dict[str, Executed], path: Path) -> bool:
+    """Write what these notebooks found; whether some were cleared away, for other claims are near their margins now."""
+    before, found = stored_quick(path), {name: judged(one.results) for name, one in executed.items()}
+    after = {slug: entry for each in found.values() for slug, entry in each.items()}
+    other = {slug for slug, entry in after.items() if _near(before, slug, entry) != _near(after, slug, entry)}
+    outdated = [name for name, each in found.items() if other & each.keys()]
+    for name in outdated:  # before the file is written, so that they are executed again also after an interruption
+        shutil.rmtree(executed[name].folder)
+    text = json.dumps(after, indent=1, ensure_ascii=False) + "\n"
+    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+    return bool(outdated)
+
+
+def _near(stored: dict[str, dict], slug: str, entry: dict) -> set[str]:
+    return near_claims(stored, {"slug": slug, "profile": "quick", "seed": "0", "declaration": entry["declaration"]})
+
+
+def differences(stored: dict[str, dict], found: dict[str, dict]) -> list[str]:
+    """One sentence for every claim of the experiments in `found` that is not as `stored`."""
+    sentences = []
+    for slug, now in found.items():
+        known = stored.get(slug, {"declaration": now["declaration"], "claims": {}})
+        if known["declaration"] != now["declaration"]:
+            sentences.append(f"{slug} is declared otherwise than in {FILE}; ./run outputs writes it anew.")
+            continue
+        for claim_id in known["claims"] | now["claims"]:
+            sentences += _differences(claim_id, known["claims"].get(claim_id), now["claims"].get(claim_id))
+    return sentences
+
+
+def _differences(claim_id: str, old: dict | None, new: dict | None) -> list[str]:
+    if old is None:
+        return [f"{claim_id} is not in {FILE}; ./run outputs writes it."]
+    if new is None:
+        return [f"{claim_id} is in {FILE} and was not judged."]
+    sentences = []
+    if not old["near"] and _words(old) != _words(new):
+        sentences.append(f"{claim_id} {_words(new)}; in {FILE} it {_words(old)}.")
+    if _apart(old, new):
+        sentences.append(f"{claim_id} has the value {_number(new)}; in {FILE} it is {_number(old)}.")
+    return sentences
+
+
+def _apart(old: dict, new: dict) -> bool:
+    """Whether the values are further apart than some standard errors of their difference, or a share where there are none."""
+    values, margin = np.array([old["value"], new["value"]]), old["margin"]
+    if not np.isfinite(values).all():
+        return str(values[0]) != str(values[1])
+    if 0 < margin <= ROUNDING and (abs(values) <= margin).all():
+        return False
+    error = np.hypot(old["two_se"], new["two_se"]) / 2
+    room = STANDARD_ERRORS * error if error > 0 else TOLERANCE * max(abs(values[0]), abs(margin))
+    return bool(abs(values[1] - values[0]) > room)
+
+
+def _words(entry: dict) -> str:
+    return f"{entry['verdict']} and its control {entry['control']}"
+
+
+def _number(entry: dict) -> str:
+    return f"{entry['value']:.3g} ± {entry['two_se']:.1g}"

@@ -1,0 +1,33 @@
+"""Marks around what a machine may change: digits of stochastic, trained or float32 numbers, and the pictures drawn from them.
+
+One rule, in ``tests/nbval_sanitize.cfg``, cuts out what stands between the marks; the rest of an output is compared as text.
+"""
+
+from dataclasses import dataclass
+
+
+def marked(text: object) -> str:
+    """Return a text between marks; several lines stand on lines of their own, so that columns stay below each other."""
+    text = str(text)
+    return f"⟨\n{text}\n⟩" if "\n" in text else f"⟨{text}⟩"
+
+
+def marked_html(code: str) -> str:
+    """Return HTML between marks in comments, which a page does not show."""
+    return f"<!--⟨-->{code}<!--⟩-->"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured number, a text or a table of them, printed or shown between marks."""
+
+    shown: object
+
+    def __str__(self) -> str:
+        return marked(self.shown)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str | None:
+        html = getattr(self.shown, "_repr_html_", None)
+        return marked_html(html()) if html else None

@@ -1,0 +1,74 @@
+"""One notebook in its own process: what it is told to run, and how a failure is told."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from book import execute
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def write_notebook(path, source, tag):
+    cells = [
+        nbformat.v4.new_markdown_cell("# Title"),
+        nbformat.v4.new_code_cell('profile = "quick"\nseed = 0', metadata={"tags": [tag]}),
+        nbformat.v4.new_code_cell(source),
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+
+
+@pytest.mark.parametrize(
+    ("source", "tag", "told"),
+    [
+        ("x = 1\n1 / 0", "parameters", "cell 3/3 failed with ZeroDivisionError: division by zero"),
+        ("import os; os._exit(1)", "parameters", "the kernel died in cell 3/3"),
+        ("1", "other", "no cell tagged 'parameters' sets 'profile'"),
+    ],
+)
+def test_bad_notebook_is_told_in_one_sentence(tmp_path, source, tag, told):
+    (tmp_path / "notebooks").mkdir()
+    write_notebook(tmp_path / "notebooks" / "bad.ipynb", source, tag)
+    with subprocess.Popen(
+        [sys.executable, "-m", "book.execute", "bad", "quick", str(tmp_path)],
+        cwd=tmp_path,
+        env=os.environ | {"JUPYTER_PREFER_ENV_PATH": "1", "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,  # stays open: its end would tell the child that its parent is gone
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        said = child.stdout.read().splitlines()
+        assert child.wait() == 1
+    assert told in said[-1]
+
+
+def test_page_shows_the_profile_that_was_run(tmp_path):
+    cells = [
+        nbformat.v4.new_code_cell('profile = "quick"\nseed = 0', metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell('profile = "full"', metadata={"tags": ["injected-parameters"]}),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "x.ipynb")
+    execute.fold_parameters(tmp_path / "x.ipynb", "full")
+    (cell,) = nbformat.read(tmp_path / "x.ipynb", as_version=4).cells
+    assert cell.source == 'profile = "full"\nseed = 0'
+
+
+def test_a_kernel_that_never_answers_is_started_once_more(monkeypatch, tmp_path):
+    calls = []
+
+    def papermill_run(source, target, **settings):
+        calls.append(target)
+        if len(calls) < 2 or source.name == "never.ipynb":
+            raise RuntimeError("Kernel didn't respond in 60 seconds")
+
+    monkeypatch.setattr(execute.papermill, "execute_notebook", papermill_run)
+    execute.run(Path("once.ipynb"), tmp_path / "once.ipynb", "quick")
+    assert len(calls) == 2
+    with pytest.raises(RuntimeError, match="didn't respond"):
+        execute.run(Path("never.ipynb"), tmp_path / "never.ipynb", "quick")
+    assert len(calls) == 4
