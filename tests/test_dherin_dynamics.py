@@ -194,7 +194,7 @@ def test_experiments_on_tiny_declarations(slug, datasets):
         assert np.allclose(dataset.ratios.sel(i=1), 1, rtol=1e-6) and (dataset.ranks.sel(i=1) == 1).all()  # one token
         assert (dataset.ranks.isel(share=1) <= dataset.ranks.isel(share=0)).all()
     if slug == "dherin-linear-loss":
-        assert np.allclose(dataset.fall, dataset.fall_theory) and dataset.up.max() == 0
+        assert np.allclose(dataset.fall, dataset.fall_of_moves) and dataset.up.max() == 0
     if slug == "dherin-order":
         assert dataset.distance.isel(i=0).max() == 0 and 0.3 < dataset.kept <= 1
 

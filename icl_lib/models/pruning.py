@@ -31,6 +31,6 @@ def _first_of_large(W_O: Tensor, priority: Tensor, fraction: float) -> Bool[Tens
     if not 0 <= fraction <= 1:
         raise ValueError(f"fraction = {fraction}: it is a share of the large neurons, so 0 <= fraction <= 1")
     large = ~small_neurons(W_O)
-    count = (fraction * large.sum(-1, keepdim=True)).round()
+    count = (fraction * large.sum(-1, keepdim=True).double()).round()
     rank = priority.masked_fill(~large, -1.0).argsort(-1, descending=True).argsort(-1)
     return large & (rank < count)

@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
+from scipy.linalg import helmert
 from torch import Tensor
 
 from icl_lib.tasks.prompts import Prompts, normal
 from icl_lib.tasks.task_sets import require_tasks
+
+EDGE = 1e-9
+"""How close count * S_1^2 / M1 comes to 1 to count as 1."""
 
 
 class Patterns(NamedTuple):
@@ -142,22 +147,22 @@ def combined_patterns(
 
     Convention "fixed norm". ``draws`` independent sets of ``count`` patterns, uniform over all that satisfy this. The
     part of k_j along (1, ..., 1) is S_1/M1 in each entry; the rest lies in its complement with Gram matrix
-    I - (S_1^2/M1) J. Such patterns exist only if count * S_1^2 <= M1 (Bessel's inequality); raises ValueError else.
+    I - (S_1^2/M1) J. Both parts are written in Helmert's bases, so that a seed draws the same patterns on every machine.
+    Such patterns exist only if count * S_1^2 <= M1 (Bessel's inequality); raises ValueError else.
     """
     M1 = len(relevant)
-    gram = torch.eye(count, dtype=relevant.dtype) - S_1**2 / M1
-    eigenvalues, basis = torch.linalg.eigh(gram)
-    rank = int((eigenvalues > 1e-9).sum())
-    if count * S_1**2 > M1 * (1 + 1e-9) or rank > M1 - 1:
+    left = 1 - count * S_1**2 / M1  # the eigenvalue of I - (S_1^2/M1) J along ones; every other is 1
+    along = [(left**0.5, np.full((1, count), count**-0.5))] if left > EDGE else []
+    rank = count - 1 + len(along)
+    if left < -EDGE or rank > M1 - 1:
         raise ValueError(
             f"{count} orthogonal patterns of the norm of {M1} IDR patterns cannot all have coefficient sum {S_1}: the "
             f"geometry needs count * S_1^2 <= M1, and count < M1 unless |S_1| = 1"
         )
-    root = basis[:, count - rank :] * eigenvalues[count - rank :].sqrt()
-    ones = torch.full((1, M1), M1**-0.5, dtype=relevant.dtype)
-    complement = torch.linalg.svd(ones).Vh[1:]
+    root = np.concatenate([*(scale * axis for scale, axis in along), helmert(count)])
+    root, complement = (torch.from_numpy(rows).to(relevant.dtype) for rows in (root, helmert(M1)))
     directions = orthonormal_rows(generator, rank, M1 - 1, draws, relevant.dtype)
-    coefficients = S_1 / M1 + torch.einsum("cr,drk,km->dcm", root, directions, complement)
+    coefficients = S_1 / M1 + torch.einsum("rc,drk,km->dcm", root, directions, complement)
     return coefficients @ relevant
 
 

@@ -16,7 +16,8 @@ def _gap(dataset: xr.Dataset, base: str, skips: bool) -> xr.DataArray:
 
 
 def _both_losses(dataset: xr.Dataset) -> Discrepancy:
-    return Discrepancy(xr.concat([abs(dataset[name] / dataset.loss - 1) for name in ("loss_theory", "loss_composed")], "route"))
+    losses = dataset.loss_patched, dataset.loss_composed
+    return Discrepancy(xr.concat([abs(loss / dataset.loss - 1) for loss in losses], "route"))
 
 
 D36 = Claim(
@@ -75,7 +76,7 @@ D37 = Claim(
     margin=1e-4,
     reason="Relative, float32, worst network and mark, patches from true inputs and composed. Rounding leaves about 1e-6.",
     check=_both_losses,
-    control=lambda dataset: dataset.assign(loss_theory=dataset.loss_fault),
+    control=lambda dataset: dataset.assign(loss_patched=dataset.loss_fault),
     control_sentence="Δb' left out in the last block",
 )
 

@@ -187,8 +187,8 @@ L12e = Claim(
     experiment="li-pruning",
     margin=0.0015,
     reason="Absolute, worst R, order and domain; shares come from the weights. Angles between large neurons leave about 3e-4.",
-    check=lambda dataset: over_seeds(abs(dataset.hinge - dataset.hinge_theory)),
-    control=lambda dataset: dataset.assign(hinge=dataset.hinge_contrast, hinge_theory=dataset.hinge_theory_contrast),
+    check=lambda dataset: over_seeds(abs(dataset.hinge - dataset.hinge_of_shares)),
+    control=lambda dataset: dataset.assign(hinge=dataset.hinge_contrast, hinge_of_shares=dataset.hinge_of_shares_contrast),
     control_sentence="start with ξ = 0.3, whose neurons do not become copies",
 )
 

@@ -117,7 +117,7 @@ class Gemma(Declaration):
             missed.append([(one - each.out).norm(dim=-1).numpy() / length for one in found])
         off, least, far = np.array(missed), np.array(least), np.array(outside)  # (block, form, position), (block, position)
         return {
-            "miss": np.median(off, (0, 2)), "miss_theory": np.array(np.median(least)), "outside": np.array(far.mean()),
+            "miss": np.median(off, (0, 2)), "miss_least": np.array(np.median(least)), "outside": np.array(far.mean()),
             "gap": np.array([abs(off[:, k] - least)[far].max(initial=0) for k in range(len(LONE))]),
             "below": np.array((least[:, None] - off).max()),
         }  # fmt: skip
@@ -227,7 +227,7 @@ NAMES = {
     "changes": ("form block position", "largest relative change of a gain"),
     "displacement": ("", "mean |v_C - v| over blocks, positions and entries"),
     "miss": ("alone", "median over blocks and positions of the error over the output asked for, W_down alone"),
-    "miss_theory": ("", "the least that any change of W_down leaves, median"),
+    "miss_least": ("", "the least that any change of W_down leaves, median"),
     "gap": ("alone", "largest difference between the error and the least one, where no change of W_down repairs the block"),
     "below": ("", "how far any output comes nearer than the least distance"),
     "outside": ("", "share of blocks and positions that no change of W_down can repair"),

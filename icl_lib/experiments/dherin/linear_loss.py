@@ -102,7 +102,7 @@ class LinearLoss(Declaration):
             "slope": self.slope(*path, lambda V: dynamics.linear_loss(Delta, V)),
             "slope_quadratic": self.slope(*path, lambda V: dynamics.quadratic_loss(V, a_0, target)),
             "fall": np.insert(fall.cumsum(1), 0, 0, 1),
-            "fall_theory": np.insert(dynamics.falls(W_0, a.numpy()).cumsum(1), 0, 0, 1),
+            "fall_of_moves": np.insert(dynamics.falls(W_0, a.numpy()).cumsum(1), 0, 0, 1),
         }
 
     def slope(self, Delta: ndarray, W: ndarray, h: ndarray, expected: ndarray, loss) -> ndarray:
@@ -139,7 +139,7 @@ NAMES = {
     "slope": ("seed t", "L_i(W_i) - L_i(W_i - t h Delta_i) against t h |Delta_i|^2, relative error, worst prompt"),
     "slope_quadratic": ("seed t", "the same for Q_i in place of L_i"),
     "fall": ("seed i", "sum of the falls L_j(W_j) - L_j(W_{j+1}), j < i, mean over prompts"),
-    "fall_theory": ("seed i", "sum of |W_0 (a_j - a_{j+1})|^2, j < i, mean over prompts"),
+    "fall_of_moves": ("seed i", "sum of |W_0 (a_j - a_{j+1})|^2, j < i, mean over prompts"),
     "fall_tasks": ("seed", "the same for j < N, mean over all tasks"),
     "error": ("seed i", "squared error at the query after i tokens, mean over prompts"),
 }

@@ -99,7 +99,7 @@ class PositionsTraining(Declaration):
 
         difference, without = np.array(rows).T
         others, last = np.array(likeness).T
-        losses = {"loss": sequence, "loss_theory": theory, "loss_composed": left, "loss_fault": fault}
+        losses = {"loss": sequence, "loss_patched": theory, "loss_composed": left, "loss_fault": fault}
         found = {name: test_loss(outputs) for name, outputs in losses.items()}
         found["loss_alone"] = test_loss(network.states(weights, alone)[1])
         return found | {"difference": difference, "difference_fault": without, "others": others, "last": last}
@@ -130,9 +130,9 @@ def squared(found: Float[Tensor, "B T D"], expected: Float[Tensor, "B T D"]) -> 
 
 NAMES = {
     "loss": ("", "half the mean squared error of the network on test prompts"),
-    "loss_theory": ("", "the same of the last block's patch for the query alone, made of the block's true input"),
+    "loss_patched": ("", "the same of the last block's patch for the query alone, made of the block's true input"),
     "loss_composed": ("", "the same of all blocks' patches, composed from the query alone"),
-    "loss_fault": ("", "the same as loss_theory, b' left out"),
+    "loss_fault": ("", "the same as loss_patched, b' left out"),
     "loss_alone": ("", "the same of the query alone without patches"),
     "difference": ("block", "sum of |patched - full|^2 over sum of |full|^2, all tokens"),
     "difference_fault": ("block", "the same with b' left out"),

@@ -137,7 +137,7 @@ ITERATIONS = Experiment(
         M1=(4, 6, 16),
     ),
     full=Iterations(
-        base=replace(A, tasks="cyclic 1", beta=1.0, T=520), starts=((0.01, 1.0), (0.1, 0.5)), window=5, seeds=10,
+        base=replace(A, tasks="cyclic 1", beta=1.0, T=400), starts=((0.01, 1.0), (0.1, 0.5)), window=5, seeds=10,
         sweeps=(
             ("alpha", (0.4, 0.55, 0.75, 1.0)), ("beta", (0.9, 1.2, 1.5, 2.0)), ("eta", (0.5, 1.0, 2.0)),
             ("delta", (0.15, 0.2, 0.3)), ("q", (0.5, 1.0, 2.0)), ("K", (0.2, 0.4, 0.8)),

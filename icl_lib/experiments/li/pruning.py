@@ -62,7 +62,7 @@ class Pruning(Declaration):
             name: variable(f"domain {dims} seed".split(), np.array([reading[name] for reading in readings], "f4"), text)
             for name, (dims, text) in NAMES.items()
         }
-        for name in ("hinge", "hinge_theory"):
+        for name in ("hinge", "hinge_of_shares"):
             text = f"{NAMES[name][1]}, the contrast, out of domain"
             columns[f"{name}_contrast"] = variable("order R seed", other[name].astype("f4"), text)
         coords = {"domain": list(DOMAINS), "order": list(ORDERS), "R": list(self.R), "P": list(self.P), "loss": list(LOSSES)}
@@ -80,7 +80,7 @@ class Pruning(Declaration):
         by_R = (*by_R, self.seeds)
         return {
             **{name: hinge(values).mean(-1).mT.reshape(by_R).numpy() for name, values in
-               (("hinge", R), ("hinge_theory", theory), ("hinge_restored", restored))},
+               (("hinge", R), ("hinge_of_shares", theory), ("hinge_restored", restored))},
             "error": wrong(R).mean(-1).mT.reshape(by_R).numpy(),
             "hinge_shortest": hinge(P).mean(-1).mT.numpy(), "error_shortest": wrong(P).mean(-1).mT.numpy(),
             "error_one_label": wrong(plus).mean(-1).numpy(),
@@ -157,7 +157,7 @@ def shares(trained: Trained, kept: Tensor) -> tuple[np.ndarray, np.ndarray]:
 
 NAMES = {
     "hinge": ("order R", "hinge loss"),
-    "hinge_theory": ("order R", "hinge loss predicted from the whole network's outputs and the surviving shares"),
+    "hinge_of_shares": ("order R", "hinge loss predicted from the whole network's outputs and the surviving shares"),
     "hinge_restored": ("order R", "hinge loss of the output divided by the mean surviving share"),
     "error": ("order R", "0-1 error"),
     "hinge_shortest": ("P", "hinge loss without the share P of all rows, the shortest first"),

@@ -120,7 +120,7 @@ def _draw_loss(figure: Figure, dataset: xr.Dataset) -> None:
     mean = dataset.sel(net="trained").mean("seed")
     for k, kind in enumerate(dataset.kind.values):
         cell = mean.sel(kind=kind)
-        left.plot(cell.i, cell.fall_theory, color=f"C{k}", linestyle=LINES[k])
+        left.plot(cell.i, cell.fall_of_moves, color=f"C{k}", linestyle=LINES[k])
         left.plot(cell.i[k::6], cell.fall[k::6], MARKERS[k], color=f"C{k}")
         left.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=kind)
         right.plot(cell.i, cell.error, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 6))

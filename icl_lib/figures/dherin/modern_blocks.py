@@ -203,7 +203,7 @@ def _draw_alone(figure: Figure, dataset: xr.Dataset) -> None:
         values = dataset.miss.sel(alone=name)
         error = 2 * float(values.std("seed", ddof=1)) / values.size**0.5
         axes.errorbar(k, float(values.mean()), error, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-    axes.axhline(float(dataset.miss_theory.mean()), color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
+    axes.axhline(float(dataset.miss_least.mean()), color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set_xticks(range(3), ["nearest", "right direction", "no norm assumed"])
     axes.set(xlim=(-0.5, 2.5), ylim=(0, 1.3 * float(dataset.miss.max())), ylabel="error of the output")
 

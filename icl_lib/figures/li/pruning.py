@@ -106,7 +106,7 @@ def _draw_pruning(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     cell = dataset.sel(domain="out of domain")
     for k, order in enumerate(dataset.order.values):
-        left.plot(cell.R, cell.hinge_theory.sel(order=order).mean("seed"), color=f"C{k}", linestyle=LINES[k])
+        left.plot(cell.R, cell.hinge_of_shares.sel(order=order).mean("seed"), color=f"C{k}", linestyle=LINES[k])
         _markers(left, cell.R, cell.hinge.sel(order=order), k, None)
         left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=order)
     left.set(xlabel="deleted fraction $R$", ylabel="hinge loss", ylim=(0, 1.02))
