@@ -9,6 +9,7 @@ import json
 import platform
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,16 +18,21 @@ from typing import NamedTuple
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
+from book import closure
 from book.layout import Layout
 from book.problem import Problem
 from icl_lib import identity
 
 
 class Origin(NamedTuple):
-    """What the outputs of a notebook depend on: a digest of its sources, and one for every stored file that it may load."""
+    """What the outputs of a notebook depend on: its sources, the stored files that it may load, the claims near their margins.
+
+    key: a digest of the sources; stored: one of every file; near: by experiment, as ``near_claims`` gives them.
+    """
 
     key: str
     stored: dict[str, str]
+    near: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Record:
 
     key: str
     stored: dict[str, str]
+    near: dict[str, list[str]]
     profile: str
     cells: int
     seconds: float
@@ -73,7 +80,7 @@ def library_closure(notebook: nbformat.NotebookNode) -> list[Path]:
     """The library's source files that the notebook's code needs, directly or not."""
     plain = TransformerManager().transform_cell  # cell magics are no Python
     code = "\n".join(plain(cell.source) for cell in notebook.cells if cell.cell_type == "code")
-    return identity.code_closure(*identity.imported_modules(code))
+    return closure.code_closure(*closure.imported_modules(code))
 
 
 def sources(name: str, layout: Layout) -> tuple[nbformat.NotebookNode, list[Path]]:
@@ -89,17 +96,18 @@ def key(name: str, profile: str, layout: Layout) -> str:
     """A digest of a notebook, its profile, the code it needs and the versions it runs with."""
     notebook, files = sources(name, layout)
     cells = [[cell.cell_type, cell.source, sorted(cell.metadata.get("tags", []))] for cell in notebook.cells]
-    digest = hashlib.sha256(json.dumps([profile, platform.python_version(), cells, near_claims(layout)]).encode())
+    digest = hashlib.sha256(json.dumps([profile, platform.python_version(), cells]).encode())
     for path in [*files, layout.root / "requirements.txt", Path(__file__).with_name("execute.py")]:
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def near_claims(layout: Layout) -> list[str]:
+def near_claims(slugs: Iterable[str], layout: Layout) -> dict[str, list[str]]:
     """The claims that tables of verdicts show as judged in full, because `quick.json` has them near their margins."""
     path = layout.stored_results / "quick.json"
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return sorted(claim for result in stored.values() for claim, found in result["claims"].items() if found["near"])
+    known = {slug: stored.get(slug, {"claims": {}})["claims"] for slug in slugs}
+    return {slug: sorted(claim for claim, found in claims.items() if found["near"]) for slug, claims in known.items()}
 
 
 def origin(name: str, profile: str, layout: Layout) -> Origin:
@@ -110,17 +118,18 @@ def origin(name: str, profile: str, layout: Layout) -> Origin:
     """
     from icl_lib import registry  # seconds, with all the library; a build that executes nothing does without
 
-    _, closure = sources(name, layout)
+    _, needed = sources(name, layout)
     experiments = [
         experiment
         for experiment in registry.EXPERIMENTS.values()
-        if experiment.notebook == name or identity.module_file(type(experiment.full).__module__) in closure
+        if experiment.notebook == name or identity.module_file(type(experiment.full).__module__) in needed
     ]
     weights = {name for each in experiments for name in registry.trainings_of(getattr(each, profile))}
     stored = [f"weights/{name}.safetensors" for name in sorted(weights)]
-    if profile == "full":
-        stored += [f"{slug}.full.nc" for slug in sorted(each.slug for each in experiments)]
-    return Origin(key(name, profile, layout), {file: file_digest(layout.stored_results / file) for file in stored})
+    slugs = sorted(each.slug for each in experiments)
+    stored += [f"{slug}.full.nc" for slug in slugs if profile == "full"]
+    near = near_claims(slugs if profile == "quick" else [], layout)
+    return Origin(key(name, profile, layout), {file: file_digest(layout.stored_results / file) for file in stored}, near)
 
 
 def file_digest(path: Path) -> str:
@@ -138,6 +147,8 @@ def lookup(name: str, profile: str, layout: Layout) -> Executed | None:
     if not (folder / f"{name}.ipynb").exists() or record.key != key(name, profile, layout):
         return None
     if any(file_digest(layout.stored_results / file) != digest for file, digest in record.stored.items()):
+        return None
+    if record.near != near_claims(record.near, layout):
         return None
     return Executed(name, folder, record, reused=True)
 

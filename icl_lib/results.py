@@ -49,7 +49,7 @@ def provenance(slug: str, profile: str, origin: Mapping[str, str]) -> dict[str, 
     }
 
 
-def difference(found: Mapping[str, str], wanted: Mapping[str, str], path: Path) -> str | None:
+def difference(found: Mapping[str, object], wanted: Mapping[str, str], path: Path) -> str | None:
     """Return in a sentence why a stored file does not answer for what is wanted, or None when it does."""
     for field, value in wanted.items():
         if found.get(field) != value:

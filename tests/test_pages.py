@@ -69,7 +69,7 @@ def test_ledger_json_says_the_same():
 
 
 def test_statistics_name_no_path():
-    record = Record("k", {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
+    record = Record("k", {}, {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
     page = pages.statistics_page([Executed("alpha", Path("/home/me/_build"), record, reused=True)], ["beta"])
     assert "| 9 | 12.3 | quick | earlier build |" in page
     assert "| beta | – | – | – | not executed | – |" in page

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from icl_lib import identity, registry, results
+from icl_lib import registry, results
 from icl_lib.experiments.declaration import Declaration
 from icl_lib.experiments.experiment import Experiment
 from icl_lib.identity import expectation
@@ -114,25 +114,6 @@ def test_obtain_publishes_where_the_environment_says(tmp_path, monkeypatch):
     monkeypatch.setenv("ICL_RESULTS", str(tmp_path))
     results.obtain(TOY, "quick", 0)
     assert {f.name for f in tmp_path.iterdir()} == {"zhang-toy.quick.nc", "zhang-toy.quick.csv"}
-
-
-def test_closure_follows_imports_and_stops_there():
-    names = {f.relative_to(results.LIBRARY).as_posix() for f in identity.code_closure("icl_lib.experiments.zhang.risk")}
-    assert {"tasks/prompts.py", "models/linear_attention.py", "theory/zhang/error.py", "experiments/zhang/spectra.py"} <= names
-    assert not any(name.startswith(("figures", "claims", "registry")) for name in names)
-
-
-def test_imported_modules_reads_every_form():
-    source = "import icl_lib.seeds\nfrom icl_lib import models\nfrom icl_lib.theory.zhang import error\nimport numpy"
-    expected = {
-        "icl_lib",
-        "icl_lib.seeds",
-        "icl_lib.models",
-        "icl_lib.theory",
-        "icl_lib.theory.zhang",
-        "icl_lib.theory.zhang.error",
-    }
-    assert identity.imported_modules(source) == expected
 
 
 @pytest.mark.parametrize("slug", registry.EXPERIMENTS)

@@ -1,0 +1,42 @@
+"""Which source files of the library a program needs: those that it imports, directly or not."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from icl_lib import identity
+
+
+@cache
+def imported_modules(source: str) -> set[str]:
+    """Return the names of our modules that a piece of Python source imports, parent packages included."""
+    return {name for target in _targets(ast.parse(source)) for name in _prefixes(target) if identity.module_file(name)}
+
+
+def _targets(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+def code_closure(*modules: str) -> list[Path]:
+    """Return the source files of these modules and of all they import from this library, directly or not, sorted."""
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        file = identity.module_file(module)
+        if file is None:
+            raise ValueError(f"no module {module} in this library: name one such as {identity.LIBRARY.name}.train")
+        if module not in found:
+            found[module] = file
+            waiting += imported_modules(file.read_text(encoding="utf-8"))
+    return sorted(set(found.values()))
