@@ -135,7 +135,7 @@ def other_sites(dataset: xr.Dataset) -> Picture:
         _draw_other_sites,
         alt=(
             "Relative error on a logarithmic axis for six places: W, b, W_out, b_out, W_O and W_V. All markers lie between "
-            "1e-17 and 1e-14. Dashed lines far above show the error without any patch."
+            "1e-17 and 1e-13. Dashed lines far above show the error without any patch."
         ),
         caption=(
             "Largest relative error over random blocks when the context is put into one place alone; marker by the size of "

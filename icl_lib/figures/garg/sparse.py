@@ -27,7 +27,7 @@ def sparse(dataset: xr.Dataset) -> Picture:
 ALT = (
     "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "
     "examples, the Lasso near 8, least squares in a straight line at 10. The model with the slow curriculum stays somewhat "
-    "above least squares and ends near 0.2; the one with the fast curriculum stays at 1."
+    "above least squares and ends near 0.3; the one with the fast curriculum stays at 1."
 )
 
 
