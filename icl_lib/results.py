@@ -1,6 +1,7 @@
 """Datasets on disk: variables, provenance, files."""
 
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
@@ -53,8 +54,22 @@ def difference(found: Mapping[str, object], wanted: Mapping[str, str], path: Pat
     """Return in a sentence why a stored file does not answer for what is wanted, or None when it does."""
     for field, value in wanted.items():
         if found.get(field) != value:
-            return f"{path.name} is outdated: its {field} is {found.get(field)}, not {value}; {_renew(path)} makes it anew"
+            told = _first_difference(field, str(found.get(field)), value)
+            return f"{path.name} is outdated: its {told}; {_renew(path)} makes it anew"
     return None
+
+
+def _first_difference(field: str, old: str, new: str) -> str:
+    """Say which two values differ; of two tables the first entry that does, under its dotted name."""
+    try:
+        before, after = json.loads(old), json.loads(new)
+    except ValueError:
+        before = after = None
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return f"{field} is {old}, not {new}"
+    name = next(key for key in before | after if before.get(key) != after.get(key))
+    told = (json.dumps(part.get(name, "missing"), ensure_ascii=False) for part in (before, after))
+    return _first_difference(f"{field} {name}" if " " not in field else f"{field}.{name}", *told)
 
 
 def _renew(path: Path) -> str:

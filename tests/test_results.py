@@ -67,13 +67,13 @@ def test_stored_results_are_used_only_when_they_match(tmp_path):
     with pytest.raises(results.StaleResult, match="seed is 0"):
         results.stored(TOY, seed=1, folder=tmp_path)
     changed = dataclasses.replace(TOY, full=Toy(5.0))
-    with pytest.raises(results.StaleResult, match="declaration"):
+    with pytest.raises(results.StaleResult, match="its declaration scale is 2.0, not 5.0; "):
         results.stored(changed, folder=tmp_path)
     other_torch = sound.attrs["versions"].replace('"torch": "2.', '"torch": "3.')
     forged = {"slug": "zhang-other", "profile": "quick", "device": "cuda", "code": "0", "identity": "0", "weights": "{0}"}
     for field, value in (forged | {"versions": other_torch}).items():
         results.save(sound.assign_attrs({field: value}), file)
-        told = "identity" if field == "device" else field  # another device is no fault, but has another identity
+        told = {"device": "identity", "versions": "versions torch"}.get(field, field)  # another device is no fault by itself
         with pytest.raises(results.StaleResult, match=f"^zhang-toy.full.nc is outdated: its {told} is .*renew zhang-toy makes"):
             results.stored(TOY, folder=tmp_path)
     file.write_bytes(file.read_bytes()[:100])
