@@ -173,7 +173,7 @@ def require_tests(setting: DecoderSetting, sets: tuple[str, ...], lengths: tuple
 
 
 SETTING = DecoderSetting(
-    M1=6, M2=24, d_Y=10, beta=1.0, K=0.5, layers=3, heads=2, width=48, rate=1e-3, B=128, steps=600, l=20, alpha=0.8
+    M1=6, M2=24, d_Y=10, beta=1.0, K=0.5, layers=3, heads=2, width=48, rate=1e-3, B=128, steps=1200, l=20, alpha=0.8
 )
 SUMS = (-1.0, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3)
 DECODER = Experiment(
