@@ -7,10 +7,10 @@ import pytest
 import torch
 import xarray as xr
 
+from icl_lib import results
 from icl_lib.claims.claim import FAILS, HOLDS, Claim
 from icl_lib.claims.zhang import gpt2 as claims
 from icl_lib.claims.zhang import gpt2_positions as claims_why
-from icl_lib.experiments.decoders import DecoderTraining
 from icl_lib.experiments.zhang.gpt2 import ZHANG_GPT2
 from icl_lib.experiments.zhang.gpt2_positions import TABLES, ZHANG_GPT2_POSITIONS
 from icl_lib.experiments.zhang.gpt2_prompts import TESTS
@@ -116,26 +116,12 @@ def test_a_bad_interval_or_row_is_enough():
     assert claims_why.ZF5c.judge(dataset).verdict == FAILS
 
 
-# --- the shipped models -------------------------------------------------------------------------------------------
+# --- figures ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def quick():
-    """The quick results on a seed of their own would train; those of the shipped models do not."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DecoderTraining, "train", lambda self, *_: pytest.fail(f"{self.name} is not shipped"))
-        return {e.slug: e.run("quick", 0) for e in (ZHANG_GPT2, ZHANG_GPT2_POSITIONS, ZHANG_GPT2_SCALE)}
-
-
-@pytest.mark.parametrize("claim", ALL_CLAIMS, ids=lambda claim: claim.id)
-def test_verdicts_of_the_quick_profile(quick, claim):
-    judgement = claim.judge(quick[claim.experiment])
-    assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, FAILS), judgement
-
-
-def test_figures_draw(quick):
-    for draw_figure, slug in (
-        (figures.curves, "zhang-gpt2"), (figures.positions, "zhang-gpt2-positions"), (figures.scale, "zhang-gpt2-scale"),
+def test_figures_draw():
+    for draw_figure, experiment in (
+        (figures.curves, ZHANG_GPT2), (figures.positions, ZHANG_GPT2_POSITIONS), (figures.scale, ZHANG_GPT2_SCALE)
     ):  # fmt: skip
-        picture = draw_figure(quick[slug])
-        assert picture.slug == slug and "</svg>" in picture.light and "</svg>" in picture.dark
+        picture = draw_figure(experiment.expect(results.stored(experiment)))
+        assert picture.slug == experiment.slug and "</svg>" in picture.light and "</svg>" in picture.dark

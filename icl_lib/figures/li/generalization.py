@@ -30,8 +30,8 @@ def coefficient_sum(dataset: xr.Dataset) -> Picture:
         _draw_coefficient_sum,
         alt=(
             "Two rows of three panels over the coefficient sum from -1.3 to 1.3. Left: the mean margin rises along a "
-            "line that the markers follow. Middle: the hinge falls to zero near one, from 0.3 or 0.6 at minus one. Right: "
-            "the error is zero at all sums at fixed norm, and a peak around zero when the patterns are rescaled."
+            "line that the markers follow. Middle: the hinge falls to zero near one, from 0.2 or 0.5 at minus one. Right: "
+            "the error is near zero at all sums at fixed norm, and a peak around zero when the patterns are rescaled."
         ),
         caption=(
             "ODR patterns of coefficient sum <i>S</i><sub>1</sub>, one row a setting. Left: mean margin at fixed norm; "
@@ -137,7 +137,7 @@ def task_fraction(dataset: xr.Dataset) -> Picture:
         _draw_task_fraction,
         alt=(
             "Left: errors against the number of training tasks, logarithmic. In domain the error is below a thousandth "
-            "from the start; out of domain it is a percent at six tasks, with worst draws near ten percent, and vanishes "
+            "from the start; out of domain it is a percent at six tasks, with worst draws near five percent, and vanishes "
             "from twelve or eighteen tasks on. Right: score gaps, far apart at six tasks, equal at many."
         ),
         caption=(
@@ -214,7 +214,7 @@ def iterations(dataset: xr.Dataset) -> Picture:
         _draw_iterations,
         alt=(
             "Left: measured against predicted steps, both logarithmic; markers for all letters lie a little below the "
-            "diagonal over more than a decade. Right: exponents by letter; measured ones lie at the long bars of the "
+            "diagonal over nearly a decade. Right: exponents by letter; measured ones lie at the long bars of the "
             "escape law and away from the short bars of the stated law for beta and M1."
         ),
         caption=(

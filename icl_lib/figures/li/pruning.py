@@ -90,7 +90,7 @@ def pruning(dataset: xr.Dataset) -> Picture:
         alt=(
             "Two panels against the deleted share. Left: hinge loss is flat up to about 0.3, then rises in a straight line to "
             "1; deleting one label only costs half as much; measured markers lie on the predicted lines. Right: 0-1 error on a "
-            "logarithmic axis; our markers stay flat near 0.001 up to 0.9 while the slide's points rise from 0.007 to 0.045."
+            "logarithmic axis; our markers stay flat near 0.001 up to 0.6 while the slide's points rise from 0.007 to 0.045."
         ),
         caption=(
             "Out of domain, S<sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Left: hinge loss over the deleted fraction "
