@@ -97,6 +97,7 @@ class GradientStep(Declaration):
         fresh[:, -1, :-1] = normal(stream(seed, "gradient step/query"), (self.blocks, self.d), LIKE)
         return torch.cat([w, -torch.ones(self.blocks, 1, dtype=LIKE.dtype)], -1)[:, None, :], tokens, fresh
 
+    @expectation
     def _cases(self, W: Tensor, tokens: Tensor) -> Iterator[tuple]:
         """Yield w_0, x, y, eta and q of every block."""
         for w, prompt in zip(W[:, 0, :-1].numpy(), tokens.numpy(), strict=True):

@@ -60,6 +60,7 @@ class UpdateAlignment(Declaration):
         text = "its prediction without attention, block 1"
         return dataset.assign(alignment_theory=variable("variant seed", np.array(theory), text))
 
+    @expectation
     def predicted(self, shape: Architecture, name: str, seed: int) -> float:
         """Return the prediction for block one of one network."""
         network, weights, sequence = draw(shape, self.N, self.prompts, name, seed)
