@@ -21,7 +21,7 @@ def decoder(dataset: xr.Dataset) -> Picture:
         alt=(
             "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis, one "
             "series for each share alpha prime. Errors fall with the length and, at short prompts, with the share. On "
-            "unseen tasks they end near 0.015, on unseen patterns near 0.09. Steep lines, the error of a vote and "
+            "unseen tasks they end near 0.025, on unseen patterns near 0.09. Steep lines, the error of a vote and "
             "that of the best predictor, cross them: short prompts do better than a vote, long ones worse."
         ),
         caption=(
@@ -104,7 +104,7 @@ def attention_and_sums(dataset: xr.Dataset) -> Picture:
             "Left: attention to the query's pattern in layers 1 to 3, before and after training, with the more selective "
             "head and the slides' points; before near 0.4, after near 0.55, below the slides. Right: error against the "
             "coefficient sum S1 for two conventions; with rescaled patterns it falls steeply from 0.5 at S1 = 0 to "
-            "0.005 near 1, close to the slides' points; with patterns of fixed norm it stays near 0.1."
+            "0.007 near 1, close to the slides' points; with patterns of fixed norm it stays near 0.1."
         ),
         caption=(
             "Left: of the attention of the query to the contexts, the part on contexts with its ODR pattern, mean over "
