@@ -124,10 +124,12 @@ def test_shipped_weights_are_used_only_when_they_match(nowhere):
     assert weights.load_weights(file, replace(TINY, N=6), 0) is None
     never = weights.obtain_weights("tiny", TINY, 0, "cpu", lambda: pytest.fail("trained in place of loaded"))
     assert torch.equal(never["W"], W)
-    for field, other in (("code", "0"), ("identity", "0"), ("versions", made_from["versions"].replace("2.", "3."))):
+    later = made_from["versions"].replace('"torch": "2.', '"torch": "3.')
+    forged = {"code": ("0", "code is 0"), "identity": ("0", "identity is 0"), "versions": (later, 'versions torch is "3.')}
+    for field, (other, told) in forged.items():
         weights.save_weights({"W": W}, made_from | {field: other}, file)
         assert weights.load_weights(file, TINY, 0) is None
-        assert weights.outdated(file, TINY, 0).startswith(f"tiny.safetensors is outdated: its {field} is {other}, not ")
+        assert weights.outdated(file, TINY, 0).startswith(f"tiny.safetensors is outdated: its {told}")
     file.write_bytes(file.read_bytes()[:50])
     assert weights.load_weights(file, TINY, 0) is None
     assert "missing or damaged" in weights.outdated(nowhere / "missing.safetensors", TINY, 0)

@@ -96,7 +96,7 @@ class Gemma(Declaration):
         new = [torch.stack([block["m_post"] for block in patch(one, weights, inputs)[0]]) for one in built]
         change = np.array([((gain[:, 1:] - m) / m).abs().amax(-1).numpy() for gain in new])
         return {
-            "changes": change, "change": change.max((1, 2)), "change_median": np.median(change, (1, 2)),
+            "changes": change.astype("f4"), "change": change.max((1, 2)), "change_median": np.median(change, (1, 2)),
             "displacement": d.abs().mean().numpy(), "beyond": np.array([(abs(d / n) > x).double().mean() for x in self.x]),
         }  # fmt: skip
 
