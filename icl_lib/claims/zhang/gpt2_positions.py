@@ -42,8 +42,9 @@ ZF5c = _spike(
     sentence="Training leaves every row of the table beyond position 2N, where the last query of training stands, exactly "
     "where it started.",
     kind="identity",
-    margin=0.0,
-    reason="Exact, bit by bit: the gradient of such a row is 0, and Adam without weight decay then does not move it.",
+    margin=1e-6,
+    reason="The gradient of such a row is 0, and Adam without weight decay then does not move it: exact on the machine that "
+    "trained. Another processor rounds the start, which is drawn anew here, by 3e-8, so the margin is not 0.",
     check=_unmoved,
     control=lambda dataset: dataset.assign(row_moved=dataset.row_moved.max("row").broadcast_like(dataset.row_moved)),
     control_sentence="the rows up to 2N, which training moves",
