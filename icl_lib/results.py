@@ -65,9 +65,10 @@ def _first_difference(field: str, old: str, new: str) -> str:
         before, after = json.loads(old), json.loads(new)
     except ValueError:
         before = after = None
-    if not (isinstance(before, dict) and isinstance(after, dict)):
+    tables = isinstance(before, dict) and isinstance(after, dict)
+    name = next((key for key in before | after if before.get(key) != after.get(key)), None) if tables else None
+    if name is None:
         return f"{field} is {old}, not {new}"
-    name = next(key for key in before | after if before.get(key) != after.get(key))
     told = (json.dumps(part.get(name, "missing"), ensure_ascii=False) for part in (before, after))
     return _first_difference(f"{field} {name}" if " " not in field else f"{field}.{name}", *told)
 
