@@ -135,9 +135,9 @@ def renew(names: list[str], device: str, jobs: int, everything: bool, say: Calla
     """
     failures = []
     for kind, asked in zip(("networks", "results"), items(names), strict=True):
-        due = [item for item in asked if everything or item.reason()]
-        due.sort(key=_seconds)
-        known = sum(_seconds(item) for item in due)
+        seconds = {item: _seconds(item) for item in asked if everything or item.reason()}
+        due = dict(sorted(seconds.items(), key=lambda one: one[1]))
+        known = sum(due.values())
         say(f"{len(due)} of {len(asked)} {kind} to compute, about {known / 60 / jobs:.0f} minutes with {jobs} at a time.")
         failures += _run(due, device, jobs, say)
     if failures:
@@ -146,21 +146,21 @@ def renew(names: list[str], device: str, jobs: int, everything: bool, say: Calla
 
 def listed(names: list[str], say: Callable[[str], None]) -> None:
     """Say what is outdated, why, and how long it took when it was computed."""
-    due = [(item, reason) for asked in items(names) for item in asked if (reason := item.reason())]
-    for item, reason in due:
-        say(f"{item.name}  ({_seconds(item):.0f} s)  {reason}")
-    say(f"{len(due)} outdated, {sum(_seconds(item) for item, _ in due) / 60:.0f} core-minutes.")
+    due = [(item.name, _seconds(item), reason) for asked in items(names) for item in asked if (reason := item.reason())]
+    for name, seconds, reason in due:
+        say(f"{name}  ({seconds:.0f} s)  {reason}")
+    say(f"{len(due)} outdated, {sum(seconds for _, seconds, _ in due) / 60:.0f} core-minutes.")
 
 
 def _seconds(item: Item) -> float:
     return float(item.attributes().get("seconds", 0))
 
 
-def _run(due: list[Item], device: str, jobs: int, say: Callable[[str], None]) -> list[str]:
-    """Compute items, say one line for each, and return what failed."""
-    failures, left = [], sum(map(_seconds, due))
+def _run(due: Mapping[Item, float], device: str, jobs: int, say: Callable[[str], None]) -> list[str]:
+    """Compute items, known with the seconds they took before, say one line for each, and return what failed."""
+    failures, left = [], sum(due.values())
     with local_pool(jobs) as pool:
-        futures = {pool.submit(_alone, item, device): (item, _seconds(item)) for item in due}
+        futures = {pool.submit(_alone, item, device): (item, seconds) for item, seconds in due.items()}
         for done, future in enumerate(as_completed(futures), 1):
             item, expected = futures[future]
             left -= expected
