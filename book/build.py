@@ -66,13 +66,16 @@ def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout
     progress.say(f"Executing {len(due)} of {len(names)} notebooks ({profile} profile{kept}).")
     origins = {name: cache.origin(name, profile, layout) for name in due}
     places = {name: cache.workplace(layout) for name in due}
-    program = [sys.executable, "-m", "book.execute"]
-    commands = {name: [*program, name, profile, str(places[name])] for name in due}
+    if not due:
+        return found
+    from book import execute  # a second, with papermill
+
+    tasks = {name: (execute.work, (name, profile, str(places[name]))) for name in due}
 
     def keep(name: str, outcome: workers.Outcome) -> None:
         found[name] = cache.keep(name, profile, origins[name], outcome.seconds, places[name], layout)
 
-    require_success(workers.run_all(commands, layout.root, layout.child_environment(), progress, keep))
+    require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED, progress, keep))
     return found
 
 

@@ -1,13 +1,8 @@
-"""Execute one notebook in a process of its own: `python -m book.execute NAME PROFILE FOLDER`.
-
-FOLDER receives `NAME.ipynb` and whatever the notebook's results save below `results/`.
-"""
+"""Execute one notebook, in a process that does nothing else and has a kernel waiting."""
 
 import errno
 import os
 import re
-import sys
-import threading
 from pathlib import Path
 
 import nbformat
@@ -16,8 +11,15 @@ from nbclient.exceptions import DeadKernelError
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
+from book.kernels import ForkedKernelManager, Waiting
 from book.problem import Problem
-from book.workers import STATE
+from book.workers import CAN_FORK, STATE, end_with_parent
+
+IMPORTED = [
+    *(__name__, "h5netcdf", "ipykernel.kernelapp", "matplotlib.figure", "matplotlib.backends.backend_svg"),
+    *("matplotlib_inline.backend_inline", "scipy.optimize", "scipy.stats", "torch._dynamo", "xarray"),
+]
+"""What every notebook needs, and its kernel."""
 
 
 class _Reporting(NBClientEngine):
@@ -52,7 +54,6 @@ def execute(source: Path, profile: str, folder: Path) -> None:
     """Execute the notebook at `source` into `folder`, or raise a Problem."""
     target = folder / source.name
     _require_profile_parameter(source)
-    os.environ["ICL_RESULTS"] = str((folder / "results").absolute())
     try:
         run(source, target, profile)
     except PapermillExecutionError as error:
@@ -75,6 +76,7 @@ def run(source: Path, target: Path, profile: str, starts: int = 2) -> None:
             parameters={"profile": profile},
             engine_name="reporting",
             kernel_name="python3",
+            kernel_manager_class=ForkedKernelManager,
             cwd=source.parent,
             progress_bar=False,
             shutdown_kernel="immediate",  # nothing is left to be done: saves the wait for an orderly end
@@ -116,14 +118,11 @@ def require_complete(notebook: nbformat.NotebookNode) -> None:
             raise Problem(f"cell {number} shows an error.")
 
 
-def _end_with_parent() -> None:
-    """Leave as soon as the process that started this one is gone."""
-    sys.stdin.read()
-    os._exit(1)
-
-
-def main(name: str, profile: str, folder: str) -> int:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def work(name: str, profile: str, folder: str) -> int:
+    """Execute a notebook into FOLDER, its results below `results/`; print a problem in one line, return an exit status."""
+    os.environ["ICL_RESULTS"] = str(Path(folder, "results").absolute())
+    kernel = ForkedKernelManager.waiting = Waiting() if CAN_FORK else None
+    end_with_parent()
     try:
         execute(Path("notebooks", f"{name}.ipynb"), profile, Path(folder))
     except Problem as problem:
@@ -133,8 +132,7 @@ def main(name: str, profile: str, folder: str) -> int:
         advice = "; free some space and run it again." if error.errno == errno.ENOSPC else "."
         print(f"{error.strerror or error}{advice}", flush=True)
         return 1
+    finally:
+        if kernel:
+            kernel.kill()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

@@ -1,21 +1,33 @@
-"""Child processes, two at a time, watched line by line."""
+"""Tasks in processes of their own, two at a time, watched line by line.
 
+On Linux every process is a fork of one that has imported the large libraries, for torch alone takes longer to import than
+most cells to run.
+"""
+
+import io
+import multiprocessing
 import os
-import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from book.progress import Progress
 
 AT_A_TIME = 2
-STATE = "state: "  # a line a child prints to say how far it is
+STATE = "state: "  # a line a task prints to say how far it is
+Task = tuple[Callable[..., int], tuple]
+"""A function of a module, and its arguments; what it returns is the exit status of its process."""
+CAN_FORK = sys.platform == "linux"  # elsewhere a process that has imported graphics libraries may not survive a fork
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one child ended."""
+    """How one task ended."""
 
     status: int
     seconds: float
@@ -23,30 +35,38 @@ class Outcome:
 
     @property
     def complaint(self) -> str:
-        """What the child said last; a child that was killed says nothing."""
+        """What the task said last; one that was killed says nothing."""
         return self.lines[-1] if self.lines else f"it ended with status {self.status}, perhaps for want of memory."
 
 
 def run_all(
-    commands: dict[str, list[str]],
+    tasks: dict[str, Task],
     cwd: Path,
     env: dict[str, str],
+    imported: list[str],
     progress: Progress,
     succeeded: Callable[[str, Outcome], None] = lambda name, outcome: None,
 ) -> dict[str, Outcome]:
-    """Run every command, also after one has failed, and call `succeeded` as soon as one has not.
+    """Run every task, also after one has failed, and call `succeeded` as soon as one has not.
 
-    An interrupt ends all of them.
+    The modules in `imported` are there before a task begins. An interrupt ends all tasks.
     """
-    children: list[subprocess.Popen] = []
+    context = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
+    context.set_forkserver_preload(imported)
+    os.environ.update(env)  # a library reads the number of its threads when it is imported
+    children: list[multiprocessing.Process] = []
 
     def run_one(name: str) -> Outcome:
         progress.begin(name, "starting")
-        child = _start(commands[name], cwd, env)
+        said, theirs = context.Pipe(duplex=False)
+        child = context.Process(target=_begin, args=(theirs, cwd, *tasks[name]))
+        child.start()
+        theirs.close()
         children.append(child)
-        lines = _follow(child, name, progress)
+        lines = _follow(said, name, progress)
+        child.join()
         seconds = progress.end(name)
-        outcome = Outcome(child.wait(), seconds, tuple(lines))
+        outcome = Outcome(child.exitcode, seconds, tuple(lines))
         verb = "FAILED after" if outcome.status > 0 else "stopped after" if outcome.status else "done in"
         if not outcome.status:
             succeeded(name, outcome)
@@ -55,7 +75,7 @@ def run_all(
 
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         try:
-            return dict(zip(commands, pool.map(run_one, commands), strict=True))
+            return dict(zip(tasks, pool.map(run_one, tasks), strict=True))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in children:
@@ -63,28 +83,45 @@ def run_all(
             raise
 
 
-def _start(command: list[str], cwd: Path, env: dict[str, str]) -> subprocess.Popen:
-    # Its own session: Ctrl-C reaches the parent alone, which then ends the child. The open stdin tells
-    # the child that the parent lives, also when the parent is killed and can say nothing.
-    return subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=os.name == "posix",
-    )
+class _Said(io.TextIOBase):
+    """What a task prints, sent to its parent line by line."""
+
+    def __init__(self, parent: Connection):
+        self._parent = parent
+
+    def write(self, text: str) -> int:
+        for line in text.splitlines():
+            if line.strip():
+                self._parent.send(line.rstrip())
+        return len(text)
 
 
-def _follow(child: subprocess.Popen, name: str, progress: Progress) -> list[str]:
+def _begin(parent: Connection, cwd: Path, work: Callable[..., int], arguments: tuple) -> None:
+    """Run a task here; all that it prints goes to the parent."""
+    sys.stdout = sys.stderr = _Said(parent)
+    if os.name == "posix":
+        os.setsid()  # Ctrl-C reaches the parent alone, which then ends this process
+    os.chdir(cwd)
+    sys.exit(work(*arguments))
+
+
+def end_with_parent() -> None:
+    """Leave as soon as the process that started this one is gone, also when it was killed and can say nothing."""
+
+    def watch() -> None:
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _follow(said: Connection, name: str, progress: Progress) -> list[str]:
     lines = []
-    for line in child.stdout:
-        line = line.rstrip()
-        if line.startswith(STATE):
-            progress.update(name, line.removeprefix(STATE))
-        elif line:
-            lines.append(line)
+    with said, suppress(EOFError):
+        while True:
+            line = said.recv()
+            if line.startswith(STATE):
+                progress.update(name, line.removeprefix(STATE))
+            else:
+                lines.append(line)
     return lines

@@ -1,16 +1,12 @@
 """One notebook in its own process: what it is told to run, and how a failure is told."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from book import execute
-
-ROOT = Path(__file__).resolve().parent.parent
+from book import execute, workers
+from book.progress import Progress
 
 
 def write_notebook(path, source, tag):
@@ -31,20 +27,15 @@ def write_notebook(path, source, tag):
         ("1", "other", "no cell tagged 'parameters' sets 'profile'"),
     ],
 )
-def test_bad_notebook_is_told_in_one_sentence(tmp_path, source, tag, told):
+def test_bad_notebook_is_told_in_one_sentence(monkeypatch, tmp_path, source, tag, told):
     (tmp_path / "notebooks").mkdir()
     write_notebook(tmp_path / "notebooks" / "bad.ipynb", source, tag)
-    with subprocess.Popen(
-        [sys.executable, "-m", "book.execute", "bad", "quick", str(tmp_path)],
-        cwd=tmp_path,
-        env=os.environ | {"JUPYTER_PREFER_ENV_PATH": "1", "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.PIPE,  # stays open: its end would tell the child that its parent is gone
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        said = child.stdout.read().splitlines()
-        assert child.wait() == 1
-    assert told in said[-1]
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+    with Progress() as progress:
+        tasks = {"bad": (execute.work, ("bad", "quick", str(tmp_path)))}
+        outcome = workers.run_all(tasks, tmp_path, {}, [], progress)["bad"]
+    assert outcome.status == 1
+    assert told in outcome.complaint
 
 
 def test_page_shows_the_profile_that_was_run(tmp_path):

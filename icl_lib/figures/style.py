@@ -36,8 +36,9 @@ _COMMON = {
     "svg.fonttype": "path",
     "savefig.transparent": True,
 }
-_LIGHT = ("#1b1f24", "#d5d9de", ["#0b62a4", "#b4460a", "#1a7f4b", "#8a3ea8", "#a8760a", "#3d4a57", "#c0306a"])
-_DARK = ("#dfe4ea", "#444b55", ["#6cb6ff", "#ff9b62", "#5fd39a", "#d2a0f0", "#e6c15c", "#a9b6c4", "#ff8cb8"])
+_LIGHT = ("#1b1f24", "#d5d9de", "#0b62a4", "#b4460a", "#1a7f4b", "#8a3ea8", "#a8760a", "#3d4a57", "#c0306a")
+_DARK = ("#dfe4ea", "#444b55", "#6cb6ff", "#ff9b62", "#5fd39a", "#d2a0f0", "#e6c15c", "#a9b6c4", "#ff8cb8")
+"""The colours of a theme: ink, grid, and the cycle of the series."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,18 @@ def render(
     ``draw(figure, dataset)`` adds axes and artists; series colours are the cycle's "C0", "C1", ..., and neutral marks
     take ``matplotlib.rcParams["text.color"]``. ``caption`` may hold HTML; ``alt`` says in words what is to be seen.
     """
-    light, dark = (_svg(dataset, draw, size, *theme) for theme in (_LIGHT, _DARK))
-    return Picture(name, dataset.attrs.get("slug", ""), dataset.attrs.get("profile", ""), light, dark, alt, caption)
+    light = _svg(dataset, draw, size)
+    return Picture(name, dataset.attrs.get("slug", ""), dataset.attrs.get("profile", ""), light, in_dark(light), alt, caption)
 
 
-def _svg(dataset: xr.Dataset, draw, size, ink: str, grid: str, cycle: list[str]) -> str:
+def in_dark(light: str) -> str:
+    """Return a drawing with every colour of the light theme replaced by its counterpart in the dark one."""
+    counterpart = dict(zip(_LIGHT, _DARK, strict=True))
+    return re.sub("|".join(_LIGHT), lambda colour: counterpart[colour[0]], light)
+
+
+def _svg(dataset: xr.Dataset, draw: Callable[[Figure, xr.Dataset], None], size: tuple[float, float]) -> str:
+    ink, grid, *cycle = _LIGHT
     ink_keys = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
     theme = {**_COMMON, **dict.fromkeys(ink_keys, ink), "grid.color": grid, "axes.prop_cycle": cycler(color=cycle)}
     with mpl.rc_context(theme):

@@ -1,0 +1,67 @@
+"""A notebook's kernel as a fork of the process that executes the notebook, which has imported the large libraries."""
+
+import multiprocessing
+import os
+from multiprocessing.connection import Connection
+
+from jupyter_client import AsyncKernelManager
+
+
+class Waiting:
+    """A fork of this process, made while it has one thread; it waits for a connection file and becomes a kernel."""
+
+    stdin = stdout = stderr = None  # what jupyter_client asks of a process, besides the methods
+
+    def __init__(self):
+        context = multiprocessing.get_context("fork")
+        theirs, self._orders = context.Pipe(duplex=False)
+        self._process = context.Process(target=_wait_and_serve, args=(theirs, self._orders))
+        self._process.start()
+        theirs.close()
+        self.pid = self._process.pid
+        self.terminate, self.kill = self._process.terminate, self._process.kill
+
+    def start(self, connection_file: str, folder: str) -> None:
+        """Let the kernel begin, in a folder."""
+        self._orders.send((connection_file, os.fspath(folder)))
+
+    def poll(self) -> int | None:
+        """Return the exit status, or None while the kernel lives."""
+        return self._process.exitcode
+
+    def wait(self) -> int:
+        """Wait for the end, and return the exit status."""
+        self._process.join()
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the kernel."""
+        os.kill(self.pid, number)
+
+
+class ForkedKernelManager(AsyncKernelManager):
+    """Starts the kernel that is waiting, and any further one as a program of its own."""
+
+    waiting: Waiting | None = None
+
+    async def _async_launch_kernel(self, kernel_cmd, **options):
+        waiting, ForkedKernelManager.waiting = ForkedKernelManager.waiting, None
+        if waiting is None:
+            await super()._async_launch_kernel(kernel_cmd, **options)
+            return
+        waiting.start(self.connection_file, options.get("cwd", os.getcwd()))
+        self.provisioner.process, self.provisioner.pid = waiting, waiting.pid
+        self._reconcile_connection_info(self.provisioner.connection_info)
+
+
+def _wait_and_serve(orders: Connection, other_end: Connection) -> None:
+    other_end.close()
+    try:
+        connection_file, folder = orders.recv()
+    except EOFError:  # the parent is gone
+        return
+    os.chdir(folder)
+    from ipykernel.kernelapp import IPKernelApp
+
+    ends_with = f"--IPKernelApp.parent_handle={os.getppid()}"
+    IPKernelApp.launch_instance(argv=["-f", connection_file, ends_with])
