@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 from multiprocessing.connection import Connection
 
 from jupyter_client import AsyncKernelManager
@@ -56,6 +57,7 @@ class ForkedKernelManager(AsyncKernelManager):
 
 def _wait_and_serve(orders: Connection, other_end: Connection) -> None:
     other_end.close()
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__  # a kernel watches their files; the parent's have none
     try:
         connection_file, folder = orders.recv()
     except EOFError:  # the parent is gone
