@@ -12,5 +12,5 @@
 
 `check` compares executed notebooks with the committed ones, `outputs` writes the committed ones, and `quick` their numbers.
 
-Nothing here is imported by `icl_lib`.
+Nothing here is imported by `icl_lib` or `papers`.
 """

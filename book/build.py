@@ -48,11 +48,11 @@ def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> None
 
 def recompute(names: list[str], layout: Layout) -> None:
     """Train the networks of these notebooks anew, then compute their full-scale results anew into the stored ones."""
-    from icl_lib import registry  # seconds, with all the library; only here does a build need it
+    from papers import registry  # seconds, with all the library; only here does a build need it
 
     slugs = [slug for slug, experiment in registry.EXPERIMENTS.items() if experiment.notebook in names]
     networks = sorted({name for slug in slugs for name in registry.trainings_of(registry.EXPERIMENTS[slug].full)})
-    program = [sys.executable, "-m", "icl_lib", "renew", "--all", "--jobs", str(workers.AT_A_TIME)]
+    program = [sys.executable, "-m", "papers", "renew", "--all", "--jobs", str(workers.AT_A_TIME)]
     if slugs and subprocess.run([*program, *networks, *slugs], cwd=layout.root, env=layout.child_environment()).returncode:
         raise Problem("Not all was computed anew, see above; what was stored of the rest is as it was.")
 

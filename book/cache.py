@@ -21,7 +21,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from book import closure
 from book.layout import Layout
 from book.problem import Problem
-from icl_lib import identity
+from icl_lib.companion import identity
 
 
 class Origin(NamedTuple):
@@ -116,7 +116,7 @@ def origin(name: str, profile: str, layout: Layout) -> Origin:
     The stored files are those of the experiments that the notebook is registered for or whose code it needs: the
     weights of trained networks and, in the full profile, the results.
     """
-    from icl_lib import registry  # seconds, with all the library; a build that executes nothing does without
+    from papers import registry  # seconds, with all the library; a build that executes nothing does without
 
     _, needed = sources(name, layout)
     experiments = [

@@ -1,6 +1,6 @@
 """`python -m book.check [--all] [NOTEBOOK ...]`: execute notebooks and compare them with the committed ones.
 
-`./run test` calls it. The comparison itself is `tests/test_notebooks.py`.
+`./run test` calls it. The comparison itself is `tests/book/test_notebooks.py`.
 """
 
 import subprocess
@@ -12,7 +12,7 @@ from book.layout import Layout
 from book.problem import Problem
 from book.progress import Progress
 
-TEST = "tests/test_notebooks.py"
+TEST = "tests/book/test_notebooks.py"
 COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/quick.py", "book/data/quick.json")
 
 

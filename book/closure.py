@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from icl_lib import identity
+from icl_lib.companion import identity
 
 
 @cache
@@ -35,7 +35,7 @@ def code_closure(*modules: str) -> list[Path]:
         module = waiting.pop()
         file = identity.module_file(module)
         if file is None:
-            raise ValueError(f"no module {module} in this library: name one such as {identity.LIBRARY.name}.train")
+            raise ValueError(f"no module {module} in this library: name one such as icl_lib.seeds")
         if module not in found:
             found[module] = file
             waiting += imported_modules(file.read_text(encoding="utf-8"))

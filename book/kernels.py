@@ -1,5 +1,6 @@
 """A notebook's kernel as a fork of the process that executes the notebook, which has imported the large libraries."""
 
+import logging
 import multiprocessing
 import os
 import sys
@@ -65,5 +66,6 @@ def _wait_and_serve(orders: Connection, other_end: Connection) -> None:
     os.chdir(folder)
     from ipykernel.kernelapp import IPKernelApp
 
-    ends_with = f"--IPKernelApp.parent_handle={os.getppid()}"
-    IPKernelApp.launch_instance(argv=["-f", connection_file, ends_with])
+    settings = {"parent_handle": os.getppid(), "log_level": logging.ERROR}  # ends with its parent; says no more than errors
+    words = [f"--IPKernelApp.{name}={value}" for name, value in settings.items()]
+    IPKernelApp.launch_instance(argv=["-f", connection_file, *words])

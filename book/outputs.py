@@ -9,7 +9,7 @@ from book import arguments, build, cache, quick
 from book.layout import Layout
 from book.problem import Problem
 from book.progress import Progress
-from icl_lib.results import write_atomically
+from icl_lib.companion.results import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""

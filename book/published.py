@@ -8,6 +8,7 @@ from pathlib import Path
 
 from book.cache import Executed, file_digest
 from book.layout import Layout
+from icl_lib.companion.identity import OURS
 
 MARK = ".made-from"  # in the site's folder, so that the two appear together
 
@@ -25,7 +26,7 @@ def _inputs(layout: Layout, executed: list[Executed], quick: list[Executed]) -> 
     yield from (layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt"))
     for one in [*executed, *quick]:
         yield from (one.notebook, one.folder / "record.json", *sorted(one.results.glob("*")))
-    for folder in (layout.root / "book", layout.root / "icl_lib", layout.notebooks):
+    for folder in (layout.root / "book", *(layout.root / package for package in OURS), layout.notebooks):
         yield from sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 

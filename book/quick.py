@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from book.cache import Executed
-from icl_lib import registry, results
-from icl_lib.claims.claim import STANDARD_ERRORS, TOLERANCE, Judgement, near_claims, stored_quick
+from icl_lib.companion import results
+from icl_lib.companion.claim import STANDARD_ERRORS, TOLERANCE, Judgement, near_claims, stored_quick
+from papers import registry
 
 FILE = "quick.json"
 ROUNDING = 1e-4

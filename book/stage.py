@@ -15,7 +15,9 @@ from book.cache import Executed, read_notebook
 from book.figures import Provenance
 from book.layout import Layout
 from book.problem import Problem
-from icl_lib import registry, results
+from icl_lib.companion import results
+from icl_lib.companion.identity import OURS
+from papers import registry
 
 MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 INDEX_FIGURE = 'id="fig-zhang-averaged-error"'
@@ -68,8 +70,8 @@ class Stage:
         root, no_bytecode = self.layout.root, shutil.ignore_patterns("__pycache__")
         shutil.copy(root / "_toc.yml", self.source)
         shutil.copytree(root / "book", self.source / "book", ignore=shutil.ignore_patterns("__pycache__", "data"))
-        # Pages include library code from here.
-        shutil.copytree(root / "icl_lib", self.source / "icl_lib", ignore=no_bytecode)
+        for package in OURS:  # pages include code from here
+            shutil.copytree(root / package, self.source / package, ignore=no_bytecode)
 
     def _add_notebooks(self, executed: dict[str, Executed], address: str) -> list[str]:
         (self.source / "notebooks").mkdir()

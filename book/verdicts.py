@@ -5,8 +5,9 @@ from pathlib import Path
 
 import xarray as xr
 
-from icl_lib import registry, results
-from icl_lib.claims.claim import Claim
+from icl_lib.companion import results
+from icl_lib.companion.claim import Claim
+from papers import registry
 
 NOT_RUN = "not run"
 

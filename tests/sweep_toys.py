@@ -10,11 +10,11 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.experiments.declaration import Declaration
-from icl_lib.experiments.experiment import Divided, Experiment
-from icl_lib.results import variable
+from icl_lib.companion.declaration import Declaration
+from icl_lib.companion.experiment import Divided, Experiment
+from icl_lib.companion.results import variable
+from icl_lib.companion.sweep import Cell
 from icl_lib.seeds import stream
-from icl_lib.sweep import Cell
 
 DIARY = "ICL_TEST_DIARY"
 """The environment variable that names a file, in which every run says when it starts and ends."""
@@ -70,8 +70,8 @@ class Toys(Divided):
         return xr.concat(parts, "scale", combine_attrs="no_conflicts").assign_coords(scale=list(self.scales))
 
 
-PLAIN = Experiment("toy-plain", "A toy", "zhang", "0", "toy", quick=Toy(1.0), full=Toy(2.0))
-DIVIDED = Experiment("toy-divided", "Three toys", "zhang", "0", "toy", quick=Toys((1.0, 2.0)), full=Toys((1.0, 2.0, 3.0)))
+PLAIN = Experiment("toy-plain", "A toy", quick=Toy(1.0), full=Toy(2.0))
+DIVIDED = Experiment("toy-divided", "Three toys", quick=Toys((1.0, 2.0)), full=Toys((1.0, 2.0, 3.0)))
 
 
 def cells(count: int, seconds: float = 0.0) -> list[Cell]:

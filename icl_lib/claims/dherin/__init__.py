@@ -1,1 +1,0 @@
-"""Claims of Dherin et al. and the sequels, by section."""

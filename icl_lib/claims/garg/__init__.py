@@ -1,1 +1,0 @@
-"""Claims on the observations of Garg et al., one module a result."""

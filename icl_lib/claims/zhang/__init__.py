@@ -1,1 +1,0 @@
-"""Claims Z1 to Z28 on Zhang, Frei, Bartlett (arXiv 2306.09927), one module a section."""

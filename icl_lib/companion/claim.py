@@ -1,0 +1,214 @@
+"""What a claim is and how a dataset decides it."""
+
+import html
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from icl_lib.companion.marks import marked, marked_html
+from icl_lib.companion.results import STORE
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+QUICK = STORE / "quick.json"
+"""The committed verdicts and numbers of the quick profile, by experiment: ``book.quick`` writes and compares them."""
+STANDARD_ERRORS, TOLERANCE = 5, 0.01
+"""So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """How far the data are from what a claim says, with twice the standard error; numbers or arrays of one shape.
+
+    Zero or less is perfect agreement. Exact computations have ``two_se`` = 0.
+    """
+
+    value: float | np.ndarray | xr.DataArray
+    two_se: float | np.ndarray | xr.DataArray = 0.0
+
+    def worst(self) -> tuple[float, float]:
+        """Return the entry with the largest ``value + two_se``."""
+        value, two_se = np.broadcast_arrays(np.asarray(self.value, float), np.asarray(self.two_se, float))
+        index = np.argmax(np.nan_to_num(value + two_se, nan=np.inf))
+        return float(value.flat[index]), float(two_se.flat[index])
+
+    def verdict(self, margin: float) -> str:
+        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin somewhere, or no number at all."""
+        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
+        if value.size == 0 or not (np.isfinite(value).all() and np.isfinite(two_se).all()):
+            return FAILS
+        if (value + two_se <= margin).all():
+            return HOLDS
+        return FAILS if (value - two_se > margin).any() else UNDECIDED
+
+    def near(self, margin: float, trained: bool) -> bool:
+        """Say whether the verdict would change if all values moved up or down as far as another machine may move them.
+
+        What is ``trained`` may come out as another sample; other numbers differ by rounding.
+        """
+        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
+        rounding = TOLERANCE * np.maximum(abs(value), abs(margin))
+        step = np.where(trained & (two_se > 0), STANDARD_ERRORS * 2**0.5 * two_se / 2, rounding)
+        with np.errstate(invalid="ignore"):  # infinite values stay where they are, or are no numbers
+            moved = [Discrepancy(value + sign * step, two_se) for sign in (-1, 1)]
+        return any(each.verdict(margin) != self.verdict(margin) for each in moved)
+
+
+def relative_error(name: str) -> Callable[[xr.Dataset], Discrepancy]:
+    """Return the check of a formula: |name - name_theory| / |name_theory|, with the standard error name_se."""
+
+    def check(dataset: xr.Dataset) -> Discrepancy:
+        theory = dataset[f"{name}_theory"]
+        return Discrepancy(abs(dataset[name] / theory - 1), 2 * dataset[f"{name}_se"] / abs(theory))
+
+    return check
+
+
+def over_seeds(values: xr.DataArray) -> Discrepancy:
+    """Return the mean over the dimension ``seed`` with twice its standard error: each seed is one independent model."""
+    return over(values, "seed")
+
+
+def over(values: xr.DataArray, dim: str) -> Discrepancy:
+    """Return the mean over a dimension of independent entries with twice its standard error."""
+    return Discrepancy(values.mean(dim), 2 * values.std(dim, ddof=1) / values.sizes[dim] ** 0.5)
+
+
+def distance_over_seeds(values: xr.DataArray, target: float | xr.DataArray = 0.0) -> Discrepancy:
+    """Return how far the mean over seeds is from ``target``, with twice its standard error."""
+    mean = over_seeds(values)
+    return Discrepancy(abs(mean.value - target), mean.two_se)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One numbered claim.
+
+    ``confidence`` says how sure we are of the paper's wording (V, V2, S, A, T, M) or who derived it (D, N). ``check`` turns a
+    dataset into a Discrepancy; ``control`` breaks the dataset (a wrong constant, a violated hypothesis) so that the
+    same check must fail. ``recorded`` is the verdict that stands in the book.
+    """
+
+    id: str
+    paper: str
+    section: str
+    sentence: str
+    confidence: str
+    kind: str
+    experiment: str
+    margin: float
+    reason: str
+    check: Callable[[xr.Dataset], Discrepancy]
+    control: Callable[[xr.Dataset], xr.Dataset]
+    control_sentence: str
+    recorded: str = HOLDS
+
+    def __str__(self) -> str:
+        return f"{self.id} [{self.confidence}] {self.sentence}\n    margin {self.margin:g}: {self.reason}"
+
+    def judge(self, dataset: xr.Dataset) -> "Judgement":
+        """Decide the claim on a dataset of its experiment, and its control on the broken dataset."""
+        if dataset.attrs.get("slug", self.experiment) != self.experiment:
+            raise ValueError(f"{self.id} is judged on {self.experiment}, not on {dataset.attrs['slug']}")
+        found = self.check(dataset)
+        broken = self.check(self.control(dataset.copy(deep=True)))
+        return Judgement(
+            self, found.verdict(self.margin), broken.verdict(self.margin), *found.worst(),
+            near=any(each.near(self.margin, dataset.attrs.get("trains") == "True") for each in (found, broken)),
+            origin=dataset.attrs,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim decided: the verdict, the number behind it (the worst case) and the control's verdict.
+
+    ``near`` says that one of the two might be another on another machine; ``origin`` are the attributes of the dataset.
+    """
+
+    claim: Claim
+    verdict: str
+    control_verdict: str
+    value: float
+    two_se: float
+    near: bool = False
+    origin: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def margin(self) -> float:
+        """The margin that was fixed before the run."""
+        return self.claim.margin
+
+    @property
+    def shown_value(self) -> str:
+        """The number behind the verdict to two digits; what is rounding, which machines do differently, as its bound."""
+        if abs(self.value) < 1e-7 and self.two_se == 0 and self.value <= self.margin:
+            return f"≤ {self.margin:g}"
+        return f"{self.value:.2g}" + (f" ± {self.two_se:.1g}" if self.two_se else "")
+
+
+def stored_quick(path: Path | None = None) -> dict[str, dict]:
+    """Return what is committed of the quick profile; nothing where there is no file yet."""
+    path = path or QUICK
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def near_claims(stored: dict[str, dict], origin: Mapping[str, object]) -> set[str]:
+    """Return the claims that a committed quick result decides too near their margins for any machine to say the same."""
+    known = stored.get(origin.get("slug"), {})
+    if (origin.get("profile"), origin.get("seed"), origin.get("declaration")) != ("quick", "0", known.get("declaration")):
+        return set()
+    return {claim_id for claim_id, one in known["claims"].items() if one["near"]}
+
+
+class Verdicts:
+    """Judgements shown as a table; a claim near its margin in a committed quick result with its verdict in full."""
+
+    def __init__(self, *judgements: Judgement):
+        self.judgements = judgements
+
+    def __repr__(self) -> str:
+        rows = [
+            f"{j.claim.id}: {j.verdict}{note} (value {marked(j.shown_value)}, margin {j.margin:g}; control {j.control_verdict})"
+            for j, note in self._shown()
+        ]
+        return "\n".join(rows)
+
+    def _shown(self) -> Iterator[tuple[Judgement, str]]:
+        """Yield the judgements with a note, those near a margin with the verdict in full; there every control fails."""
+        stored = stored_quick()
+        for judgement in self.judgements:
+            in_full = judgement.claim.id in near_claims(stored, judgement.origin)
+            full = replace(judgement, verdict=judgement.claim.recorded, control_verdict=FAILS)
+            yield (full, " (judged in full)") if in_full else (judgement, "")
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("claim", "says", "verdict", "number", "margin", "control"))
+        return (
+            '<div class="icl-verdicts"><table><thead><tr>'
+            + head
+            + "</tr></thead><tbody>"
+            + "".join(_row(j, note) for j, note in self._shown())
+            + "</tbody></table></div>"
+        )
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as an HTML badge."""
+    return f'<span class="verdict verdict-{verdict}">{verdict}</span>'
+
+
+def _row(judgement: Judgement, note: str) -> str:
+    claim = judgement.claim
+    cells = [
+        f"{claim.id} <small>[{html.escape(claim.confidence)}]</small>",
+        html.escape(claim.sentence),
+        badge(judgement.verdict) + note,
+        marked_html(html.escape(judgement.shown_value)),
+        f"<span title='{html.escape(claim.reason, quote=True)}'>{claim.margin:g}</span>",
+        f"{badge(judgement.control_verdict)}<br><small>{html.escape(claim.control_sentence)}</small>",
+    ]
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -1,0 +1,92 @@
+"""What a declaration is: a frozen dataclass whose annotations say what its fields admit, checked when it is made."""
+
+import math
+import operator
+from dataclasses import fields
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import xarray as xr
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+
+from icl_lib.companion.identity import expectation
+
+T = TypeVar("T")
+Count = Annotated[int, Ge(1)]
+Whole = Annotated[int, Ge(0)]
+Positive = Annotated[float, Gt(0)]
+NotNegative = Annotated[float, Ge(0)]
+Share = Annotated[float, Ge(0), Le(1)]
+Several = Annotated[tuple[T, ...], MinLen(1)]
+"""A tuple of one or more: ``Several[Count]``."""
+
+BOUNDS = {Ge: ("ge", "of at least", operator.ge), Gt: ("gt", "above", operator.gt),
+          Le: ("le", "of at most", operator.le), Lt: ("lt", "below", operator.lt)}  # fmt: skip
+"""How each bound of ``annotated_types`` is called, is put in words, and is tested."""
+
+
+class Declaration:
+    """Base of frozen dataclasses whose fields are the paper's parameters; a field that is not admitted raises ValueError.
+
+    Annotations are ``int``, ``float`` (finite), ``bool``, ``str``, ``Literal``, tuples, unions, other declarations, and any
+    of them ``Annotated`` with bounds of ``annotated_types``. What ties fields together stands in ``__post_init__``, after
+    ``super().__post_init__()``.
+    """
+
+    def __post_init__(self):
+        admitted = get_type_hints(type(self), include_extras=True)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not admits(admitted[field.name], value):
+                raise ValueError(f"{field.name} is {value!r}: take {words(admitted[field.name])}")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure; pure in the declaration, ``seed`` and ``device``. The dataset holds no theory."""
+        raise NotImplementedError(f"{type(self).__name__} is a part of declarations and has no run of its own")
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Return what ``run`` measured with what theory and papers say beside it, as a result is loaded."""
+        return dataset
+
+
+def admits(annotation: Any, value: object) -> bool:
+    """Say whether an annotation admits a value."""
+    kind, inner = get_origin(annotation), get_args(annotation)
+    if kind is Annotated:
+        return admits(inner[0], value) and all(_within(bound, value) for bound in inner[1:])
+    if kind is Literal:
+        return value in inner
+    if kind in (Union, UnionType):
+        return any(admits(each, value) for each in inner)
+    if kind is tuple:
+        each = inner[:1] * len(value) if inner[1:] == (...,) and isinstance(value, tuple) else inner
+        return isinstance(value, tuple) and len(value) == len(each) and all(map(admits, each, value))
+    if annotation is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    return type(value) is annotation if annotation in (int, bool, str) else isinstance(value, annotation)
+
+
+def _within(bound, value) -> bool:
+    if isinstance(bound, MinLen):
+        return len(value) >= bound.min_length
+    name, _, meets = BOUNDS[type(bound)]
+    return meets(value, getattr(bound, name))
+
+
+def words(annotation: Any) -> str:
+    """Return what an annotation admits, in words."""
+    kind, inner = get_origin(annotation), get_args(annotation)
+    if kind is Annotated and isinstance(inner[1], MinLen):
+        return f"{words(inner[0])}, {inner[1].min_length} or more of them"
+    if kind is Annotated:
+        bounds = [f"{BOUNDS[type(bound)][1]} {getattr(bound, BOUNDS[type(bound)][0]):g}" for bound in inner[1:]]
+        return f"{words(inner[0])} {' and '.join(bounds)}"
+    if kind is Literal:
+        return f"one of {', '.join(map(str, inner))}"
+    if kind in (Union, UnionType):
+        return " or ".join(map(words, inner))
+    if kind is tuple:
+        return f"a tuple, each {words(inner[0])}" if inner[1:] == (...,) else f"a tuple of {', '.join(map(words, inner))}"
+    plain = {int: "a whole number", float: "a finite number", str: "a text", bool: "True or False", type(None): "nothing"}
+    return plain.get(annotation) or f"a {annotation.__name__}"

@@ -1,0 +1,106 @@
+"""House style: theory is a line, measurement a marker with its interval; light and dark from the same data."""
+
+import base64
+import html
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import xarray as xr
+from cycler import cycler
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from icl_lib.companion.marks import marked_html
+
+MARKERS = "osD^vPX"
+"""One marker a series, so that colour never carries the only distinction."""
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
+"""One dash pattern a series, for the same reason."""
+
+_COMMON = {
+    "font.size": 11,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+    "figure.constrained_layout.use": True,
+    "svg.hashsalt": "icl",
+    "svg.fonttype": "path",
+    "savefig.transparent": True,
+}
+_LIGHT = ("#1b1f24", "#d5d9de", "#0b62a4", "#b4460a", "#1a7f4b", "#8a3ea8", "#a8760a", "#3d4a57", "#c0306a")
+_DARK = ("#dfe4ea", "#444b55", "#6cb6ff", "#ff9b62", "#5fd39a", "#d2a0f0", "#e6c15c", "#a9b6c4", "#ff8cb8")
+"""The colours of a theme: ink, grid, and the cycle of the series."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure: two SVG files, alternative text and caption."""
+
+    name: str
+    slug: str
+    profile: str
+    light: str
+    dark: str
+    alt: str
+    caption: str
+
+    def __repr__(self) -> str:
+        return f"Picture({self.name!r}, {self.slug!r}): {self.alt}"
+
+    def _repr_html_(self) -> str:
+        images = "".join(
+            f'<img class="only-{theme}" alt="{html.escape(self.alt, quote=True)}" '
+            f'src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}">'
+            for theme, svg in (("light", self.light), ("dark", self.dark))
+        )
+        return (
+            "<style>.icl-figure .only-dark{display:none}</style>"
+            f'<figure class="icl-figure" id="fig-{self.name}" data-slug="{self.slug}" data-profile="{self.profile}">'
+            f"{marked_html(images)}<figcaption>{self.caption}</figcaption><!-- provenance --></figure>"
+        )
+
+
+def render(
+    dataset: xr.Dataset,
+    name: str,
+    draw: Callable[[Figure, xr.Dataset], None],
+    *,
+    alt: str,
+    caption: str,
+    size: tuple[float, float] = (6.4, 3.8),
+) -> Picture:
+    """Draw a figure of ``dataset`` in both themes.
+
+    ``draw(figure, dataset)`` adds axes and artists; series colours are the cycle's "C0", "C1", ..., and neutral marks
+    take ``matplotlib.rcParams["text.color"]``. ``caption`` may hold HTML; ``alt`` says in words what is to be seen.
+    """
+    light = _svg(dataset, draw, size)
+    return Picture(name, dataset.attrs.get("slug", ""), dataset.attrs.get("profile", ""), light, in_dark(light), alt, caption)
+
+
+def in_dark(light: str) -> str:
+    """Return a drawing with every colour of the light theme replaced by its counterpart in the dark one."""
+    counterpart = dict(zip(_LIGHT, _DARK, strict=True))
+    return re.sub("|".join(_LIGHT), lambda colour: counterpart[colour[0]], light)
+
+
+def _svg(dataset: xr.Dataset, draw: Callable[[Figure, xr.Dataset], None], size: tuple[float, float]) -> str:
+    ink, grid, *cycle = _LIGHT
+    ink_keys = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
+    theme = {**_COMMON, **dict.fromkeys(ink_keys, ink), "grid.color": grid, "axes.prop_cycle": cycler(color=cycle)}
+    with mpl.rc_context(theme):
+        figure = Figure(figsize=size)
+        FigureCanvasSVG(figure)
+        draw(figure, dataset)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())

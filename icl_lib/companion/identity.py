@@ -1,0 +1,299 @@
+"""What a number was made from, as one digest: code, declaration, seed, device, weights, versions.
+
+The code of a result is the set of definitions (functions, classes, constants) that its declaration's class reaches, each as
+its syntax tree. Names of ours stand in it as the definitions they mean, so that comments, docstrings, annotations, line
+breaks and the module in which something lives do not count, and a namesake does. Names from outside stand as dotted paths.
+"""
+
+import ast
+import hashlib
+import importlib.metadata
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("icl_lib", "papers")
+"""The packages whose code counts."""
+CARRIER = "icl_lib.companion"
+"""The package that carries results and computes none of their numbers: a change there leaves stored numbers valid."""
+PACKAGES = ("torch", "numpy", "scipy")
+"""What every result is computed with; scikit-learn counts where the code names it."""
+DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+SILENT = {"annotation", "returns", "type_params", "type_comment", "kind", "ctx"}
+"""Fields of syntax trees that compute nothing."""
+
+
+def expectation(function: Callable) -> Callable:
+    """Mark what theory or a paper says beside the numbers: it is no part of the identity of what is measured."""
+    return function
+
+
+class Definition(NamedTuple):
+    """A name in one of our modules."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file by what its top level binds; ``loose`` statements bind nothing and belong to every definition."""
+
+    bindings: dict[str, list[ast.stmt]]
+    imports: dict[str, str]
+    loose: list[ast.stmt]
+
+
+def carries(module: str) -> bool:
+    """Say whether a module carries results."""
+    return f"{module}.".startswith(f"{CARRIER}.")
+
+
+# --- modules ------------------------------------------------------------------------------------------------------
+
+
+def module_file(module: str) -> Path | None:
+    """Return the source file of one of our modules or packages, or None when ``module`` names neither."""
+    if module.split(".")[0] not in OURS:
+        return None
+    base = ROOT.joinpath(*module.split("."))
+    return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
+
+
+@cache
+def read(module: str) -> Module:
+    """Return one of our modules, or the loaded one of a reader, by what its top level binds."""
+    file = module_file(module) or sys.modules[module].__file__
+    found = Module({}, {}, [])
+    for statement in ast.parse(Path(file).read_text(encoding="utf-8")).body:
+        _enter(found, statement)
+    return found
+
+
+def _enter(module: Module, statement: ast.stmt) -> None:
+    if isinstance(statement, ast.Import):
+        module.imports.update({a.asname or a.name.split(".")[0]: a.name if a.asname else a.name.split(".")[0]
+                               for a in statement.names})  # fmt: skip
+    elif isinstance(statement, ast.ImportFrom):
+        module.imports.update({a.asname or a.name: f"{statement.module}.{a.name}" for a in statement.names})
+    elif isinstance(statement, DEFINING):
+        module.bindings.setdefault(statement.name, []).append(statement)
+    elif not _is_text(statement) and not _is_main(statement):
+        plain = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
+        names = _stored(statement)
+        for name in names:
+            module.bindings.setdefault(name, []).append(statement)
+        if not (plain and names):
+            module.loose.append(statement)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return constant and isinstance(statement.value.value, str)
+
+
+def _is_main(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the names that a statement binds in its own scope."""
+    if isinstance(node, DEFINING):
+        return {node.name}
+    found = {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else set()
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        found.add(node.name)
+    inner = () if isinstance(node, SCOPES) else ast.iter_child_nodes(node)
+    return found.union(*(_stored(child) for child in inner))
+
+
+# --- one definition -----------------------------------------------------------------------------------------------
+
+
+@cache
+def written(definition: Definition) -> tuple[str | Definition, ...]:
+    """Return the syntax of a definition as text, in which definitions of ours stand for themselves.
+
+    An empty name stands for all of a module.
+    """
+    module = read(definition.module)
+    if not definition.name:
+        every = [Definition(definition.module, name) for name in sorted(module.bindings)]
+        return tuple(part for each in every for part in ("|", each))
+    writer = _Writer(module, definition)
+    for statement in [*module.bindings[definition.name], *module.loose]:
+        writer.write(statement, frozenset())
+    return tuple(writer.parts)
+
+
+class _Writer:
+    def __init__(self, module: Module, definition: Definition):
+        self.module, self.definition, self.parts = module, definition, []
+
+    def write(self, node: Any, hidden: frozenset[str]) -> None:
+        """Write a node; ``hidden`` are the names that enclosing functions bind, and so hide the module's."""
+        if isinstance(node, list):
+            for each in node:
+                if not _leaves_no_trace(each):
+                    self.write(each, hidden)
+        elif not isinstance(node, ast.AST):
+            self.parts.append(repr(node))
+        elif isinstance(node, ast.Name | ast.Attribute) and (meant := self._meant(node, hidden)):
+            self.parts.append(meant)
+        elif isinstance(node, ast.ImportFrom):  # within a function
+            self.parts += [_imported(f"{node.module}.{each.name}", []) for each in node.names]
+        else:
+            self._plain(node, hidden | _bound(node) if isinstance(node, SCOPES) else hidden)
+
+    def _plain(self, node: ast.AST, hidden: frozenset[str]) -> None:
+        self.parts.append(f"({type(node).__name__}")
+        for name, value in ast.iter_fields(node):
+            if name not in SILENT and value is not None and value != []:
+                self.parts.append(f" {name}:")
+                self.write(value, hidden)
+        self.parts.append(")")
+
+    def _meant(self, node: ast.AST, hidden: frozenset[str]) -> str | Definition | None:
+        """Return what a name or a dotted name means when the module binds or imports its first part."""
+        path: list[str] = []
+        while isinstance(node, ast.Attribute):
+            path.insert(0, node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in hidden:
+            return None
+        if isinstance(node.ctx, ast.Store) and node.id != self.definition.name:  # a field of a class
+            return None
+        if node.id in self.module.imports:
+            return _imported(self.module.imports[node.id], path)
+        if node.id in self.module.bindings and not path:
+            return Definition(self.definition.module, node.id)
+        return None  # an attribute of a definition of ours is written part by part
+
+
+def _imported(target: str, path: list[str]) -> str | Definition | None:
+    """Return the meaning of an imported dotted name, or None when it is an attribute of something of ours."""
+    if target.split(".")[0] not in OURS:
+        return " " + ".".join([target, *path])
+    module, rest = _split([*target.split("."), *path])
+    if carries(module):
+        return f" carried.{'.'.join(rest)}"
+    if not rest:
+        return Definition(module, "")
+    source = read(module)
+    if rest[0] not in source.bindings and rest[0] in source.imports:  # passed on from elsewhere
+        return _imported(source.imports[rest[0]], rest[1:])
+    return Definition(module, rest[0]) if rest[0] in source.bindings and not rest[1:] else None
+
+
+def _split(parts: list[str]) -> tuple[str, list[str]]:
+    """Return the longest beginning that names a module of ours, and the rest."""
+    end = max(end for end in range(1, len(parts) + 1) if module_file(".".join(parts[:end])))
+    return ".".join(parts[:end]), parts[end:]
+
+
+def _leaves_no_trace(node: Any) -> bool:
+    if isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and _is_text(node)):
+        return True
+    marks = node.decorator_list if isinstance(node, DEFINING) else ()
+    return any(isinstance(mark, ast.Name) and mark.id == expectation.__name__ for mark in marks)
+
+
+def _bound(scope: ast.AST) -> frozenset[str]:
+    """Return the names that a function or a comprehension binds."""
+    arguments = [node.arg for node in ast.walk(scope.args) if isinstance(node, ast.arg)] if hasattr(scope, "args") else []
+    elsewhere = {name for node in ast.walk(scope) if isinstance(node, ast.Global) for name in node.names}
+    stored = (name for child in ast.iter_child_nodes(scope) for name in _stored(child))
+    return frozenset({*arguments, *stored} - elsewhere)
+
+
+# --- what is reached ----------------------------------------------------------------------------------------------
+
+
+@cache
+def reached(*roots: Definition) -> tuple[Definition, ...]:
+    """Return these definitions and all they reach, in the order in which a reader who follows every name meets them."""
+    found: dict[Definition, None] = {}
+    waiting = [*reversed(roots)]
+    while waiting:
+        definition = waiting.pop()
+        if definition not in found:
+            found[definition] = None
+            waiting += [part for part in reversed(written(definition)) if isinstance(part, Definition)]
+    return tuple(found)
+
+
+def parts(declaration) -> list:
+    """Return a declaration and the declarations in its fields, at any depth."""
+    if isinstance(declaration, tuple):
+        return [found for entry in declaration for found in parts(entry)]
+    if not is_dataclass(declaration):
+        return []
+    return [declaration, *parts(tuple(getattr(declaration, field.name) for field in fields(declaration)))]
+
+
+def definitions(declaration) -> tuple[Definition, ...]:
+    """Return every definition that a run of a declaration may use."""
+    classes = [Definition(type(part).__module__, type(part).__qualname__) for part in parts(declaration)]
+    for each in classes:
+        if each.name not in read(each.module).bindings:
+            raise ValueError(f"{each.name} is no class at the top of a module: define it there, so that its code can be read")
+    return reached(*classes)
+
+
+@cache
+def digest(found: tuple[Definition, ...]) -> str:
+    """Return the digest of definitions as ``reached`` gives them; a name of ours counts as its place among them."""
+    number = {definition: f" #{place}" for place, definition in enumerate(found)}
+    text = "\n".join("".join(number.get(part, part) for part in written(definition)) for definition in found)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def code(declaration) -> str:
+    """Return the digest of the code that a run of a declaration may use."""
+    return digest(definitions(declaration))
+
+
+def trains(declaration) -> bool:
+    """Say whether a run of a declaration may train: other machines then get other numbers, else the same up to rounding."""
+    return Definition("icl_lib.train.loop", "train") in definitions(declaration)
+
+
+# --- the whole ----------------------------------------------------------------------------------------------------
+
+
+def declaration_json(declaration) -> str:
+    """Return a declaration (a dataclass of numbers, strings and tuples) as canonical JSON."""
+    return json.dumps({"class": type(declaration).__name__, **asdict(declaration)}, sort_keys=True)
+
+
+def versions(declaration) -> dict[str, str]:
+    """Return the public versions of the packages that a run computes with."""
+    parts = (part for definition in definitions(declaration) for part in written(definition))
+    learns = any(isinstance(part, str) and part.startswith(" sklearn.") for part in parts)
+    names = [*PACKAGES, *(["scikit-learn"] if learns else [])]
+    return {name: importlib.metadata.version(name).split("+")[0] for name in names}
+
+
+def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return all that determines a result, by name, and ``identity``, the digest of it all.
+
+    weights    digests of the shipped weights that the run reads, by name
+    """
+    parts = {
+        "declaration": declaration_json(declaration),
+        "seed": str(seed),
+        "device": device,
+        "code": code(declaration),
+        "weights": json.dumps(weights or {}, sort_keys=True),
+        "versions": json.dumps(versions(declaration)),
+    }
+    parts |= {"trains": str(trains(declaration))}
+    return parts | {"identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}

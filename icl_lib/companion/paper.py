@@ -1,0 +1,29 @@
+"""A paper, as a wing of the book."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One wing: ``papers/<key>``, its claims numbered by ``letters``, its rooms in the order of the pages."""
+
+    key: str
+    letters: tuple[str, ...]
+    authors: str
+    title: str
+    arXiv: str
+    sections: tuple[str, ...]
+
+
+def notebook_of(module: str) -> str:
+    """Return the notebook of a module's room: zhang_4_1_convergence of papers.zhang.s4_1_convergence.risk."""
+    _, paper, *room = module.split(".")[:-1]
+    return "_".join([paper, *(re.sub(r"^s(?=\d)", "", part) for part in room)])
+
+
+def section_of(module: str) -> str:
+    """Return the number of the section a module's room is about, 4.1 of s4_1_convergence; else the room's name in words."""
+    room = "".join(module.split(".")[-2:-1])
+    numbered = re.match(r"s(\d+(?:_\d+)*)_", room)
+    return numbered[1].replace("_", ".") if numbered else room.replace("_", " ")

@@ -1,0 +1,164 @@
+"""Datasets on disk: variables, provenance, files."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from icl_lib.companion.identity import OURS, ROOT
+
+BUILD = ROOT / "_build"
+"""Where what is made on this machine lives."""
+STORE = ROOT / "book" / "data"
+"""Where the committed full-scale results live, ``<slug>.full.nc``."""
+
+
+class StaleResult(RuntimeError):
+    """A stored result is missing, damaged, or was made by another declaration or other code."""
+
+
+def variable(dims: str | Sequence[str], values, long_name: str, units: str = "1") -> xr.Variable:
+    """Return a labelled variable for a result; ``dims`` is one string of names parted by spaces, or a sequence."""
+    names = dims.split() if isinstance(dims, str) else list(dims)
+    return xr.Variable(names, np.asarray(values), {"long_name": long_name, "units": units})
+
+
+# --- provenance ---------------------------------------------------------------------------------------------------
+
+
+def provenance(slug: str, profile: str, origin: Mapping[str, str]) -> dict[str, str]:
+    """Return the attributes that say where a dataset will come from when it is made now; ``origin`` as ``identity`` gives."""
+    return {
+        "slug": slug,
+        "profile": profile,
+        **origin,
+        "python": platform.python_version(),
+        "xarray": importlib.metadata.version("xarray"),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": commit(),
+    }
+
+
+def difference(found: Mapping[str, object], wanted: Mapping[str, str], path: Path) -> str | None:
+    """Return in a sentence why a stored file does not answer for what is wanted, or None when it does."""
+    for field, value in wanted.items():
+        if found.get(field) != value:
+            told = _first_difference(field, str(found.get(field)), value)
+            return f"{path.name} is outdated: its {told}; {_renew(path)} makes it anew"
+    return None
+
+
+def _first_difference(field: str, old: str, new: str) -> str:
+    """Say which two values differ; of two tables the first entry that does, under its dotted name."""
+    try:
+        before, after = json.loads(old), json.loads(new)
+    except ValueError:
+        before = after = None
+    tables = isinstance(before, dict) and isinstance(after, dict)
+    name = next((key for key in before | after if before.get(key) != after.get(key)), None) if tables else None
+    if name is None:
+        return f"{field} is {old}, not {new}"
+    told = (json.dumps(part.get(name, "missing"), ensure_ascii=False) for part in (before, after))
+    return _first_difference(f"{field} {name}" if " " not in field else f"{field}.{name}", *told)
+
+
+def _renew(path: Path) -> str:
+    return f"./run renew {path.name.split('.')[0]}"
+
+
+def commit() -> str:
+    """Return the commit of the checkout, marked ``+`` when files differ from it, or ``unknown`` outside git."""
+    git = ["git", "-C", str(ROOT)]
+    try:
+        head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        dirty = subprocess.run([*git, "status", "--porcelain", *OURS], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head.stdout.strip() + ("+" if dirty.stdout.strip() else "")
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a temporary file beside ``path``, then rename it; on any failure ``path`` stays as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def encoded(dataset: xr.Dataset) -> bytes:
+    """Return a dataset as the bytes of a NetCDF file."""
+    worth_it = [name for name, v in dataset.data_vars.items() if v.size > 500 and v.dtype.kind in "fiub"]
+    encoding = {name: {"zlib": True} for name in worth_it}  # a small array only grows: compression needs chunks
+    dask = sys.modules.get("dask")  # xarray would ask a connected cluster for a lock on this memory, in vain
+    with dask.config.set(scheduler="threads") if dask else nullcontext():
+        return bytes(dataset.drop_encoding().to_netcdf(engine="h5netcdf", encoding=encoding))
+
+
+def save(dataset: xr.Dataset, path: Path) -> None:
+    """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
+    content = encoded(dataset)
+    write_atomically(path, lambda file: file.write_bytes(content))
+
+
+def save_csv(dataset: xr.Dataset, path: Path) -> None:
+    """Write a dataset as one long table (variable, its coordinates, value), atomically."""
+    tables = []
+    for name, values in dataset.data_vars.items():
+        rows = values.to_dataframe(name="value").reset_index() if values.ndim else pd.DataFrame({"value": [values.item()]})
+        tables.append(rows[[*values.dims, "value"]].assign(variable=name))
+    table = pd.concat(tables)
+    dims = [column for column in table.columns if column not in ("variable", "value")]
+    write_atomically(path, lambda file: table[["variable", *dims, "value"]].to_csv(file, index=False))
+
+
+def load(path: Path) -> xr.Dataset:
+    """Read a dataset; raises StaleResult when the file is missing or damaged."""
+    if not path.is_file():
+        raise StaleResult(f"{path.name} is missing: {_renew(path)} makes it")
+    try:
+        return xr.load_dataset(path, engine="h5netcdf")
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise StaleResult(f"{path.name} is damaged: {_renew(path)} makes it anew") from error
+
+
+def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
+    """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs."""
+    path = (folder or STORE) / f"{experiment.slug}.full.nc"
+    measured = load(path)
+    origin = experiment.origin("full", seed, measured.attrs.get("device", "cpu"))
+    if outdated := difference(measured.attrs, {"slug": experiment.slug, "profile": "full", **origin}, path):
+        raise StaleResult(outdated)
+    return measured
+
+
+def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
+    """Return a result: ``quick`` is run here and now, ``full`` is read from the store.
+
+    When the environment names a folder in ICL_RESULTS, the dataset is also written there as NetCDF and CSV.
+    """
+    measured = stored(experiment, seed) if profile == "full" else experiment.measure(profile, seed)
+    dataset = experiment.expect(measured)
+    if folder := os.environ.get("ICL_RESULTS"):
+        save(dataset, Path(folder) / f"{experiment.slug}.{profile}.nc")
+        save_csv(dataset, Path(folder) / f"{experiment.slug}.{profile}.csv")
+    return dataset

@@ -1,0 +1,266 @@
+"""Sweeps: many cells, each a pure function of its declaration and seed, run by any executor and kept in one folder."""
+
+import hashlib
+import io
+import json
+import multiprocessing
+import multiprocessing.connection  # so that the thread which waits for the parent imports nothing beside a cell
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import xarray as xr
+from threadpoolctl import threadpool_limits
+
+from icl_lib.companion import results, weights
+from icl_lib.companion.experiment import Declaration, Divided, Experiment, run_declared
+
+FOLDER = results.BUILD / "sweep"
+"""Where a sweep keeps its finished cells and its results."""
+OF_THE_RUN = ("seconds", "created", "commit")
+"""Attributes that differ between two runs of the same cell."""
+
+
+class Incomplete(RuntimeError):
+    """A sweep ended before all of its cells were there; those that were finished are kept."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One independent piece of work: a declaration with its seed and device, and the result it belongs to."""
+
+    slug: str
+    profile: str
+    declaration: Declaration
+    seed: int
+    device: str = "cpu"
+
+    def run(self) -> xr.Dataset:
+        """Compute the dataset, with its provenance as attributes."""
+        return run_declared(self.slug, self.profile, self.declaration, self.seed, self.device)
+
+
+# --- experiments and their cells ----------------------------------------------------------------------------------
+
+
+def cells_of(experiment: Experiment, profile: str, seed: int, device: str) -> list[Cell]:
+    """Return the cells of one result: those its declaration names, or the declaration itself as the only one."""
+    declaration = experiment.declaration(profile)
+    parts = declaration.cells() if isinstance(declaration, Divided) else (declaration,)
+    return [Cell(experiment.slug, profile, part, seed, device) for part in parts]
+
+
+def assembled(experiment: Experiment, profile: str, seed: int, device: str, datasets: list[xr.Dataset]) -> xr.Dataset:
+    """Return the result that the cells' datasets make up, with the attributes ``Experiment.run`` gives.
+
+    The result of a single cell keeps its own provenance; an assembled one has that of now, and the sum of the seconds.
+    """
+    declaration = experiment.declaration(profile)
+    if not isinstance(declaration, Divided):
+        return datasets[0]
+    origin = results.provenance(experiment.slug, profile, experiment.origin(profile, seed, device))
+    seconds = sum(float(dataset.attrs["seconds"]) for dataset in datasets)
+    plain = [dataset.copy() for dataset in datasets]
+    for dataset in plain:
+        dataset.attrs = {name: value for name, value in dataset.attrs.items() if name not in (*origin, "seconds")}
+    return declaration.assemble(plain).assign_attrs(origin, seconds=f"{seconds:.2f}")
+
+
+def cell_names(cells: Sequence[Cell]) -> list[str]:
+    """Return the names of cells, under which they are kept: slug, profile, seed and the identity of what is in them."""
+    identities = (weights.origin(cell.declaration, cell.seed, cell.device)["identity"][:16] for cell in cells)
+    return [f"{c.slug}.{c.profile}.seed{c.seed}.{own}" for c, own in zip(cells, identities, strict=True)]
+
+
+def shard(cells: Sequence[Cell], number: int, count: int) -> list[Cell]:
+    """Return every ``count``-th cell from the one at place ``number``, counted from 1; raises ValueError outside 1 .. count."""
+    if not 1 <= number <= count:
+        raise ValueError(f"there is no shard {number}/{count}: the first is 1/{count}, the last {count}/{count}")
+    return list(cells[number - 1 :: count])
+
+
+# --- the folder ---------------------------------------------------------------------------------------------------
+
+
+def content_digest(dataset: xr.Dataset) -> str:
+    """Return a digest of variables, coordinates, their attributes and those of the dataset, less ``OF_THE_RUN``.
+
+    A file does not change it: strings count as text, every not-a-number as the same one.
+    """
+    digest = hashlib.sha256(json.dumps(_plain(dataset.attrs, OF_THE_RUN)).encode())
+    for name in sorted(dataset.variables):
+        variable = dataset.variables[name]
+        values = variable.values
+        kind = values.dtype.str if values.dtype.kind in "biuf" else "text"
+        head = (name, name in dataset.coords, variable.dims, variable.shape, kind, _plain(variable.attrs))
+        digest.update(json.dumps(head).encode())
+        if kind == "text":
+            digest.update(json.dumps(values.astype(str).tolist()).encode())
+        else:
+            values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values) if kind[1] == "f" else values
+            digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+
+def _plain(attributes: dict, without: tuple[str, ...] = ()) -> list:
+    return sorted((name, np.atleast_1d(value).tolist()) for name, value in attributes.items() if name not in without)
+
+
+def cell_file(name: str, folder: Path) -> Path:
+    """Return where a cell of this name is kept."""
+    return folder / "cells" / f"{name}.nc"
+
+
+def kept(name: str, folder: Path) -> xr.Dataset | None:
+    """Return the kept dataset of a cell, or None when there is none, or its file is damaged or holds something else."""
+    try:
+        sealed = cell_file(name, folder).read_bytes()
+    except FileNotFoundError:
+        return None
+    content = sealed[: -len(_seal(b""))]
+    if sealed != content + _seal(content):  # before it is read as NetCDF, which may hang on a damaged file
+        return None
+    dataset = xr.load_dataset(io.BytesIO(content), engine="h5netcdf")
+    return dataset if dataset.attrs.pop("cell", None) == name else None
+
+
+def keep(name: str, dataset: xr.Dataset, folder: Path) -> xr.Dataset:
+    """Write the dataset of a cell, atomically, and return it as it is read back; raises ValueError when that differs.
+
+    The file is NetCDF, followed by the seal: a digest of all that stands before it.
+    """
+    content = results.encoded(dataset.assign_attrs(cell=name))
+    results.write_atomically(cell_file(name, folder), lambda file: file.write_bytes(content + _seal(content)))
+    found = kept(name, folder)
+    if found is None or content_digest(found) != content_digest(dataset):
+        cell_file(name, folder).unlink(missing_ok=True)
+        raise ValueError("its file does not give back what was computed: use numbers and strings only")
+    return found
+
+
+def _seal(content: bytes) -> bytes:
+    return f"\nsha256 {hashlib.sha256(content).hexdigest()}\n".encode()
+
+
+# --- running ------------------------------------------------------------------------------------------------------
+
+
+def one_thread() -> None:
+    """Compute on one thread from now on; for good, since a worker's other work wants the same."""
+    torch.set_num_threads(1)
+    threadpool_limits(1)
+
+
+def run_cell(cell: Cell, name: str) -> xr.Dataset:
+    """Compute a cell in a worker, on one thread; raises RuntimeError when the worker has other code than the caller."""
+    one_thread()
+    if cell_names([cell]) != [name]:
+        raise RuntimeError("the worker has other code or another torch: give it the same checkout and requirements")
+    return cell.run()
+
+
+def run_sweep(
+    cells: Sequence[Cell],
+    executor: Executor | None = None,
+    folder: Path = FOLDER,
+    say: Callable[[str], None] = lambda line: None,
+) -> list[xr.Dataset]:
+    """Return the datasets of the cells, in their order; those that the folder keeps already are not computed again.
+
+    executor    anything with ``submit`` that returns futures of ``concurrent.futures``; a pool of processes when None
+    say         takes one line for every finished cell
+
+    A finished cell is written at once, by this process alone: workers need no disk in common, and a sweep that was
+    killed continues. Raises Incomplete, after all others are finished, when cells fail; it names them.
+    """
+    names = cell_names(cells)
+    done = {name: dataset for name in names if (dataset := kept(name, folder)) is not None}
+    due = {name: cell for name, cell in zip(names, cells, strict=True) if name not in done}
+    say(f"{len(due)} cells to compute, {len(done)} are there.")
+    with nullcontext(executor) if executor else local_pool(processes(cells)) as running:
+        failures = _run_due(due, running, folder, done, say)
+    if failures:
+        raise Incomplete(_complaint(failures, len(names))) from next(iter(failures.values()))
+    return [done[name] for name in names]
+
+
+def _run_due(due: dict[str, Cell], executor: Executor, folder: Path, done: dict, say) -> dict[str, Exception]:
+    failures, began = {}, time.monotonic()
+    futures = {executor.submit(run_cell, cell, name): name for name, cell in due.items()}
+    try:
+        for count, future in enumerate(as_completed(futures), 1):
+            name, outcome = futures[future], _settled(future, futures[future], folder)
+            (failures if isinstance(outcome, Exception) else done)[name] = outcome
+            took = "FAILED" if name in failures else f"{outcome.attrs['seconds']} s"
+            left = (time.monotonic() - began) / count * (len(due) - count)
+            say(f"  {name}  {took}  {count} of {len(due)}, about {left:.0f} s left")
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return failures
+
+
+def _settled(future: Future, name: str, folder: Path) -> xr.Dataset | Exception:
+    try:
+        dataset = future.result()
+    except Exception as error:
+        return error
+    try:
+        return keep(name, dataset, folder)
+    except OSError:  # no cell can be kept: the sweep ends
+        raise
+    except Exception as error:
+        return error
+
+
+def _complaint(failures: dict[str, Exception], total: int) -> str:
+    reasons: dict[str, list[str]] = {}
+    for name, error in failures.items():
+        reasons.setdefault(f"{type(error).__name__}: {error}".splitlines()[0], []).append(name)
+    listed = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+    return f"{len(failures)} of {total} cells failed, the others are kept: {listed}"
+
+
+# --- the pool of processes ----------------------------------------------------------------------------------------
+
+
+def processes(cells: Sequence[Cell]) -> int:
+    """Return how many processes to use: one a processor that this process may use, a single one for cells on a GPU."""
+    if any(cell.device == "cuda" for cell in cells):
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def local_pool(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of fresh processes; on an interrupt they end at once, without finishing their cells."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_start_worker)
+    try:
+        yield pool
+    except BaseException:
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    # A parent that is killed leaves its workers waiting for work forever: they hold the queue open themselves.
+    multiprocessing.parent_process().join()
+    os._exit(1)

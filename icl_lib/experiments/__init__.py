@@ -1,1 +1,0 @@
-"""Experiments: what is declared before a run, and the dataset it yields."""

@@ -1,1 +1,0 @@
-"""Declarations and runs for Dherin et al. and the sequels."""

@@ -1,1 +1,0 @@
-"""Experiments on Garg, Tsipras, Liang, Valiant (arXiv 2208.01066), one module a result."""

@@ -1,1 +1,0 @@
-"""Experiments on Li et al. (arXiv 2402.15607)."""

@@ -1,1 +1,0 @@
-"""Experiments on Zhang, Frei, Bartlett (arXiv 2306.09927), one module a result."""

@@ -1,1 +1,0 @@
-"""Figures of Dherin et al. and the sequels, by section."""

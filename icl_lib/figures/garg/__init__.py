@@ -1,1 +1,0 @@
-"""Figures on the observations of Garg et al., one module a result."""

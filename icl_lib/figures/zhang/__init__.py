@@ -1,1 +1,0 @@
-"""Figures on Zhang, Frei, Bartlett (arXiv 2306.09927), one module a section."""

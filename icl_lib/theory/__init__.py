@@ -1,1 +1,0 @@
-"""One function per displayed equation, lettered like the paper, in NumPy. Imports nothing else of this library."""

@@ -1,0 +1,1 @@
+"""Fitting: one loop for all trainings, population gradient flow, and steps recorded as CUDA graphs."""

@@ -1,0 +1,250 @@
+"""The training loop, all replicates at once, on CPU or CUDA.
+
+The host waits for the device at checkpoints and reports only. On CUDA a step, from the gradient to the new parameters, can
+be recorded as a CUDA graph, one for each shape of the batch.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.func import grad_and_value, vmap
+from torch.optim.adam import adam
+from tqdm import tqdm
+
+from icl_lib.train.recording import Batch, FixedPlaces
+
+Parameters = dict[str, Tensor]
+"""Named tensors; the first dimension of each counts replicates (seeds, learning rates, training laws)."""
+Gradient = Callable[[Parameters, Batch], tuple[Parameters, Tensor]]
+"""(parameters, batch) -> (gradients, loss of every replicate)."""
+REPORT_EVERY = 200
+"""Steps between two looks at the loss; each look waits for the device."""
+
+
+# --- losses -------------------------------------------------------------------------------------------------------
+
+
+def replicated(loss: Callable[[Parameters, Any], Tensor]) -> Gradient:
+    """Return the gradient of a loss of one replicate, (parameters, batch) -> scalar, mapped over replicates by torch.func."""
+    return vmap(grad_and_value(loss))
+
+
+def summed(loss: Callable[[Parameters, Any], Float[Tensor, "S"]]) -> Gradient:
+    """Return the gradient of a loss of all replicates, (parameters, batch) -> (S,).
+
+    Replicates do not meet in the loss, so the gradient of its sum holds the gradient of each.
+    """
+
+    def gradient(parameters: Parameters, batch: Batch) -> tuple[Parameters, Tensor]:
+        leaves = {name: p.detach().requires_grad_() for name, p in parameters.items()}
+        values = loss(leaves, batch)
+        found = torch.autograd.grad(values.sum(), list(leaves.values()))
+        return dict(zip(leaves, found, strict=True)), values.detach()
+
+    return gradient
+
+
+def mixed_precision(loss: Callable[[Parameters, Any], Tensor]) -> Callable[[Parameters, Any], Tensor]:
+    """Return the loss with its matrix products in bfloat16 on CUDA, and as it is on the CPU; parameters stay in float32."""
+
+    def mixed(parameters: Parameters, batch: Batch) -> Tensor:
+        device = next(iter(parameters.values())).device.type
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
+            return loss(parameters, batch)
+
+    return mixed
+
+
+# --- optimizers ---------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Optimizer(Protocol):
+    """A rule (parameters, gradients) -> parameters with a state; learning rates may differ by replicate."""
+
+    def start(self, parameters: Parameters) -> dict[str, Parameters]: ...
+
+    def step(
+        self, parameters: Parameters, gradients: Parameters, state: dict[str, Parameters], step: int, factor: float
+    ) -> tuple[Parameters, dict[str, Parameters]]: ...
+
+
+def per_replicate(rate: float | Float[Tensor, "S"], like: Tensor) -> float | Tensor:
+    """Return a learning rate shaped to multiply a parameter of S replicates."""
+    return rate.to(like).reshape(-1, *[1] * (like.ndim - 1)) if isinstance(rate, Tensor) else rate
+
+
+@dataclass(frozen=True, eq=False)
+class SGD:
+    """theta <- theta - factor * learning_rate * gradient."""
+
+    learning_rate: float | Float[Tensor, "S"]
+
+    def start(self, parameters: Parameters) -> dict[str, Parameters]:
+        """Return the empty state."""
+        return {}
+
+    def step(self, parameters, gradients, state, step, factor):
+        """Return the parameters after one step and the state."""
+        rate = self.learning_rate
+        return {k: p - factor * per_replicate(rate, p) * gradients[k] for k, p in parameters.items()}, state
+
+
+@dataclass(frozen=True, eq=False)
+class Adam:
+    """Adam with bias correction (Kingma and Ba 2015, algorithm 1)."""
+
+    learning_rate: float | Float[Tensor, "S"]
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+
+    def start(self, parameters: Parameters) -> dict[str, Parameters]:
+        """Return zero first and second moments."""
+        return {name: {k: torch.zeros_like(p) for k, p in parameters.items()} for name in ("first", "second")}
+
+    def step(self, parameters, gradients, state, step, factor):
+        """Return the parameters after step number ``step`` (from 0) and the state."""
+        b1, b2 = self.betas
+        first = {k: b1 * m + (1 - b1) * gradients[k] for k, m in state["first"].items()}
+        second = {k: b2 * v + (1 - b2) * gradients[k] ** 2 for k, v in state["second"].items()}
+        moved = {}
+        for k, p in parameters.items():
+            direction = first[k] / (1 - b1 ** (step + 1))
+            scale = (second[k] / (1 - b2 ** (step + 1))).sqrt() + self.epsilon
+            moved[k] = p - factor * per_replicate(self.learning_rate, p) * direction / scale
+        return moved, {"first": first, "second": second}
+
+
+@dataclass(frozen=True, eq=False)
+class FusedAdam:
+    """The rule of ``Adam`` with one learning rate for all replicates, in one kernel and in place."""
+
+    learning_rate: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+
+    def start(self, parameters: Parameters) -> dict[str, Parameters]:
+        """Return zero first and second moments, and counts of steps."""
+        zeros = {name: {k: torch.zeros_like(p) for k, p in parameters.items()} for name in ("first", "second")}
+        return zeros | {"count": {k: torch.zeros((), dtype=torch.float32, device=p.device) for k, p in parameters.items()}}
+
+    def step(self, parameters, gradients, state, step, factor):
+        """Change parameters and state in place, and return them."""
+        with torch.no_grad():
+            adam(
+                *(list(group.values()) for group in (parameters, {k: gradients[k] for k in parameters})),
+                *(list(state[name].values()) for name in ("first", "second")),
+                [], list(state["count"].values()), fused=True, amsgrad=False, beta1=self.betas[0], beta2=self.betas[1],
+                lr=self.learning_rate * factor, weight_decay=0.0, eps=self.epsilon, maximize=False,
+            )  # fmt: skip
+        return parameters, state
+
+
+def constant(progress: float) -> float:
+    """Keep the learning rate."""
+    return 1.0
+
+
+def linear_decay(progress: float) -> float:
+    """Lower the learning rate linearly to 0."""
+    return 1.0 - progress
+
+
+@runtime_checkable
+class Checkpoint(Protocol):
+    """Where a run's state is kept; ``weights.Checkpoint`` keeps it in a file."""
+
+    every: int
+
+    def load(self) -> Mapping[str, Any] | None: ...
+
+    def save(self, state: Mapping[str, Any]) -> None: ...
+
+
+class Training(NamedTuple):
+    """What a run returns: the final parameters and the loss of every replicate at every step."""
+
+    parameters: Parameters
+    losses: Float[Tensor, "steps S"]
+
+
+# --- the loop -----------------------------------------------------------------------------------------------------
+
+
+def train(
+    loss: Callable[[Parameters, Any], Tensor],
+    parameters: Parameters,
+    draw: Callable[[int], Any],
+    optimizer: Optimizer,
+    steps: int,
+    *,
+    differentiate: Callable[[Callable], Gradient] = replicated,
+    schedule: Callable[[float], float] = constant,
+    checkpoint: Checkpoint | None = None,
+    title: str = "training",
+    references: Mapping[str, float] | None = None,
+    record: Callable[[Callable[[], None]], Callable[[], None]] | None = None,
+) -> Training:
+    """Minimise ``loss`` from ``parameters`` by ``steps`` steps, all replicates as one batch.
+
+    loss           one replicate's parameters and batch -> scalar; or, with ``summed``, those of all -> (S,)
+    draw           step -> batch with the replicates first; a function of the step alone, so that a resumed run
+                   sees the same batches (draw from ``stream(seed, f"data/{step}")``)
+    differentiate  ``replicated`` maps the loss over replicates by torch.func; ``summed`` takes a loss of all
+    schedule       step/steps -> factor of the learning rate
+    checkpoint     loaded before the first step when it holds a state, saved every ``checkpoint.every`` steps
+    references     losses by name, shown beside the present one, the mean of the last REPORT_EVERY steps
+    record         how to record a step once and repeat it, such as ``recording.capture`` on CUDA; without, it is called
+
+    Runs where the parameters are, in their dtype, and leaves them as they were. Losses stay on the device until the end.
+    """
+    saved = checkpoint.load() if checkpoint else None
+    if saved is None:
+        own = {name: p.detach().clone() for name, p in parameters.items()}
+        saved = {"step": 0, "parameters": own, "state": optimizer.start(own), "losses": None}
+    parameters, state, losses = saved["parameters"], saved["state"], _extended(saved["losses"], steps)
+    advance = _stepper(differentiate(loss), optimizer, parameters, state, record)
+    with tqdm(desc=title, initial=saved["step"], total=steps, disable=None) as bar:
+        for step in range(saved["step"], steps):
+            parameters, state, value = advance(parameters, state, draw(step), step, schedule(step / steps))
+            losses = value.new_empty(steps, *value.shape) if losses is None else losses
+            losses[step] = value
+            if checkpoint and (step + 1) % checkpoint.every == 0:
+                done = losses[: step + 1].clone()
+                checkpoint.save({"step": step + 1, "parameters": parameters, "state": state, "losses": done})
+            bar.update()
+            if (step + 1) % REPORT_EVERY == 0 and not bar.disable:
+                bar.set_postfix_str(report(float(losses[step + 1 - REPORT_EVERY : step + 1].mean()), references or {}))
+    return Training(parameters, losses.detach())
+
+
+def report(value: float, references: Mapping[str, float]) -> str:
+    """Return the present loss and the reference losses in words."""
+    beside = ", ".join(f"{name} {reference:.3g}" for name, reference in references.items())
+    return f"loss {value:.3g}" + (f" ({beside})" if beside else "")
+
+
+def _extended(losses: Tensor | None, steps: int) -> Tensor | None:
+    """Return room for the losses of all steps, the known ones in it."""
+    if losses is None:
+        return None
+    room = losses.new_empty(steps, *losses.shape[1:])
+    room[: len(losses)] = losses
+    return room
+
+
+def _stepper(
+    gradient: Gradient, optimizer: Optimizer, parameters: Parameters, state: dict, record: Callable | None
+) -> Callable:
+    """Return one step, (parameters, state, batch, step, factor) -> (parameters, state, losses)."""
+
+    def advance(parameters: Parameters, state: dict, batch: Batch, step, factor) -> tuple[Parameters, dict, Tensor]:
+        gradients, value = gradient(parameters, batch)
+        parameters, state = optimizer.step(parameters, gradients, state, step, factor)
+        return parameters, state, value
+
+    return FixedPlaces(advance, parameters, state, record) if record else advance

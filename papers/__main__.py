@@ -1,0 +1,196 @@
+"""python -m papers list | run SLUG | check [SLUG ...] | train [NAME ...] | renew [NAME ...] | sweep [SLUG ...] | merge"""
+
+import argparse
+import json
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from icl_lib.companion import results, weights
+from icl_lib.companion.claim import UNDECIDED, Judgement
+from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
+from icl_lib.companion.sweep import Incomplete
+from papers import registry, renewal, sweep_commands
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence instead of printing the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2."""
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    main_parser = Parser(prog="python -m papers", description="Experiments and claims of the book.")
+    commands = main_parser.add_subparsers(dest="command", required=True)
+    listing = commands.add_parser("list", help="experiments with their claims")
+    listing.add_argument("--json", action="store_true")
+    run = commands.add_parser("run", help="run one experiment")
+    run.add_argument("slug")
+    run.add_argument("--out", type=Path, help="NetCDF file to write")
+    check = commands.add_parser("check", help="run experiments and judge their claims")
+    check.add_argument("slugs", nargs="*", metavar="SLUG")
+    check.add_argument("--json", action="store_true")
+    for command in (run, check):
+        command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED))
+        command.add_argument("--seed", type=sweep_commands.seed, default=0)
+        command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+        change = "another value for a field of the declaration; may be repeated"
+        command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=change)
+    train = commands.add_parser("train", help="train networks anew and replace their shipped weights")
+    shipped, published = (", ".join(names) for names in (registry.TRAININGS, registry.PUBLISHED_TRAININGS))
+    which = f"all that are shipped unless named: {shipped}; for a GPU: {published}"
+    train.add_argument("names", nargs="*", metavar="NAME", help=which)
+    train.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    renew = commands.add_parser("renew", help="compute what is outdated: networks, then results; goes on where it was stopped")
+    renew.add_argument("names", nargs="*", metavar="NAME", help="networks and results; all that are stored unless named")
+    renew.add_argument("--all", action="store_true", help="also what is up to date")
+    renew.add_argument("--list", action="store_true", help="say what is outdated, and compute nothing")
+    renew.add_argument("--jobs", type=sweep_commands.positive, default=2, metavar="N", help="processes at a time")
+    renew.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    sweep_commands.add_parsers(commands)
+    return main_parser
+
+
+def list_experiments(options: argparse.Namespace) -> int:
+    """Print every experiment with its claims."""
+    rows = [
+        {
+            "slug": e.slug,
+            "paper": e.paper,
+            "section": e.section,
+            "notebook": f"notebooks/{e.notebook}.ipynb",
+            "claims": [{"id": c.id, "kind": c.kind, "confidence": c.confidence} for c in registry.claims_of(e.slug)],
+        }
+        for e in registry.EXPERIMENTS.values()
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        for row in rows:
+            ids = " ".join(claim["id"] for claim in row["claims"])
+            print(f"{row['slug']:28} {row['paper']} {row['section']:8} {ids:20} {row['notebook']}")
+    return 0
+
+
+def run_experiment(options: argparse.Namespace) -> int:
+    """Run one experiment; write its dataset, or print it."""
+    experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
+    dataset = experiment.run(options.profile, options.seed, options.device)
+    if options.out:
+        results.save(dataset, options.out)
+        print(f"{options.slug} ({options.profile}, seed {options.seed}): {dataset.attrs['seconds']} s, {options.out}")
+    else:
+        print(dataset)
+    return 0
+
+
+def check_claims(options: argparse.Namespace) -> int:
+    """Run experiments and judge their claims; 1 when a verdict contradicts the recorded one."""
+    require_device(options.device)
+    named = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
+    experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
+    rows, sound = [], True
+    for experiment in experiments:
+        began = time.perf_counter()
+        dataset = experiment.run(options.profile, options.seed, options.device)
+        seconds = time.perf_counter() - began
+        for claim in registry.claims_of(experiment.slug):
+            judgement = claim.judge(dataset)
+            sound &= agrees(judgement, options.profile)
+            rows.append(_row(judgement, seconds))
+            if not options.json:
+                print(" ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    return 0 if sound else 1
+
+
+def train_networks(options: argparse.Namespace) -> int:
+    """Train networks with seed 0: shipped ones anew; those at a paper's scale unless they are in ``_build/weights``."""
+    require_device(options.device)
+    for training in [registry.training(name) for name in options.names or registry.TRAININGS]:
+        began = time.perf_counter()
+        if training.name in registry.TRAININGS:
+            require_clean_commit()
+            said = renewal.Network(training.name).renew(options.device)
+        else:
+            make = partial(training.train, 0, options.device)
+            weights.obtain_weights(training.name, training, 0, options.device, make)
+            said = "kept in _build/weights"
+        print(f"{training.name}: {time.perf_counter() - began:.2f} s, {said}", flush=True)
+    return 0
+
+
+def renew_stored(options: argparse.Namespace) -> int:
+    """Compute what is outdated, or list it."""
+    require_device(options.device)
+    say = partial(print, flush=True)
+    if options.list:
+        renewal.listed(options.names, say)
+        return 0
+    require_clean_commit()
+    renewal.renew(options.names, options.device, options.jobs, options.all, say)
+    return 0
+
+
+def require_clean_commit() -> None:
+    """Raise ValueError when what is stored now could not name the code that it comes from."""
+    if results.commit().endswith("+"):
+        raise ValueError("files of the library differ from the last commit: commit them, so that results can name their code")
+
+
+def agrees(judgement: Judgement, profile: str) -> bool:
+    """Say whether a judgement is the recorded one and its control failed; in quick, undecided contradicts nothing."""
+    expected = {judgement.claim.recorded} | ({UNDECIDED} if profile == "quick" else set())
+    return judgement.verdict in expected and judgement.control_verdict == "fails"
+
+
+def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
+    return {
+        "claim": judgement.claim.id,
+        "verdict": judgement.verdict,
+        "control_verdict": judgement.control_verdict,
+        "value": judgement.value,
+        "margin": judgement.margin,
+        "seconds": round(seconds, 2),
+    }
+
+
+COMMANDS = {
+    "list": list_experiments,
+    "run": run_experiment,
+    "check": check_claims,
+    "train": train_networks,
+    "renew": renew_stored,
+    "sweep": sweep_commands.run,
+    "merge": sweep_commands.merge,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; bad input gives one sentence and exit status 2."""
+    options = parser().parse_args(arguments)
+    try:
+        return COMMANDS[options.command](options)
+    except (ValueError, results.StaleResult) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except Incomplete as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        print(f"error: {error.strerror or error}{place}: free space or write elsewhere; nothing was written", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing half-finished was written", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

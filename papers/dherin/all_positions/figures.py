@@ -1,0 +1,203 @@
+"""Figures on all positions and all blocks: exactness, alignment of tokens, training, composition."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def positions(dataset: xr.Dataset) -> Picture:
+    """Error by block and position, by variant, and what an epsilon in the denominator costs."""
+    return render(
+        dataset,
+        "dherin-positions",
+        _draw_positions,
+        alt=(
+            "Three panels. Top: a map of block against position, all errors between 1e-17 and 1e-13. Bottom left: worst error "
+            "of each variant near 1e-15 beside the fault near 10. Bottom right: with epsilon the missing share grows as "
+            "the length shrinks, from 1e-8 to 1, measured markers on the line; without epsilon the error stays near 1e-16."
+        ),
+        caption=(
+            "Top: relative error of the patched query alone at every token and block, first variant, worst prompt and network. "
+            "Bottom left: worst error of each variant (circles), and with Δ<i>b</i>′ left out or, without skips, the update of "
+            "the token before (squares). Bottom right: against |<i>n</i>|<sup>2</sup>, share of the change that an "
+            "ε = 10<sup>−8</sup> leaves out (measured and formula), and error of the output without ε."
+        ),
+        size=(7.6, 6.4),
+    )
+
+
+def _draw_positions(figure: Figure, dataset: xr.Dataset) -> None:
+    panels = figure.subplot_mosaic([["map", "map"], ["variants", "epsilon"]], height_ratios=(1, 1.7))
+    image = panels["map"].pcolormesh(
+        dataset.position, dataset.block, np.log10(np.maximum(dataset.by_position, 1e-17)), vmin=-17, vmax=-13, cmap="viridis"
+    )
+    panels["map"].set(xlabel="token $i$ (the last is the query)", ylabel="block", yticks=dataset.block)
+    panels["map"].grid(False)
+    figure.colorbar(image, ax=panels["map"], label="log$_{10}$ error")
+    axes, row = panels["variants"], np.arange(dataset.sizes["variant"])
+    for k, (name, label) in enumerate((("error", "exact update"), ("fault", "with the fault"))):
+        axes.plot(dataset[name].max(("block", "network")), row, f"C{k}{MARKERS[k]}", label=label)
+    axes.set_yticks(row, dataset.variant.values)
+    axes.set_ylim(len(row) - 0.5, -2)
+    axes.set(xscale="log", xlabel="worst relative error", xlim=(1e-17, 1e4))
+    axes.legend(loc="upper center", fontsize=8.5)
+    _draw_epsilon(panels["epsilon"], dataset)
+
+
+def _draw_epsilon(axes: Axes, dataset: xr.Dataset) -> None:
+    square = dataset.square.mean("network")
+    fine = np.geomspace(float(square.min()), float(square.max()), 100)
+    epsilon = float((dataset.missing_theory * dataset.square / (1 - dataset.missing_theory)).median())
+    axes.plot(fine, epsilon / (fine + epsilon), color="C2", label="ε/(|n|² + ε)")
+    axes.plot(dataset.square.values.ravel(), dataset.missing.values.ravel(), "C2" + MARKERS[2], label="missing share, with ε")
+    axes.plot(dataset.square.values.ravel(), dataset.error_exact.values.ravel(), "C0" + MARKERS[0], label="error without ε")
+    axes.set(xscale="log", yscale="log", xlabel="$|n|^2$", ylim=(1e-17, 1e4))
+    axes.legend(loc="upper right", fontsize=8.5)
+
+
+def training(dataset: xr.Dataset) -> Picture:
+    """Losses and squared differences over training, without and with layer norms."""
+    return render(
+        dataset,
+        "dherin-positions-training",
+        _draw_training,
+        alt=(
+            "Four panels, columns without and with norms. Top: test loss over the steps; circles of the patched query lie on "
+            "the network's line, squares without the bias change lie off it. Bottom: squared differences by block stay "
+            "between 1e-15 and 1e-12 at all steps, those without the bias change between 0.01 and 1."
+        ),
+        caption=(
+            "Training in float32. Top: half the mean squared error on test prompts, geometric mean over networks: the network "
+            "(line), the query alone with the composed patches (circles), with the last Δ<i>b</i>′ left out (squares). Bottom: "
+            "squared difference of patched and full outputs over all tokens, relative, worst network, one marker a block; "
+            "dashed: the least of the blocks with Δ<i>b</i>′ left out."
+        ),
+        size=(7.6, 5.6),
+    )
+
+
+def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
+    shown = dataset.variant.values[:2]
+    panels = figure.subplots(2, len(shown), sharex=True, sharey="row", squeeze=False)
+    for (top, bottom), variant in zip(panels.T, shown, strict=True):
+        cell = dataset.sel(variant=variant)
+        for k, (name, label) in enumerate(
+            (("loss", "with the context"), ("loss_composed", "patched, query alone"), ("loss_fault", "last Δb′ left out"))
+        ):
+            style = {"color": f"C{k}"} if k == 0 else {"color": f"C{k}", "marker": MARKERS[k - 1], "linestyle": "none"}
+            top.plot(cell.step, np.exp(np.log(cell[name]).mean("seed")), label=label, **style)
+        for k, block in enumerate(cell.block.values):
+            worst = cell.difference.sel(block=block).max("seed")
+            bottom.plot(cell.step, worst, color=f"C{k % 7}", marker=MARKERS[k % 7], linestyle="none", label=f"block {block}")
+        least = cell.difference_fault.min(("block", "seed"))
+        bottom.plot(cell.step, least, color=mpl.rcParams["text.color"], linestyle="--", label="Δb′ left out")
+        top.set(yscale="log", title=variant)
+        bottom.set(yscale="log", xlabel="step", ylim=(1e-16, 1e4))
+    panels[0, 0].set_ylabel("test loss")
+    panels[1, 0].set_ylabel("squared difference")
+    panels[0, 0].legend(fontsize=8.5)
+    panels[1, 0].legend(fontsize=8.5, ncols=3, loc="upper center")
+
+
+def alignment(dataset: xr.Dataset) -> Picture:
+    """Three matrices of mean cosines between tokens, and mean cosines by block."""
+    return render(
+        dataset,
+        "dherin-update-alignment",
+        _draw_alignment,
+        alt=(
+            "Top: three maps of the cosine between the updates of all pairs of tokens; in the two with the query as base the "
+            "last row and column are darker, in the third, with an unrelated base, they are not. Bottom: mean cosines by "
+            "block; pairs with the query lie below pairs of others with skips, and together with them without skips."
+        ),
+        caption=(
+            "Top: mean cosine of Δ<i>W<sub>i</sub></i> and Δ<i>W<sub>j</sub></i>, with norms; the last token is the query. "
+            "Bottom: mean over pairs of context tokens (circles) and over pairs with the query (squares), base the query "
+            "(filled, solid) and the query of another prompt (hollow, dashed). Dotted: prediction for block 1 without "
+            "attention, a ratio of means. Intervals: two standard errors over networks."
+        ),
+        size=(7.8, 6.0),
+    )
+
+
+def _draw_alignment(figure: Figure, dataset: xr.Dataset) -> None:
+    variants = dataset.variant.values[: len(dataset.variant.values)]
+    chosen = [
+        variants[0],
+        variants[1 % len(variants)],
+        next((v for v in variants if str(v).startswith("no skips")), variants[-1]),
+    ]
+    top, bottom = figure.subfigures(2, 1)
+    maps, lines = top.subplots(1, 3, sharey=True), bottom.subplots(1, 3, sharey=True)
+    for axes, shown in zip(maps, dataset.shown.values, strict=True):
+        matrix = dataset.matrix.sel(shown=shown)
+        end = dataset.sizes["position"] + 0.5
+        image = axes.imshow(matrix, vmin=0, vmax=0.8, cmap="viridis", extent=(0.5, end, end, 0.5), interpolation="nearest")
+        axes.set(title=str(shown).replace(", ", ",\nbase: "), xlabel="token $i$")
+        axes.grid(False)
+    maps[0].set_ylabel("token $j$")
+    top.colorbar(image, ax=maps, label="mean cosine", shrink=0.8, extend="max")
+    for axes, variant in zip(lines, chosen, strict=True):
+        _draw_groups(axes, dataset.sel(variant=variant))
+        axes.set(title=variant, xlabel="block")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    lines[0].set_ylabel("mean cosine")
+    lines[0].set_ylim(-0.2, 1.35)
+    lines[0].legend(fontsize=8, loc="upper left", ncols=1)
+
+
+def _draw_groups(axes: Axes, cell: xr.Dataset) -> None:
+    for b, base in enumerate(cell.base.values):
+        for k, (group, label) in enumerate((("others", "two others"), ("last", "with the query"))):
+            values = cell.alignment.sel(base=base, group=group)
+            error = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
+            axes.errorbar(
+                cell.block + 0.12 * b, values.mean("seed"), error, color=f"C{k}", marker=MARKERS[k], linestyle=LINES[b],
+                markerfacecolor=f"C{k}" if b == 0 else "none", linewidth=0.8, label=f"{label}, {('own', 'unrelated')[b]} base",
+            )  # fmt: skip
+    if "norms" not in str(cell.variant.values) and "no skips" not in str(cell.variant.values):
+        axes.hlines(cell.alignment_theory.mean("seed"), 0.6, 1.4, color=mpl.rcParams["text.color"], linestyle=":")
+
+
+def composition(dataset: xr.Dataset) -> Picture:
+    """Error behind every block: all patched, the first left out, none; and the sizes of the patches."""
+    return render(
+        dataset,
+        "dherin-composition",
+        _draw_composition,
+        alt=(
+            "Two panels against the block. Left: errors of all architectures with all blocks patched stay near 1e-15 at every "
+            "depth, while without the first patch or without any they are near 1. Right: relative size of the patches by block."
+        ),
+        caption=(
+            "Left: relative error behind every block, worst prompt, token and network. Joined markers: all blocks patched in "
+            "turn. Lines without markers: largest and least over the architectures, with the first block's patch left out "
+            "(dashed) and without patches (dotted). Right: change of the patched matrices over the matrices, query's patch."
+        ),
+        size=(7.6, 4.2),
+    )
+
+
+def _draw_composition(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    every = max(1, dataset.sizes["block"] // 8)
+    for k, name in enumerate(dataset.architecture.values):
+        cell = dataset.sel(architecture=name)
+        marker = (MARKERS + "<")[k % 8]
+        style = {"color": f"C{k % 7}", "marker": marker, "markevery": every, "linewidth": 0.7, "linestyle": LINES[k % 7]}
+        left.plot(cell.block, cell.error.max("network").clip(1e-17), **style)
+        right.plot(cell.block, cell["size"].mean("network"), label=name, **style)
+    ink = mpl.rcParams["text.color"]
+    for name, line, label in (("error_left_out", "--", "first patch left out"), ("error_none", ":", "no patches")):
+        worst = dataset[name].max("network")
+        left.plot(dataset.block, worst.max("architecture"), color=ink, linestyle=line, label=label)
+        left.plot(dataset.block, worst.min("architecture"), color=ink, linestyle=line)
+    left.set(yscale="log", xlabel="block", ylabel="relative error", ylim=(1e-17, 1e5))
+    left.legend(loc="upper left", fontsize=8.5)
+    right.set(yscale="log", xlabel="block", ylabel="relative size of the patch")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8.5)

@@ -1,0 +1,1 @@
+"""Beyond the first token: notebooks/dherin_generation.ipynb."""

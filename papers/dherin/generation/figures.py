@@ -1,0 +1,132 @@
+"""Figures of the section on generation: errors token by token, stale patches, and what a step costs."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+PATCHES = {
+    "none": "no patch",
+    "stale": "stale: made for the token before",
+    "recomputed": "made anew for every token",
+    "first block without": "the same, first block left out",
+}
+TWICE = {"without": "no patch", "different": "patch of another token", "same": "patch of the same token"}
+KINDS = {
+    "none": "no patch",
+    "last block without": "last block left out",
+    "with a window": "made anew, window kept",
+    "recomputed": "made anew",
+}
+
+
+def decoding(dataset: xr.Dataset) -> Picture:
+    """Share of generated tokens that differ from decoding with the context."""
+    return render(
+        dataset,
+        "dherin-generation",
+        _draw_decoding,
+        alt=(
+            "Two panels, greedy and sampled, of the share of differing tokens by architecture. Patches made anew, with or "
+            "without a window, give 0 everywhere. With the last block left out the share is about 0.3 to 0.9, without "
+            "patches 0.5 to 1."
+        ),
+        caption=(
+            "Share of generated tokens that differ from those of the same network with its context. Left greedy, right sampled "
+            "with common Gumbel noise. Mean over networks with two standard errors."
+        ),
+        size=(7.6, 4.2),
+    )
+
+
+def _draw_decoding(figure: Figure, dataset: xr.Dataset) -> None:
+    panels, position = figure.subplots(1, 2, sharey=True), np.arange(dataset.sizes["architecture"])
+    for axes, choice in zip(panels, dataset.choice.values, strict=True):
+        for k, (name, label) in enumerate(KINDS.items()):
+            values = dataset.differ.sel(patches=name, choice=choice)
+            error = 2 * values.std("seed", ddof=min(1, values.sizes["seed"] - 1)) / values.sizes["seed"] ** 0.5
+            style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none", "elinewidth": 0.8}
+            axes.errorbar(position + 0.14 * (k - 1.5), values.mean("seed"), error, label=label, **style)
+        names = [name.replace(", bias", "").replace(", conditioned", ",\ncond.") for name in dataset.architecture.values]
+        axes.set_xticks(position, names, rotation=30)
+        axes.set(title=choice, ylim=(-0.04, 1.05))
+    panels[0].set_ylabel("share of differing tokens")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def stale(dataset: xr.Dataset) -> Picture:
+    """Logit error along the text for recomputed, stale and no patches; stale patches for the same and another token."""
+    return render(
+        dataset,
+        "dherin-stale-patches",
+        _draw_stale,
+        alt=(
+            "Left: error of the logits along the generated tokens, Llama-style network, logarithmic. Patches made anew stay "
+            "near 3e-16 with or without the first block; stale patches and no patches both stay near 1. Right: by "
+            "architecture, a stale patch used for the same token again leaves 0.1 to 0.3, for another token about 1, as "
+            "without a patch."
+        ),
+        caption=(
+            "Left: relative error of the logits token by token, Llama-style networks; geometric mean over networks. Right: "
+            "text in which every token stands twice; median error when the patch of the token before is used, which was made "
+            "for the same token or for another one, and without patches. Mean over networks with two standard errors."
+        ),
+        size=(7.6, 4.4),
+    )
+
+
+def _draw_stale(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
+    name = "Llama" if "Llama" in dataset.architecture.values else dataset.architecture.values[0]
+    for k, (patches, label) in enumerate(PATCHES.items()):
+        values = np.exp(np.log(dataset.error.sel(architecture=name, patches=patches).clip(1e-17)).mean("seed"))
+        style = {"marker": MARKERS[k], "linestyle": LINES[k], "linewidth": 0.6, "markersize": 9 - 5 * (k % 2)}
+        left.plot(dataset.token, values, color=f"C{k}", fillstyle="full" if k % 2 else "none", label=label, **style)
+    left.set(yscale="log", ylim=(1e-16, 30), xlabel="token", ylabel="relative error of the logits")
+    position = np.arange(dataset.sizes["architecture"])
+    for k, (key, label) in enumerate(TWICE.items()):
+        values, colour = dataset[key], (0, 1, 4)[k]
+        error = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
+        style = {"color": f"C{colour}", "marker": MARKERS[colour], "linestyle": "none", "elinewidth": 0.8}
+        right.errorbar(position + 0.18 * (k - 1), values.mean("seed"), error, label=label, **style)
+    right.set_xticks(position, [each.replace(", bias", "") for each in dataset.architecture.values], rotation=30)
+    right.set(ylim=(0, 2.1), ylabel="median error", title="every token twice")
+    right.legend(loc="upper left", fontsize=8.5)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def costs(dataset: xr.Dataset) -> Picture:
+    """Operations of a step with patches over those of a step with the context."""
+    return render(
+        dataset,
+        "dherin-costs",
+        _draw_costs,
+        alt=(
+            "Cost of a step with patches over that of a step with the context, against the number of tokens. Without a cache "
+            "the ratio falls towards 1; with a cache it falls from 3.5 more slowly. The measured time ratio scatters, mostly "
+            "above 1."
+        ),
+        caption=(
+            "Cost of a decoding step with patches over that of a step with the context. Lines: formulas, without and with a "
+            "cache of keys and values; the latter counts outer products too. Circles: operations of matrix products as "
+            "PyTorch counts them. Diamonds: ratio of times on the machine that ran this, a reading."
+        ),
+        size=(6.6, 3.8),
+    )
+
+
+def _draw_costs(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    products = dataset.operations_theory.sel(decoding="patches") / dataset.operations_theory.sel(decoding="context")
+    axes.plot(dataset.length, products, color="C0", linestyle=LINES[0], label="no cache, formula")
+    axes.plot(dataset.length, dataset.ratio_cached, color="C1", linestyle=LINES[1], label="cache, formula")
+    axes.plot(dataset.length, dataset.ratio, color="C0", marker=MARKERS[0], linestyle="none", label="no cache, counted")
+    seconds = dataset.seconds.sel(decoding="patches") / dataset.seconds.sel(decoding="context")
+    axes.plot(dataset.length, seconds, color="C3", marker=MARKERS[2], linestyle="none", label="no cache, time")
+    axes.axhline(1, color=mpl.rcParams["text.color"], linestyle=":", linewidth=1)
+    axes.set(xscale="log", xlabel="tokens so far", ylabel="cost over that with the context", ylim=(0, None))
+    axes.set_xticks(dataset.length.values, [str(T) for T in dataset.length.values])
+    axes.minorticks_off()
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)

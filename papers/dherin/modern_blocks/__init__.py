@@ -1,0 +1,1 @@
+"""Sequel 2: modern blocks: notebooks/dherin_modern_blocks.ipynb."""

@@ -1,0 +1,80 @@
+"""dherin-depth: patches of deep networks, and which blocks need one."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.results import variable
+from papers.dherin.architectures import Name, Sizes, architecture, relative, words
+from papers.dherin.patch_rules import damped, each_alone, exact, some
+
+PATCHED = ("all blocks", "last block", "all but the last", "all, epsilon", "none")
+
+
+@dataclass(frozen=True)
+class Depth(Declaration):
+    """Random networks of each depth; positions: how many of the last ``tokens`` are patched, nothing of the context kept."""
+
+    architectures: Several[Name]
+    depths: Several[Count]
+    sizes: Sizes
+    tokens: Annotated[int, Ge(2)]
+    positions: Count
+    epsilon: Positive
+    seeds: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.positions >= self.tokens:
+            raise ValueError(f"{self.positions} of {self.tokens} tokens have no context: take positions from 1 to tokens - 1")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the logits' error for every choice of blocks that get a patch."""
+        error = np.array(
+            [
+                [[self.read(name, depth, seed, s, device) for s in range(self.seeds)] for depth in self.depths]
+                for name in self.architectures
+            ]
+        )
+        coords = {"architecture": list(self.architectures), "depth": list(self.depths), "patched": list(PATCHED)}
+        text = "largest relative error of the logits over positions"
+        return xr.Dataset({"error": variable("architecture depth seed patched", error, text)}, coords=coords)
+
+    def read(self, name: str, depth: int, seed: int, s: int, device: str) -> list[float]:
+        """Return the errors of one network."""
+        built = architecture(name, depth, self.sizes)
+        network, weights = built.network, {key: weight.to(device) for key, weight in built.weights(seed, s).items()}
+        tokens = network.embed(weights, words(seed, f"words/{s}", self.sizes, self.tokens).to(device))
+        states, out = network.states(weights, tokens)
+        places = torch.arange(self.tokens - self.positions, self.tokens, device=tokens.device)
+        targets, alone = [each_alone(state, places) for state in states], tokens[places][:, None]
+        rules = (
+            exact(built.site), *(some(built.site, chosen) for chosen in ({depth - 1}, set(range(depth - 1)))),
+            damped(built.site, self.epsilon), some(built.site, set()),
+        )  # fmt: skip
+        lefts = [rule(network, weights, targets, alone)[1] for rule in rules]
+        expected = network.read(weights, out[places])
+        return [relative(network.read(weights, left)[:, 0], expected).max().item() for left in lefts]
+
+
+DEPTH = Experiment(
+    slug="dherin-depth",
+    title="Depth",
+    section="sequel 2",
+    quick=Depth(
+        architectures=("Llama",), depths=(1, 2, 4, 8, 16, 32),
+        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=6,
+        epsilon=1e-2, seeds=2,
+    ),
+    full=Depth(
+        architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), depths=(1, 2, 4, 8, 16, 32),
+        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=39,
+        epsilon=1e-2, seeds=8,
+    ),
+)  # fmt: skip

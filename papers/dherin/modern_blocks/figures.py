@@ -1,0 +1,217 @@
+"""Figures of sequel 2: errors by architecture, size of patches, depth, and the two forms of a patch behind a norm."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+PATCHES = {
+    "none": "no patch",
+    "neighbour": "patch for the token before",
+    "input half": "without the site",
+    "epsilon": "ε in the denominator",
+    "whole": "the patch",
+}
+SITES = {
+    "vanilla, bias": "vanilla,\nbias",
+    "vanilla, matrix": "vanilla,\n$W_{out}$",
+    "vanilla, norm bias": "vanilla,\nnorm bias",
+    "Gemma, conditioned": "Gemma,\ncond.",
+    "experts, each": "experts,\neach",
+}
+SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+FLOOR, ZERO = 1e-17, 0.01
+"""Least values drawn on logarithmic axes, of errors and of patch sizes."""
+
+
+def errors(dataset: xr.Dataset) -> Picture:
+    """Largest error of the logits by architecture, with the patch and with faulty ones."""
+    return render(
+        dataset,
+        "dherin-modern-blocks",
+        _draw_errors,
+        alt=(
+            "Relative error of the logits by architecture on a logarithmic axis. With the patch all markers lie near 5e-16. "
+            "With an epsilon in the denominator they lie near 5e-5, except for parallel blocks, where nothing changes. "
+            "Without the site, with the patch for the token before, or with no patch they lie near 1."
+        ),
+        caption=(
+            "Largest relative error of the logits over all positions; a network without its context against the same network "
+            "with it. Mean over networks on the logarithmic axis, bars from the smallest to the largest. The epsilon of 0.01 "
+            "stands beside ‖<i>z</i>‖², which is near the width. The bias of a norm has no denominator."
+        ),
+        size=(7.6, 4.4),
+    )
+
+
+def _draw_errors(figure: Figure, dataset: xr.Dataset) -> None:
+    axes, position = figure.subplots(), np.arange(dataset.sizes["architecture"])
+    for k, (patch, label) in enumerate(PATCHES.items()):
+        values = dataset.error.sel(patch=patch).clip(FLOOR)
+        _spread(axes, position + 0.13 * (k - 2), values, k, label)
+    axes.set_xticks(position, [SITES.get(name, name) for name in dataset.architecture.values])
+    axes.set(yscale="log", ylim=(1e-16, 30), ylabel="relative error of the logits")
+    axes.tick_params(axis="x", labelsize=9)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def sizes(dataset: xr.Dataset) -> Picture:
+    """Size of the change over that of the weights, block by block: what reads z, and the site."""
+    return render(
+        dataset,
+        "dherin-patch-sizes",
+        _draw_sizes,
+        alt=(
+            "Two panels of relative patch size against the block, logarithmic. Left, what reads z: about 0.1 and falling with "
+            "the block for most architectures, zero at rounding for parallel blocks. Right, the site: about 0.1 to 0.4 where a "
+            "matrix takes up the difference, 5 to 12 for a bias and for Gemma's gain."
+        ),
+        caption=(
+            "Frobenius norm of the change over that of the changed weights, median over positions; mean over networks with "
+            "two standard errors. Left: the matrices that read <i>z</i>. Right: the site that takes up "
+            "<i>v<sub>C</sub></i> − <i>v</i>. Biases start small (0.1), so that their ratio is large."
+        ),
+        size=(7.6, 4.6),
+    )
+
+
+def _draw_sizes(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    chosen = ["vanilla, bias", "Llama", "Gemma", "Gemma, conditioned", "parallel", "experts", "experts, each"]
+    block = np.arange(1, dataset.sizes["block"] + 1)
+    for k, name in enumerate(name for name in chosen if name in dataset.architecture.values):
+        for axes, values, floor in ((left, dataset.size_in, ZERO), (right, dataset.size_out, FLOOR)):
+            cell = values.sel(architecture=name).clip(floor)
+            error = 2 * cell.std("seed", ddof=1) / cell.sizes["seed"] ** 0.5
+            style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": LINES[k], "linewidth": 0.7, "elinewidth": 0.8}
+            axes.errorbar(block, cell.mean("seed"), error, label=name, clip_on=False, **style)
+    left.set(yscale="log", xlabel="block", ylabel="size of the patch", title="what reads $z$", ylim=(ZERO, 0.3))
+    right.set(yscale="log", xlabel="block", title="the site")
+    for axes, ticks in ((left, [0.01, 0.03, 0.1, 0.3]), (right, [0.1, 0.3, 1, 3, 10])):
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+    left.text(0.5, 0.04, "parallel: below $10^{-15}$", transform=left.transAxes, ha="center", fontsize=9)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+
+
+def depth(dataset: xr.Dataset) -> Picture:
+    """Error of the logits over the depth, for every choice of patched blocks."""
+    return render(
+        dataset,
+        "dherin-depth",
+        _draw_depth,
+        alt=(
+            "Relative error of the logits against the depth from 1 to 32, both axes logarithmic. With patches in all blocks, "
+            "and with a patch in the last block only, it is flat near 5e-16. With an epsilon it falls from 1e-4 to 1e-5. With "
+            "patches in all blocks but the last it falls from 1 to 0.2, without patches it stays near 1.5."
+        ),
+        caption=(
+            "Llama-style networks without their context. Largest relative error of the logits over positions; mean over "
+            "networks, bars from the smallest to the largest. The last block's patch takes up what the blocks below left wrong."
+        ),
+        size=(7.0, 4.2),
+    )
+
+
+def _draw_depth(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    for k, name in enumerate(("none", "all but the last", "all, epsilon", "last block", "all blocks")):
+        shift = 1 + 0.025 * (k - 2)
+        label = {"none": "no block", "all, epsilon": "all, ε in the denominator"}.get(name, name)
+        values = dataset.error.isel(architecture=0).sel(patched=name)
+        _spread(axes, dataset.depth * shift, values, k, label, linestyle=LINES[k], linewidth=0.6)
+    axes.set(xscale="log", yscale="log", xlabel="number of blocks", ylabel="relative error of the logits", ylim=(1e-16, 30))
+    axes.set_xticks(dataset.depth.values, [str(L) for L in dataset.depth.values])
+    axes.minorticks_off()
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, title="patched blocks")
+
+
+def gemma(dataset: xr.Dataset) -> Picture:
+    """Change of the gain in both forms; error by precision, patches made in place and ahead."""
+    return render(
+        dataset,
+        "dherin-gemma",
+        _draw_gemma,
+        alt=(
+            "Three panels. Left: largest relative change of the gain, about 1e4 for the published form and about 1 for the "
+            "well-conditioned one. Middle: share of large entries falls like 1/x, markers on the line. Right: error of the "
+            "logits by precision; made in place both forms agree; made ahead the published form errs by 1e-3 in float32 and "
+            "by more than 1 in bfloat16, the conditioned one by 1e-6 and 0.03."
+        ),
+        caption=(
+            "Left: largest relative change of a gain over blocks and positions, each marker a network. Middle: share of "
+            "entries of (<i>v<sub>C</sub></i> − <i>v</i>)/<i>n</i> beyond <i>x</i>; line: from the density of <i>n</i> at 0. "
+            "Right: median error of the logits over positions. Filled: patches made by the computation that uses them; open: "
+            "made in float64, then rounded. Crosses: the precision's own error with the context in view."
+        ),
+        size=(7.6, 4.0),
+    )
+
+
+def _draw_gemma(figure: Figure, dataset: xr.Dataset) -> None:
+    left, middle, right = figure.subplots(1, 3, width_ratios=(0.8, 1, 1.5))
+    ink = mpl.rcParams["text.color"]
+    for k, form in enumerate(dataset.form.values):
+        values = dataset.change.sel(form=form)
+        left.plot(k + np.linspace(-0.15, 0.15, values.size), values, color=f"C{k}", marker=MARKERS[k], linestyle="none")
+    left.set(yscale="log", ylabel="largest $|\\Delta m/m|$", xlim=(-0.6, 1.6), ylim=(0.1, 5 * float(dataset.change.max())))
+    left.set_xticks([0, 1], ["published", "conditioned"], rotation=20)
+    middle.plot(dataset.x, dataset.beyond_theory.mean("seed"), color=ink)
+    error = 2 * dataset.beyond.std("seed", ddof=1) / dataset.sizes["seed"] ** 0.5
+    middle.errorbar(dataset.x, dataset.beyond.mean("seed"), error, color="C0", marker=MARKERS[0], linestyle="none")
+    middle.set(xscale="log", yscale="log", xlabel="$x$", ylabel="share beyond $x$")
+    middle.set_xticks(dataset.x.values, [f"{x:g}" for x in dataset.x.values])
+    middle.set_yticks(ticks := [t for t in SHARES if t >= 0.8 * float(dataset.beyond.min())], [f"{t:g}" for t in ticks])
+    middle.minorticks_off()
+    position = np.arange(dataset.sizes["precision"])
+    for k, form in enumerate(dataset.form.values):
+        for made, fill in (("in place", "full"), ("ahead", "none")):
+            values = dataset["median"].sel(form=form, made=made)
+            label = f"{form}, {made}"
+            _spread(right, position + 0.16 * (k - 0.5), values, k, label, fillstyle=fill)
+    right.plot(position, dataset.floor.mean("seed").clip(FLOOR), color=ink, marker="x", linestyle="none", label="own error")
+    right.set(yscale="log", ylabel="median error of the logits", ylim=(1e-16, 30), xlim=(-0.5, len(position) - 0.5))
+    right.set_xticks(position, dataset.precision.values, rotation=20)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def alone(dataset: xr.Dataset) -> Picture:
+    """Error of a block behind a norm when W_down alone is changed."""
+    return render(
+        dataset,
+        "dherin-w-down-alone",
+        _draw_alone,
+        alt=(
+            "Error of the feed-forward output with the right stream coming in. Three changes of W_down alone leave about "
+            "0.3 of it or more; a line marks the least that any change can leave, at the first marker."
+        ),
+        caption=(
+            "Error over the output that is asked for, median over blocks and positions, when <i>W</i><sub>down</sub> alone is "
+            "changed: towards the nearest output within reach, in the right direction, and as if there were no norm. Dashed: "
+            "the least that any change of <i>W</i><sub>down</sub> leaves. Intervals: two standard errors over networks."
+        ),
+        size=(5.4, 3.4),
+    )
+
+
+def _draw_alone(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    for k, name in enumerate(dataset.alone.values):
+        values = dataset.miss.sel(alone=name)
+        error = 2 * float(values.std("seed", ddof=1)) / values.size**0.5
+        axes.errorbar(k, float(values.mean()), error, color=f"C{k}", marker=MARKERS[k], linestyle="none")
+    axes.axhline(float(dataset.miss_least.mean()), color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
+    axes.set_xticks(range(3), ["nearest", "right direction", "no norm assumed"])
+    axes.set(xlim=(-0.5, 2.5), ylim=(0, 1.3 * float(dataset.miss.max())), ylabel="error of the output")
+
+
+def _spread(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> None:
+    """Geometric means over networks, with bars from the smallest to the largest."""
+    values = values.clip(FLOOR)
+    mean = np.exp(np.log(values).mean("seed"))
+    bars = [mean - values.min("seed"), values.max("seed") - mean]
+    style = {"linestyle": "none", "elinewidth": 0.8} | style
+    axes.errorbar(x, mean, np.maximum(bars, 0), color=f"C{k}", marker=MARKERS[k], label=label, **style)

@@ -1,0 +1,1 @@
+"""Section 2 Contextual blocks: notebooks/dherin_2_contextual_blocks.ipynb."""

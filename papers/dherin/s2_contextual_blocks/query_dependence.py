@@ -1,0 +1,167 @@
+"""dherin-query-dependence: the update of one context for many queries, and what it does to a query it was not made for."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.companion.declaration import Declaration, Positive
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.models.contextual.network import Network
+from icl_lib.models.contextual.weights import Weights
+from icl_lib.patches.rank_one import redirection
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import normal
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, relative, state
+from papers.dherin.theory import contextual_blocks
+from papers.dherin.trained import OneBlock, Training, regression, tokens, trained
+from papers.dherin.trainings import ONE_BLOCK
+
+KINDS = ("trained", "random")
+EDGES = np.linspace(-1, 1, 21)
+"""Bins of the cosine between two updates."""
+
+
+@dataclass(frozen=True)
+class QueryDependence(Declaration):
+    """Trained networks of one block and as many random ones of the same shape; Y = C.
+
+    contexts   of N examples; queries: drawn from N(0, I_d) for each context
+    spread     the near queries of the control are one query plus this times N(0, I_d)
+    """
+
+    training: Training
+    contexts: Annotated[int, Ge(2)]
+    queries: Annotated[int, Ge(2)]
+    spread: Positive
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.training.model, OneBlock) or self.training.model.d < 2:
+            raise ValueError("the comparison needs a training of one block without skips, and d of 2 or more")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Make the update of every query, and try each on all others."""
+        models = trained(self.training, seed, device)
+        random = models.network.start(stream(seed, "query dependence/weights"), (models.replicates,), LIKE)
+        sources = {
+            "trained": [models.replicate(s) for s in range(models.replicates)],
+            "random": [{name: w[s] for name, w in random.items()} for s in range(models.replicates)],
+        }
+        prompts, near = self._prompts(seed)
+        found = [[self._one_network(models.network, each, prompts, near) for each in sources[kind]] for kind in KINDS]
+        columns = {
+            name: variable(
+                ("kind", "replicate", *dims.split()), np.array([[each[name] for each in row] for row in found]), text
+            ) for name, (dims, text) in NAMES.items()
+        }  # fmt: skip
+        return xr.Dataset(columns, coords={"kind": list(KINDS), "cosine_bin": (EDGES[1:] + EDGES[:-1]) / 2})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the law of cos(x_i, x_j)^2 beside the cosines."""
+        d, text = self.training.model.d, "share of the pairs in a bin if the cosine is cos(x_i, x_j)^2"
+        shares = [contextual_blocks.aligned_share(*edges, d) for edges in zip(EDGES[:-1], EDGES[1:], strict=True)]
+        return dataset.assign(
+            share_theory=variable("cosine_bin", shares, text), cosine_theory=variable("", 1 / d, "mean of cos(x_i, x_j)^2")
+        )
+
+    def _prompts(self, seed: int) -> tuple[Float[Tensor, "c k T n"], Float[Tensor, "c k T n"]]:
+        """Return every context with every query, and with queries that lie close together."""
+        d, shape = self.training.model.d, (self.contexts, self.queries)
+        one = tokens(regression(d).sample(stream(seed, "query dependence/contexts"), (self.contexts,), self.training.N))
+        queries = normal(stream(seed, "query dependence/queries"), (*shape, d), LIKE)
+        sequences = one[:, None].repeat(1, self.queries, 1, 1)
+        near = sequences.clone()
+        sequences[..., -1, :-1] = queries
+        near[..., -1, :-1] += self.spread * queries
+        return sequences, near
+
+    def _one_network(self, network: Network, weights: Weights, prompts: Tensor, near: Tensor) -> dict[str, np.ndarray]:
+        (block,), i, j = network.blocks(weights), *np.triu_indices(self.queries, 1)
+        a, full = reads(network, block, prompts)
+        update = redirection(block["W"], a, full)
+        cosine, one = cosines(update), cosines(redirection(block["W"], *reads(network, block, near)))
+        columns = torch.einsum("mn,ckn->ckm", block["W"], full - a)
+        pairs = [cosine[:, i, j], cosines(columns)[:, i, j], cosines(a)[:, i, j]]
+        theory = by_theory(columns[0].numpy(), a[0].numpy())[i, j]
+        own, swapped, bare = predictions(network, block, update, a, full)
+        miss = np.maximum(swapped[:, i, j], swapped[:, j, i])
+        bins = np.digitize(pairs[0], EDGES[1:-1])
+        return {
+            "cosine": pairs[0].mean(-1), "cosine_column": pairs[1].mean(-1), "cosine_row": pairs[2].mean(-1),
+            "cosine_least": pairs[0].min(-1), "cosine_near": one[:, i, j].mean(-1),
+            "cosine_gap": abs(pairs[0][0] - theory).max(), "cosine_gap_columns": abs(pairs[1][0] - theory).max(),
+            "pairs": np.bincount(bins.ravel(), minlength=20),
+            "miss": np.array([np.median(miss[bins == b]) if (bins == b).any() else np.nan for b in range(20)]),
+            "error_own": own.max(-1), "error_swapped": median_of_others(swapped), "error_bare": np.median(bare, -1),
+        }  # fmt: skip
+
+
+def reads(network: Network, block: Weights, prompts: Tensor) -> tuple[Float[Tensor, "c k n"], Float[Tensor, "c k n"]]:
+    """Return A(x) and A(C, x)."""
+    layer = network.block.joint.layer
+    return layer(block, prompts[..., -1:, :]), layer(block, prompts)
+
+
+def cosines(things: Float[Tensor, "c k ..."]) -> Float[np.ndarray, "c k k"]:
+    """Return the cosines between the things of each context, vectors or matrices."""
+    flat = things.flatten(2)
+    flat = flat / flat.norm(dim=-1, keepdim=True)
+    return torch.einsum("cis,cjs->cij", flat, flat).numpy()
+
+
+def by_theory(columns: Float[np.ndarray, "k m"], a: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k k"]:
+    """Return the cosines between the updates of one context by the formula."""
+    factors = list(zip(columns, a, strict=True))
+    return np.array([[contextual_blocks.update_cosine((c, e), (r, s)) for e, s in factors] for c, r in factors])
+
+
+def predictions(network: Network, block: Weights, update: Tensor, a: Tensor, full: Tensor) -> list[np.ndarray]:
+    """Return relative errors: of the output with a query's own update, of predictions with each other's, and with none.
+
+    The second is (context, update of i, query j).
+    """
+    mlp = network.block.feed_forward
+    changed = block | {"W": block["W"] + update}
+    expected, bare = (mlp(block, state(z, mlp.outputs).z)[..., 0, :] for z in (full, a))
+    own = mlp(changed, state(a, mlp.outputs).z)[..., 0, :]
+    every = mlp(changed, a[:, None])[..., -1]
+    label = expected[..., -1]
+    swapped = (every - label[:, None]).abs() / label[:, None].abs()
+    return [relative(own, expected).numpy(), swapped.numpy(), ((bare[..., -1] - label).abs() / label.abs()).numpy()]
+
+
+def median_of_others(swapped: Float[np.ndarray, "c k k"]) -> Float[np.ndarray, "c"]:
+    """Return the median over all pairs of an update and another query."""
+    others = ~np.eye(swapped.shape[-1], dtype=bool)
+    return np.median(swapped[:, others], -1)
+
+
+NAMES = {
+    "cosine": ("context", "mean cosine between the updates of two queries"),
+    "cosine_column": ("context", "mean cosine between the columns W DA of two queries"),
+    "cosine_row": ("context", "mean cosine between the rows A(x) of two queries"),
+    "cosine_least": ("context", "least cosine between the updates of two queries"),
+    "cosine_near": ("context", "mean cosine between the updates of near queries"),
+    "cosine_gap": ("", "first context: largest distance of a cosine from the product of those of columns and rows"),
+    "cosine_gap_columns": ("", "first context: largest distance of the columns' cosine from the product"),
+    "pairs": ("cosine_bin", "pairs of queries by the cosine of their updates"),
+    "miss": ("cosine_bin", "median over these pairs of the relative error of the prediction with the other's update"),
+    "error_own": ("context", "largest relative error of the output with the query's own update"),
+    "error_swapped": ("context", "median relative error of the prediction with another query's update"),
+    "error_bare": ("context", "median relative error of the prediction without a patch"),
+}
+
+QUERY_DEPENDENCE = Experiment(
+    slug="dherin-query-dependence", title="One context, many queries, as many updates",
+    quick=QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01),
+    full=QueryDependence(training=ONE_BLOCK, contexts=16, queries=100, spread=0.01),
+)  # fmt: skip

@@ -1,0 +1,99 @@
+"""Networks with prompts to read, and their contextual layer while the context is consumed from either end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.models.contextual.blocks import Block, State
+from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, RotarySoftmaxAttention
+from icl_lib.models.contextual.weights import Weights
+from icl_lib.seeds import stream
+from papers.dherin.trained import OneBlock, Trained, Training, regression, tokens, trained
+
+LIKE = torch.zeros((), dtype=torch.float64)
+Layer = Literal["softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"]
+
+
+@dataclass(frozen=True)
+class RandomBlock(OneBlock):
+    """A block without skips of more layers: beside those of OneBlock, linear attention and rotary attention."""
+
+    layer: Layer
+
+    def _layer(self, n: int) -> ContextualLayer:
+        if self.layer == "linear attention":
+            return LinearAttention(self.width, n, self.width)
+        if self.layer == "rotary attention":
+            return RotarySoftmaxAttention(self.heads, even(self.width // self.heads), n, self.width)
+        return super()._layer(n)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One network and some prompts: a block without skips, its weights, and tokens (B, N + 1, n) with the query last."""
+
+    net: str
+    block: Block
+    weights: Weights
+    tokens: Tensor
+
+    @property
+    def W(self) -> Float[Tensor, "m k"]:
+        """The first matrix of the MLP."""
+        return self.weights["W"]
+
+    @property
+    def b(self) -> Float[Tensor, "m"]:
+        """The first bias of the MLP."""
+        return self.weights["b"]
+
+    def along(self, order: Tensor) -> "Case":
+        """Return the case with the context in another order (N)."""
+        reordered = torch.cat([self.tokens[:, :-1][:, order], self.tokens[:, -1:]], 1)
+        return Case(self.net, self.block, self.weights, reordered)
+
+    def prefixes(self) -> Float[Tensor, "B K k"]:
+        """Return a_i = A(c_1 .. c_i, x), i = 0 .. N."""
+        context, query = self.tokens[:, :-1], self.tokens[:, -1:]
+        return self.block.joint.layer.prefixes(self.weights, context, query.expand_as(self.tokens))
+
+    def suffixes(self) -> Float[Tensor, "B K k"]:
+        """Return b_i = A(c_{i+1} .. c_N, x), i = 0 .. N."""
+        layer, T = self.block.joint.layer, self.tokens.shape[1]
+        return torch.stack([layer(self.weights, self.tokens[:, i:]) for i in range(T)], 1)
+
+    def output(self, W: Tensor, a: Float[Tensor, "B L k"]) -> Float[Tensor, "B L n"]:
+        """Return f(W a + b) for every a with its own matrix, W (B, L, m, k), or with one for all, (m, k)."""
+        state = State(a[..., None, :], a.new_zeros(*a.shape[:-1], 1, 1))
+        return self.block.feed({**self.weights, "W": W}, state)[..., 0, :]
+
+
+def even(width: int) -> int:
+    """Return the nearest even number of channels below, 2 at least: rotary positions turn pairs."""
+    return max(2, width - width % 2)
+
+
+def random_cases(model: OneBlock, networks: int, prompts: int, N: int, seed: int) -> Iterator[Case]:
+    """Yield random networks of one shape, each with its own prompts."""
+    block = model.network().block
+    for k in range(networks):
+        weights = block.start(stream(seed, f"weights/{model.layer}/{k}"), (), LIKE)
+        drawn = regression(model.d).sample(stream(seed, f"prompts/{model.layer}/{k}"), (prompts,), N)
+        yield Case(model.layer, block, weights, tokens(drawn))
+
+
+def trained_cases(training: Training, prompts: int, N: int, seed: int, device: str) -> Iterator[Case]:
+    """Yield the replicates of a training, each with its own fresh prompts."""
+    networks = trained(training, seed, device)
+    for s in range(networks.replicates):
+        drawn = regression(training.model.d).sample(stream(seed, f"prompts/trained/{s}"), (prompts,), N)
+        yield Case(f"trained {training.model.layer}", networks.network.block, first_block(networks, s), tokens(drawn))
+
+
+def first_block(networks: Trained, s: int) -> Weights:
+    """Return the weights of one replicate's first block."""
+    return networks.network.blocks(networks.replicate(s))[0]

@@ -1,0 +1,170 @@
+"""Figures of section 3: readings of the step, order, the loss along the path, and the dynamics that eats from the left."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+READINGS = {
+    "step": "$W_{i+1}=W_i-h\\Delta_i$",
+    "literal": "$W_i=W_{i-1}-h\\Delta_i$, as printed",
+    "left_rate": "rate $1/|A(c_{i+2},\\ldots,c_N,x)|^2$",
+}
+
+
+def readings(dataset: xr.Dataset) -> Picture:
+    """How far three readings of the step are from the path, for each network."""
+    return render(
+        dataset,
+        "dherin-dynamics",
+        _draw_readings,
+        alt=(
+            "Errors of three readings of the step on a logarithmic axis, one row per kind of network. The corrected index "
+            "lies at rounding, near 1e-15, in every row; the printed index lies near 1 and the other rate between 0.03 and 30."
+        ),
+        caption=(
+            "Largest distance between the step of the path and the step of a formula, in units of the longest step. One "
+            "marker per prompt. Circles: the index corrected. Squares: the index as printed. Diamonds: the rate of the "
+            "left-consuming dynamics in place of 1/|<i>A</i>(<i>x</i>)|²."
+        ),
+        size=(7.2, 3.4),
+    )
+
+
+def _draw_readings(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    nets = list(dict.fromkeys(dataset.net.values))
+    for k, (name, label) in enumerate(READINGS.items()):
+        row = np.array([nets.index(net) for net in dataset.net.values])
+        beside = row + 0.22 * (k - 1) + np.linspace(-0.06, 0.06, len(row))
+        value = np.maximum(dataset[name], 1e-17)
+        axes.plot(value, beside, MARKERS[k], color=f"C{k}", label=label, linestyle="none", markersize=4)
+    axes.axvline(1e-13, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
+    axes.text(1.8e-13, -0.42, "margin of D13", va="top", fontsize=9)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(nets)), nets)
+    axes.set(xlim=(1e-17, 3e3), ylim=(len(nets) - 0.5, -0.5), xlabel="error of the step")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3, columnspacing=1.2)
+
+
+def order(dataset: xr.Dataset) -> Picture:
+    """The path of W for several orders of one context, and the distance between orders along the path."""
+    return render(
+        dataset,
+        "dherin-order",
+        _draw_order,
+        alt=(
+            "Two panels. Left: four broken lines leave one point, wander apart and end together in one other point. Right: "
+            "the distance between orders falls to zero at the last token for attention without positions, and stays above one "
+            "for recurrent layers."
+        ),
+        caption=(
+            "Left: <i>W<sub>i</sub></i> − <i>W</i><sub>0</sub> in its two principal coordinates, for four orders of one "
+            "context read by a trained network; the title says what share of the squared distances from their mean they keep. "
+            "Right: largest distance to the path of the given order, over the length of the whole change, median over "
+            "networks and prompts."
+        ),
+        size=(7.8, 3.9),
+    )
+
+
+def _draw_order(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
+    for k in range(dataset.sizes["order"]):
+        x, y = dataset.position.isel(order=k).values.T
+        label = ("as given", "reversed")[k] if k < 2 else f"random {k - 1}"
+        left.plot(x, y, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markersize=3, linewidth=1.1, label=label)
+    ink = mpl.rcParams["text.color"]
+    for i, text, shift in ((0, "$W_0$", (-9, 9)), (-1, "$W_N$", (6, 6))):
+        point = dataset.position.isel(order=0, i=i).values
+        left.plot(*point, "*", color=ink, markersize=13, zorder=5)
+        left.annotate(text, point, xytext=shift, textcoords="offset points", fontsize=12)
+    share = f"{100 * float(dataset.kept):.0f}%"
+    left.set(xlabel="first coordinate", ylabel="second coordinate", title=f"paths in a plane that keeps {share}")
+    low, high = left.get_ylim()
+    left.set_ylim(low, high + 0.3 * (high - low))
+    left.legend(loc="upper center", ncols=2, fontsize=9)
+    nets = dict.fromkeys(dataset.isel(case=dataset.path.notnull().values).net.values)
+    for k, net in enumerate(nets):
+        values = dataset.distance.isel(case=(dataset.net == net).values).median("case")
+        right.plot(dataset.i, values, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 6), label=net)
+    right.set(xlabel="tokens consumed, $i$", ylabel="distance between orders", ylim=(0, None))
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+
+
+def loss(dataset: xr.Dataset) -> Picture:
+    """The fall of the losses of proposition 3.1 and the squared error, for true labels and others."""
+    return render(
+        dataset,
+        "dherin-linear-loss",
+        _draw_loss,
+        alt=(
+            "Two panels against the number of consumed tokens, trained network. Left: the summed losses fall about equally "
+            "far with true labels, shuffled labels and noise. Right: the squared error falls to near zero with true labels "
+            "only and stays where it was with the others."
+        ),
+        caption=(
+            "Trained network. Left: how far the losses <i>L<sub>j</sub></i>, <i>j</i> &lt; <i>i</i>, have fallen together. "
+            "Markers: differences of the losses; lines: Σ |<i>W</i><sub>0</sub>(<i>a<sub>j</sub></i> − "
+            "<i>a</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same tokens. Means over prompts "
+            "and networks."
+        ),
+        size=(7.6, 3.7),
+    )
+
+
+def _draw_loss(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    mean = dataset.sel(net="trained").mean("seed")
+    for k, kind in enumerate(dataset.kind.values):
+        cell = mean.sel(kind=kind)
+        left.plot(cell.i, cell.fall_of_moves, color=f"C{k}", linestyle=LINES[k])
+        left.plot(cell.i[k::6], cell.fall[k::6], MARKERS[k], color=f"C{k}")
+        left.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=kind)
+        right.plot(cell.i, cell.error, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 6))
+    left.set(xlabel="tokens consumed, $i$", ylabel="fall of the losses $L_j$, $j<i$", ylim=(0, None))
+    right.set(xlabel="tokens consumed, $i$", ylabel="squared error at the query", ylim=(0, None))
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+
+
+def left_consuming(dataset: xr.Dataset) -> Picture:
+    """Norm and rank of the left-consuming change beside the least change."""
+    return render(
+        dataset,
+        "dherin-left-consuming",
+        _draw_left,
+        alt=(
+            "Two panels against the number of consumed tokens. Left: the norm of the left-consuming change over that of the "
+            "least change starts at 1 and rises, never below 1. Right: its rank rises with the tokens to about twenty, of "
+            "which only a few singular values are above one percent; the least change has rank 1 throughout."
+        ),
+        caption=(
+            "Left: |<i>W<sub>i</sub></i> − <i>W</i><sub>0</sub>| of the left-consuming dynamics over the norm of the least "
+            "change that keeps the output at (<i>c</i><sub><i>i</i>+1</sub>, …, <i>c<sub>N</sub></i>, <i>x</i>); medians over "
+            "networks and prompts, dashed: 1. Right: number of singular values above 10⁻¹⁰ and above 10⁻² of the largest, "
+            "softmax attention, trained; dotted: the least change; dashed: the bound."
+        ),
+        size=(7.8, 3.9),
+    )
+
+
+def _draw_left(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    ink = mpl.rcParams["text.color"]
+    for k, kind in enumerate(dataset.kind.values):
+        style = dict(color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 6))
+        left.plot(dataset.i, dataset.ratios.sel(kind=kind), label=kind, **style)
+    left.axhline(1, color=ink, linestyle="--", linewidth=0.9)
+    left.set(xlabel="tokens consumed, $i$", ylabel="norm, over that of the least change")
+    trained = str(dataset.kind.values[-1])
+    for k, text in enumerate(("$10^{-10}$", "$10^{-2}$")):
+        style = dict(color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=5)
+        right.plot(dataset.i, dataset.ranks.sel(kind=trained).isel(share=k), label=f"above {text}", **style)
+    right.axhline(1, color=ink, linestyle=":", linewidth=1.2, label="least change")
+    bound = int(dataset.bound.isel(case=-1))
+    right.plot(dataset.i, np.minimum(dataset.i, bound), color=ink, linestyle="--", linewidth=0.9, label="bound")
+    right.set(xlabel="tokens consumed, $i$", ylabel="rank", ylim=(0, 1.45 * bound), title=trained)
+    right.legend(loc="upper left", ncols=2, fontsize=9)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)

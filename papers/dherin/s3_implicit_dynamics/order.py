@@ -1,0 +1,157 @@
+"""dherin-order: the path and the end of the implicit dynamics when the same context comes in other orders."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.results import variable
+from icl_lib.models.contextual.blocks import Block, NoSkip
+from icl_lib.models.contextual.feed_forward import MLP
+from icl_lib.models.contextual.layers import RotarySoftmaxAttention, SoftmaxAttention
+from icl_lib.models.contextual.network import LastEntry, Network
+from icl_lib.patches.rank_one import redirection
+from icl_lib.seeds import stream
+from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, Layer, RandomBlock, random_cases, trained_cases
+from papers.dherin.theory import dynamics
+from papers.dherin.trained import OneBlock, Training, regression, tokens
+from papers.dherin.trainings import ONE_BLOCK
+
+SECOND = ("second block, causal", "second block, not causal")
+
+
+@dataclass(frozen=True)
+class Order(Declaration):
+    """Contexts of N examples in the order given, reversed, and in ``orders`` - 2 random orders.
+
+    layers        one block each, random networks; beside them trained networks and the second of two attention blocks
+    drawn_orders  orders of one prompt, shown to a trained network, whose paths are kept for the figure
+    """
+
+    layers: Several[Layer]
+    d: Count
+    N: Annotated[int, Ge(2)]
+    width: Count
+    heads: Count
+    hidden: Count
+    networks: Count
+    prompts: Count
+    orders: Annotated[int, Ge(2)]
+    drawn_orders: Count
+    training: Training
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.blocks()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the paths are those of one block: take a training of OneBlock")
+
+    def blocks(self) -> list[RandomBlock]:
+        """Return the shapes of the random networks."""
+        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure every case, and keep the paths of one."""
+        orders = context_orders(self.N, self.orders, seed)
+        rows, nets = [], []
+        for case in self.cases(seed, device):
+            rows.append(compare(case, orders))
+            nets += [case.net] * len(case.tokens)
+        for net, end in self.second_blocks(orders, seed):
+            rows.append((end, np.full((len(end), self.N + 1), np.nan), np.full(len(end), np.nan)))
+            nets += [net] * len(end)
+        end, distance, path = (np.concatenate(column) for column in zip(*rows, strict=True))
+        first = next(iter(trained_cases(self.training, 1, self.N, seed, device)))
+        position, kept = coordinates(first, context_orders(self.N, self.drawn_orders, seed))
+        columns = {
+            "end": variable("case", end, "|W_N - W_N'| / |W_N - W_0|, largest over the orders"),
+            "distance": variable("case i", distance.astype("f4"), "|W_i - W_i'| / |W_N - W_0|, largest over the orders"),
+            "path": variable("case", path, "|W_i - W_i'| / (|W_i - W_0| + |W_i' - W_0|), largest over orders and 0 < i < N"),
+            "position": variable("order i axis", position, "two principal coordinates of W_i - W_0, trained network"),
+            "kept": variable("", kept, "share of the squared distances from the mean that the two coordinates keep"),
+        }
+        return xr.Dataset(columns, coords={"net": ("case", nets), "i": np.arange(self.N + 1)})
+
+    def cases(self, seed: int, device: str) -> Iterator[Case]:
+        """Yield every network of one block with its prompts."""
+        for model in self.blocks():
+            yield from random_cases(model, self.networks, self.prompts, self.N, seed)
+        yield from trained_cases(self.training, self.prompts, self.N, seed, device)
+
+    def second_blocks(self, orders: list[Tensor], seed: int) -> Iterator[tuple[str, ndarray]]:
+        """Yield how far the second block's W_N moves with the order, for causal attention and without the mask."""
+        n = self.d + 1
+        for net, causal in zip(SECOND, (True, False), strict=True):
+            layer = SoftmaxAttention(self.heads, self.width // self.heads, n, self.width, causal)
+            network = Network(Block(NoSkip(layer), MLP(self.width, (self.hidden,), n, "relu")), 2, LastEntry())
+            for k in range(self.networks):
+                weights = network.start(stream(seed, f"weights/two blocks/{k}"), (), LIKE)
+                drawn = tokens(regression(self.d).sample(stream(seed, f"prompts/two blocks/{k}"), (self.prompts,), self.N))
+                W = network.blocks(weights)[1]["W"]
+                a_0 = network.states(weights, drawn[:, -1:])[0][1].z[:, 0]
+                prompts = (torch.cat([drawn[:, :-1][:, order], drawn[:, -1:]], 1) for order in orders)
+                change = [redirection(W, a_0, network.states(weights, prompt)[0][1].z[:, -1]) for prompt in prompts]
+                yield net, apart(torch.stack(change, 1))
+
+
+def context_orders(N: int, count: int, seed: int) -> list[Tensor]:
+    """Return the given order, its reverse, and random ones."""
+    drawn = [torch.randperm(N, generator=stream(seed, f"order/{k}")) for k in range(2, count)]
+    return [torch.arange(N), torch.arange(N).flip(0), *drawn][:count]
+
+
+def compare(case: Case, orders: list[Tensor]) -> tuple[ndarray, ndarray, ndarray]:
+    """Return how far apart the orders are at the end (B), after i tokens (B, N + 1), and at their farthest on the way (B).
+
+    Rotary attention has no quick way to all prefixes: its end alone is taken, and the others are NaN.
+    """
+    layer, (B, T) = case.block.joint.layer, case.tokens.shape[:2]
+    if isinstance(layer, RotarySoftmaxAttention):
+        ends = torch.stack([layer(case.weights, case.along(order).tokens) for order in orders], 1)
+        change = redirection(case.W, layer(case.weights, case.tokens[:, -1:])[:, None], ends)
+        return apart(change), np.full((B, T), np.nan), np.full(B, np.nan)
+    a = torch.stack([case.along(order).prefixes() for order in orders], 1)  # (B, order, i, k)
+    vectors = dynamics.path_vectors(case.W.numpy(), a.numpy())
+    gone, distance = np.linalg.norm(vectors, axis=-1), np.linalg.norm(vectors - vectors[:, :1], axis=-1)
+    path = distance[..., 1:-1] / (gone + gone[:, :1])[..., 1:-1]
+    end = apart(redirection(case.W, a[:, :1, 0], a[:, :, -1]))
+    return end, distance.max(1) / gone[:, :1, -1], path.max((1, 2))
+
+
+def apart(change: Float[Tensor, "B order m n"]) -> ndarray:
+    """Return |W_N - W_N'| / |W_N - W_0|, the largest over the orders."""
+    return ((change - change[:, :1]).norm(dim=(2, 3)).amax(1) / change[:, 0].norm(dim=(1, 2))).numpy()
+
+
+def coordinates(case: Case, orders: list[Tensor]) -> tuple[ndarray, float]:
+    """Return two principal coordinates (order, i, 2) of the paths of the first prompt, from W_0, and the share they keep."""
+    a = torch.cat([case.along(order).prefixes()[:1] for order in orders])
+    vectors = dynamics.path_vectors(case.W.numpy(), a.numpy())
+    centred = vectors.reshape(-1, vectors.shape[-1])
+    centred = centred - centred.mean(0)
+    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    position = vectors @ axes[:2].T
+    return position * np.where(position[0, -1] < 0, -1, 1), float((sizes[:2] ** 2).sum() / (sizes**2).sum())
+
+
+ORDER = Experiment(
+    slug="dherin-order",
+    title="Order of the context: paths and ends",
+    quick=Order(
+        layers=("softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"), d=2, N=25, width=32, heads=8,
+        hidden=128, networks=2, prompts=2, orders=4, drawn_orders=4, training=ONE_BLOCK,
+    ),
+    full=Order(
+        layers=("softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"), d=2, N=60, width=32, heads=8,
+        hidden=128, networks=6, prompts=2, orders=5, drawn_orders=4, training=ONE_BLOCK,
+    ),
+)  # fmt: skip

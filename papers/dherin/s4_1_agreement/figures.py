@@ -1,0 +1,99 @@
+"""Figures of sections 4.1 and 4.2: the loss with the context and with the patch; patches in deep networks."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def training(dataset: xr.Dataset) -> Picture:
+    """Loss over training with the context, with the patch and without; how far the answers are apart."""
+    return render(
+        dataset,
+        "dherin-agreement",
+        _draw_training,
+        alt=(
+            "Two panels over training steps. Left: the held-out loss falls from 2 to about 0.1 within 100 steps; crosses for "
+            "the patch lie on the line for the context; without context and patch the loss stays near 2 or above. Right, "
+            "logarithmic: the largest difference of predictions is near 1e-15 in float64, 1e-6 in float32; with the patch of "
+            "the mark before it falls from near 10, in long training to below 0.01; with another task's patch it is near 10."
+        ),
+        caption=(
+            "Left: mean squared error on held-out prompts, mean over three networks. Line: query after its context. Markers: "
+            "query alone, <i>W</i> patched. Right: largest difference of a prediction to the one with the context, over all "
+            "tasks and networks, divided by the root mean square of the predictions."
+        ),
+        size=(7.6, 3.9),
+    )
+
+
+def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    loss = dataset.loss.mean("seed")
+    left.plot(dataset.step, loss.sel(way="context"), color="C0", label="with the context")
+    left.plot(dataset.step, loss.sel(way="patch"), "x", color="C1", markersize=7, label="patch, no context")
+    left.plot(dataset.step, loss.sel(way="no patch"), MARKERS[2], color="C2", linestyle=LINES[3], label="no patch, no context")
+    left.set(xlabel="training step", ylabel="loss", yscale="log", ylim=(0.03, 30))
+    left.legend(loc="upper right")
+    largest = dataset.max("seed")
+    rows = [
+        (largest.difference.sel(way="another task's patch"), "another task's patch"),
+        (largest.difference.sel(way="the last mark's patch"), "patch of the mark before"),
+        (largest.difference_single.sel(way="patch"), "patch, float32"),
+        (largest.difference.sel(way="patch"), "patch, float64"),
+    ]
+    for k, (values, label) in enumerate(rows):
+        color = ("C2", "C3", "C1", "C0")[k]
+        right.plot(dataset.step, values, color=color, marker=MARKERS[k], linestyle=LINES[k], linewidth=0.8, label=label)
+    right.set(xlabel="training step", ylabel="largest difference", yscale="log", ylim=(1e-16, 1e6))
+    right.set_yticks(10.0 ** np.arange(-16, 4, 3))
+    right.legend(loc="upper right", ncols=2, fontsize=8, columnspacing=0.8)
+
+
+def deep(dataset: xr.Dataset) -> Picture:
+    """Size of the patches by block, and how far the answers are apart."""
+    return render(
+        dataset,
+        "dherin-agreement-deep",
+        _draw_deep,
+        alt=(
+            "Left and middle: median relative size of the patches by block, logarithmic, for four and ten blocks. Patches are "
+            "largest in the first block and in W_down, and fall with depth to some percent. Right: mean difference to the "
+            "prediction with the context; near 1e-7 with the whole patch, 0.7 to 1 without its second half and with no patch."
+        ),
+        caption=(
+            "Left and middle: median over tasks of |patch|/|matrix| (Frobenius) in each block. Right: mean difference to "
+            "the prediction with the context, float32, over the root mean square of the predictions. Half patch: "
+            "<i>W</i><sub>gate</sub> and <i>W</i><sub>up</sub> only."
+        ),
+        size=(7.6, 3.6),
+    )
+
+
+def _draw_deep(figure: Figure, dataset: xr.Dataset) -> None:
+    *panels, right = figure.subplots(1, 3, width_ratios=(1, 1.3, 1))
+    panels[1].sharey(panels[0])
+    for axes, name in zip(panels, dataset.network.values, strict=True):
+        _draw_sizes(axes, dataset.sel(network=name))
+        axes.set_title(name)
+    panels[0].set_ylabel("relative patch size")
+    panels[1].tick_params(labelleft=False)
+    labels = [r"$W_\mathrm{gate}$", r"$W_\mathrm{up}$", r"$W_\mathrm{down}$"]
+    panels[1].legend(panels[1].get_lines()[: len(labels)], labels, loc="upper right", ncols=1)
+    place = np.arange(dataset.sizes["way"])
+    for k, name in enumerate(dataset.network.values):
+        values = dataset.mean_single.sel(network=name)
+        right.plot(place + 0.16 * (k - 0.5), values, MARKERS[k], color=f"C{k + 3}", label=name, markersize=7)
+    right.set_xticks(place, ["patch", "half\npatch", "no\npatch"])
+    right.set(yscale="log", ylim=(1e-8, 20), xlim=(-0.5, len(place) - 0.5), ylabel="mean difference")
+    right.legend(loc="center right")
+
+
+def _draw_sizes(axes: Axes, cell: xr.Dataset) -> None:
+    size = cell["size"].dropna("block")
+    block = np.arange(1, size.sizes["block"] + 1)
+    for k, matrix in enumerate(cell.matrix.values):
+        axes.plot(block, size.sel(matrix=matrix), color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k])
+    axes.set(xlabel="block", yscale="log", xticks=block[:: max(1, len(block) // 5)])

@@ -1,0 +1,1 @@
+"""Section 4.3 Convergence of the update: notebooks/dherin_4_3_convergence.ipynb."""

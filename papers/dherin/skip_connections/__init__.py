@@ -1,0 +1,1 @@
+"""Appendix: skip connections: notebooks/dherin_skip_connections.ipynb."""

@@ -1,0 +1,1 @@
+"""Static patches: notebooks/dherin_static_patches.ipynb."""

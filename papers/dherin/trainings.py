@@ -1,0 +1,33 @@
+"""The trainings of the part, whose weights are shipped in ``book/data/weights``."""
+
+from dataclasses import replace
+
+from papers.dherin.trained import ManyBlocks, OneBlock, Training
+
+_ATTENTION = OneBlock(layer="softmax attention", d=2, width=32, heads=8, hidden=128)
+
+ONE_BLOCK = Training(
+    "one-block", _ATTENTION, N=100, every_prefix=False, B=64, rate=3e-3, steps=5000, replicates=3,
+)  # fmt: skip
+"""The network of section 4.1: d = 2, N = 100, width 32, 8 heads, 128 hidden neurons."""
+PREFIX_ATTENTION = Training(
+    "prefix-attention", _ATTENTION, N=50, every_prefix=True, B=64, rate=3e-3, steps=4000, replicates=3,
+)  # fmt: skip
+PREFIX_RNN = Training(
+    "prefix-rnn", OneBlock("tanh RNN", d=2, width=32, heads=1, hidden=128), N=50, every_prefix=True, B=64, rate=3e-3,
+    steps=4000, replicates=3,
+)  # fmt: skip
+PREFIX_RNN_FAST = replace(PREFIX_RNN, name="prefix-rnn-fast", rate=1e-2)
+PREFIX_GRU = Training(
+    "prefix-gru", OneBlock("GRU", d=2, width=32, heads=1, hidden=128), N=50, every_prefix=True, B=64, rate=3e-3,
+    steps=4000, replicates=3,
+)  # fmt: skip
+FOUR_BLOCKS = Training(
+    "four-blocks", ManyBlocks(depth=4, d=2, width=32, heads=4, hidden=64), N=40, every_prefix=False, B=64, rate=2e-3,
+    steps=5000, replicates=1,
+)  # fmt: skip
+TEN_BLOCKS = Training(
+    "ten-blocks", ManyBlocks(depth=10, d=2, width=32, heads=4, hidden=64), N=40, every_prefix=False, B=64, rate=2e-3,
+    steps=1500, replicates=1,
+)  # fmt: skip
+TRAININGS = (ONE_BLOCK, PREFIX_ATTENTION, PREFIX_RNN, PREFIX_RNN_FAST, PREFIX_GRU, FOUR_BLOCKS, TEN_BLOCKS)

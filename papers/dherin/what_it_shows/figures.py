@@ -1,0 +1,51 @@
+"""Figure of the closing page: exactness is the same for every vector, what it is worth is not."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullFormatter
+
+from icl_lib.companion.figure import MARKERS, Picture, render
+
+
+def placebo(dataset: xr.Dataset) -> Picture:
+    """Relative error of the identity and error of the prediction, for patches from four vectors."""
+    return render(
+        dataset,
+        "dherin-placebo",
+        _draw_placebo,
+        alt=(
+            "Two panels with four rows each: own context, shuffled labels, another context, Gaussian noise. Left: the relative "
+            "error of the identity is at 1e-15 for all four. Right: the squared error of the patched prediction is small for "
+            "the own context alone, and about that of the prediction 0 or larger for the others."
+        ),
+        caption=(
+            "Patches Δ<i>W</i> made from four vectors in the place of <i>A</i>(<i>C</i>, <i>x</i>), three trained networks. "
+            "Left: largest relative error of the identity; the dashed line is the margin of D9. Right: mean squared error of "
+            "the patched prediction over the variance of the label; at the dashed line it is no better than predicting 0."
+        ),
+        size=(7.6, 3.0),
+    )
+
+
+def _draw_placebo(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2, sharey=True)
+    _rows(left, dataset.error)
+    _rows(right, dataset.risk / dataset.variance)
+    left.axvline(1e-13, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
+    right.axvline(1, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
+    left.set(xscale="log", xlim=(1e-16, 10), xlabel="relative error of the identity")
+    left.xaxis.set_major_locator(FixedLocator([1e-15, 1e-10, 1e-5, 1]))
+    left.xaxis.set_minor_formatter(NullFormatter())
+    right.set(xlim=(0, None), xlabel="error of the prediction")
+    left.set_yticks(np.arange(dataset.sizes["vector"]), dataset.vector.values)
+    left.set_ylim(dataset.sizes["vector"] - 0.5, -0.5)
+
+
+def _rows(axes: Axes, values: xr.DataArray) -> None:
+    """One row a vector, one marker a network."""
+    for k, vector in enumerate(values.vector.values):
+        cell = values.sel(vector=vector)
+        axes.plot(cell, k + np.linspace(-0.15, 0.15, cell.size), color=f"C{k}", marker=MARKERS[k], linestyle="none")

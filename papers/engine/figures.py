@@ -1,0 +1,62 @@
+"""The roofline: rates of training steps against what the device could do."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.marks import marked_html
+
+BILLION = 1e9
+
+
+def roofline(dataset: xr.Dataset) -> Picture:
+    """Operations a second over operations a byte, by size and number of models, under the roof of the device."""
+    together, names = int(dataset.models[-1]), ", ".join(dataset.size.values)
+    return render(
+        dataset,
+        "engine-roofline",
+        _draw,
+        alt=(
+            "Operations a second against operations a byte, both logarithmic. A line rises with slope one and bends into a "
+            f"level line at the rate of a large matrix product. At each size ({names}) a filled marker shows a training step "
+            f"of one model, an open one a step of {together} models as one batch, and a cross the matrix products alone."
+        ),
+        caption=(
+            "Rate of a training step against its operations a byte. Line: the lower of the measured rate of a large matrix "
+            "product and the operations a byte times the measured rate of a copy. Filled: one model; open: "
+            f"{together} models as one batch. Crosses: the matrix products of a block alone, at the shapes of one model. A "
+            f"reading of the machine that ran this, {dataset.attrs.get('device', 'unknown')}, "
+            f"threads: {marked_html(str(int(dataset.threads)))}."
+        ),
+        size=(6.4, 4.4),
+    )
+
+
+def _draw(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    intensity = dataset.operations / dataset.traffic
+    rate, products_rate = dataset.operations / dataset.seconds / BILLION, dataset.products_rate / BILLION
+    peak, bandwidth = float(dataset.peak) / BILLION, float(dataset.bandwidth) / BILLION
+    ends = [float(intensity.min()), float(intensity.max()), peak / bandwidth]
+    line = np.geomspace(min(ends) / 3, max(ends) * 3, 200)
+    roof = np.minimum(peak, line * bandwidth)
+    axes.plot(line, roof, color=mpl.rcParams["text.color"], linestyle=LINES[0], label="roof of the device")
+    for k, size in enumerate(dataset.size.values):
+        style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none", "markersize": 8}
+        for fill, models in zip(("full", "none"), dataset.models.values.tolist(), strict=True):
+            at = {"size": size, "models": models}
+            count = f"{models} models" if models > 1 else "1 model"
+            axes.plot(intensity.sel(at), rate.sel(at), fillstyle=fill, label=f"{size}, {count}", **style)
+        at = {"size": size, "models": dataset.models.values[0]}
+        label = "products alone" if k == 0 else None
+        products = {"marker": "x", "linestyle": "none", "markersize": 7, "label": label}
+        axes.plot(intensity.sel(at), products_rate.sel(at), color=f"C{k}", **products)
+    axes.set(xscale="log", yscale="log", xlabel="operations a byte", ylabel="operations a second / 10⁹")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_locator(NullLocator())
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)

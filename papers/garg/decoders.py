@@ -1,0 +1,119 @@
+"""GPT-2 decoders trained to do regression in context: declarations, the training, and the shipped weights."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Whole
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.weights import Checkpoint, obtain_weights
+from icl_lib.models.gpt2 import GPT2, INPUTS, InContextGPT2, Weights, interleaved_tokens
+from icl_lib.seeds import stream
+from icl_lib.tasks.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.train.loop import FusedAdam, Parameters, Training, mixed_precision, summed, train
+from icl_lib.train.recording import capture
+from papers.zhang.theory import shifts
+
+WARM_UP = 0.05
+"""Share of the steps in which the learning rate rises."""
+CHECKPOINT_EVERY = 500
+
+
+@dataclass(frozen=True)
+class DecoderTraining(Declaration):
+    """One training run on fresh prompts, squared error averaged over all prefixes (0 .. N examples), as Garg et al. 2022.
+
+    name        of the shipped file; empty when weights are never shipped
+    law         of the prompts: covariance I; a "random" diagonal one, entries Exp(1) drawn for every prompt; I and a
+                "sparse" w of ``sparsity`` entries that are not 0 (for the other laws d)
+    N           examples of a prompt at the end of the curriculum
+    room        examples, the query included, for which the table of positions has rows; 0: no table (frozen at 0)
+    dims, points   curriculum over the entries of x and over the inputs of a prompt, the query included; end at d and N + 1
+    B           prompts a step; rate: the highest learning rate; replicates: models trained as one batch
+    """
+
+    name: str
+    layers: Count
+    heads: Count
+    width: Count
+    d: Count
+    N: Count
+    law: Literal["fixed", "random", "sparse"]
+    sparsity: Count
+    room: Whole
+    dims: Ramp
+    points: Ramp
+    B: Count
+    rate: Positive
+    steps: Count
+    replicates: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
+        if (self.dims.end, self.points.end) != (self.d, self.N + 1):
+            raise ValueError(f"the curriculum must end at d = {self.d} entries and N + 1 = {self.N + 1} inputs")
+        if 0 < self.room <= self.N:
+            raise ValueError(f"positions for {self.room} inputs, but prompts have N + 1 = {self.N + 1}: take more, or none (0)")
+
+    def decoder(self) -> GPT2:
+        """Return the architecture."""
+        return GPT2(self.layers, self.heads, self.width, entries=self.d, positions=2 * self.room)
+
+    def prompts(self, seed: int, step: int, device: str) -> Prompts:
+        """Return the batch of one step, (replicates, B) prompts, drawn on the device."""
+        dims, generator = self.dims.at(step), stream(seed, f"data/{step}", device)
+        if self.law == "sparse":
+            law = SparseRegression(self.d, dims, min(self.sparsity, dims))
+        else:
+            law = {"fixed": IsotropicRegression, "random": ExponentialRegression}[self.law](self.d, dims)
+        return law.sample(generator, (self.replicates, self.B), self.points.at(step) - 1)
+
+    @expectation
+    def references(self) -> dict[str, float]:
+        """Return losses of other predictors at the end of the curriculum: of 0, and for covariance I of least squares."""
+        zero = {"predicting 0": float(self.sparsity if self.law == "sparse" else self.d)}
+        if self.law != "fixed":
+            return zero
+        errors = [shifts.least_squares_error(self.d, k, 0.0) for k in range(self.N + 1)]
+        return zero | {"least squares": self.d * sum(errors) / len(errors)}
+
+    def run(self, seed: int, device: str, checkpoint: Checkpoint | None = None) -> Training:
+        """Train; the same (declaration, seed, device) gives the same weights, also when resumed from a checkpoint."""
+        decoder, like = self.decoder(), torch.zeros(())
+        start = decoder.start(stream(seed, "weights", device), self.replicates, like)
+
+        def loss(weights: Parameters, prompts: Prompts) -> Tensor:
+            y = torch.cat([prompts.y, prompts.y_query[..., None]], -1)
+            return (decoder(weights, interleaved_tokens(prompts), INPUTS) - y).square().mean((-2, -1))
+
+        return train(
+            mixed_precision(loss), start, lambda step: self.prompts(seed, step, device), FusedAdam(self.rate), self.steps,
+            differentiate=summed, schedule=one_cycle, checkpoint=checkpoint, title=self.name or "decoders",
+            references=self.references(), record=capture if device == "cuda" else None,
+        )  # fmt: skip
+
+    def train(self, seed: int, device: str) -> Weights:
+        """Train with a checkpoint on disk, so that a killed run goes on where it was, and return the weights on the CPU."""
+        checkpoint = Checkpoint.of(self, seed, device, CHECKPOINT_EVERY)
+        weights = self.run(seed, device, checkpoint).parameters
+        checkpoint.remove()
+        return {name: weight.cpu() for name, weight in weights.items()}
+
+
+def one_cycle(progress: float) -> float:
+    """Raise the learning rate linearly over the first WARM_UP of the steps, then lower it to 0 along half a cosine."""
+    if progress < WARM_UP:
+        return (progress + 1e-3) / (WARM_UP + 1e-3)
+    return 0.5 * (1 + math.cos(math.pi * (progress - WARM_UP) / (1 - WARM_UP)))
+
+
+def trained(training: DecoderTraining, seed: int, device: str) -> InContextGPT2:
+    """Return the trained models: the shipped weights where they answer for this training and seed, else trained now."""
+    weights = obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
+    return InContextGPT2(training.decoder(), weights)

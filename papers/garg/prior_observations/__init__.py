@@ -1,0 +1,1 @@
+"""What the theory starts from: the observations of Garg et al.: notebooks/garg_prior_observations.ipynb."""

@@ -1,0 +1,48 @@
+"""A training of seconds: the loss on its way, and the errors at its end."""
+
+import matplotlib as mpl
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+REFERENCES = (("predicting 0", "C3", ":"), ("LSA", "C1", "--"), ("least squares", "C2", "-"))
+
+
+def live_training(dataset: xr.Dataset) -> Picture:
+    """Left: training loss over steps. Right: error over the number of examples at the end."""
+    return render(
+        dataset,
+        "garg-live-training",
+        _draw,
+        alt=(
+            "Left: training loss over d against steps for each model. It stays near the error of predicting zero for a while, "
+            "then falls below the line of LSA towards that of least squares. Right: error against the number of examples "
+            "after training; markers lie well below the line of LSA and above that of least squares."
+        ),
+        caption=(
+            "Left: loss/<i>d</i>, the mean over all prefixes, in windows of steps, one curve a model. Horizontal lines: the "
+            "same mean for predicting 0, for LSA trained at <i>N</i>, and for least squares. Right: error/<i>d</i> on fresh "
+            "prompts after <i>k</i> examples, one marker a model; lines: closed forms."
+        ),
+        size=(7.2, 3.7),
+    )
+
+
+def _draw(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
+    for j, name in enumerate(dataset.curriculum.values):
+        cell = dataset.sel(curriculum=name)
+        color, label = ("C0", "C4")[j], "GPT-2" if dataset.sizes["curriculum"] == 1 else f"{name} curriculum"
+        for s in range(dataset.sizes["seed"]):
+            title = label if s == 0 else None
+            left.plot(cell.step, cell.loss.isel(seed=s), color=color, linestyle=LINES[2 * j], linewidth=1, label=title)
+            right.plot(cell.k + 0.08 * j, cell.risk.isel(seed=s), MARKERS[j], color=color, markersize=5)
+    lines = {"predicting 0": 1 + 0 * dataset.lsa, "LSA": dataset.lsa, "least squares": dataset.least_squares}
+    for name, color, style in REFERENCES:
+        left.axhline(float(lines[name].mean()), color=color, linestyle=style, label=name)
+        right.plot(dataset.k, lines[name], color=color, linestyle=style)
+    left.set(xlabel="training step", ylabel="loss / $d$", ylim=(0, None))
+    right.set(xlabel="examples $k$", ylabel="error / $d$ at the end", ylim=(0, None))
+    right.axhline(0, color=mpl.rcParams["text.color"], linewidth=0.8)
+    figure.legend(loc="outside upper center", ncols=5, columnspacing=1.0)

@@ -1,0 +1,100 @@
+"""Linear functions: errors over prompt length, and what label noise shows of the algorithm."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def regression(dataset: xr.Dataset) -> Picture:
+    """Error over the number of examples: the models, the classical predictors and LSA."""
+    return render(
+        dataset,
+        "garg-regression",
+        _draw_regression,
+        alt=(
+            "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model "
+            "falls along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging "
+            "and three nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
+        ),
+        caption=(
+            "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
+            "forms; LSA is trained at the same <i>N</i>. Markers: measured on the same prompts, with two standard errors. The "
+            "vertical line is the length <i>N</i> of the training prompts. Averaging and LSA start above the panels."
+        ),
+        size=(7.2, 3.9),
+    )
+
+
+def _draw_regression(figure: Figure, dataset: xr.Dataset) -> None:
+    panels = figure.subplots(1, dataset.sizes["model"], sharey=True, squeeze=False)[0]
+    for axes, name in zip(panels, dataset.model.values, strict=True):
+        N = int(dataset.N.sel(model=name))
+        cell = dataset.sel(model=name).isel(k=slice(0, 2 * N + 1))
+        axes.plot(cell.k, cell.least_squares, color="C2", linestyle=LINES[0], label="least squares")
+        later = cell.isel(k=slice(1, None))
+        axes.plot(later.k, later.lsa, color="C1", linestyle=LINES[1], label="LSA")
+        axes.plot(later.k, later.averaging, color="C4", linestyle=LINES[3], label="averaging")
+        clean = cell.sel(label="clean")
+        _measured(axes, clean.sel(predictor="3 nearest"), "C3", MARKERS[4], "3 nearest", markerfacecolor="none")
+        _measured(axes, clean.sel(predictor=name), "C0", MARKERS[0], "GPT-2")
+        axes.axvline(N, color=mpl.rcParams["text.color"], linewidth=0.8)
+        axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
+        axes.set_xticks(range(0, 2 * N + 1, N // 2))
+    panels[0].set_ylabel("error / $d$")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=5, columnspacing=1.0)
+
+
+def _measured(axes: Axes, cell: xr.Dataset, color: str, marker: str, name: str, **style) -> None:
+    style = {"markersize": 4, "elinewidth": 0.8} | style
+    axes.errorbar(cell.k, cell.risk, yerr=2 * cell.risk_se, color=color, marker=marker, linestyle="none", label=name, **style)
+
+
+def noise(dataset: xr.Dataset) -> Picture:
+    """Left: errors under label noise. Right: which ridge predictor the models are nearest to."""
+    return render(
+        dataset,
+        "garg-regression-noise",
+        _draw_noise,
+        alt=(
+            "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a "
+            "tall peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance "
+            "of the models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal "
+            "lines of the distance to least squares."
+        ),
+        caption=(
+            "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, "
+            "up to each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares "
+            "is measured; at <i>k</i> = 4, 5, 6 its mean is infinite, so its markers there are chance or outside the panel. "
+            "Right: without noise at <i>k</i> = <i>d</i>, squared distance/<i>d</i> of the models to ridge by its penalty, and "
+            "to least squares (horizontal lines)."
+        ),
+        size=(7.2, 3.7),
+    )
+
+
+def _draw_noise(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
+    noisy = dataset.sel(label="noisy", k=dataset.k <= int(dataset.N.max()))
+    left.plot(noisy.k, noisy.bayes, color="C2", linestyle=LINES[0], label="Bayes (ridge)")
+    squares = noisy.sel(predictor="least squares")
+    left.plot(squares.k, squares.risk, color="C4", marker="x", linestyle="none", label="least squares")
+    for j, name in enumerate(dataset.model.values):
+        own = noisy.sel(predictor=name, model=name)
+        own = own.sel(k=own.k <= int(own.N))
+        _measured(left, own, ("C0", "C1")[j], MARKERS[j], name)
+        at = dataset.sel(model=name, k=dataset.d)
+        style = {"color": ("C0", "C1")[j], "linestyle": LINES[j]}
+        right.errorbar(at.penalty, at.ridge, yerr=2 * at.ridge_se, marker=MARKERS[j], linewidth=0.8, **style)
+        right.axhline(float(at.distance.sel(label="clean")), linewidth=1.2, **style)
+    left.set(yscale="log", ylim=(0.012, 30), xlabel="examples $k$", ylabel="error / $d$, with label noise")
+    left.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
+    left.legend(loc="upper right", fontsize=8.5)
+    right.set(xscale="log", ylim=(0, None), xlabel="penalty of ridge", ylabel="squared distance / $d$ at $k=d$")
+    right.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
+    top = float(np.max(dataset.distance.sel(label="clean", k=dataset.d)))
+    right.annotate("to least squares", (0.012, top), xytext=(0, 4), textcoords="offset points", fontsize=8.5)

@@ -1,0 +1,1 @@
+"""Section 1 Introduction: notebooks/li_1_introduction.ipynb."""

@@ -1,0 +1,58 @@
+"""Figure of section 1."""
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def nonlinearity(dataset: xr.Dataset) -> Picture:
+    """Margin against S_1 and alpha', error on short prompts, for the four variants."""
+    return render(
+        dataset,
+        "li-nonlinearity",
+        _draw,
+        alt=(
+            "Three panels for four networks. Mean margin against S1: a rising line for softmax with ReLU, a nearly level one "
+            "for linear attention with ReLU, level ones for both linear MLPs. Mean margin against alpha prime: lines through "
+            "the origin for linear attention, curves that flatten early for softmax. Error on short prompts: both softmax "
+            "networks near the upper line, both linear ones near the lower line."
+        ),
+        caption=(
+            "Attention, MLP of the four networks as in the legend; means over networks with two standard errors. Left: mean "
+            "margin on orthonormal ODR patterns of the training norm; every S₁ takes the same draws. Lines: L0c, from the "
+            "reading at the largest S₁. Middle: mean margin over all tasks on long prompts. Line: L0b in closed form; the "
+            "markers of the other networks are joined by eye only. Right: error on short prompts. Lines: errors from prompts "
+            "without the query's pattern alone, for a vote with positive weights (upper) and with negative ones (lower)."
+        ),
+        size=(9.6, 4.2),
+    )
+
+
+def _draw(figure: Figure, dataset: xr.Dataset) -> None:
+    left, middle, right = figure.subplots(1, 3)
+    for k, name in enumerate(dataset.variant.values):
+        cell, style = dataset.sel(variant=name), dict(color=f"C{k}", marker=MARKERS[k], linestyle="none")
+        push = (cell.feature * cell.S_1 * cell.total_S_1).mean("seed")
+        left.plot(cell.S_1, cell.margin_S_1.isel(S_1=-1).mean() + push - push.isel(S_1=-1), color=f"C{k}", linestyle=LINES[k])
+        _interval(left, cell.S_1, cell.margin_S_1, style)
+        _interval(middle, cell.alpha, cell.margin_alpha, style)
+        _interval(right, cell.short + 0.04 * (k - 1.5), cell.error_short, style)
+        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=name)
+    middle.plot(dataset.alpha, dataset.margin_alpha_theory.mean("seed"), color="C3", linestyle=LINES[3])
+    for k, name in enumerate(dataset.variant.values[:3]):
+        middle.plot(dataset.alpha, dataset.margin_alpha.sel(variant=name).mean("seed"), color=f"C{k}", linewidth=0.5)
+    for line, sign in zip(LINES, dataset.sign.values, strict=False):
+        right.plot(dataset.short, dataset.absent_error.sel(sign=sign), color="C5", linestyle=line)
+    left.set(xlabel="$S_1$", ylabel="mean margin $zF$", ylim=(0, None))
+    middle.set(xlabel="share of relevant contexts $\\alpha'$", xlim=(0, None), ylim=(0, None))
+    right.set(xlabel="contexts $l$", ylabel="error", yscale="log")
+    right.set_xticks(dataset.short.values, [str(l) for l in dataset.short.values])
+    right.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=4)
+
+
+def _interval(axes, x: xr.DataArray, values: xr.DataArray, style: dict) -> None:
+    """Draw means over seeds with two standard errors."""
+    two_se = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
+    axes.errorbar(x, values.mean("seed"), two_se, **style)

@@ -1,0 +1,1 @@
+"""Section 2 Problem formulation: notebooks/li_2_formulation.ipynb."""

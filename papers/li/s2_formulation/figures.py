@@ -1,0 +1,88 @@
+"""Figures of section 2."""
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def start(dataset: xr.Dataset) -> Picture:
+    """Attention mass and size of the output of the untrained network against the length of the patterns."""
+    return render(
+        dataset,
+        "li-start",
+        _draw_start,
+        alt=(
+            "Two panels against beta. Left: attention mass, markers on rising lines that leave the uniform value slowly. "
+            "Right: mean square of the output, markers on rising lines, the one with coin signs above the balanced one."
+        ),
+        caption=(
+            "The untrained network. Lines: closed forms. Markers: networks with their own draw of <i>W<sub>O</sub></i>, mean "
+            "with two standard errors. Left: attention on the query's pattern; thin level lines: uniform attention. Right: "
+            "<i>E F</i>² at the longest prompt, with as many positive as negative signs in <i>a</i>, and with signs by coins."
+        ),
+        size=(7.6, 3.6),
+    )
+
+
+def _draw_start(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    for k, length in enumerate(dataset.length.values):
+        cell = dataset.sel(length=length)
+        left.axhline(float(cell.mass_uniform), color=f"C{k}", linewidth=0.7, linestyle=LINES[k])
+        left.plot(cell.beta, cell.mass_theory, color=f"C{k}", linestyle=LINES[k])
+        _interval(left, cell.beta, cell.mass, color=f"C{k}", marker=MARKERS[k])
+        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=f"$l={length}$")
+    longest = dataset.isel(length=-1)
+    for k, (name, label) in enumerate((("square", "balanced signs"), ("square_coins", "signs by coins")), start=2):
+        right.plot(longest.beta, longest[f"{name}_theory"], color=f"C{k}", linestyle=LINES[k])
+        _interval(right, longest.beta, longest[name], color=f"C{k}", marker=MARKERS[k])
+        right.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=label)
+    left.set(xlabel="length of a pattern $\\beta$", ylabel="attention on the query's pattern")
+    right.set(xlabel="length of a pattern $\\beta$", ylabel="$E\\,F^2$", yscale="log")
+    left.legend(loc="upper left")
+    right.legend(loc="lower right")
+
+
+def training(dataset: xr.Dataset) -> Picture:
+    """Hinge loss on training and unseen tasks, and without sight of the query, along training."""
+    return render(
+        dataset,
+        "li-training",
+        _draw_training,
+        alt=(
+            "Two panels of curves against the SGD step. Hinge loss: training curves fall from 1 to 0; unseen curves of the two "
+            "covering task sets follow, the one of one-sided tasks stays near 0.9; with W_Q zero it stays at 1. Error: the "
+            "same picture from 0.5."
+        ),
+        caption=(
+            "Along SGD, mean over networks with two standard errors. Filled markers: fresh prompts of training tasks. Open "
+            "markers: unseen tasks. Grey: the first networks with <i>W<sub>Q</sub></i> = 0, training tasks. The step axis is "
+            "linear up to 20 and logarithmic beyond."
+        ),
+        size=(8.6, 4.2),
+    )
+
+
+def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
+    for axes, what, label in zip(figure.subplots(1, 2), ("hinge", "error"), ("hinge loss", "error"), strict=True):
+        for k, tasks in enumerate(dataset.tasks.values):
+            cell = dataset.sel(tasks=tasks)
+            style = dict(color=f"C{k}", marker=MARKERS[k])
+            _interval(axes, cell.step, cell[f"{what}_training"], **style, linestyle=LINES[0], linewidth=0.9, label=tasks)
+            _interval(axes, cell.step, cell[f"{what}_unseen"], **style, mfc="none", linestyle=LINES[1], linewidth=0.9)
+        blind = dataset[f"{what}_blind"].isel(tasks=0)
+        _interval(axes, dataset.step, blind, color="C5", marker="x", linestyle=LINES[3], linewidth=0.9, label="$W_Q=0$")
+        axes.set(xlabel="step", ylabel=label, xlim=(-1, None), ylim=(-0.02, None))
+        axes.set_xscale("symlog", linthresh=20)
+        ticks = dataset.step.values[1:] if dataset.sizes["step"] < 7 else [20, 60, 200, 1000]
+        axes.set_xticks([0, *ticks], ["0", *(str(tick) for tick in ticks)])
+        axes.minorticks_off()
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+def _interval(axes, x: xr.DataArray, values: xr.DataArray, **style) -> None:
+    """Draw means over seeds with two standard errors."""
+    two_se = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
+    axes.errorbar(x, values.mean("seed"), two_se, **({"linestyle": "none"} | style))

@@ -1,0 +1,139 @@
+"""li-start: the untrained network. Attention, size of the output, hinge and error against their closed forms."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+from torch import Tensor
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.classification import hinge, read, wrong
+from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from icl_lib.seeds import stream
+from icl_lib.tasks.task_sets import task_set
+from papers.li.theory import start
+from papers.li.trained import A, Setting
+
+
+@dataclass(frozen=True)
+class Start(Declaration):
+    """Untrained networks per pattern length beta and prompt length l, each on ``prompts`` prompts of its own.
+
+    A seed is a group of ``networks`` networks; readings are means over the group.
+    """
+
+    setting: Setting
+    beta: Several[Positive]
+    length: Several[Count]
+    seeds: Annotated[int, Ge(2)]
+    networks: Count
+    prompts: Count
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Read the untrained networks; the network is small and the prompts are drawn on the CPU."""
+        cells = [[self._read(replace(self.setting, beta=beta), l, seed) for l in self.length] for beta in self.beta]
+        read_off = {name: np.array([[cell[name] for cell in row] for row in cells]) for name in cells[0][0]}
+        dims = "beta length seed"
+        return xr.Dataset(
+            {
+                "mass": variable(dims, read_off["mass"], "attention on the query's pattern, mean over prompts that have it"),
+                "error": variable(dims, read_off["error"], "classification error"),
+                "hinge": variable(dims, read_off["hinge"], "hinge loss"),
+                "error_label_neurons": variable(dims, read_off["error_label"], "error, W_O knows the label direction"),
+                "square": variable(dims, read_off["square"], "mean of F^2 over prompts"),
+                "square_coins": variable(dims, read_off["square_coins"], "the same, signs of a by coins"),
+                "query_norm": variable("beta", self._query_norm(seed), "|W_Q (mu_j; 0)| at the start"),
+            },
+            coords={"beta": list(self.beta), "length": list(self.length), "seed": range(self.seeds)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed forms beside them."""
+
+        def table(theory) -> list[list[float]]:
+            return [[theory(replace(self.setting, beta=beta), l) for l in self.length] for beta in self.beta]
+
+        uniform = [start.uniform_mass(self.setting.alpha, l) for l in self.length]
+        return dataset.assign(
+            mass_uniform=variable("length", uniform, "the same under uniform attention"),
+            mass_theory=variable("beta length", table(_mass), "the same in closed form"),
+            square_theory=variable("beta length", table(_square), "E F^2 in closed form"),
+            square_coins_theory=variable("beta length", table(_square_coins), "E F^2, signs of a by coins"),
+        )
+
+    def _read(self, setting: Setting, l: int, seed: int) -> dict[str, np.ndarray]:
+        role = f"start/{setting.beta:g}/{l}"
+        weights = self._weights(setting, stream(seed, f"{role}/weights"))
+        a = output_weights(setting.m)
+        signs = 1.0 - 2 * torch.randint(2, (self._all(), setting.m), generator=stream(seed, f"{role}/signs")).double()
+        informed = weights | {"W_O": weights["W_O"] + setting.xi * _label_rows(a, setting)}
+        models = {"": (weights, a), "_coins": (weights, signs * setting.m**-0.5), "_label": (informed, a)}
+        law = setting.law(task_set(setting.tasks, setting.M1), setting.alpha)
+        found = {}
+        for name, (parameters, outer) in models.items():
+            model = SoftmaxAttentionMLP(**parameters, a=outer, q=setting.label()).on(law.patterns)
+            readings = read(model, law, prompts=self.prompts, length=l, lead=(self._all(),), seed=seed, name=role)
+            found |= {
+                f"mass{name}": self._by_group(readings.mass),
+                f"error{name}": self._by_group(wrong(readings.margin)),
+                f"hinge{name}": self._by_group(hinge(readings.margin)),
+                f"square{name}": self._by_group(readings.margin.square()),
+            }
+        return found
+
+    def _all(self) -> int:
+        return self.seeds * self.networks
+
+    def _by_group(self, values: Tensor) -> np.ndarray:
+        """Return the means over the networks of each group and their prompts; NaN is left out."""
+        return values.reshape(self.seeds, -1).nanmean(-1).numpy()
+
+    def _weights(self, setting: Setting, generator: torch.Generator) -> dict[str, Tensor]:
+        delta, xi = (torch.full((self._all(),), number, dtype=torch.float64) for number in (setting.delta, setting.xi))
+        return initial_weights(generator, setting.M1 + setting.M2, setting.d_Y, setting.m, delta, xi)
+
+    def _query_norm(self, seed: int) -> list[float]:
+        norms = []
+        for beta in self.beta:
+            setting = replace(self.setting, beta=beta)
+            W_Q = self._weights(setting, stream(seed, "any"))["W_Q"][0]
+            norms.append(float((W_Q[:, : setting.M1] * beta).norm(dim=0).mean()))
+        return norms
+
+
+def _label_rows(a: Tensor, setting: Setting) -> Tensor:
+    """Return rows along the label embedding, with the sign of a: each neuron votes for the label that it stands for."""
+    label = torch.cat([torch.zeros(setting.M1 + setting.M2, dtype=torch.float64), setting.label() / setting.q])
+    return 10 * torch.einsum("m,j->mj", a.sign(), label)
+
+
+def _mass(setting: Setting, l: int) -> float:
+    return start.mass(setting.alpha, l, start.ratio(setting.delta, setting.beta))
+
+
+def _mean_square(setting: Setting, l: int) -> float:
+    g = start.ratio(setting.delta, setting.beta)
+    return start.mean_square(setting.alpha, l, g, M1=setting.M1, beta=setting.beta, K=setting.K, q=setting.q)
+
+
+def _square(setting: Setting, l: int) -> float:
+    return start.output_size(setting.xi, setting.delta, _mean_square(setting, l)) ** 2
+
+
+def _square_coins(setting: Setting, l: int) -> float:
+    return start.output_size_coins(setting.xi, setting.delta, _mean_square(setting, l)) ** 2
+
+
+START = Experiment(
+    slug="li-start",
+    title="The untrained network",
+    quick=Start(setting=A, beta=(1.0, 2.0, 4.0), length=(5, 20), seeds=15, networks=20, prompts=50),
+    full=Start(setting=A, beta=(1.0, 1.5, 2.0, 3.0, 4.0), length=(5, 20), seeds=20, networks=20, prompts=150),
+)  # fmt: skip

@@ -1,0 +1,178 @@
+"""Figures of section 3.2."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def _interval(values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and twice the standard error over seeds."""
+    return values.mean("seed").values, 2 * values.std("seed", ddof=1).values / values.sizes["seed"] ** 0.5
+
+
+def unseen_tasks(dataset: xr.Dataset) -> Picture:
+    """Error on training and on unseen tasks for every set of training tasks."""
+    return render(
+        dataset,
+        "li-unseen-tasks",
+        _draw_unseen,
+        alt=(
+            "One row for each set of training tasks, error on the horizontal axis. Errors on training tasks are near 0 in all "
+            "rows. Errors on unseen tasks are near 0 for cyclic sets and for both directions, and between 0.25 and 0.56 for "
+            "single, one-sided and first-half sets, beside the predicted strokes."
+        ),
+        caption=(
+            "0-1 error of trained models, mean over seeds with two standard errors. Circles: training tasks. Squares: unseen "
+            "tasks. Vertical strokes: predicted from the task set alone. Below the line: sets that violate Condition 3.2."
+        ),
+        size=(7.0, 0.9 + 0.34 * dataset.sizes["set"]),
+    )
+
+
+def _draw_unseen(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    order = np.argsort(-dataset.covers.values, kind="stable")
+    rows = dataset.isel(set=order)
+    height = -np.arange(len(order))
+    ink = mpl.rcParams["text.color"]
+    axes.plot(rows.error_theory, height, color=ink, marker="|", markersize=15, linestyle="none", label="predicted, unseen")
+    for k, (name, label) in enumerate((("error_trained", "training tasks"), ("error", "unseen tasks"))):
+        mean, two_se = _interval(rows[name])
+        style = dict(marker=MARKERS[k], linestyle="none", markersize=(9, 5)[k], mfc=("none", f"C{k}")[k])
+        axes.errorbar(mean, height, xerr=two_se, color=f"C{k}", label=label, **style)
+    axes.axhline(0.5 - int(rows.covers.sum()), color=ink, linewidth=0.8)
+    axes.set_yticks(height, rows.set.values)
+    axes.set(xlabel="0-1 error", xlim=(-0.02, 0.62))
+    axes.legend(loc="upper right")
+
+
+def length(dataset: xr.Dataset) -> Picture:
+    """Error over prompt length with the vote law and the best predictor, and the ratio to the law by task set."""
+    return render(
+        dataset,
+        "li-floor",
+        _draw_length,
+        alt=(
+            "Left: error against prompt length on a logarithmic axis for several shares alpha'. Markers of trained models lie "
+            "on the lines of the vote law; thin lines and small markers of the best predictor fall far below. Right: error "
+            "over the vote law against length. Sets that train every pair stay near 1, the single cyclic shift rises above."
+        ),
+        caption=(
+            "Left: error of models trained on three cyclic shifts, on unseen tasks. Filled markers: measured. Thick lines: the "
+            "vote law. Thin lines and open markers: the best predictor that knows the law of tasks, exact and measured. Right: "
+            "error over the vote law at the middle share, by training set, two standard errors; dotted at 1."
+        ),
+        size=(7.8, 4.0),
+    )
+
+
+def _draw_length(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
+    mean, two_se = _interval(dataset.error.isel(tasks=0))
+    for k, alpha in enumerate(dataset.alpha.values):
+        cell, color = dataset.sel(alpha=alpha), f"C{k}"
+        left.plot(cell.l, cell.error_theory, color=color, linestyle=LINES[k])
+        shown = mean[k] > 0
+        left.errorbar(cell.l[shown], mean[k][shown], two_se[k][shown], color=color, marker=MARKERS[k], linestyle="none")
+        left.plot(cell.l, cell.best_theory, color=color, linestyle=LINES[k], linewidth=0.8)
+        left.plot(cell.l, cell.best.where(cell.best > 0), color=color, marker=MARKERS[k], linestyle="none", mfc="none", ms=4)
+        left.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$\\alpha'={alpha:g}$")
+    left.set(yscale="log", xlabel="contexts $l$", ylabel="0-1 error", ylim=(2e-5, 0.7))
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(dataset.alpha))
+    _draw_ratio(right, dataset)
+
+
+def _draw_ratio(axes: Axes, dataset: xr.Dataset) -> None:
+    alpha = float(dataset.alpha[dataset.sizes["alpha"] // 2])
+    cell = dataset.sel(alpha=alpha)
+    axes.axhline(1, color=mpl.rcParams["text.color"], linestyle=":", linewidth=1)
+    for k, tasks in enumerate(dataset.tasks.values):
+        mean, two_se = _interval(cell.error.sel(tasks=tasks) / cell.error_theory)
+        place = cell.l.values * (1 + 0.02 * (k - 1))
+        axes.errorbar(place, mean, two_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=tasks)
+    axes.set(xlabel="contexts $l$", ylabel=f"error / vote law at $\\alpha'={alpha:g}$", ylim=(0.5, 2.0))
+    axes.legend(loc="upper left")
+
+
+KINDS = ("own pattern", "trained together", "not trained together", "label of the key")
+
+
+def grown_push(dataset: xr.Dataset) -> Picture:
+    """Entries of the trained W_K^T W_Q against the grown first push."""
+    return render(
+        dataset,
+        "li-first-push",
+        _draw_grown,
+        alt=(
+            "Two scatter plots of measured against predicted entries of the trained key-query map, with the diagonal. Left, "
+            "sets that meet the condition: the query's own pattern positive, pairs trained together negative, label entries at "
+            "zero. Right, sets that violate it: large label entries of both signs."
+        ),
+        caption=(
+            "Entries of the trained <i>W<sub>K</sub><sup>T</sup>W<sub>Q</sub></i> between unit vectors, mean over seeds, "
+            "against the first push grown for one effective time. Line: equality. Left: task sets with balanced labels. Right: "
+            "one-sided and single tasks, which store the answer at the label of the key."
+        ),
+        size=(7.8, 3.7),
+    )
+
+
+def _draw_grown(figure: Figure, dataset: xr.Dataset) -> None:
+    balanced = abs(dataset.form_theory.sel(row="label")).max("column") < 1e-9
+    for axes, keep, title in zip(figure.subplots(1, 2), (balanced, ~balanced), ("balanced", "unbalanced"), strict=True):
+        part = dataset.isel(set=np.flatnonzero(keep.values))
+        low, high = float(part.form_theory.min()), float(part.form_theory.max())
+        axes.plot([low, high], [low, high], color=mpl.rcParams["text.color"], linewidth=0.8)
+        for k, kind in enumerate(KINDS):
+            chosen = part.kind.values == k
+            predicted, measured = part.form_theory.values[chosen], part.form.values[chosen]
+            axes.plot(predicted, measured, color=f"C{k}", marker=MARKERS[k], linestyle="none", ms=4, alpha=0.6, label=kind)
+        axes.set(xlabel="predicted entry", title=f"{title} labels")
+    figure.axes[0].set_ylabel("trained entry")
+    figure.axes[0].legend(loc="upper left", fontsize=8.5)
+
+
+def two_memories(dataset: xr.Dataset) -> Picture:
+    """One-sided training over |q|/beta: error, attention, and the values' own answer."""
+    return render(
+        dataset,
+        "li-two-memories",
+        _draw_memories,
+        alt=(
+            "Three curves against the ratio of label norm to pattern norm. The error on unseen tasks stays near 5/9 with a "
+            "shallow dip in the middle. Attention on the query's pattern falls from 0.9 to 0.4. The error on contrary "
+            "contexts steps from 1 to 0 at the first dotted line."
+        ),
+        caption=(
+            "Models trained on one-sided tasks. Circles: error on unseen tasks; dashed: the error of a pure memory. Squares: "
+            "attention on the query's pattern. Diamonds: error when all contexts are the query's pattern with the label it "
+            "never had, which attention cannot change. Dotted: |<i>q</i>|/β = α/√<i>M</i><sub>1</sub>, above which the "
+            "label key is pushed harder than the pattern, and 1/√<i>M</i><sub>1</sub>, below which the values remember."
+        ),
+        size=(6.8, 3.8),
+    )
+
+
+def _draw_memories(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    ink = mpl.rcParams["text.color"]
+    axes.axhline(float(dataset.error_theory), color=ink, linestyle="--", linewidth=1)
+    for threshold in (dataset.ratio / dataset.key_memory, dataset.ratio * dataset.value_memory**0.5):
+        axes.axvline(float(threshold.mean()), color=ink, linestyle=":", linewidth=1.2)
+    series = (
+        ("error", "error, unseen tasks"),
+        ("mass", "attention on query's pattern"),
+        ("value_error", "error, contrary contexts"),
+    )
+    for k, (name, label) in enumerate(series):
+        mean, two_se = _interval(dataset[name])
+        axes.errorbar(dataset.ratio, mean, two_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label)
+    axes.set(xscale="log", xlabel="$|q|/\\beta$", ylim=(-0.04, 1.04))
+    ticks = [0.125, 0.25, 0.5, 1.0]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.legend(loc="upper right")

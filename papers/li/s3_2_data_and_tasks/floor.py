@@ -1,0 +1,160 @@
+"""li-floor: the error over prompt length, against the vote law, the best predictor and the literal test condition."""
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge, Gt, Lt
+from torch import Tensor
+
+from icl_lib.companion.declaration import Count, Declaration, Several, Whole
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.classification import CHUNK_TOKENS, same_pattern, wrong
+from icl_lib.seeds import stream
+from icl_lib.tasks.patterns import Codes
+from icl_lib.tasks.task_sets import all_tasks, task_set, unseen_tasks
+from papers.li.s3_2_data_and_tasks.unseen_tasks import QUICK, SHORT, Sets, settings_of
+from papers.li.theory import floor
+from papers.li.trained import A, Setting, Trained, train_models
+
+
+class Errors(NamedTuple):
+    """Sums over prompts of the 0-1 loss, one entry a model: all, with the query's pattern, with the guaranteed count."""
+
+    all: Tensor
+    present: Tensor
+    guaranteed: Tensor
+    share: Tensor
+
+
+@dataclass(frozen=True)
+class Floor(Declaration):
+    """Models of some task sets, tested on unseen tasks (all tasks where none is unseen) over share and length.
+
+    ``sets`` are trained as one batch, ``tested`` are those of them that are read.
+    """
+
+    base: Setting
+    sets: Sets
+    tested: Sets
+    seeds: Count
+    alphas: Several[Annotated[float, Gt(0), Lt(1)]]
+    lengths: Several[Count]
+    prompts: Annotated[int, Ge(10)]
+    best_prompts: Count
+    exact_lengths: Whole
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not set(self.tested) <= set(self.sets):
+            raise ValueError("a tested set is not trained: name it among sets as well")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Count errors of the trained models, of their starts and of the best predictor."""
+        marks = train_models(settings_of(self.base, self.sets), self.seeds, seed, device, (0,))
+        cells = self._cells()
+        first, last = ([marks[step][self.sets.index(one)] for one in self.tested] for step in (0, self.base.T))
+        found = np.array([[self._errors(trained, *cell, self.prompts, seed) for cell in cells] for trained in last])
+        start = np.array([self._errors(first[0], *cell, self.prompts // 10, seed)[0] for cell in cells])
+        best = np.array([self._best(*cell, seed) for cell in cells])
+        grid = (len(self.alphas), len(self.lengths))
+        columns = {
+            "best": (best, "error of the best predictor, measured"),
+            "best_se": (np.sqrt(best * (1 - best) / self.best_prompts), "its standard error"),
+        }
+        sizes = (len(self.tested), *grid, self.seeds)
+        texts = {
+            "error": "0-1 error",
+            "error_present": "part of the error with the query's pattern in the prompt",
+            "error_guaranteed": "0-1 error when at least a share alpha/2 of the contexts has the query's pattern",
+        }
+        return xr.Dataset(
+            {name: variable("alpha l", np.reshape(values, grid), text) for name, (values, text) in columns.items()}
+            | {
+                name: variable("tasks alpha l seed", found[:, :, k].reshape(sizes), text)
+                for k, (name, text) in enumerate(texts.items())
+            }
+            | {
+                "error_start": variable("alpha l seed", start.reshape(*grid, self.seeds), "0-1 error before training"),
+                "all_pairs": variable("tasks", [_all_pairs(one.setting) for one in last], "1: all pairs trained"),
+            },
+            coords={
+                "tasks": [tasks for tasks, _, _ in self.tested],
+                "alpha": list(self.alphas),
+                "l": list(self.lengths),
+                "seed": range(self.seeds),
+            },
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the laws beside it."""
+        cells, M1 = self._cells(), self.base.M1
+        exact = [floor.best_error(l, alpha, M1) if l <= self.exact_lengths else np.nan for alpha, l in cells]
+        columns = {
+            "missing": ([floor.missing(l, alpha) for alpha, l in cells], "probability that the query's pattern is missing"),
+            "error_theory": ([floor.vote_error(l, alpha) for alpha, l in cells], "error of the vote law"),
+            "best_theory": (exact, "error of the best predictor, summed exactly"),
+        }
+        grid = (len(self.alphas), len(self.lengths))
+        return dataset.assign(
+            {name: variable("alpha l", np.reshape(values, grid), text) for name, (values, text) in columns.items()}
+        )
+
+    def _cells(self) -> list[tuple[float, int]]:
+        return [(alpha, l) for alpha in self.alphas for l in self.lengths]
+
+    def _errors(self, trained: Trained, alpha: float, l: int, prompts: int, seed: int) -> np.ndarray:
+        """Return error, its part with the query's pattern present, and error given the guaranteed count; (3, seeds)."""
+        setting = trained.setting
+        own = task_set(setting.tasks, setting.M1)
+        everything = len(own) == setting.M1 * (setting.M1 - 1)
+        law = setting.law(own if everything else unseen_tasks(own, setting.M1), alpha)
+        model = trained.model().on(law.patterns)
+        generator = stream(seed, f"floor/{setting.tasks}/{alpha}/{l}")
+        size = max(1, CHUNK_TOKENS // (self.seeds * (l + 1)))
+        chunks = [min(size, prompts - begin) for begin in range(0, prompts, size)]
+        parts = [_count(model, law.codes(generator, (self.seeds, chunk), l), alpha) for chunk in chunks]
+        total = Errors(*(torch.stack(column).sum(0) for column in zip(*parts, strict=True)))
+        return torch.stack([total.all / prompts, total.present / prompts, total.guaranteed / total.share]).numpy()
+
+    def _best(self, alpha: float, l: int, seed: int) -> float:
+        """Return the error of the best predictor, the model that ``floor.best_score`` defines."""
+        M1 = self.base.M1
+        law = self.base.law(all_tasks(M1), alpha)
+        codes = law.codes(stream(seed, f"best/{alpha}/{l}"), (self.best_prompts,), l)
+        pattern, y = (part[:, :-1].numpy() for part in (codes.pattern, codes.y))
+        score = floor.best_score(pattern, y, codes.pattern[:, -1].numpy(), alpha, M1)
+        return float(wrong(torch.from_numpy(score) * codes.y[:, -1]).mean())
+
+
+def _count(model, codes: Codes, alpha: float) -> Errors:
+    lost = wrong(codes.y[..., -1] * model(codes))
+    own = same_pattern(codes).sum(-1)
+    guaranteed = own >= alpha / 2 * same_pattern(codes).shape[-1] - 1e-9  # where the bound is a whole number it counts
+    return Errors(lost.sum(-1), (lost * (own > 0)).sum(-1), (lost * guaranteed).sum(-1), guaranteed.sum(-1))
+
+
+def _all_pairs(setting: Setting) -> int:
+    pairs = {frozenset(pair) for pair in task_set(setting.tasks, setting.M1).tolist()}
+    return int(2 * len(pairs) == setting.M1 * (setting.M1 - 1))
+
+
+TESTED = (("cyclic 3", 2.0, 1.0), ("cyclic 1", 2.0, 1.0), ("all", 2.0, 1.0))
+
+FLOOR = Experiment(
+    slug="li-floor",
+    title="Error over prompt length",
+    quick=Floor(
+        base=SHORT, sets=QUICK, tested=TESTED[:2], seeds=3, alphas=(0.4, 0.6, 0.8),
+        lengths=(2, 4, 8), prompts=20_000, best_prompts=20_000, exact_lengths=8,
+    ),
+    full=Floor(
+        base=A, sets=TESTED, tested=TESTED, seeds=10, alphas=(0.2, 0.4, 0.6, 0.8, 0.9),
+        lengths=(1, 2, 3, 4, 6, 8, 10, 12, 16, 20), prompts=30_000, best_prompts=100_000, exact_lengths=12,
+    ),
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""li-prompt-length: how many contexts an error below eps takes, over the share alpha'."""
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Annotated
+
+import numpy as np
+import xarray as xr
+from annotated_types import Ge, Gt, Le, Lt
+
+from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from papers.li.s3_3_generalization.odr import ODRTest, idr_scores, means
+from papers.li.theory.coefficient_sum import mean_gap
+from papers.li.theory.prompt_length import crossing, length_bracket, vote_error
+from papers.li.trained import A, B, Setting, Trained, train_models
+
+
+@dataclass(frozen=True)
+class PromptLength(Declaration):
+    """Models of the first setting on ODR patterns of sum S_1, over alpha' and the prompt length l."""
+
+    settings: Several[Setting]
+    alpha: Several[Annotated[float, Gt(0), Le(1)]]
+    lengths: Several[Count]
+    eps: Annotated[float, Gt(0), Lt(0.5)]
+    S_1: float
+    test: ODRTest
+    seeds: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if list(self.lengths) != sorted(set(self.lengths)):
+            raise ValueError(f"lengths {self.lengths} must rise: the error is followed from short prompts to long ones")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure errors, and the scores between the patterns."""
+        found = train_models(self.settings, self.seeds, seed, device, marks=(0,))
+        start, trained = found[0][0], found[self.settings[0].T][0]
+        literal = [self._error(trained, alpha, ceil(1 / alpha), seed) for alpha in self.alpha]
+        return xr.Dataset(
+            {
+                "error": variable("alpha length seed", self._errors(trained, seed), "0-1 error out of domain"),
+                "error_untrained": variable("alpha length seed", self._errors(start, seed), "0-1 error of the start"),
+                "error_literal": variable("alpha seed", literal, "0-1 error at l = 1/alpha', rounded up"),
+                "scores": variable("seed key query", idr_scores(trained), "score of an IDR pattern under an IDR query"),
+            },
+            coords={"alpha": list(self.alpha), "length": list(self.lengths)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the vote law and its floor beside the errors, and where each of them passes ``eps``."""
+        law = self._law(float(mean_gap(dataset.scores.values).mean()))
+        missing = np.array([[(1 - alpha / 2) ** l for l in self.lengths] for alpha in self.alpha])
+        needed, untrained = (self._needed(dataset[name].values) for name in ("error", "error_untrained"))
+        return dataset.assign(
+            error_theory=variable("alpha length", law, "vote law at the trained score gap"),
+            error_perfect=variable("alpha length", self._law(float("inf")), "vote law at an infinite score gap"),
+            missing=variable("alpha length", missing, "probability that the query's pattern is absent"),
+            needed=variable("alpha seed", needed, "length at which the error passes eps"),
+            needed_untrained=variable("alpha seed", untrained, "the same for the start"),
+            needed_theory=variable("alpha", self._needed(law[..., None])[:, 0], "the same for the vote law"),
+            bracket=variable("side alpha", self._bracket(), "simple bounds on the needed length"),
+        ).assign_coords(side=["lower", "upper"])
+
+    def _error(self, trained: Trained, alpha: float, length: int, seed: int) -> np.ndarray:
+        return means(self.test.at(alpha, length).combined(trained, self.S_1, seed, "odr")).error
+
+    def _errors(self, trained: Trained, seed: int) -> np.ndarray:
+        return np.array([[self._error(trained, alpha, l, seed) for l in self.lengths] for alpha in self.alpha])
+
+    @expectation
+    def _law(self, gap: float) -> np.ndarray:
+        return np.array([[vote_error(gap, alpha, l) for l in self.lengths] for alpha in self.alpha])
+
+    @expectation
+    def _bracket(self) -> np.ndarray:
+        """Return bounds for errors between half and all of the probability that the query's pattern is absent."""
+        lower = [length_bracket(2 * self.eps, alpha)[0] for alpha in self.alpha]
+        return np.array([lower, [length_bracket(self.eps, alpha)[1] for alpha in self.alpha]])
+
+    @expectation
+    def _needed(self, errors: np.ndarray) -> np.ndarray:
+        lengths = np.array(self.lengths, float)
+        return np.array([[crossing(lengths, column, self.eps) for column in row.T] for row in errors])
+
+
+PROMPT_LENGTH = Experiment(
+    slug="li-prompt-length",
+    title="Prompt length and the share of the task's patterns",
+    quick=PromptLength(
+        settings=(replace(A, T=250), replace(B, T=250)), alpha=(0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24),
+        eps=0.01, S_1=1.1, seeds=3, test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
+    ),
+    full=PromptLength(
+        settings=(A, B), alpha=(0.2, 0.3, 0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56),
+        eps=0.01, S_1=1.1, seeds=12, test=ODRTest(count=3, distractors=10, draws=12, prompts=400, alpha=0.8, length=20),
+    ),
+)  # fmt: skip

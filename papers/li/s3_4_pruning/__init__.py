@@ -1,0 +1,1 @@
+"""Section 3.4 ICL with magnitude-based model pruning: notebooks/li_3_4_pruning.ipynb."""

@@ -1,0 +1,190 @@
+"""li-pruning: output, hinge loss and error of trained networks after deleting short and long rows of W_O."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge, Gt, Le
+from torch import Tensor
+
+from icl_lib.companion.declaration import Count, Declaration, Several, Share
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.results import variable
+from icl_lib.measure.classification import hinge, read, wrong
+from icl_lib.models.pruning import largest_first, random_large, small_neurons
+from icl_lib.models.softmax_attention import output_weights
+from icl_lib.seeds import stream
+from icl_lib.tasks.patterns import Patterns
+from icl_lib.tasks.task_sets import task_set, unseen_tasks
+from papers.li.evaluate import beside_draws, combined
+from papers.li.mechanism import neurons
+from papers.li.theory import pruning
+from papers.li.trained import A, Setting, Trained, train_models
+
+ORDERS = ("largest first", "random", "one label")
+"""Which long rows go first; one label: the largest among those with a_r > 0, a fraction R of these."""
+DOMAINS = ("out of domain", "in domain")
+LOSSES = ("hinge", "0-1")
+
+
+@dataclass(frozen=True)
+class Pruning(Declaration):
+    """Deletion of fractions R of the long rows and of shares P of all rows, the shortest first.
+
+    setting, contrast   trained alike; the contrast starts with long rows, which do not become copies
+    S_1, count, distractors, draws   patterns out of domain; alpha, length: prompts in and out of domain
+    """
+
+    setting: Setting
+    contrast: Setting
+    seeds: Annotated[int, Ge(2)]
+    R: Several[Share]
+    P: Several[Share]
+    S_1: float
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    alpha: Annotated[float, Gt(0), Le(1)]
+    length: Count
+    prompts: Count
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Train, delete and measure.
+
+        The predicted hinge stands beside, since it takes the whole network's outputs prompt by prompt, too many to be kept.
+        """
+        trained, contrast = train_models((self.setting, self.contrast), self.seeds, seed, device)[self.setting.T]
+        readings = [self.read(trained, domain, seed) for domain in DOMAINS]
+        other = self.read(contrast, DOMAINS[0], seed)
+        columns = {
+            name: variable(f"domain {dims} seed".split(), np.array([reading[name] for reading in readings], "f4"), text)
+            for name, (dims, text) in NAMES.items()
+        }
+        for name in ("hinge", "hinge_of_shares"):
+            text = f"{NAMES[name][1]}, the contrast, out of domain"
+            columns[f"{name}_contrast"] = variable("order R seed", other[name].astype("f4"), text)
+        coords = {"domain": list(DOMAINS), "order": list(ORDERS), "R": list(self.R), "P": list(self.P), "loss": list(LOSSES)}
+        return xr.Dataset(columns, coords=coords)
+
+    def read(self, trained: Trained, domain: str, seed: int) -> dict[str, np.ndarray]:
+        """Return all readings in one domain, the seed last; the deletions meet the same prompts."""
+        kept, by_R = self.kept(trained, seed), (len(ORDERS), len(self.R))
+        margin = self.margins(trained, torch.stack(kept, 1), domain, seed)
+        R, P = margin[:, : by_R[0] * by_R[1]], margin[:, by_R[0] * by_R[1] : -5]
+        whole, short, long, plus, minus = margin[:, -5:].unbind(1)
+        s_plus, s_minus = shares(trained, torch.stack(kept[: by_R[0] * by_R[1]], 1))
+        theory = pruning.pruned_output(*(part[:, None].numpy() for part in (plus, -minus)), s_plus, s_minus)
+        theory, restored = torch.from_numpy(theory), R / torch.from_numpy(s_plus + s_minus) * 2
+        by_R = (*by_R, self.seeds)
+        return {
+            **{name: hinge(values).mean(-1).mT.reshape(by_R).numpy() for name, values in
+               (("hinge", R), ("hinge_of_shares", theory), ("hinge_restored", restored))},
+            "error": wrong(R).mean(-1).mT.reshape(by_R).numpy(),
+            "hinge_shortest": hinge(P).mean(-1).mT.numpy(), "error_shortest": wrong(P).mean(-1).mT.numpy(),
+            "error_one_label": wrong(plus).mean(-1).numpy(),
+            "margin": whole.mean(-1).numpy(), "margin_tenth": whole.quantile(0.1, dim=-1).numpy(),
+            "mixed": ((plus != 0) & (minus != 0)).double().mean(-1).numpy(),
+            **{f"cost_{group}": np.array([(loss(values) - loss(whole)).mean(-1).numpy() for loss in (hinge, wrong)])
+               for group, values in (("small", short), ("long", long))},
+            "change_small": ((short - whole).abs().mean(-1) / whole.abs().mean(-1)).numpy(),
+            "change_long": ((long - whole).abs().mean(-1) / whole.abs().mean(-1)).numpy(),
+        }  # fmt: skip
+
+    def kept(self, trained: Trained, seed: int) -> list[Tensor]:
+        """Return the rows kept by each deletion (seed, m): by order and R, by P, whole, short, as many long, each label."""
+        W_O = trained.parameters["W_O"]
+        small, positive = small_neurons(W_O), (output_weights(trained.setting.m) > 0).expand(W_O.shape[:-1])
+        length = W_O.norm(dim=-1)
+        deleted = [largest_first(W_O, R) for R in self.R] + [random_large(stream(seed, "random"), W_O, R) for R in self.R]
+        deleted += [largest_first(W_O * positive[..., None], R) for R in self.R]
+        deleted += [first(-length, torch.full(length.shape[:1], round(P * length.shape[-1]))) for P in self.P]
+        deleted += [torch.zeros_like(small), small, first(length, small.sum(-1)), ~positive, positive]
+        return [~rows for rows in deleted]
+
+    def margins(self, trained: Trained, kept: Tensor, domain: str, seed: int) -> Tensor:
+        """Return z F of every deletion on the same prompts, (seed, deletion, prompt)."""
+        if domain == DOMAINS[1]:
+            own = trained.setting.patterns()
+            patterns = Patterns(*(rows[None, None] for rows in own))
+            tasks = unseen_tasks(task_set(trained.setting.tasks, trained.setting.M1), trained.setting.M1)
+        else:
+            drawn = {"count": self.count, "distractors": self.distractors, "draws": self.draws, "seed": seed}
+            patterns, tasks = combined(trained, self.S_1, **drawn, name="patterns"), task_set("all", self.count)
+        probe = {"alpha": self.alpha, "length": self.length, "seed": seed, "name": f"prompts/{domain}"}
+        prompts = self.prompts * self.draws // patterns.relevant.shape[1]
+        return deleted_margins(trained, kept, patterns, tasks, prompts=prompts, **probe)
+
+
+def deleted_margins(
+    trained: Trained, kept: Tensor, patterns: Patterns, tasks: Tensor, *, alpha: float, length: int, prompts: int, seed: int,
+    name: str,
+) -> Tensor:  # fmt: skip
+    """Return z F (seed, deletion, prompt) on fresh prompts over ``patterns`` (seed or 1, draws, ...).
+
+    A deleted row gives relu(0) = 0, so its weight a_r may be set to 0 in its place: then one pass does for all deletions.
+    """
+    law = trained.setting.law(tasks, alpha, patterns)
+    model = beside_draws(trained.model()).on(patterns)
+    model = replace(
+        model, table=model.table[:, :, None], neurons=model.neurons[:, :, None], a=(model.a * kept)[:, None]
+    )  # (seed, draw, deletion, ...)
+    lead = (len(kept), patterns.relevant.shape[1], 1)
+    found = read(model, law, prompts=prompts, length=length, lead=lead, seed=seed, name=name).margin
+    return found.transpose(1, 2).flatten(2)
+
+
+def first(priority: Tensor, count: Tensor) -> Tensor:
+    """Mark the ``count`` rows of highest priority, (seed, m)."""
+    return priority.argsort(-1, descending=True).argsort(-1) < count[:, None]
+
+
+def contributions(trained: Trained) -> Tensor:
+    """Return |a_r| relu<w_r, (mu_bar; +-q)> of every row at the mean input of its own label, (seed, m)."""
+    setting, model = trained.setting, trained.model()
+    rows = neurons(model)
+    feature = torch.einsum("smd,d->sm", rows.feature, setting.patterns().relevant.mean(0))
+    label = torch.einsum("smk,k->sm", rows.label, setting.label())
+    return model.a.abs() * (feature + model.a.sign() * label).relu()
+
+
+def shares(trained: Trained, kept: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Return s_plus and s_minus (seed, deletion, 1): what survives of the contributions of each label."""
+    each = (contributions(trained) * (trained.model().a.sign() == label) for label in (1, -1))
+    return tuple(pruning.surviving_share(part[:, None].numpy(), kept.numpy())[..., None] for part in each)
+
+
+NAMES = {
+    "hinge": ("order R", "hinge loss"),
+    "hinge_of_shares": ("order R", "hinge loss predicted from the whole network's outputs and the surviving shares"),
+    "hinge_restored": ("order R", "hinge loss of the output divided by the mean surviving share"),
+    "error": ("order R", "0-1 error"),
+    "hinge_shortest": ("P", "hinge loss without the share P of all rows, the shortest first"),
+    "error_shortest": ("P", "0-1 error without the share P of all rows, the shortest first"),
+    "error_one_label": ("", "0-1 error when all rows with a_r < 0 are deleted"),
+    "margin": ("", "mean of z F, whole network"),
+    "margin_tenth": ("", "tenth percentile of z F, whole network"),
+    "mixed": ("", "share of prompts that activate rows of both labels"),
+    "cost_small": ("loss", "change of the loss when all short rows are deleted"),
+    "cost_long": ("loss", "the same when as many of the longest rows are deleted"),
+    "change_small": ("", "mean |change of F| over mean |F| when all short rows are deleted"),
+    "change_long": ("", "the same when as many of the longest rows are deleted"),
+}
+"""Readings of one domain: dimensions beside domain and seed, and what they are."""
+
+PRUNING = Experiment(
+    slug="li-pruning",
+    title="Deleting short and long neurons",
+    quick=Pruning(
+        setting=replace(A, T=200), contrast=replace(A, T=200, xi=0.3), seeds=4,
+        R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
+        S_1=1.1, count=3, distractors=10, draws=5, alpha=0.6, length=20, prompts=1000,
+    ),
+    full=Pruning(
+        setting=A, contrast=replace(A, xi=0.3), seeds=12,
+        R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+        P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        S_1=1.1, count=3, distractors=10, draws=10, alpha=0.6, length=20, prompts=1500,
+    ),
+)  # fmt: skip

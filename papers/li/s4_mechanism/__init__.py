@@ -1,0 +1,1 @@
+"""Section 4 Mechanism: notebooks/li_4_mechanism.ipynb."""

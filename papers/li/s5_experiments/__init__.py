@@ -1,0 +1,1 @@
+"""Section 5 Numerical experiments: notebooks/li_5_experiments.ipynb."""

@@ -1,0 +1,135 @@
+"""li-classical: the trained one-layer model against classical learners on the same prompts (section 5 of Li et al.)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge, Gt, Le
+from torch import Tensor
+
+from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.classification import same_pattern, wrong
+from icl_lib.models.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
+from icl_lib.seeds import stream
+from icl_lib.tasks.patterns import Codes, Patterns, write
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.task_sets import all_tasks
+from papers.li.evaluate import beside_draws, combined
+from papers.li.s5_experiments.published import learner_points
+from papers.li.theory import floor
+from papers.li.theory.neighbours import neighbours_error
+from papers.li.trained import A, Setting, Trained, train_models
+
+Learner = Callable[[Prompts], Tensor]
+CLASSICAL: dict[str, Learner] = {
+    "logistic": LogisticRegression(), "linear SVM": LinearSVM(), "Gaussian SVM": GaussianSVM(),
+    "1-NN": NearestNeighbours(1), "3-NN": NearestNeighbours(3),
+}  # fmt: skip
+"""The learners of the slides, with scikit-learn's defaults."""
+
+
+@dataclass(frozen=True)
+class Classical(Declaration):
+    """``seeds`` models, each with ``draws`` sets of ODR patterns of sum S_1 and ``prompts`` prompts a set and cell.
+
+    The classical learners are fitted on the examples of each prompt and see nothing else; all meet the same prompts.
+    """
+
+    setting: Setting
+    seeds: Count
+    S_1: float
+    count: Annotated[int, Ge(3)]
+    distractors: Count
+    draws: Count
+    prompts: Count
+    alphas: Several[Annotated[float, Gt(0), Le(1)]]
+    lengths: Several[Count]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure every learner's error, split at the presence of the query's pattern among the examples."""
+        marks = train_models((self.setting,), self.seeds, seed, device, marks=(0,))
+        (untrained,), (trained,) = marks[0], marks[self.setting.T]
+        patterns = combined(
+            trained, self.S_1, count=self.count, distractors=self.distractors, draws=self.draws, seed=seed, name="odr"
+        )
+        models = {"ICL": trained, "untrained": untrained}
+        cells = [[self._cell(models, patterns, alpha, l, seed) for l in self.lengths] for alpha in self.alphas]
+        present, absent, share = (np.moveaxis(np.array([[c[k] for c in row] for row in cells]), 2, 0) for k in range(3))
+        names = [*models, *CLASSICAL]
+        where = "learner alpha l seed"
+        return xr.Dataset(
+            {
+                "error": variable(where, present + absent, "classification error out of domain"),
+                "missed_present": variable(where, present, "share of prompts that contain the query's pattern, and wrong"),
+                "missed_absent": variable(where, absent, "share of prompts without the query's pattern, and wrong"),
+                "absent": variable("alpha l seed", share[0], "share of prompts without the query's pattern"),
+            },
+            coords={"learner": names, "alpha": list(self.alphas), "l": list(self.lengths), "seed": range(self.seeds)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the laws of section 3.2, that of nearest neighbours and the points of the slides beside it."""
+        names = dataset.learner.values.tolist()
+        slides = [[learner_points(alpha, name, self.lengths) for alpha in self.alphas] for name in names]
+        missing, vote = ([[law(l, alpha) for l in self.lengths] for alpha in self.alphas]
+                         for law in (floor.missing, floor.vote_error))  # fmt: skip
+        return dataset.assign(
+            {
+                "absent_theory": variable("alpha l", missing, "the same by (1 - alpha'/2)^l"),
+                "vote_theory": variable("alpha l", vote, "error of a vote among all contexts"),
+                "neighbours_theory": variable("learner alpha l", self._neighbours(names), "error of k-NN in closed form"),
+                "slides": variable("learner alpha l", slides, "read off the authors' slides by eye, about 10%"),
+            }
+        )
+
+    @expectation
+    def _neighbours(self, names: list[str]) -> np.ndarray:
+        """Return the law of ``k-NN``, NaN for the other learners."""
+        k = {f"{k}-NN": k for k in (1, 3)}
+        rows = [[[neighbours_error(l, a, k[name]) if name in k else np.nan for l in self.lengths] for a in self.alphas]
+                for name in names]  # fmt: skip
+        return np.array(rows)
+
+    def _cell(self, models: dict[str, Trained], patterns: Patterns, alpha: float, l: int, seed: int) -> list[np.ndarray]:
+        """Return what is missed with and without the query's pattern, (learner, S), and the share without it, (1, S)."""
+        law = self.setting.law(all_tasks(self.count), alpha, patterns)
+        codes = law.codes(stream(seed, f"classical/{alpha}/{l}"), (self.seeds, self.draws, self.prompts), l)
+        absent = ~same_pattern(codes).any(-1)
+        faults = torch.stack(
+            [*icl_faults(models.values(), codes, patterns), *classical_faults(CLASSICAL.values(), codes, patterns)]
+        )
+        shares = (faults * ~absent, faults * absent, absent[None].double())
+        return [share.flatten(2).mean(-1).numpy() for share in shares]
+
+
+def icl_faults(models, codes: Codes, patterns: Patterns) -> list[Tensor]:
+    """Return the 0-1 loss of models on every prompt (S, draws, prompts)."""
+    return [wrong(codes.y[..., -1] * beside_draws(trained.model()).on(patterns)(codes)) for trained in models]
+
+
+def classical_faults(learners, codes: Codes, patterns: Patterns, scale: float = 1.0) -> list[Tensor]:
+    """Return the 0-1 loss of classical learners on the same prompts, with all inputs times ``scale``."""
+    prompts = write(codes, patterns)
+    scaled = prompts._replace(x=scale * prompts.x, x_query=scale * prompts.x_query)
+    return [wrong(learner(scaled) * prompts.y_query) for learner in learners]
+
+
+QUICK = replace(A, T=250, B=128, m=50)
+CLASSICAL_LEARNERS = Experiment(
+    slug="li-classical",
+    title="In-context learning against classical learners",
+    quick=Classical(
+        setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alphas=(0.8, 0.6), lengths=(6, 10),
+    ),
+    full=Classical(
+        setting=A, seeds=10, S_1=1.1, count=3, distractors=10, draws=10, prompts=60, alphas=(0.8, 0.6),
+        lengths=(6, 8, 10, 12, 14, 16, 18, 20),
+    ),
+)  # fmt: skip

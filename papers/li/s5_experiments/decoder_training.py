@@ -1,0 +1,178 @@
+"""Training causal decoders on pattern prompts, and running them on fresh ones."""
+
+from dataclasses import dataclass
+from math import lcm
+from typing import Annotated, NamedTuple
+
+import torch
+from annotated_types import Ge, Gt, Le
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.companion.declaration import Count, Declaration, NotNegative, Positive, Whole
+from icl_lib.measure.classification import hinge, same_pattern
+from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
+from icl_lib.seeds import stream
+from icl_lib.tasks.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
+from icl_lib.tasks.prompts import normal
+from icl_lib.tasks.task_sets import task_set
+from icl_lib.train.loop import Checkpoint, FusedAdam, summed, train
+
+LOSSES = 10
+"""Steps over which a loss is averaged."""
+CHUNK_TOKENS = 20_000
+"""Tokens that run through the models at a time: 15 MB of activations in an MLP of width 4 * 48."""
+
+
+@dataclass(frozen=True)
+class DecoderSetting(Declaration):
+    """Adam on the hinge loss of fresh prompts; half of the steps at length l, the others at a length uniform in 2..l.
+
+    M1, M2, beta, K, l, alpha as in ``trained.Setting``; labels are embedded as a unit vector of R^d_Y.
+    layers, heads, width: the decoder; rate: Adam's learning rate; B: prompts a step
+    positions: rows of its table of learned positions, 0 for none; prompts have up to l + 1 tokens
+    """
+
+    M1: Annotated[int, Ge(3)]
+    M2: Count
+    d_Y: Count
+    beta: Positive
+    K: NotNegative
+    layers: Count
+    heads: Count
+    width: Count
+    rate: Positive
+    B: Count
+    steps: Annotated[int, Ge(LOSSES)]
+    l: Annotated[int, Ge(2)]
+    alpha: Annotated[float, Gt(0), Le(1)]
+    positions: Whole = 0
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.decoder()  # raises unless heads divide the width
+        if 0 < self.positions <= self.l:
+            raise ValueError(f"{self.positions} positions for prompts of l + 1 = {self.l + 1} tokens: take more, or none (0)")
+
+    def decoder(self) -> GPT2:
+        """Return the architecture."""
+        return GPT2(self.layers, self.heads, self.width, self.M1 + self.M2 + self.d_Y, self.positions)
+
+    def patterns(self) -> Patterns:
+        """Return IDR and IDI patterns, the axes of R^(M1 + M2) times beta."""
+        return orthogonal_patterns(self.M1, self.M2, self.M1 + self.M2, self.beta)
+
+    def label(self) -> Float[Tensor, "d_Y"]:
+        """Return the label embedding q, the first axis of R^d_Y."""
+        return torch.eye(self.d_Y, dtype=torch.float64)[0]
+
+    def law(self, tasks: Tensor, alpha: float, patterns: Patterns | None = None) -> PatternClassification:
+        """Return the law of some tasks with share ``alpha``, on the training patterns unless others are given."""
+        return PatternClassification(patterns or self.patterns(), tasks, alpha, self.K)
+
+
+class Decoders(NamedTuple):
+    """S models of one setting and one set of training tasks; float32 on the CPU."""
+
+    setting: DecoderSetting
+    tasks: str
+    weights: Weights
+
+
+class Runs(NamedTuple):
+    """The models of every set of tasks before and after training, and the loss of every step."""
+
+    before: tuple[Decoders, ...]
+    after: tuple[Decoders, ...]
+    losses: Float[Tensor, "steps sets S"]
+
+
+def train_decoders(
+    setting: DecoderSetting, sets: tuple[str, ...], seeds: int, seed: int, device: str, checkpoint: Checkpoint | None = None
+) -> Runs:
+    """Train ``seeds`` decoders on each set of tasks, all as one batch, in float32."""
+    replicates, decoder = len(sets) * seeds, setting.decoder()
+    q = setting.label().to(device, torch.float32)
+    own = Patterns(*(rows.to(device, torch.float32) for rows in setting.patterns()))
+    law = setting.law(_repeated(sets, seeds, setting.M1), setting.alpha, own)
+    start = start_by_fan_in(decoder, stream(seed, "decoder/weights", device), replicates, q)
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        generator = stream(seed, f"decoder/data/{step}", device)
+        codes = law.codes(generator, (replicates, setting.B), training_length(setting.l, seed, step))
+        return pattern_tokens(write(codes, own), q), codes.y[..., -1]
+
+    def loss(weights: Weights, batch: tuple[Tensor, Tensor]) -> Tensor:
+        tokens, z = batch
+        return hinge(z * decoder(weights, tokens, LAST)[..., 0]).mean(-1)
+
+    rule = FusedAdam(setting.rate)
+    run = train(loss, start, draw, rule, setting.steps, differentiate=summed, checkpoint=checkpoint, title="decoders")
+    before, after = (_split(setting, sets, seeds, weights) for weights in (start, run.parameters))
+    return Runs(before, after, run.losses.cpu().unflatten(-1, (len(sets), seeds)))
+
+
+def start_by_fan_in(decoder: GPT2, generator: torch.Generator, models: int, like: Tensor) -> Weights:
+    """Draw weights from N(0, 1/fan_in), biases 0 and gains 1; from GPT-2's own start the task is not learned in these steps."""
+    weights = decoder.start(generator, models, like)
+    for name in (*MATRICES, "read_in", "read_out"):
+        fan_in = decoder.shapes()[name][-2 if weights[name].ndim > 2 else -1]
+        weights[name] = normal(generator, weights[name].shape, like) / fan_in**0.5
+    return {name: torch.zeros_like(w) if "bias" in name else w for name, w in weights.items()}
+
+
+def training_length(l: int, seed: int, step: int) -> int:
+    """Return the length of a step's prompts: l with probability 1/2, else uniform in 2..l."""
+    generator = stream(seed, f"decoder/length/{step}")
+    full = torch.rand((), generator=generator) < 0.5
+    return l if full else int(torch.randint(2, l + 1, (), generator=generator))
+
+
+def _repeated(sets: tuple[str, ...], seeds: int, M1: int) -> Tensor:
+    """Return the sets as one (S, n, 2); each is repeated to a common n, which leaves the uniform draw as it is."""
+    tasks = [task_set(name, M1) for name in sets for _ in range(seeds)]
+    common = lcm(*map(len, tasks))
+    return torch.stack([pairs.repeat(common // len(pairs), 1) for pairs in tasks])
+
+
+def _split(setting: DecoderSetting, sets: tuple[str, ...], seeds: int, weights: Weights) -> tuple[Decoders, ...]:
+    own = {name: value.detach().cpu().unflatten(0, (len(sets), seeds)) for name, value in weights.items()}
+    return tuple(Decoders(setting, name, {key: W[k] for key, W in own.items()}) for k, name in enumerate(sets))
+
+
+class Readings(NamedTuple):
+    """On fresh prompts, for S models: margins z F, and how the query's row attends in every layer and head.
+
+    mass      attention to the contexts with the query's pattern, of that to all contexts; NaN where the pattern is absent
+    itself    attention of the query to itself
+    """
+
+    margin: Float[Tensor, "S B"]
+    mass: Float[Tensor, "S B layers heads"]
+    itself: Float[Tensor, "S B layers heads"]
+
+
+def draw_codes(law: PatternClassification, replicates: int, prompts: int, length: int, seed: int, name: str) -> Codes:
+    """Draw ``prompts`` prompts for each of S models, or, over patterns (S, D, ...), for each model and draw."""
+    lead = law.patterns.relevant.shape[:-2] or (replicates,)
+    return law.codes(stream(seed, name), (*lead, prompts), length)
+
+
+def run_decoders(models: Decoders, codes: Codes, patterns: Patterns) -> Readings:
+    """Run S models on prompts of their own; prompts of all draws of patterns stand in one row."""
+    size = max(1, CHUNK_TOKENS // codes.pattern[..., 0, :].numel())
+    parts = [
+        _run(models, Codes(*(part[..., begin : begin + size, :] for part in codes)), patterns)
+        for begin in range(0, codes.pattern.shape[-2], size)
+    ]
+    return Readings(*(torch.cat(part, 1) for part in zip(*parts, strict=True)))
+
+
+def _run(models: Decoders, codes: Codes, patterns: Patterns) -> Readings:
+    tokens = pattern_tokens(write(codes, patterns), models.setting.label()).float().flatten(1, -3)
+    logit, attention = models.setting.decoder().attention(models.weights, tokens)
+    same = same_pattern(codes).flatten(1, -2)[:, :, None, None]
+    contexts = attention[..., :-1]
+    mass = (contexts * same).sum(-1) / contexts.sum(-1)
+    margin = codes.y[..., -1].flatten(1) * logit
+    return Readings(margin.double(), mass.masked_fill(~same.any(-1), torch.nan).double(), attention[..., -1].double())

@@ -1,0 +1,65 @@
+"""Section 3.3: errors of a pattern vote over l contexts, and how long a prompt has to be.
+
+Contexts are independent: with probability alpha/2 one carries the query's pattern, else it carries the wrong label with
+probability 1/(2 - alpha). The query's pattern scores ``gap`` above the others in the softmax.
+"""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+from scipy.stats import binom
+
+from papers.li.theory.floor import wrong_label
+
+
+def needed_length(eps: float, alpha: float) -> float:
+    """ln(1/eps) / (-ln(1 - alpha/2)), the l at which (1 - alpha/2)^l = eps (eq-li-3-3-length)."""
+    _require(alpha)
+    if not 0 < eps < 1:
+        raise ValueError(f"eps = {eps}: it is a probability that the prompt has to reach, so 0 < eps < 1")
+    return float(np.log(1 / eps) / -np.log1p(-alpha / 2))
+
+
+def length_bracket(eps: float, alpha: float) -> tuple[float, float]:
+    """(2/alpha - 1) ln(1/eps) and (2/alpha) ln(1/eps), which enclose the needed length (eq-li-3-3-bracket)."""
+    needed_length(eps, alpha)
+    return float((2 / alpha - 1) * np.log(1 / eps)), float(2 / alpha * np.log(1 / eps))
+
+
+def attention_mass(gap: float, alpha: float, l: int) -> float:
+    """E[n e^gap / (n e^gap + l - n) | n >= 1], n ~ Binomial(l, alpha/2): attention on the query's pattern (eq-li-3-3-mass)."""
+    _require(alpha)
+    n = np.arange(1, l + 1)
+    weights = binom.pmf(n, l, alpha / 2)
+    return float(weights @ (n / (n + (l - n) * np.exp(-gap))) / weights.sum())
+
+
+def vote_error(gap: float, alpha: float, l: int) -> float:
+    """P(n e^gap + (l - n) - 2w < 0) + P(... = 0)/2, w ~ Binomial(l - n, 1/(2 - alpha)) (eq-li-3-3-vote-error).
+
+    n contexts carry the query's pattern and vote for its label with weight e^gap; of the others, w vote against it.
+    ``gap`` may be infinite: then one context with the query's pattern decides.
+    """
+    _require(alpha)
+    total = 0.0
+    for n, probability in enumerate(binom.pmf(np.arange(l + 1), l, alpha / 2)):
+        against = np.arange(l - n + 1)
+        votes = (n * np.exp(gap) if n else 0.0) + (l - n) - 2 * against
+        lost = (votes < -1e-9) + 0.5 * (abs(votes) <= 1e-9)
+        total += probability * float(binom.pmf(against, l - n, wrong_label(alpha)) @ lost)
+    return total
+
+
+def crossing(lengths: Float[ndarray, "L"], errors: Float[ndarray, "L"], eps: float) -> float:
+    """The length at which errors that fall with length pass ``eps``: log-linear between the grid points; NaN if none does."""
+    below = np.flatnonzero(errors <= eps)
+    if len(below) == 0 or below[0] == 0:
+        return float("nan")
+    j = below[0]
+    high, low = np.log(errors[j - 1] / eps), np.log(max(errors[j], eps * 1e-3) / eps)
+    return float(lengths[j - 1] + (lengths[j] - lengths[j - 1]) * high / (high - low))
+
+
+def _require(alpha: float) -> None:
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha = {alpha}: it is the share of contexts that the task decides, so 0 < alpha <= 1")

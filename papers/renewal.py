@@ -1,0 +1,181 @@
+"""Renewal: what is outdated among shipped networks and stored results is computed again, and compared with what was there."""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import safetensors.torch
+
+from icl_lib.companion import identity, results, weights
+from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
+from papers import registry
+
+ROUNDING = {4: 1e-5, 8: 1e-9}
+"""Largest difference that counts as rounding, as a share of a variable's largest entry, by the bytes of a number."""
+NOTHING = 1e-12
+"""Entries up to here are rounding themselves."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """The weights of a shipped training."""
+
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is stored."""
+        return weights.WEIGHTS / f"{self.name}.safetensors"
+
+    def reason(self) -> str | None:
+        """Return why it is outdated, or None."""
+        return weights.outdated(self.path, registry.TRAININGS[self.name], 0)
+
+    def attributes(self) -> Mapping[str, str]:
+        """Return the provenance of the stored file, empty when there is none."""
+        return weights.attributes(self.path) or {}
+
+    def renew(self, device: str) -> str:
+        """Train, replace the stored file and say how the new weights compare with the old ones."""
+        old = safetensors.torch.load_file(self.path) if self.attributes() else {}
+        training, began = registry.TRAININGS[self.name], time.perf_counter()
+        made_from = results.provenance(self.name, "weights", identity.origin(training, 0, device))
+        new = training.train(0, device)
+        made_from["seconds"] = f"{time.perf_counter() - began:.2f}"
+        weights.save_weights(new, made_from, self.path)
+        return compared({k: v.numpy() for k, v in old.items()}, {k: v.cpu().float().numpy() for k, v in new.items()})
+
+
+@dataclass(frozen=True)
+class Result:
+    """The stored measurements of an experiment."""
+
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """Where they are stored."""
+        return results.STORE / f"{self.name}.full.nc"
+
+    def reason(self) -> str | None:
+        """Return why they are outdated, or None."""
+        try:
+            results.stored(registry.EXPERIMENTS[self.name])
+        except results.StaleResult as error:
+            return str(error)
+        return None
+
+    def attributes(self) -> Mapping[str, str]:
+        """Return the provenance of the stored file, empty when there is none."""
+        try:
+            return results.load(self.path).attrs
+        except results.StaleResult:
+            return {}
+
+    def renew(self, device: str) -> str:
+        """Measure, replace the stored file, and say how numbers compare with the old ones and verdicts with the record."""
+        experiment = registry.EXPERIMENTS[self.name]
+        old = results.load(self.path).variables if self.attributes() else {}
+        measured = experiment.measure("full", 0, device)
+        dataset = experiment.expect(measured)
+        judged = [claim.judge(dataset) for claim in registry.claims_of(self.name)]
+        results.save(measured, self.path)
+        other = [f"{j.claim.id} {j.verdict}, recorded: {j.claim.recorded}" for j in judged if j.verdict != j.claim.recorded]
+        other += [f"{j.claim.id}'s control {j.control_verdict}" for j in judged if j.control_verdict != "fails"]
+        numbers = compared({k: v.values for k, v in old.items()}, {k: v.values for k, v in measured.variables.items()})
+        return f"{numbers}; " + (f"VERDICTS: {'; '.join(other)}" if other else "verdicts as recorded")
+
+
+Item = Network | Result
+
+
+def compared(old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> str:
+    """Return whether the arrays that both have are equal to the bit, within rounding, or changed, and which."""
+    both = [name for name in new if name in old]
+    if not both:
+        return "new"
+    apart = {name: distance(old[name], new[name]) for name in both}
+    changed = {name: far for name, far in apart.items() if far > ROUNDING.get(new[name].dtype.itemsize, 0)}
+    worst = max(apart.values())
+    gone = [name for name in old if name not in new]
+    text = "equal to the bit" if worst == 0 else f"within rounding ({worst:.1e} of the largest entry)"
+    if changed:
+        text = "CHANGED: " + ", ".join(f"{name} by {far:.1e}" for name, far in sorted(changed.items(), key=lambda one: -one[1]))
+    return text + (f"; no longer stored: {', '.join(gone)}" if gone else "")
+
+
+def distance(old: np.ndarray, new: np.ndarray) -> float:
+    """Return the largest difference of two arrays over the largest entry; infinite when they cannot be compared."""
+    if old.shape != new.shape or old.dtype.kind not in "fiub" or new.dtype.kind not in "fiub":
+        return 0.0 if old.shape == new.shape and (old.astype(str) == new.astype(str)).all() else np.inf
+    if np.array_equal(old, new, equal_nan=old.dtype.kind == "f"):
+        return 0.0
+    if (np.isnan(old.astype(float)) != np.isnan(new.astype(float))).any():
+        return np.inf
+    largest = max(np.nanmax(abs(each.astype(float))) for each in (old, new))
+    return float(np.nanmax(abs(old.astype(float) - new)) / largest) if largest > NOTHING else float(NOTHING)
+
+
+def items(names: list[str]) -> tuple[list[Item], list[Item]]:
+    """Return the named networks and results, or all there are; raises ValueError for a name that is neither."""
+    unknown = [name for name in names if name not in registry.TRAININGS and name not in registry.EXPERIMENTS]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is neither a result nor a shipped network: python -m papers list names the results")
+    networks = [Network(name) for name in registry.TRAININGS if not names or name in names]
+    return networks, [Result(slug) for slug in registry.EXPERIMENTS if not names or slug in names]
+
+
+def renew(names: list[str], device: str, jobs: int, everything: bool, say: Callable[[str], None]) -> None:
+    """Compute what is outdated among the named, or among all: networks first, then results, the cheapest first.
+
+    What is finished is stored at once, so that a renewal that was stopped goes on where it was. ``everything``: also what
+    is up to date. Raises Incomplete when something failed, after all the rest is done.
+    """
+    failures = []
+    for kind, asked in zip(("networks", "results"), items(names), strict=True):
+        seconds = {item: _seconds(item) for item in asked if everything or item.reason()}
+        due = dict(sorted(seconds.items(), key=lambda one: one[1]))
+        known = sum(due.values())
+        say(f"{len(due)} of {len(asked)} {kind} to compute, about {known / 60 / jobs:.0f} minutes with {jobs} at a time.")
+        failures += _run(due, device, jobs, say)
+    if failures:
+        raise Incomplete(f"{len(failures)} failed, what was stored of them is as it was: {'; '.join(failures)}")
+
+
+def listed(names: list[str], say: Callable[[str], None]) -> None:
+    """Say what is outdated, why, and how long it took when it was computed."""
+    due = [(item.name, _seconds(item), reason) for asked in items(names) for item in asked if (reason := item.reason())]
+    for name, seconds, reason in due:
+        say(f"{name}  ({seconds:.0f} s)  {reason}")
+    say(f"{len(due)} outdated, {sum(seconds for _, seconds, _ in due) / 60:.0f} core-minutes.")
+
+
+def _seconds(item: Item) -> float:
+    return float(item.attributes().get("seconds", 0))
+
+
+def _run(due: Mapping[Item, float], device: str, jobs: int, say: Callable[[str], None]) -> list[str]:
+    """Compute items, known with the seconds they took before, say one line for each, and return what failed."""
+    failures, left = [], sum(due.values())
+    with local_pool(jobs) as pool:
+        futures = {pool.submit(_alone, item, device): (item, seconds) for item, seconds in due.items()}
+        for done, future in enumerate(as_completed(futures), 1):
+            item, expected = futures[future]
+            left -= expected
+            if error := future.exception():
+                failures.append(f"{item.name} ({type(error).__name__}: {error})")
+                text = f"FAILED with {type(error).__name__}: {error}"
+            else:
+                text = "{:.0f} s, {}".format(*future.result())
+            say(f"  {item.name}: {text} ({done} of {len(due)}, about {left / 60 / jobs:.0f} minutes left)")
+    return failures
+
+
+def _alone(item: Item, device: str) -> tuple[float, str]:
+    one_thread()
+    began = time.perf_counter()
+    text = item.renew(device)
+    return time.perf_counter() - began, text

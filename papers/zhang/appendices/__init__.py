@@ -1,0 +1,1 @@
+"""Appendices B, C and D: notebooks/zhang_appendices.ipynb."""

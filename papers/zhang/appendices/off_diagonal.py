@@ -1,0 +1,140 @@
+"""zhang-off-diagonal: off-diagonal entries of U_11, lower bound and PL inequality of appendix C, along a flow."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import xarray as xr
+from annotated_types import Ge, Gt, Lt
+
+from icl_lib.companion.declaration import Count, Declaration, Positive
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.train.flow import gradient_flow
+from papers.zhang.random_spectra import exponential, scales, spectrum_sample, uniform, unit_start
+from papers.zhang.spectra import standard_normal
+from papers.zhang.theory import random_covariance as theory
+from papers.zhang.theory import random_covariance_flow as flow
+
+RESOLVED = 1e-9
+"""The loss gap, relative to its start, below which the ratio of the PL inequality is rounding."""
+
+
+@dataclass(frozen=True)
+class OffDiagonal(Declaration):
+    """A flow from a dense start, sigma^2 at ``fraction`` of the bound of Theorem 4.5; a second one rotated."""
+
+    d: Annotated[int, Ge(2)]
+    N: Count
+    fraction: Annotated[float, Gt(0), Lt(1)]
+    spectra: Count
+    rotated_spectra: Count
+    end: Positive
+    points: Annotated[int, Ge(2)]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Integrate Corollary C.2 with its clock tau = int u^2, and Lemma C.1 for covariances that are not diagonal."""
+        cells = [self._course(*law, seed, name) for name, law in self._laws(seed).items()]
+        labels = {
+            "off": ("law pair step", "u_ij / u_ij(0) for i != j"),
+            "off_rotated": ("law pair step", "u_ij / u_ij(0) for covariances that are not diagonal"),
+            "U": ("law step i j", "U_11"),
+            "u": ("law step", "last entry of W_PV"),
+            "tau": ("law step", "tau, the integral of u^2"),
+        }
+        coords = {"law": list(self._laws(seed)), "step": np.linspace(0, self.end, self.points)}
+        return xr.Dataset(_columns(labels, cells), coords=coords)
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the decay, the lower bound and the PL constant of appendix C beside it."""
+        paths = (dataset[name].values for name in ("U", "u", "tau"))
+        rows = zip(self._laws(seed).items(), *paths, strict=True)
+        cells = [self._theory(*law, seed, name, *path) for (name, law), *path in rows]
+        labels = {
+            "off_theory": ("law pair step", "exp(-zeta_ij tau)"),
+            "u_bound": ("law", "lower bound of Lemma C.7"),
+            "u_limit": ("law", "limit of u"),
+            "pl_ratio": ("law step", "squared gradient over loss gap"),
+            "nu": ("law", "PL constant of Lemma C.8"),
+            "nu_fastest": ("law", "2 max zeta_ij u_limit^2"),
+        }
+        return dataset.assign(_columns(labels, cells))
+
+    def _laws(self, seed: int) -> dict:
+        return {"exponential": exponential(scales(self.d, seed)), "uniform": uniform(self.d, seed)}
+
+    def _start(self, spectrum, seed: int, name: str) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return Theta, the drawn spectra, and sigma."""
+        Theta = unit_start(self.d, seed, f"off-diagonal/{name}")
+        draws = spectrum_sample(spectrum, self.spectra, seed, f"off-diagonal/spectra/{name}")
+        return Theta, draws, (self.fraction * flow.sigma_squared_bound(Theta, draws, self.N)) ** 0.5
+
+    def _course(self, spectrum, moments: theory.SpectrumMoments, seed: int, name: str) -> dict[str, np.ndarray]:
+        xi, zeta = theory.xi(moments), theory.zeta(moments, self.N)
+        Theta, draws, sigma = self._start(spectrum, seed, name)
+        U, u, tau = self._flow(Theta, sigma, lambda U, u: flow.corollary_C2(U, u, xi, zeta))
+        rotated, _, _ = self._flow(Theta, sigma, self._rotated_velocity(draws, seed, name))
+        off, off_rotated = (path[:, pairs(self.d)] / path[0, pairs(self.d)] for path in (U, rotated))
+        return {"off": off.T, "off_rotated": off_rotated.T, "U": U, "u": u, "tau": tau}
+
+    @expectation
+    def _theory(self, spectrum, moments: theory.SpectrumMoments, seed: int, name: str, U, u, tau) -> dict:
+        xi, gamma, zeta = theory.xi(moments), theory.gamma(moments, self.N), theory.zeta(moments, self.N)
+        Theta, draws, sigma = self._start(spectrum, seed, name)
+        bound, limit = flow.u_lower_bound(Theta, sigma, draws, self.N), flow.u_limit(xi, gamma)
+        return {
+            "off_theory": np.exp(-np.einsum("p,t->pt", zeta[pairs(self.d)], tau)),
+            "u_bound": bound,
+            "u_limit": limit,
+            "pl_ratio": pl_ratio(U, u, xi, gamma, zeta),
+            "nu": flow.pl_constant(bound, zeta),
+            "nu_fastest": flow.pl_constant(limit, np.full_like(zeta, zeta.max())),
+        }
+
+    def _rotated_velocity(self, draws: np.ndarray, seed: int, name: str):
+        bases = np.linalg.qr(standard_normal((self.d, self.d), seed, f"off-diagonal/basis/{name}"))[0]
+        covariances = np.einsum("ik,sk,jk->sij", bases, draws[: self.rotated_spectra], bases)
+        return lambda U, u: flow.lemma_C1(U, u, covariances, self.N)
+
+    def _flow(self, Theta: np.ndarray, sigma: float, velocity) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return U (points, d, d), u (points,) and tau (points,)."""
+        d = self.d
+
+        def speed(state: np.ndarray) -> np.ndarray:
+            dU, du = velocity(state[:-2].reshape(d, d), state[-2])
+            return np.concatenate([dU.ravel(), [du, state[-2] ** 2]])
+
+        start = np.concatenate([sigma * (Theta @ Theta.T).ravel(), [sigma, 0.0]])
+        path = gradient_flow(speed, start, np.linspace(0, self.end, self.points))
+        return path[:, :-2].reshape(-1, d, d), path[:, -2], path[:, -1]
+
+
+def pairs(d: int) -> np.ndarray:
+    """Return the mask of the entries i != j."""
+    return ~np.eye(d, dtype=bool)
+
+
+def _columns(labels: dict[str, tuple[str, str]], cells: list[dict]) -> dict[str, xr.Variable]:
+    return {key: variable(dims, np.array([cell[key] for cell in cells]), text) for key, (dims, text) in labels.items()}
+
+
+def pl_ratio(U: np.ndarray, u: np.ndarray, xi: np.ndarray, gamma: np.ndarray, zeta: np.ndarray) -> np.ndarray:
+    """Return ||grad l_rdm||^2 / (l_rdm - min l_rdm) along a path; where the gap is rounding, the last ratio."""
+    gradients = [flow.corollary_C2(*point, xi, zeta) for point in zip(U, u, strict=True)]
+    squared = np.array([np.sum(dU**2) + du**2 for dU, du in gradients])
+    losses = [flow.reduced_loss(*point, xi, zeta) for point in zip(U, u, strict=True)]
+    gap = np.array(losses) - flow.reduced_minimum(xi, gamma)
+    resolved = gap > RESOLVED * gap[0]
+    ratio = squared[resolved] / gap[resolved]
+    return np.concatenate([ratio, np.full(len(gap) - len(ratio), ratio[-1])])
+
+
+OFF_DIAGONAL = Experiment(
+    slug="zhang-off-diagonal",
+    title="Off-diagonal decay, lower bound and PL inequality",
+    section="C",
+    quick=OffDiagonal(d=3, N=10, fraction=0.5, spectra=20_000, rotated_spectra=200, end=20.0, points=80),
+    full=OffDiagonal(d=4, N=10, fraction=0.5, spectra=1_000_000, rotated_spectra=1_000, end=20.0, points=100),
+)

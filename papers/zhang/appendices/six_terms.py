@@ -1,0 +1,87 @@
+"""zhang-six-terms: the six terms behind Theorem 4.2, each measured, with the wrong centre beside the right one."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge, Gt, Lt
+
+from icl_lib.companion.declaration import Count, Declaration, Positive
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import mean
+from icl_lib.measure.risk import chunks
+from icl_lib.models.baselines import mean_label_input
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import CubicLabels
+from papers.zhang.spectra import geometric_covariance, standard_normal
+from papers.zhang.theory import error
+from papers.zhang.theory.optimum import Gamma
+
+TERMS = ("I", "II", "III", "I x II", "I x III", "II x III")
+
+
+@dataclass(frozen=True)
+class SixTerms(Declaration):
+    """Cubic labels, so that the best linear predictor errs; the expansion around a, and around ``shrunk`` times a."""
+
+    d: Count
+    kappa: Positive
+    N: Count
+    M: Count
+    shrunk: Annotated[float, Gt(0), Lt(1)]
+    prompts: Annotated[int, Ge(2)]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Average the three squares and the three doubled products of the expansion."""
+        Lambda, v = self._task(seed)
+        law, a = CubicLabels(torch.tensor(Lambda), torch.tensor(v)), error.cubic_labels(Lambda, v).a
+        centres = [torch.tensor(factor * a) for factor in (1.0, self.shrunk)]
+        generator, parts = stream(seed, "six-terms"), []
+        for size in chunks(self.prompts, self.M):
+            batch = law.sample(generator, (size,), self.M)
+            parts.append(torch.stack([self._terms(batch, Lambda, a, centre) for centre in centres]))
+        measured = mean(torch.cat(parts, dim=-1))
+        return xr.Dataset(
+            {
+                "term": variable("term_name", measured.value[0], "measured term", "y^2"),
+                "term_se": variable("term_name", measured.standard_error[0], "standard error", "y^2"),
+                "term_wrong": variable("term_name", measured.value[1], "measured term, wrong centre", "y^2"),
+            },
+            coords={"term_name": list(TERMS)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the three terms of Theorem 4.2 beside it; the products have mean 0."""
+        Lambda, v = self._task(seed)
+        terms = [*error.error_terms(Lambda, self.N, self.M, error.cubic_labels(Lambda, v)), 0.0, 0.0, 0.0]
+        return dataset.assign(term_theory=variable("term_name", terms, "term by Theorem 4.2", "y^2"))
+
+    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return Lambda and a v of unit length in its metric."""
+        Lambda, v = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "v")
+        return Lambda, v / np.sqrt(v @ Lambda @ v)
+
+    def _terms(self, batch: Prompts, Lambda: np.ndarray, a: np.ndarray, centre: torch.Tensor) -> torch.Tensor:
+        """Return (6, prompts): squares of I, II, III and twice their products, with ``centre`` in the place of a."""
+        inverse = torch.tensor(np.linalg.inv(Gamma(Lambda, self.N)))
+        expected = torch.tensor(Lambda @ a)
+        noise = torch.einsum("ij,bj->bi", inverse, mean_label_input(batch) - expected)
+        I = torch.einsum("bi,i->b", batch.x_query, centre) - batch.y_query
+        II = torch.einsum("bi,bi->b", batch.x_query, noise)
+        III = torch.einsum("bi,i->b", batch.x_query, inverse @ expected - centre)
+        return torch.stack([I**2, II**2, III**2, 2 * I * II, 2 * I * III, 2 * II * III])
+
+
+SIX_TERMS = Experiment(
+    slug="zhang-six-terms",
+    title="The six terms behind Theorem 4.2",
+    section="B",
+    quick=SixTerms(d=4, kappa=10.0, N=10, M=8, shrunk=0.5, prompts=1_000_000),
+    full=SixTerms(d=4, kappa=10.0, N=10, M=20, shrunk=0.5, prompts=4_000_000),
+)

@@ -1,0 +1,123 @@
+"""zhang-one-step: one gradient step with the best scalar step size, against the trained model (footnote 2)."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import Estimate
+from icl_lib.measure.risk import risk
+from icl_lib.models.baselines import OneGradientStep
+from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.spectra import geometric_covariance
+from papers.zhang.theory import error, one_step
+from papers.zhang.theory.optimum import Gamma
+from papers.zhang.wishart import empirical_covariances, risk_over_contexts
+
+
+@dataclass(frozen=True)
+class OneStep(Declaration):
+    """Error / tr Lambda of the best scalar step over condition numbers kappa and prompt lengths.
+
+    ``M``: lengths whose examples are drawn one by one; ``M_long``: lengths drawn by empirical covariance.
+    """
+
+    d: Count
+    kappa: Several[Positive]
+    M: Several[Count]
+    prompts: Annotated[int, Ge(2)]
+    M_long: Several[Count]
+    contexts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if list(self.M_long) != sorted(self.M_long) or self.M_long[0] < self.d:
+            raise ValueError(f"long lengths {self.M_long}: take rising ones, from d = {self.d} on")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the best scalar step, and the trained model at long lengths."""
+        covariances = self._covariances(seed)
+        short, long, trained = (
+            np.array([[measure(Lambda, M, seed) for M in lengths] for Lambda in covariances]) / self.d
+            for measure, lengths in ((self._examples, self.M), (self._contexts, self.M_long), (self._trained, self.M_long))
+        )
+        step, model = "relative error, best scalar step, measured", "relative error, trained model with N = M, measured"
+        return xr.Dataset(
+            {
+                "risk": variable("kappa M", short[..., 0], step),
+                "risk_se": variable("kappa M", short[..., 1], "standard error"),
+                "risk_long": variable("kappa M_long", long[..., 0], step),
+                "risk_long_se": variable("kappa M_long", long[..., 1], "standard error"),
+                "trained_long": variable("kappa M_long", trained[..., 0], model),
+                "trained_long_se": variable("kappa M_long", trained[..., 1], "standard error"),
+            },
+            coords={"kappa": list(self.kappa), "M": list(self.M), "M_long": list(self.M_long)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the formulas of both beside them, at the lengths measured and along a line."""
+        covariances, length = self._covariances(seed), np.geomspace(self.M[0], self.M_long[-1], 61)
+
+        def tabulate(formula, lengths) -> np.ndarray:
+            return np.array([[formula(Lambda, M) for M in lengths] for Lambda in covariances]) / self.d
+
+        def trained(Lambda: np.ndarray, M: float) -> float:
+            return error.averaged_error(Lambda, M, M)
+
+        step, exact = "relative error, best scalar step, formula", "the same formula without the fluctuation of the context"
+        model = "relative error, trained model with N = M, formula"
+        floor = [one_step.relative_floor(Lambda) for Lambda in covariances]
+        return dataset.assign_coords(length=length).assign(
+            {
+                "risk_theory": variable("kappa M", tabulate(_step_risk, self.M), step),
+                "risk_exact_context": variable("kappa M", tabulate(_exact_context, self.M), exact),
+                "risk_long_theory": variable("kappa M_long", tabulate(_step_risk, self.M_long), step),
+                "risk_long_exact_context": variable("kappa M_long", tabulate(_exact_context, self.M_long), exact),
+                "trained_long_theory": variable("kappa M_long", tabulate(trained, self.M_long), model),
+                "risk_line": variable("kappa length", tabulate(_step_risk, length), step),
+                "trained_line": variable("kappa length", tabulate(trained, length), "relative error, trained model, formula"),
+                "floor_theory": variable("kappa", floor, "relative error, best scalar step, infinite context"),
+            }
+        )
+
+    def _covariances(self, seed: int) -> list[np.ndarray]:
+        return [geometric_covariance(self.d, kappa, seed, f"basis/{kappa:g}") for kappa in self.kappa]
+
+    def _examples(self, Lambda: np.ndarray, M: int, seed: int) -> Estimate:
+        model = OneGradientStep(one_step.best_step_size(Lambda, M))
+        law = LinearRegression(torch.tensor(Lambda))
+        return risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"one-step/{M}")
+
+    def _contexts(self, Lambda: np.ndarray, M: int, seed: int) -> Estimate:
+        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{M}")
+        return risk_over_contexts(Lambda, one_step.best_step_size(Lambda, M) * np.eye(self.d), contexts)
+
+    def _trained(self, Lambda: np.ndarray, M: int, seed: int) -> Estimate:
+        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{M}")
+        return risk_over_contexts(Lambda, np.linalg.inv(Gamma(Lambda, M)), contexts)
+
+
+def _step_risk(Lambda: np.ndarray, M: float) -> float:
+    return one_step.risk(Lambda, M, one_step.best_step_size(Lambda, M))
+
+
+def _exact_context(Lambda: np.ndarray, M: float) -> float:
+    return one_step.risk(Lambda, np.inf, one_step.best_step_size(Lambda, M))
+
+
+_KAPPA, _M_LONG = (1.0, 3.0, 10.0, 100.0), (100, 1_000, 10_000, 1_000_000)
+
+ONE_STEP = Experiment(
+    slug="zhang-one-step",
+    title="One gradient step with a scalar step size",
+    quick=OneStep(d=20, kappa=_KAPPA, M=(10, 40), prompts=20_000, M_long=_M_LONG, contexts=200),
+    full=OneStep(d=20, kappa=_KAPPA, M=(10, 40), prompts=400_000, M_long=_M_LONG, contexts=5_000),
+)

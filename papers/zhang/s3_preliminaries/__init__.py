@@ -1,0 +1,1 @@
+"""Section 3 Preliminaries: notebooks/zhang_3_preliminaries.ipynb."""

@@ -1,0 +1,130 @@
+"""Figures of section 3."""
+
+import numpy as np
+import xarray as xr
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def two_notions(dataset: xr.Dataset) -> Picture:
+    """Error over test prompt length for models trained at finite N: it levels off."""
+    return render(
+        dataset,
+        "zhang-two-notions",
+        _draw_two_notions,
+        alt=(
+            "Two panels, identity covariance and condition number 10: error per dimension against test prompt "
+            "length, from 20 to a million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall "
+            "and level off; the floor is lower for longer training prompts. A dotted line for infinite training "
+            "length falls on."
+        ),
+        caption=(
+            "Error per dimension of a model trained at prompt length <i>N</i>, tested at length <i>M</i> "
+            "(<i>d</i>&nbsp;=&nbsp;20). Lines: <i>e</i>(<i>N</i>,&nbsp;<i>M</i>)/<i>d</i>. Filled markers: "
+            "contexts drawn by their empirical covariance; large open markers at <i>M</i>&nbsp;=&nbsp;200: the "
+            "attention layer fed example by example; two standard errors are smaller than the markers. Dotted: "
+            "weights &Lambda;<sup>&minus;1</sup>, the limit <i>N</i>&nbsp;&rarr;&nbsp;&infin;."
+        ),
+        size=(8.0, 3.6),
+    )
+
+
+def _draw_two_notions(figure: Figure, dataset: xr.Dataset) -> None:
+    panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True)
+    for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
+        for k, N in enumerate(dataset.N.values):
+            cell, color = dataset.sel(kappa=kappa, N=N), f"C{k}"
+            axes.plot(cell.length, cell.risk_line, color=color, linestyle=LINES[k])
+            axes.errorbar(cell.M, cell.risk, 2 * cell.risk_se, color=color, marker=MARKERS[k], linestyle="none")
+            open_marker = {"marker": MARKERS[k], "markersize": 10, "fillstyle": "none", "linestyle": "none"}
+            axes.errorbar(cell.M_examples, cell.attention, 2 * cell.attention_se, color=color, **open_marker)
+            axes.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
+        endless = dataset.risk_vanishing.sel(kappa=kappa).isel(N=0)
+        axes.plot(dataset.M, endless, color=rcParams["text.color"], linestyle=":", label=r"$N=\infty$")
+        name = r"$\Lambda=I$" if kappa == 1 else rf"$\kappa={kappa:g}$"
+        axes.set(xscale="log", yscale="log", title=name, xlabel="test prompt length $M$", ylim=(5e-3, 2))
+    panels[0].set_ylabel("error per dimension")
+    panels[-1].legend(loc="upper right")
+
+
+def attention(dataset: xr.Dataset) -> Picture:
+    """How far the prediction moves under changes that should do nothing, and under changes that should."""
+    return render(
+        dataset,
+        "zhang-attention",
+        _draw_attention,
+        alt=(
+            "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the "
+            "prediction alone give relative differences of at most one part in ten to the fifteen; the controls "
+            "give differences between a hundredth and a hundred."
+        ),
+        caption=(
+            "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with "
+            "dense random weights. Circles: the statement; crosses: its control. Exact zeros are drawn at "
+            "10<sup>&minus;17</sup>."
+        ),
+        size=(7.0, 3.2),
+    )
+
+
+_STATEMENTS = {
+    "other entries redrawn": ("dead_entries", "live_entries"),
+    "query column alone": ("query_row", "query_row_without_own_token"),
+    "rescaled by $c$, $1/c$": ("rescaling", "rescaling_one_sided"),
+}
+
+
+def _draw_attention(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    for row, (statement, control) in enumerate(_STATEMENTS.values()):
+        for k, (name, marker, text) in enumerate(((statement, "o", "statement"), (control, "x", "control"))):
+            values = np.maximum(dataset[name].values.ravel(), 1e-17)
+            height = -row + np.linspace(-0.2, 0.2, values.size)
+            axes.plot(values, height, color=f"C{k}", marker=marker, linestyle="none", label=text if row == 0 else None)
+    axes.axvline(1e-12, color=rcParams["text.color"], linestyle="--", label="margin")
+    axes.set(xscale="log", xlim=(3e-18, 1e4), ylim=(-2.5, 0.5), xlabel=r"largest relative change of $\hat y$")
+    axes.set_yticks([0, -1, -2], list(_STATEMENTS))
+    figure.legend(loc="outside upper center", ncols=3)
+
+
+def population_loss(dataset: xr.Dataset) -> Picture:
+    """The loss along multiples of the minimiser, and the entries of E[Lambda_hat^2]."""
+    return render(
+        dataset,
+        "zhang-population-loss",
+        _draw_population_loss,
+        alt=(
+            "Left: population loss along A = s times the inverse of Gamma, a parabola for each training length "
+            "with its minimum at s = 1; measured markers lie on it, and the minimum is lower for longer prompts. "
+            "Right: measured entries of the mean of the squared empirical covariance against Gamma Lambda, on the"
+            " diagonal."
+        ),
+        caption=(
+            "Left: population loss at <i>A</i>&nbsp;=&nbsp;<i>s</i>&nbsp;&Gamma;<sup>&minus;1</sup>; lines by "
+            "formula, markers by Monte Carlo with two standard errors. Right: entries of the mean of "
+            "&Lambda;&#770;&sup2; against those of &Gamma;&Lambda; (filled) and of &Lambda;&sup2; (open, off the "
+            "line); standard errors are smaller than the markers."
+        ),
+        size=(8.0, 3.6),
+    )
+
+
+def _draw_population_loss(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    along = {0.5: "0.5 / Gamma", 1.0: "1 / Gamma", 1.5: "1.5 / Gamma"}
+    for k, N in enumerate(dataset.N.values):
+        cell, color = dataset.sel(N=N), f"C{k}"
+        point, style = cell.sel(point=list(along.values())), {"color": color, "marker": MARKERS[k], "linestyle": "none"}
+        left.plot(cell.s, cell.loss_line, color=color, linestyle=LINES[k])
+        left.errorbar(list(along), point.loss, 2 * point.loss_se, **style)
+        left.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
+        right.plot(cell.second_moment_theory.values.ravel(), cell.second_moment.values.ravel(), **style)
+        style["fillstyle"] = "none"
+        right.plot(cell.second_moment_of_mean.values.ravel(), cell.second_moment.values.ravel(), **style)
+    ends = [float(dataset.second_moment.min()), float(dataset.second_moment.max())]
+    right.plot(ends, ends, color=rcParams["text.color"], linestyle="-", linewidth=1)
+    left.set(xlabel=r"$s$ in $A=s\,\Gamma^{-1}$", ylabel="population loss $L$", ylim=(0, None))
+    right.set(xlabel=r"entries of $\Gamma\Lambda$ (filled), $\Lambda^2$ (open)", ylabel=r"mean of $\hat\Lambda^2$")
+    left.legend(loc="lower left")

@@ -1,0 +1,113 @@
+"""zhang-two-notions: a model trained at prompt length N keeps an error however long the test prompt (section 3.1)."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import Estimate
+from icl_lib.measure.risk import risk
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.spectra import geometric_covariance, stacked_limits
+from papers.zhang.theory import error
+from papers.zhang.theory.optimum import Gamma
+from papers.zhang.wishart import empirical_covariances, risk_over_contexts
+
+
+@dataclass(frozen=True)
+class TwoNotions(Declaration):
+    """Error / d of the model trained at N, on prompts of length M; condition number 1 is the identity covariance.
+
+    ``M`` are lengths drawn by empirical covariance; ``M_examples`` one length whose examples meet the attention layer.
+    """
+
+    d: Count
+    kappa: Several[Positive]
+    N: Several[Count]
+    M: Several[Count]
+    contexts: Annotated[int, Ge(2)]
+    M_examples: Count
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if 1.0 not in self.kappa:
+            raise ValueError(f"kappa is {self.kappa}: take 1 as one of them, where the floor has a form of its own")
+        if max(self.M) > self.M[-1]:
+            raise ValueError(f"M is {self.M}: take the longest last")
+        if min(self.M) < self.d:
+            raise ValueError(f"M is {self.M}, d is {self.d}: take lengths of at least d, which empirical covariances need")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the error over M, to lengths that no sample of examples reaches."""
+        covariances = self._covariances(seed)
+        long = np.stack([self._contexts(Lambda, seed) for Lambda in covariances]) / self.d
+        short = np.stack([self._examples(Lambda, seed) for Lambda in covariances]) / self.d
+        cells, unit = "kappa N M", "per dimension"
+        return xr.Dataset(
+            {
+                "risk": variable(cells, long[..., 0], "measured error", unit),
+                "risk_se": variable(cells, long[..., 1], "standard error", unit),
+                "attention": variable("kappa N", short[:, 0], "measured error, attention layer", unit),
+                "attention_se": variable("kappa N", short[:, 1], "standard error", unit),
+            },
+            coords={"kappa": list(self.kappa), "N": list(self.N), "M": list(self.M), "M_examples": self.M_examples},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put e(N, M) beside it, with N infinite, with M infinite, and with N and M exchanged."""
+        length, M = np.geomspace(self.M[0], self.M[-1], 61), self.M_examples
+        columns = {
+            "risk_theory": ("kappa N M", self._errors(seed, self.N, self.M), "e(N, M)"),
+            "risk_vanishing": ("kappa N M", self._errors(seed, [np.inf] * len(self.N), self.M), "e(infinity, M)"),
+            "attention_theory": ("kappa N", self._errors(seed, self.N, [M])[..., 0], "e(N, M)"),
+            "attention_exchanged": ("kappa N", self._errors(seed, [M], self.N)[:, 0], "e(M, N)"),
+            "risk_line": ("kappa N length", self._errors(seed, self.N, length), "e(N, M)"),
+            "floor_theory": ("kappa N", self._errors(seed, self.N, [np.inf])[..., 0], "e(N, infinity)"),
+        }
+        shrinkage = {
+            "shrinkage": ([error.isotropic_shrinkage(self.d, N) for N in self.N], "a = 1 / (1 + (d + 1)/N)"),
+            "shrinkage_without_trace_term": (1 / (1 + 1 / np.array(self.N)), "1 / (1 + 1/N)"),
+        }
+        return dataset.assign(
+            {name: variable(*column, "per dimension") for name, column in columns.items()}
+            | {name: variable("N", *column) for name, column in shrinkage.items()}
+        ).assign_coords(length=length)
+
+    @expectation
+    def _errors(self, seed: int, N, M) -> np.ndarray:
+        """Return e(N, M) / d by kappa, N and M."""
+        covariances = self._covariances(seed)
+        return np.array([[[error.averaged_error(Lambda, n, m) for m in M] for n in N] for Lambda in covariances]) / self.d
+
+    def _covariances(self, seed: int) -> list[np.ndarray]:
+        return [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+
+    def _contexts(self, Lambda, seed) -> list[list[Estimate]]:
+        contexts = {M: empirical_covariances(Lambda, M, self.contexts, seed, f"two-notions/{M}") for M in self.M}
+        inverses = [np.linalg.inv(Gamma(Lambda, N)) for N in self.N]
+        return [[risk_over_contexts(Lambda, inverse, contexts[M]) for M in self.M] for inverse in inverses]
+
+    def _examples(self, Lambda, seed) -> Estimate:
+        model, law = LinearSelfAttention(*stacked_limits(Lambda, self.N)), LinearRegression(torch.tensor(Lambda))
+        return risk(model, law, prompts=self.prompts, length=self.M_examples, seed=seed, name="two-notions/examples")
+
+
+_LENGTHS = (20, 60, 600, 6_000, 60_000, 1_000_000)
+
+TWO_NOTIONS = Experiment(
+    slug="zhang-two-notions",
+    title="Trained at length N, tested at any length",
+    section="3.1",
+    quick=TwoNotions(20, (1.0, 10.0), (40, 70, 100), _LENGTHS, contexts=400, M_examples=200, prompts=10_000),
+    full=TwoNotions(20, (1.0, 10.0), (40, 70, 100), _LENGTHS, contexts=10_000, M_examples=200, prompts=60_000),
+)

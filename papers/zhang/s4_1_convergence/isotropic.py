@@ -1,0 +1,75 @@
+"""zhang-isotropic: at Lambda = I the trained model is averaging, shrunk."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import mean
+from icl_lib.models.baselines import Averaging, MinimumNormOLS
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.seeds import stream
+from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.spectra import stacked_limits
+from papers.zhang.theory import error
+
+
+@dataclass(frozen=True)
+class Isotropic(Declaration):
+    """LSA trained at length N and tested at length N, beside averaging and least squares, on the same prompts."""
+
+    d: Count
+    N: Several[Count]
+    prompts: Annotated[int, Ge(2)]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the three predictors and the distance between LSA and a times averaging."""
+        rows = [self._row(N, seed) for N in self.N]
+        names = ("lsa", "lsa_se", "averaging", "averaging_se", "ols", "ols_se", "shrinkage_gap", "unshrunk_gap")
+        long = dict.fromkeys(names, "measured error per dimension") | {
+            "shrinkage_gap": "largest |LSA - a averaging| over prompts, relative",
+            "unshrunk_gap": "largest |LSA - averaging| over prompts, relative",
+        }
+        columns = {name: variable("N", [row[k] for row in rows], long[name]) for k, name in enumerate(names)}
+        return xr.Dataset(columns, coords={"N": list(self.N)})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the closed forms beside them, at the lengths measured and along a curve."""
+        theory = {
+            "lsa_theory": [error.isotropic_error(self.d, N, N) for N in self.N],
+            "averaging_theory": [error.isotropic_error(self.d, np.inf, N) for N in self.N],
+        }
+        columns = {name: variable("N", values, "closed form, per dimension") for name, values in theory.items()}
+        curve = np.unique(np.geomspace(self.N[0], self.N[-1], 60).round())
+        for name, trained_on in (("lsa", curve), ("averaging", np.full(len(curve), np.inf))):
+            values = [error.isotropic_error(self.d, N, M) for N, M in zip(trained_on, curve, strict=True)]
+            columns[f"{name}_theory_curve"] = variable("curve_N", values, "closed form, per dimension")
+        return dataset.assign_coords(curve_N=curve).assign(columns)
+
+    def _row(self, N: int, seed: int) -> tuple[float, ...]:
+        identity = np.eye(self.d)
+        weights = (W[0] for W in stacked_limits(identity, (N,)))
+        prompts = LinearRegression(torch.tensor(identity)).sample(stream(seed, f"isotropic/{N}"), (self.prompts,), N)
+        predictions = [model(prompts) for model in (LinearSelfAttention(*weights), Averaging(), MinimumNormOLS())]
+        risks = [mean((y_hat - prompts.y_query) ** 2 / self.d) for y_hat in predictions]
+        lsa, averaging, _ = predictions
+        scale = averaging.abs().max()
+        a = error.isotropic_shrinkage(self.d, N)
+        gaps = [float((lsa - factor * averaging).abs().max() / scale) for factor in (a, 1.0)]
+        return *(float(number) for estimate in risks for number in estimate), *gaps
+
+
+ISOTROPIC = Experiment(
+    slug="zhang-isotropic",
+    title="Isotropic inputs: shrunk averaging",
+    quick=Isotropic(d=20, N=(10, 20, 40, 100), prompts=8_000),
+    full=Isotropic(d=20, N=(5, 10, 20, 40, 70, 100, 200), prompts=20_000),
+)

@@ -1,0 +1,86 @@
+"""zhang-stationarity: the gradient of the full population loss vanishes at the weights of Theorem 4.1."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+from torch import Tensor
+from torch.func import grad, vmap
+
+from icl_lib.companion.declaration import Count, Declaration, Positive
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import Estimate, mean
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import Prompts, antithetic
+from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.spectra import geometric_covariance
+from papers.zhang.theory import optimum
+
+
+@dataclass(frozen=True)
+class Stationarity(Declaration):
+    """Monte Carlo gradient at the closed form and at two points beside it, in all live parameters."""
+
+    d: Count
+    N: Count
+    kappa: Positive
+    factor: Positive
+    blocks: Annotated[int, Ge(2)]
+    pairs: Count
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Estimate the gradient from ``blocks`` blocks of ``pairs`` antithetic pairs; a block is one sample."""
+        Lambda = geometric_covariance(self.d, self.kappa, seed)
+        W_PV, W_KQ = optimum.W_PV_limit(Lambda, self.N), optimum.W_KQ_limit(Lambda, self.N)
+        u, naive = W_PV[-1, -1], np.pad(np.linalg.inv(Lambda), (0, 1))
+        points = {
+            "Theorem 4.1": (W_PV, W_KQ),
+            f"u_-1 times {self.factor:g}": (self.factor * W_PV, W_KQ),
+            "inverse Lambda": (W_PV, naive / u),
+        }
+        law = LinearRegression(torch.tensor(Lambda))
+        weights = [torch.tensor(np.stack(W)) for W in zip(*points.values(), strict=True)]
+        paired, plain = self._gradients(law, weights, seed)
+        d = self.d
+        names = [f"{name}[{i}]" for name, n in (("U_11", d * d), ("u_21", d), ("u_12", d), ("u_-1", 1)) for i in range(n)]
+        return xr.Dataset(
+            {
+                "gradient": variable("point entry", paired.value, "gradient of the population loss, antithetic pairs"),
+                "gradient_se": variable("point entry", paired.standard_error, "standard error"),
+                "gradient_unpaired": variable("point entry", plain.value, "the same from single prompts"),
+                "gradient_unpaired_se": variable("point entry", plain.standard_error, "standard error"),
+            },
+            coords={"point": list(points), "entry": names},
+        )
+
+    def _gradients(self, law: LinearRegression, weights: list[Tensor], seed: int) -> tuple[Estimate, Estimate]:
+        generator = stream(seed, "stationarity")
+        paired, plain = [], []
+        for _ in range(self.blocks):
+            prompts = law.sample(generator, (self.pairs,), self.N)
+            plain.append(_gradient(weights, prompts))
+            paired.append(_gradient(weights, antithetic(prompts)))
+        return mean(torch.stack(paired, dim=-1)), mean(torch.stack(plain, dim=-1))
+
+
+def _gradient(weights: list[Tensor], prompts: Prompts) -> Tensor:
+    """Return the gradients at all points, (points, (d+1)^2), ordered U_11, u_21, u_12, u_-1."""
+
+    def loss(W_PV: Tensor, W_KQ: Tensor) -> Tensor:
+        return ((LinearSelfAttention(W_PV, W_KQ)(prompts) - prompts.y_query) ** 2).mean() / 2
+
+    by_PV, by_KQ = vmap(grad(loss, argnums=(0, 1)))(*weights)
+    return torch.cat([by_KQ[:, :, :-1].flatten(1), by_PV[:, -1]], dim=-1)
+
+
+STATIONARITY = Experiment(
+    slug="zhang-stationarity",
+    title="The gradient vanishes at the limit",
+    quick=Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=150, pairs=1500),
+    full=Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=1000, pairs=2000),
+)

@@ -1,0 +1,130 @@
+"""zhang-covariate-shift: context and query from another covariance than that of training; LSA beside least squares."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import Estimate
+from icl_lib.measure.risk import risk
+from icl_lib.models.baselines import MinimumNormOLS
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.tasks.regression import LinearLabels
+from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
+from papers.zhang.theory import shifts
+
+
+@dataclass(frozen=True)
+class CovariateShift(Declaration):
+    """Errors on one task when inputs are scaled by c (covariance c^2 Lambda), or drawn from another covariance."""
+
+    d: Count
+    kappa: Positive
+    test_kappa: Positive
+    scale: Several[Positive]
+    N: Several[Count]
+    M: Several[Count]
+    prompts: Annotated[int, Ge(2)]
+    ols_prompts: Annotated[int, Ge(2)]
+    length: Several[Count]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if min(self.M) < self.d:
+            raise ValueError(f"M = {self.M}: take M of at least d = {self.d}, where least squares is exact")
+        if 0.5 not in self.scale or 1 in self.scale or max(self.scale) < 2:
+            raise ValueError(f"scales {self.scale}: take 0.5, one of 2 or more, and not 1, which shifts nothing")
+        if list(self.length) != sorted(self.length):
+            raise ValueError(f"lengths {self.length}: take rising ones, for the last stands for infinity")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure LSA and least squares."""
+        Lambda, w, tests = self._task(seed)
+        model = LinearSelfAttention(*stacked_limits(Lambda, self.N))
+
+        def measure(predictor, prompts: int, role: str) -> list[list[Estimate]]:
+            laws = {name: LinearLabels(torch.tensor(L), torch.tensor(w), 0.0) for name, L in tests.items()}
+            return [
+                [
+                    risk(predictor, law, prompts=prompts, length=M, seed=seed, name=f"covariate-shift/{name}/{M}{role}")
+                    for M in self.M
+                ]
+                for name, law in laws.items()
+            ]
+
+        lsa, ols, dims = measure(model, self.prompts, ""), measure(MinimumNormOLS(), self.ols_prompts, "/ols"), "test M N"
+        squares = "error of minimum-norm least squares"
+        return xr.Dataset(
+            {
+                "risk": variable(dims, [[e.value for e in row] for row in lsa], "measured error of LSA", "y^2"),
+                "risk_se": variable(dims, [[e.standard_error for e in row] for row in lsa], "standard error", "y^2"),
+                "ols": variable("test M", [[e.value for e in row] for row in ols], squares, "y^2"),
+            },
+            coords={"test": list(tests), "M": list(self.M), "N": list(self.N)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the covariate-shift formula and its limit beside it."""
+        Lambda, w, tests = self._task(seed)
+
+        def errors(query) -> list:
+            at = shifts.shift_error
+            return [[[at(Lambda, N, M, L, query(L), w) for N in self.N] for M in self.M] for L in tests.values()]
+
+        risk_theory, unshifted = errors(lambda L: L), errors(lambda L: Lambda)
+        limit = [shifts.covariate_shift_limit(Lambda, L, w) for L in tests.values()]
+        scaled = [shifts.scaling_limit(Lambda, c, w) for c in self.scale]
+        long = [[shifts.covariate_shift_error(Lambda, K, K, c**2 * Lambda, w) for K in self.length] for c in self.scale]
+        return dataset.assign_coords(c=list(self.scale), length=list(self.length)).assign(
+            {
+                "risk_theory": variable("test M N", risk_theory, "error by the formula", "y^2"),
+                "unshifted_query_theory": variable("test M N", unshifted, "same, query left unshifted", "y^2"),
+                "zero": variable("test", [w @ L @ w for L in tests.values()], "error of predicting 0", "y^2"),
+                "limit": variable("test", limit, "limit N, M -> infinity of the formula", "y^2"),
+                "scaling_limit": variable("c", scaled, "c^2 (c^2 - 1)^2 ||w||_Lambda^2", "y^2"),
+                "long_theory": variable("c length", long, "error by the formula at N = M = length", "y^2"),
+            }
+        )
+
+    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Return the covariance of training, a w of unit length in its metric, and the covariances of the tests."""
+        Lambda, w = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "w")
+        tests = {f"inputs × {c:g}": c**2 * Lambda for c in self.scale}
+        tests["other covariance"] = geometric_covariance(self.d, self.test_kappa, seed, "test basis")
+        return Lambda, w / np.sqrt(w @ Lambda @ w), tests
+
+
+COVARIATE_SHIFT = Experiment(
+    slug="zhang-covariate-shift",
+    title="Covariate shift: LSA errs, least squares does not",
+    quick=CovariateShift(
+        d=5,
+        kappa=10.0,
+        test_kappa=5.0,
+        scale=(0.5, 2.0, 3.0),
+        N=(20, 200),
+        M=(10, 40, 160),
+        prompts=10_000,
+        ols_prompts=500,
+        length=(10_000, 100_000, 1_000_000),
+    ),
+    full=CovariateShift(
+        d=5,
+        kappa=10.0,
+        test_kappa=5.0,
+        scale=(0.5, 2.0, 3.0),
+        N=(20, 200),
+        M=(10, 20, 40, 80, 160, 320),
+        prompts=150_000,
+        ols_prompts=2_000,
+        length=(10_000, 100_000, 1_000_000),
+    ),
+)

@@ -1,0 +1,94 @@
+"""The table of Garg's shifted prompts, as a figure and as a table."""
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import Picture, render
+from icl_lib.companion.table import Table
+
+FLOOR = 1e-4
+"""Where errors of 0 are drawn on the logarithmic axis."""
+
+
+def garg_prompts(dataset: xr.Dataset) -> Picture:
+    """Error over that of predicting 0 for every kind of prompt: LSA, least squares, and GPT-2 as read from Garg."""
+    return render(
+        dataset,
+        "zhang-garg-prompts",
+        _draw,
+        alt=(
+            "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic "
+            "axis. LSA is near 0.34 without a shift, with label noise and with scaled weights; above 1 for stretched "
+            "inputs, orthants and, near 36, the skewed covariance. Least squares is at zero almost everywhere. GPT-2 "
+            "values read from Garg et al. lie between 0.0003 and 0.1 in most rows."
+        ),
+        caption=(
+            "Error over that of predicting 0 (vertical line), <i>d</i> = 20, <i>k</i> = 40 examples; the orthogonal "
+            "query, which needs <i>k</i> &lt; <i>d</i>, at <i>k</i> = 10. Filled markers are measured here, with two "
+            "standard errors where they show; LSA is trained at <i>N</i> = 40 on N(0, I). Errors of 0 stand at the "
+            "left edge. Open diamonds are not ours: GPT-2 as printed by Garg et al. [V], divided by the error of "
+            "predicting 0, as their code divides by <i>d</i> alone."
+        ),
+        size=(6.4, 6.0),
+    )
+
+
+def _draw(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    rows = np.arange(dataset.sizes["prompt"])[::-1]
+    risk, error = _at_longest(dataset.risk), _at_longest(dataset.risk_se)
+    zero = dataset.zero.values
+    for model, color, marker, size in (("LSA", "C0", "o", 8), ("OLS", "C2", "X", 5)):
+        value = risk.sel(model=model).values / zero
+        spread = np.where(value > FLOOR, 2 * error.sel(model=model).values / zero, 0)
+        place = np.maximum(value, FLOOR)
+        name = "least squares, here" if model == "OLS" else "LSA, here"
+        axes.errorbar(place, rows, xerr=spread, color=color, marker=marker, markersize=size, linestyle="none", label=name)
+    read = dataset.gpt2_of_garg.isel(k=-1).values / zero
+    axes.plot(
+        read,
+        rows,
+        color="C1",
+        marker="D",
+        markerfacecolor="none",
+        linestyle="none",
+        label="GPT-2, read from Garg et al.",
+    )
+    axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1)
+    axes.set_yticks(rows, dataset.prompt.values)
+    axes.set(xscale="log", xlim=(FLOOR / 1.5, 300), xlabel="error / error of predicting 0")
+    ticks = [FLOOR, 1e-3, 1e-2, 1e-1, 1, 10, 100]
+    axes.set_xticks(ticks, ["0", "0.001", "0.01", "0.1", "1", "10", "100"])
+    figure.legend(loc="outside upper center", ncols=2)
+
+
+def _at_longest(values: xr.DataArray) -> xr.DataArray:
+    """Return every row's value at the longest context, at the shortest where no longer one exists."""
+    return values.isel(k=-1).fillna(values.isel(k=0))
+
+
+def garg_table(dataset: xr.Dataset) -> Table:
+    """Return errors/d at every k: LSA in closed form and measured, averaging, least squares, zero, GPT-2 of Garg."""
+    rows = []
+    for name in dataset.prompt.values:
+        row = dataset.sel(prompt=name)
+        for k in dataset.k.values[np.isfinite(row.risk.sel(model="LSA").values)]:
+            rows.append((name, str(k), *_cells(row.sel(k=k))))
+    head = ("prompt", "k", "LSA, formula", "LSA ± 2 s.e.", "averaging", "least squares", "zero", "GPT-2 (Garg et al.)")
+    return Table(head, tuple(rows))
+
+
+def _cells(cell: xr.Dataset) -> tuple[str, ...]:
+    theory = cell.risk_theory
+    lsa = f"{_short(cell.risk.sel(model='LSA'))} ± {2 * float(cell.risk_se.sel(model='LSA')):.1g}"
+    ols = "no finite mean" if np.isinf(theory.sel(model="OLS")) else _short(cell.risk.sel(model="OLS"))
+    gpt2 = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values)
+    formula, averaging = _short(theory.sel(model="LSA")), _short(theory.sel(model="averaging"))
+    return formula, lsa, averaging, ols, _short(cell.zero), gpt2 or "–"
+
+
+def _short(value) -> str:
+    """Three digits; 0 for what is rounding."""
+    return "0" if float(value) < 1e-9 else f"{float(value):.3g}"

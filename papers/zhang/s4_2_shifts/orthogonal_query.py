@@ -1,0 +1,98 @@
+"""zhang-orthogonal-query: what LSA predicts for a query orthogonal to every context input."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import Estimate, mean
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.seeds import stream
+from icl_lib.tasks.garg import OrthogonalQuery
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.spectra import geometric_covariance, stacked_limits
+
+
+@dataclass(frozen=True, eq=False)
+class InvariantSpan:
+    """A context in the span of the first M eigenvectors of a covariance, a query in the span of the others.
+
+    Coordinates in the eigenbasis are N(0, d/M) and N(0, d/(d - M)), so that both have mean squared norm d; w ~ N(0, I).
+    """
+
+    covariance: np.ndarray
+
+    def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
+        """Draw ``shape`` prompts of ``length`` examples; needs length < d."""
+        d, M = len(self.covariance), length
+        if not 1 <= M < d:
+            raise ValueError(f"{M} eigenvectors leave no room for a query in dimension {d}: take 1 <= length < {d}")
+        basis = torch.tensor(np.linalg.eigh(self.covariance)[1])
+        z = torch.randn((*shape, M + 2, d), generator=generator, dtype=torch.float64)
+        x = torch.einsum("...mk,dk->...md", z[..., :M, :M], basis[:, :M]) * (d / M) ** 0.5
+        x_query = torch.einsum("...k,dk->...d", z[..., M, M:], basis[:, M:]) * (d / (d - M)) ** 0.5
+        w = z[..., M + 1, :]
+        return Prompts(x, torch.einsum("...md,...d->...m", x, w), x_query, torch.einsum("...d,...d->...", x_query, w))
+
+
+@dataclass(frozen=True)
+class OrthogonalQueries(Declaration):
+    """Mean square of the prediction over that of the label, for covariances of growing condition number and trace d."""
+
+    d: Count
+    N: Count
+    M: Count
+    kappa: Several[Annotated[float, Ge(1)]]
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.d <= self.M:
+            raise ValueError(f"{self.M} examples leave no query orthogonal to them in dimension {self.d}: take M < d")
+        if not {1, 20} <= set(self.kappa):
+            raise ValueError(f"condition numbers {self.kappa}: take 1 and 20 among them")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure orthogonal queries, ordinary ones, and contexts that span an invariant subspace."""
+        covariances = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+        laws = {
+            "orthogonal": [OrthogonalQuery(torch.tensor(Lambda)) for Lambda in covariances],
+            "invariant": [InvariantSpan(Lambda) for Lambda in covariances],
+            "ordinary": [LinearRegression(torch.tensor(Lambda)) for Lambda in covariances],
+        }
+        found = np.array(
+            [
+                [
+                    self._power(Lambda, law, f"{name}/{k}", seed)
+                    for k, (Lambda, law) in enumerate(zip(covariances, row, strict=True))
+                ]
+                for name, row in laws.items()
+            ]
+        )
+        return xr.Dataset(
+            {
+                "power": variable("query kappa", found[:, :, 0], "E y_hat^2 / E y_query^2"),
+                "power_se": variable("query kappa", found[:, :, 1], "standard error"),
+            },
+            coords={"query": list(laws), "kappa": list(self.kappa)},
+        )
+
+    def _power(self, Lambda: np.ndarray, law, name: str, seed: int) -> Estimate:
+        W_PV, W_KQ = stacked_limits(Lambda, (self.N,))
+        prompts = law.sample(stream(seed, f"orthogonal-query/{name}"), (self.prompts,), self.M)
+        return mean(LinearSelfAttention(W_PV[0], W_KQ[0])(prompts) ** 2 / self.d)
+
+
+ORTHOGONAL_QUERY = Experiment(
+    slug="zhang-orthogonal-query",
+    title="Queries orthogonal to the context",
+    quick=OrthogonalQueries(d=10, N=50, M=5, kappa=(1.0, 2.0, 5.0, 20.0, 100.0), prompts=6_000),
+    full=OrthogonalQueries(d=10, N=50, M=5, kappa=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0), prompts=150_000),
+)

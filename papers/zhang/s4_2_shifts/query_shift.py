@@ -1,0 +1,97 @@
+"""zhang-query-shift: context from the training law, query from another one."""
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge, MinLen
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import Estimate
+from icl_lib.measure.risk import risk
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.tasks.regression import QueryShift
+from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
+from papers.zhang.theory import shifts
+
+
+@dataclass(frozen=True)
+class QueryLaws(Declaration):
+    """Error of LSA for three query laws over N and M, and the formula along N = M = length and at N = min(N)."""
+
+    d: Count
+    kappa: Positive
+    query_kappa: Positive
+    N: Several[Count]
+    M: Several[Count]
+    prompts: Annotated[int, Ge(2)]
+    length: Annotated[tuple[Count, ...], MinLen(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if any(short >= long for short, long in pairwise(self.length)):
+            raise ValueError(f"length is {self.length}: take rising lengths, along which the error falls")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the error of the trained model on one task."""
+        Lambda, w, queries = self._task(seed)
+        found = [[self._risk(Lambda, w, Q, M, seed, name) for M in self.M] for name, Q in queries.items()]
+        return xr.Dataset(
+            {
+                "risk": variable("query M N", [[e.value for e in row] for row in found], "measured error", "y^2"),
+                "risk_se": variable("query M N", [[e.standard_error for e in row] for row in found], "standard error", "y^2"),
+            },
+            coords={"query": list(queries), "M": list(self.M), "N": list(self.N)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the query-shift formula beside it."""
+        Lambda, w, queries = self._task(seed)
+        error = partial(shifts.query_shift_error, Lambda)
+        cells = [[[error(N, M, Q, w) for N in self.N] for M in self.M] for Q in queries.values()]
+        lines = [[[error(N, K, Q, w) for N in (K, self.N[0])] for K in self.length] for Q in queries.values()]
+        return dataset.assign(
+            risk_theory=variable("query M N", cells, "error by the query-shift formula", "y^2"),
+            long_theory=variable("query length training", lines, "error at M = length, by the formula", "y^2"),
+        ).assign_coords(length=list(self.length), training=["matched", "short"])
+
+    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Return Lambda, a w of unit length in its metric, and the second moments of the query laws, all of trace d."""
+        Lambda, w = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "w")
+        direction = standard_normal((self.d,), seed, "query direction")
+        return Lambda, w / np.sqrt(w @ Lambda @ w), {
+            "as in training": Lambda,
+            "other basis": geometric_covariance(self.d, self.query_kappa, seed, "query basis"),
+            "one direction": self.d * np.outer(direction, direction) / (direction @ direction),
+        }  # fmt: skip
+
+    def _risk(self, Lambda, w, Q, M, seed, name) -> Estimate:
+        model = LinearSelfAttention(*stacked_limits(Lambda, self.N))
+        law = QueryShift(*map(torch.tensor, (Lambda, Q, w)))
+        return risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"query-shift/{name}/{M}")
+
+
+QUERY_SHIFT = Experiment(
+    slug="zhang-query-shift",
+    title="Query shift: the error for any query law",
+    quick=QueryLaws(
+        d=5, kappa=10.0, query_kappa=5.0, N=(10, 80), M=(5, 20, 80), prompts=25_000, length=(10_000, 100_000, 1_000_000)
+    ),
+    full=QueryLaws(
+        d=5,
+        kappa=10.0,
+        query_kappa=5.0,
+        N=(10, 80),
+        M=(5, 10, 20, 40, 80),
+        prompts=600_000,
+        length=(10_000, 100_000, 1_000_000),
+    ),
+)

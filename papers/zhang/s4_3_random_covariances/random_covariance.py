@@ -1,0 +1,109 @@
+"""zhang-random-covariance: error of models trained on random and on fixed covariances, formula and Monte Carlo."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import Estimate, mean
+from icl_lib.measure.risk import chunks
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.random_covariance import RandomDiagonalRegression
+from papers.zhang.random_spectra import exponential, stacked_weights, uniform
+from papers.zhang.theory import random_covariance as theory
+
+
+@dataclass(frozen=True)
+class RandomCovariance(Declaration):
+    """Models trained on random covariances, or on their mean, tested on c times random covariances at lengths M."""
+
+    d: Count
+    N: Count
+    M: Several[Count]
+    c: Several[Positive]
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.N not in self.M:
+            raise ValueError(f"M is {self.M}, N is {self.N}: take the length of training as one of the test lengths")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the error of LSA with the weights of Theorems 4.5 and 4.1."""
+        laws = self._laws(seed)
+        found = [self._risk(*law, seed, name) for name, law in laws.items()]
+        dims = "law trained c M"
+        return xr.Dataset(
+            {
+                "risk": variable(dims, [e.value / self.d for e in found], "measured error per dimension", "y^2"),
+                "risk_se": variable(dims, [e.standard_error / self.d for e in found], "standard error", "y^2"),
+            },
+            coords={"law": list(laws), "trained": ["random", "mean"], "c": list(self.c), "M": list(self.M)},
+            attrs={"N": self.N},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the exact error beside it, and that of the zero estimator."""
+        moments, line = [law for _, law in self._laws(seed).values()], np.geomspace(min(self.M), max(self.M), 25)
+        exact, lines, limits = (
+            np.array([self._errors_by_formula(law, N, lengths) for law in moments]) / self.d
+            for N, lengths in ((self.N, self.M), (self.N, line), (np.inf, (np.inf,)))
+        )
+        zero = [np.outer(self.c, law.first).mean(axis=1) for law in moments]
+        columns = {
+            "risk_theory": ("law trained c M", exact, "exact error per dimension"),
+            "risk_line": ("law trained c M_line", lines, "exact error per dimension, at more lengths"),
+            "risk_limit": ("law trained c", limits[..., 0], "error per dimension as N, M tend to infinity"),
+            "zero": ("law c", zero, "error per dimension of the zero estimator"),
+        }
+        return dataset.assign({name: variable(*column, "y^2") for name, column in columns.items()}).assign_coords(M_line=line)
+
+    def _laws(self, seed: int) -> dict:
+        """Return the laws of the spectra with their moments."""
+        return {"exponential": exponential(np.ones(self.d)), "uniform": uniform(self.d, seed)}
+
+    def _risk(self, spectrum, moments: theory.SpectrumMoments, seed: int, name: str) -> Estimate:
+        model = LinearSelfAttention(*stacked_weights(self._weights(moments, self.N)))
+        return mean(self._squared_errors(model, RandomDiagonalRegression(spectrum), seed, f"random-covariance/{name}"))
+
+    @expectation
+    def _errors_by_formula(self, moments: theory.SpectrumMoments, N: float, lengths) -> list:
+        tests = [theory.scaled_moments(moments, c) for c in self.c]
+        return [[[theory.error(A, test, M) for M in lengths] for test in tests] for A in self._weights(moments, N)]
+
+    def _weights(self, moments: theory.SpectrumMoments, N: float) -> list[np.ndarray]:
+        return [theory.A_limit(law, N) for law in (moments, theory.fixed_moments(moments.first))]
+
+    def _squared_errors(self, model, law, seed: int, name: str) -> torch.Tensor:
+        """Return (trained, c, M, prompts): every c and M is measured on the same draws, scaled and cut."""
+        generator, longest = stream(seed, name), max(self.M)
+        batches = (law.sample(generator, (size,), longest) for size in chunks(self.prompts, longest + 1))
+        return torch.cat([self._errors(model, batch) for batch in batches], dim=-1)
+
+    def _errors(self, model, batch: Prompts) -> torch.Tensor:
+        tests = [[scaled(batch, c**0.5, M) for M in self.M] for c in self.c]
+        errors = [torch.stack([(model(test) - test.y_query) ** 2 for test in row], dim=1) for row in tests]
+        return torch.stack(errors, dim=1)
+
+
+def scaled(batch: Prompts, factor: float, M: int) -> Prompts:
+    """Return the first M examples with all inputs, and so all noiseless labels, times ``factor``."""
+    return Prompts(factor * batch.x[:, :M], factor * batch.y[:, :M], factor * batch.x_query, factor * batch.y_query)
+
+
+RANDOM_COVARIANCE = Experiment(
+    slug="zhang-random-covariance",
+    title="Error under random covariances",
+    quick=RandomCovariance(d=20, N=40, M=(10, 20, 40), c=(1.0, 4.0, 9.0), prompts=24_000),
+    full=RandomCovariance(d=20, N=40, M=(5, 10, 20, 40, 80, 100), c=(1.0, 4.0, 9.0), prompts=200_000),
+)

@@ -1,0 +1,111 @@
+"""zhang-random-covariance-limit: the conditional mean E[y_hat | x_query, w] of the trained model as N = M grows."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge, MinLen
+
+from icl_lib.companion.declaration import Count, Declaration, NotNegative, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.measure.estimate import mean
+from icl_lib.measure.risk import chunks
+from icl_lib.models.linear_attention import LinearSelfAttention
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.random_covariance import RandomDiagonalRegression
+from papers.zhang.random_spectra import exponential, stacked_weights
+from papers.zhang.theory import random_covariance as theory
+
+
+@dataclass(frozen=True)
+class RandomCovarianceLimit(Declaration):
+    """Exp(1) variances; the prediction is bilinear in x_query and w, so unit vectors tell all of its mean."""
+
+    d: Count
+    lengths: Several[Count]
+    edges: Annotated[tuple[NotNegative, ...], MinLen(2)]
+    prompts: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not all(low < high for low, high in pairwise(self.edges)):
+            raise ValueError(f"the edges of the bins are {self.edges}: take them in rising order")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the mean prediction for a query of its own law, and for one with the covariance of its prompt."""
+        cells = [self._length(N, seed) for N in self.lengths]
+        columns = {key: np.array([cell[key] for cell in cells]) for key in cells[0]}
+        labels = {
+            "mean": ("N i j", "mean prediction at x_query = e_i, w = e_j"),
+            "mean_se": ("N i j", "standard error"),
+            "spread": ("N", "standard deviation of the prediction over its mean, at x_query = w = e_1"),
+            "own": ("N bin", "mean prediction over <w, x_query>, query from the prompt's covariance"),
+            "own_se": ("N bin", "standard error"),
+        }
+        data = {key: variable(dims, columns[key], name) for key, (dims, name) in labels.items()}
+        return xr.Dataset(data, coords={"N": list(self.lengths)})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the limit of the mean beside it, for both laws of the query."""
+        a, size = theory.exponential_A(self.d, np.array(self.lengths)), bin_means(np.array(self.edges))
+        own = a[:, None] * theory.exponential_posterior_mean(size)
+        line = np.geomspace(self.lengths[0], self.lengths[-1], 25)
+        return dataset.assign(
+            mean_theory=variable("N i j", a[:, None, None] * np.eye(self.d), "delta_ij / (3 + (d + 5)/N)"),
+            own_theory=variable("N bin", own, "(1/2 + |x|/sqrt 2) / (3 + (d + 5)/N), averaged over the bin"),
+            size=variable("bin", size, "mean |x| in the bin"),
+            shrinkage_line=variable("N_line", theory.exponential_A(self.d, line), "1 / (3 + (d + 5)/N)"),
+        ).assign_coords(N_line=line)
+
+    def _length(self, N: int, seed: int) -> dict:
+        probes, queries = self._probes(N, seed)
+        estimate = mean(probes)
+        own = torch.einsum("jjb->jb", probes).flatten()
+        bins = torch.bucketize(queries.abs().flatten(), torch.tensor(self.edges, dtype=torch.float64)) - 1
+        per_bin = [mean(own[bins == k]) for k in range(len(self.edges) - 1)]
+        return {
+            "mean": estimate.value,
+            "mean_se": estimate.standard_error,
+            "spread": float(probes[0, 0].std() / probes[0, 0].mean()),
+            "own": [cell.value for cell in per_bin],
+            "own_se": [cell.standard_error for cell in per_bin],
+        }
+
+    def _probes(self, N: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return y_hat at x_query = e_i, w = e_j, (d, d, prompts), and the queries the prompts came with."""
+        spectrum, moments = exponential(np.ones(self.d))
+        model = LinearSelfAttention(*(W[0] for W in stacked_weights([theory.A_limit(moments, N)])))
+        law, generator = RandomDiagonalRegression(spectrum), stream(seed, f"limit/{N}")
+        batches = [unit_probes(model, law.sample(generator, (size,), N)) for size in chunks(self.prompts, N + 1)]
+        return torch.cat([p for p, _ in batches], dim=-1), torch.cat([q for _, q in batches], dim=-1)
+
+
+def unit_probes(model: LinearSelfAttention, batch: Prompts) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the predictions on a batch for all unit queries and tasks, (d, d, B), and the batch's queries, (d, B)."""
+    B, d = batch.x_query.shape
+    units = torch.eye(d, dtype=torch.float64)
+    labels = torch.einsum("bmj->jbm", batch.x)[None]
+    queries = units[:, None, None, :].expand(d, 1, B, d)
+    prompts = Prompts(batch.x[None, None], labels, queries, torch.zeros(d, d, B, dtype=torch.float64))
+    return model(prompts), torch.einsum("bd->db", batch.x_query)
+
+
+def bin_means(edges: np.ndarray) -> np.ndarray:
+    """Return E[|x| | a < |x| < b] between neighbouring edges; |x| is exponential with rate sqrt(2)."""
+    tail = np.exp(-np.sqrt(2) * edges)
+    return (np.diff(-edges * tail) - np.diff(tail) / np.sqrt(2)) / -np.diff(tail)
+
+
+RANDOM_COVARIANCE_LIMIT = Experiment(
+    slug="zhang-random-covariance-limit",
+    title="Mean prediction under random covariances",
+    quick=RandomCovarianceLimit(d=3, lengths=(10, 40, 160), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=60_000),
+    full=RandomCovarianceLimit(d=3, lengths=(10, 40, 160, 640), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=400_000),
+)

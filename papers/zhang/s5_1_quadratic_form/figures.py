@@ -1,0 +1,80 @@
+"""Figures of section 5.1."""
+
+import matplotlib as mpl
+import xarray as xr
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def eigenvalues(dataset: xr.Dataset) -> Picture:
+    """Negative eigenvalues of H over prompt length: the count as a line, what was found as markers."""
+    return render(
+        dataset,
+        "zhang-quadratic-form",
+        _draw_eigenvalues,
+        alt=(
+            "Number of negative and of positive eigenvalues of H against prompt length N. Both lie on the line min(N, d) + 1, "
+            "which rises by one each step and stops at d + 1. The horizontal line d + 1 is reached only from N = d on."
+        ),
+        caption=(
+            "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. "
+            "Line: min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
+        ),
+        size=(5.6, 3.3),
+    )
+
+
+def _draw_eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    axes.plot(dataset.N, dataset.negative_theory, color="C0", linestyle=LINES[0], label="$\\min(N,d)+1$")
+    axes.axhline(dataset.negative_paper, color=mpl.rcParams["text.color"], linestyle=":", label="$d+1$")
+    for k, sign in enumerate(("negative", "positive")):
+        found = dataset[sign].mean("prompt")
+        spread = abs(dataset[sign] - found).max("prompt")
+        size = 9 - 4 * k
+        axes.errorbar(
+            dataset.N, found, spread, color=f"C{k + 1}", marker=MARKERS[k], markersize=size, linestyle="none", label=sign
+        )
+    axes.set(xlabel="prompt length $N$", ylabel="number of eigenvalues", ylim=(0, float(dataset.negative_paper) + 1))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="lower right")
+
+
+def full_loss(dataset: xr.Dataset) -> Picture:
+    """Closed form against the layer's loss, part by part; the least loss found around the limit."""
+    return render(
+        dataset,
+        "zhang-full-loss",
+        _draw_full_loss,
+        alt=(
+            "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several "
+            "decades. Right: the least excess over the optimum among random points falls with the square of their "
+            "distance from it and is positive everywhere."
+        ),
+        caption=(
+            "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against "
+            "the closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random "
+            "points around the limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
+        ),
+        size=(7.6, 4.0),
+    )
+
+
+def _draw_full_loss(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2)
+    for k, parity in enumerate(dataset.parity.values):
+        cell = dataset.sel(parity=parity)
+        points = (cell.loss_theory.values.ravel(), cell.loss.values.ravel())
+        left.plot(*points, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=f"{parity} part")
+    ends = [float(dataset.loss.min()), float(dataset.loss.max())]
+    left.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
+    left.set(xscale="log", yscale="log", xlabel="closed form", ylabel="averaged over prompts")
+    left.legend()
+    for k, setting in enumerate(dataset.setting.values):
+        cell = dataset.sel(setting=setting)
+        right.plot(cell.radius, cell.excess, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
+    right.set(xscale="log", yscale="log", xlabel="scale of the step", ylabel="least $(L-L^*)/L^*$")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)

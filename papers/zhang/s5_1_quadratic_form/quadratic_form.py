@@ -1,0 +1,93 @@
+"""zhang-quadratic-form: the prediction is u^T H u, and H has min(N, d) + 1 negative eigenvalues (Lemma 5.1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+
+from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from icl_lib.models.linear_attention import LinearSelfAttention, embed
+from icl_lib.seeds import stream
+from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.spectra import geometric_covariance, standard_normal
+from papers.zhang.theory import quadratic
+
+ZERO = 1e-12
+"""Eigenvalues below this share of the largest count as 0; rounding leaves about 1e-16."""
+
+
+def signs(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many eigenvalues of each symmetric matrix are negative, and how many positive."""
+    eigenvalues = np.linalg.eigvalsh(forms)
+    floor = ZERO * eigenvalues[:, -1:]
+    return (eigenvalues < -floor).sum(axis=1), (eigenvalues > floor).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class QuadraticForm(Declaration):
+    """Random prompts of several lengths through a layer with every weight random."""
+
+    d: Count
+    kappa: Positive
+    N: Several[Count]
+    prompts: Count
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Predict with the layer as printed."""
+        model = LinearSelfAttention(*map(torch.tensor, self._weights(seed)))
+        y = [model.tokens(E)[:, -1, -1].numpy() for E in self._prompts(seed)]
+        return xr.Dataset(
+            {"prediction": variable("N prompt", y, "prediction of the layer", "y")}, coords={"N": list(self.N)}
+        )  # fmt: skip
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Predict with the quadratic form, and count the eigenvalues of H by sign."""
+        U = quadratic.U(*self._weights(seed))
+        y, y_by_rows, negative, positive, bare = zip(*(self._form(E.numpy(), U) for E in self._prompts(seed)), strict=True)
+        return dataset.assign(
+            prediction_theory=variable("N prompt", y, "u^T H u with u = Vec(U), columns stacked", "y"),
+            prediction_by_rows=variable("N prompt", y_by_rows, "u^T H u with the rows of U stacked", "y"),
+            negative=variable("N prompt", negative, "negative eigenvalues of H"),
+            positive=variable("N prompt", positive, "positive eigenvalues of H"),
+            negative_without_query=variable(
+                "N prompt", bare, "negative eigenvalues of H with the query's column left out of E E^T"
+            ),
+            negative_theory=variable("N", [quadratic.negative_eigenvalues(N, self.d) for N in self.N], "min(N, d) + 1"),
+            negative_paper=variable("", self.d + 1, "d + 1"),
+        )
+
+    @expectation
+    def _form(self, prompts: np.ndarray, U: np.ndarray) -> tuple:
+        forms, bare = (np.stack([form(E) for E in prompts]) for form in (quadratic.H, _without_query))
+        return (
+            [quadratic.quadratic_prediction(E, U) for E in prompts],
+            np.einsum("i,bij,j->b", U.ravel(), forms, U.ravel()),
+            *signs(forms),
+            signs(bare)[0],
+        )
+
+    def _weights(self, seed: int) -> np.ndarray:
+        """Return W_PV and W_KQ."""
+        return standard_normal((2, self.d + 1, self.d + 1), seed, "weights")
+
+    def _prompts(self, seed: int) -> list[torch.Tensor]:
+        """Return the token matrices of the prompts, by N."""
+        law = LinearRegression(torch.tensor(geometric_covariance(self.d, self.kappa, seed)))
+        return [embed(law.sample(stream(seed, f"prompts/{N}"), (self.prompts,), N)) for N in self.N]
+
+
+def _without_query(E: np.ndarray) -> np.ndarray:
+    return np.kron(quadratic.X(E[:-1, -1]), E[:, :-1] @ E[:, :-1].T)
+
+
+QUADRATIC_FORM = Experiment(
+    slug="zhang-quadratic-form",
+    title="The prediction as a quadratic form",
+    quick=QuadraticForm(d=4, kappa=10.0, N=(1, 2, 3, 4, 10), prompts=40),
+    full=QuadraticForm(d=6, kappa=10.0, N=(1, 2, 3, 4, 5, 6, 7, 10, 20), prompts=120),
+)

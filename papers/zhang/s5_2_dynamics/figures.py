@@ -1,0 +1,80 @@
+"""Figures of section 5.2."""
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+
+
+def loss(dataset: xr.Dataset) -> Picture:
+    """Excess loss along the flow of Lemma 5.2, and along the flow that would end at Lambda^-1."""
+    return render(
+        dataset,
+        "zhang-dynamics",
+        _draw_loss,
+        alt=(
+            "Excess loss against time, both on logarithmic axes, for flows of several sizes. The flow of Lemma 5.2 falls "
+            "all the way. The flow with Lambda in place of Gamma dips, turns and rises to a plateau."
+        ),
+        caption=(
+            "Excess of the loss over its minimum along gradient flow from Assumption 3.3, in units of the growth time "
+            "1/‖Λ²‖. Thick: Lemma 5.2, falling at all times. Thin: the same with Λ in place of Γ, which passes the "
+            "minimum and climbs towards Λ<sup>−1</sup>."
+        ),
+        size=(6.4, 3.9),
+    )
+
+
+def _draw_loss(figure: Figure, dataset: xr.Dataset) -> None:
+    axes = figure.subplots()
+    for k, flow in enumerate(dataset.flow.values):
+        cell = dataset.sel(flow=flow).isel(time=slice(1, None))
+        axes.plot(cell.time, cell.loss - 1, color=f"C{k}", linestyle=LINES[k], linewidth=2.2, label=flow)
+        axes.plot(cell.time, cell.loss_towards_plain - 1, color=f"C{k}", linestyle=LINES[k], linewidth=0.9)
+    axes.set(xscale="log", yscale="log", ylim=(1e-6, None), xlabel="time $t\\,\\|\\Lambda^2\\|_F$")
+    axes.set_ylabel("excess loss $L/L^*-1$")
+    axes.legend(loc="lower left")
+
+
+def time_course(dataset: xr.Dataset) -> Picture:
+    """The isotropic drop of the loss in closed form and integrated; growth rates over condition number."""
+    return render(
+        dataset,
+        "zhang-time-course",
+        _draw_time_course,
+        alt=(
+            "Left: loss against time for several start sizes, markers on sigmoidal lines; smaller starts drop later. "
+            "Right: two growth rates against condition number, markers on lines; the two approach each other as the "
+            "condition number grows."
+        ),
+        caption=(
+            "Left: Λ = λ<i>I</i>. Lines: the closed form. Markers: the integrated flow. Vertical lines: when "
+            "<i>v</i> is predicted to be halfway. Right: rates at which small weights grow. Lines: ‖Λ²‖ (Frobenius) and "
+            "‖Λ‖² (operator). "
+            "Markers: fitted to the flow."
+        ),
+        size=(7.6, 3.4),
+    )
+
+
+def _draw_time_course(figure: Figure, dataset: xr.Dataset) -> None:
+    left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
+    for k, sigma in enumerate(dataset.sigma.values):
+        cell = dataset.sel(sigma=sigma)
+        left.axvline(float(cell.drop_time), color=f"C{k}", linewidth=0.7)
+        left.plot(cell.time, cell.loss_theory, color=f"C{k}", linestyle=LINES[k])
+        thinned = cell.isel(time=slice(k, None, 5))
+        left.plot(thinned.time, thinned.loss, color=f"C{k}", marker=MARKERS[k], linestyle="none", markersize=4)
+        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=f"$\\sigma={sigma:g}$")
+    left.set(xlabel="time $t$", ylabel="loss $L$", ylim=(0, None))
+    left.legend(loc="upper right")
+    symbols = ("$(U_{11},u_{-1})$", "$(u_{12},u_{21})$")
+    for k, direction in enumerate(dataset.direction.values):
+        cell = dataset.sel(direction=direction)
+        right.plot(cell.kappa, cell.rate_theory, color=f"C{k}", linestyle=LINES[k])
+        right.plot(cell.kappa, cell.rate, color=f"C{k}", marker=MARKERS[k], linestyle="none")
+        right.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=symbols[k])
+    right.set(xscale="log", xlabel="condition number $\\kappa$", ylabel="growth rate", ylim=(0, None))
+    right.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values], minor=False)
+    right.minorticks_off()
+    right.legend(loc="lower right")

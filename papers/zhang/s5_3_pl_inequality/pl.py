@@ -1,0 +1,155 @@
+"""zhang-pl: balance, the PL inequality with its lower bound on u_-1, and how much the condition on sigma matters."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+import xarray as xr
+from annotated_types import Ge, Gt, Lt, MinLen
+
+from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.results import variable
+from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow, relaxation_rate
+from papers.zhang.spectra import geometric_covariance
+from papers.zhang.theory import dynamics, optimum, pl_inequality
+from papers.zhang.theory.dynamics import Weights
+from papers.zhang.theory.loss import largest_sigma
+
+RESOLVED = 1e-16
+"""Share of the first gap down to which the PL ratio is taken; beyond it the integrator's tolerance speaks."""
+
+
+@dataclass(frozen=True)
+class PL(Declaration):
+    """Flows over dimension and condition number, several random Theta each, at ``share`` of the largest sigma^2 allowed."""
+
+    N: Count
+    share: Annotated[float, Gt(0), Lt(1)]
+    d: Annotated[tuple[Count, ...], MinLen(2)]
+    kappa: Annotated[tuple[Annotated[float, Ge(1)], ...], MinLen(2)]
+    starts: Count
+    times: Annotated[int, Ge(2)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("d", "kappa"):
+            if any(low >= high for low, high in pairwise(getattr(self, name))):
+                raise ValueError(f"{name} is {getattr(self, name)}: take rising values, along which the slack is compared")
+        if self.d[-2] < 2:
+            raise ValueError(f"d is {self.d}: take two or more above 1, where the condition number means something")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Follow each flow to its end; the balance, the gap and the gradient are those of the loss that it descends."""
+        cells = np.array(
+            [[[self._flow(d, kappa, k, seed) for k in range(self.starts)] for kappa in self.kappa] for d in self.d]
+        )
+        names = {
+            "imbalance": "greatest |u_-1^2 - ||U_11||^2| over the flow",
+            "imbalance_unbalanced": "the same from u_-1(0) = 2 sigma",
+            "delta_unbalanced": "u_-1^2 - ||U_11||^2 at the start, u_-1(0) = 2 sigma",
+            "u_last_unbalanced": "u_-1 at the end, u_-1(0) = 2 sigma",
+            "pl_ratio": "least ||grad l||^2 / (l - min l) over the flow",
+            "u_last_least": "least u_-1 over the flow",
+            "u_last_least_zero_start": "the same from u_-1(0) = 0",
+        }
+        isotropic = [[self._isotropic_ratio(d, kappa, seed) for kappa in self.kappa] for d in self.d]
+        return xr.Dataset(
+            {name: variable("d kappa start", cells[..., k], text) for k, (name, text) in enumerate(names.items())}
+            | {"pl_ratio_isotropic": variable("d kappa", isotropic, "least ratio, from Theta Theta^T = I/sqrt(d)")},
+            coords={"d": list(self.d), "kappa": list(self.kappa)},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put Lemmas A.3, 5.4 and A.5 beside it."""
+        deltas = dataset.delta_unbalanced.values
+        cells = np.array([[[self._bounds(d, kappa, k, seed, deltas[i, j, k]) for k in range(self.starts)]
+                           for j, kappa in enumerate(self.kappa)] for i, d in enumerate(self.d)])  # fmt: skip
+        scale, limit, limit_balanced, mu, bound = np.moveaxis(cells, -1, 0)
+        mu_isotropic = [[self._isotropic_constant(d, kappa, seed) for kappa in self.kappa] for d in self.d]
+        names = {
+            "drift": (dataset.imbalance / scale, "greatest |u_-1^2 - ||U_11||^2| over the flow, over ||Gamma^-1||"),
+            "drift_unbalanced": (dataset.imbalance_unbalanced / scale, "the same from u_-1(0) = 2 sigma"),
+            "unbalanced_error": (
+                abs(dataset.u_last_unbalanced / limit - 1),
+                "relative error of the limit of u_-1 with the conserved delta, u_-1(0) = 2 sigma",
+            ),
+            "unbalanced_error_balanced": (
+                abs(dataset.u_last_unbalanced / limit_balanced - 1), "the same with the limit of Lemma 5.4, delta = 0",
+            ),
+            "pl_constant": (mu, "mu of Lemma 5.4"),
+            "u_last_bound": (bound, "lower bound of Lemma A.5"),
+        }  # fmt: skip
+        slack = variable(
+            "d kappa", dataset.pl_ratio_isotropic / mu_isotropic, "least ratio over mu, from Theta Theta^T = I/sqrt(d)"
+        )
+        columns = {name: variable("d kappa start", values, text) for name, (values, text) in names.items()}
+        return dataset.assign(columns | {"slack": slack})
+
+    def _times(self, Lambda: np.ndarray) -> np.ndarray:
+        return np.append(0.0, np.geomspace(0.01, 25.0, self.times) / relaxation_rate(Lambda, self.N))
+
+    def _start(self, d: int, kappa: float, start: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return Lambda, Theta and sigma."""
+        Lambda = geometric_covariance(d, kappa, seed, f"basis/{start}")
+        return Lambda, random_Theta(d, seed, f"Theta/{d}/{start}"), self._sigma(Lambda)
+
+    def _isotropic_start(self, d: int, kappa: float, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+        Lambda = geometric_covariance(d, kappa, seed)
+        return Lambda, np.eye(d) / d**0.25, self._sigma(Lambda)
+
+    def _sigma(self, Lambda: np.ndarray) -> float:
+        return largest_sigma(Lambda, self.N) * self.share**0.5
+
+    def _isotropic_ratio(self, d: int, kappa: float, seed: int) -> float:
+        Lambda, Theta, sigma = self._isotropic_start(d, kappa, seed)
+        return least_pl_ratio(Lambda, self.N, reduced_flow(Lambda, self.N, balanced_start(Theta, sigma), self._times(Lambda)))
+
+    @expectation
+    def _isotropic_constant(self, d: int, kappa: float, seed: int) -> float:
+        Lambda, Theta, sigma = self._isotropic_start(d, kappa, seed)
+        return pl_inequality.pl_constant(Lambda, self.N, Theta, sigma)
+
+    def _flow(self, d: int, kappa: float, start: int, seed: int) -> list[float]:
+        Lambda, Theta, sigma = self._start(d, kappa, start, seed)
+        balanced = balanced_start(Theta, sigma)
+        starts = (balanced, balanced._replace(u_last=2 * sigma), balanced._replace(u_last=0.0))
+        times = self._times(Lambda)
+        even, uneven, from_zero = (reduced_flow(Lambda, self.N, weights, times) for weights in starts)
+        return [
+            *(max(abs(dynamics.balance(weights)) for weights in flow) for flow in (even, uneven)),
+            dynamics.balance(uneven[0]),
+            uneven[-1].u_last,
+            least_pl_ratio(Lambda, self.N, even),
+            *(min(weights.u_last for weights in flow) for flow in (even, from_zero)),
+        ]
+
+    @expectation
+    def _bounds(self, d: int, kappa: float, start: int, seed: int, delta: float) -> list[float]:
+        """Return ||Gamma^-1||, the limits of u_-1 with delta and with 0, mu and the bound on u_-1."""
+        Lambda, Theta, sigma = self._start(d, kappa, start, seed)
+        return [
+            np.linalg.norm(np.linalg.inv(optimum.Gamma(Lambda, self.N))),
+            *(dynamics.limit(Lambda, self.N, conserved).u_last for conserved in (delta, 0.0)),
+            pl_inequality.pl_constant(Lambda, self.N, Theta, sigma),
+            pl_inequality.u_last_squared_bound(Lambda, self.N, Theta, sigma) ** 0.5,
+        ]
+
+
+def least_pl_ratio(Lambda: np.ndarray, N: int, flow: list[Weights]) -> float:
+    """Return the least ||grad l||^2/(l - min l) while the gap is resolved."""
+    gaps = np.array([dynamics.gap(Lambda, N, weights) for weights in flow])
+    squares = np.array([np.sum(dynamics.pack(dynamics.velocity(Lambda, N, weights)) ** 2) for weights in flow])
+    resolved = gaps > RESOLVED * gaps[0]
+    return float((squares[resolved] / gaps[resolved]).min())
+
+
+PL_INEQUALITY = Experiment(
+    slug="zhang-pl",
+    title="Balance, the PL inequality and the lower bound",
+    quick=PL(N=20, share=0.3, d=(2, 4), kappa=(2.0, 10.0), starts=3, times=120),
+    full=PL(N=20, share=0.3, d=(1, 2, 4, 8), kappa=(1.5, 4.0, 10.0, 30.0), starts=4, times=150),
+)

@@ -1,0 +1,107 @@
+"""Theorem 4.2 and Corollary 4.3: the error of the trained model on new tasks, at test prompt length M.
+
+Lambda is the covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from papers.zhang.theory.optimum import Gamma
+
+
+class LabelLaw(NamedTuple):
+    """What Theorem 4.2 needs to know of the test law of (x, y)."""
+
+    a: Float[ndarray, "d"]
+    """Lambda^-1 E[x y], the best linear predictor."""
+    Sigma: Float[ndarray, "d d"]
+    """Cov(x y)."""
+    best_linear_error: float
+    """min_w E(<w, x> - y)^2."""
+
+
+class ErrorTerms(NamedTuple):
+    """The three terms of Theorem 4.2; their sum is E(y_hat - y_query)^2."""
+
+    best_linear: float
+    variance: float
+    bias: float
+
+
+def noiseless_labels(Lambda: Float[ndarray, "d d"], w: Float[ndarray, "d"]) -> LabelLaw:
+    """y = <w, x>: a = w, Sigma = ||w||_Lambda^2 Lambda + Lambda w w^T Lambda, best linear error 0 (section 4.1)."""
+    v = Lambda @ w
+    return LabelLaw(w, w @ v * Lambda + np.outer(v, v), 0.0)
+
+
+def noisy_labels(Lambda: Float[ndarray, "d d"], w: Float[ndarray, "d"], noise_sd: float) -> LabelLaw:
+    """y = <w, x> + noise_sd N(0, 1): Sigma gains noise_sd^2 Lambda, best linear error noise_sd^2 (derived here)."""
+    clean = noiseless_labels(Lambda, w)
+    return LabelLaw(w, clean.Sigma + noise_sd**2 * Lambda, noise_sd**2)
+
+
+def cubic_labels(Lambda: Float[ndarray, "d d"], v: Float[ndarray, "d"]) -> LabelLaw:
+    """y = <v, x>^3 with q2 = v^T Lambda v (derived here from Gaussian moments up to order 8).
+
+    a = 3 q2 v; Sigma = 15 q2^3 Lambda + 81 q2^2 Lambda v v^T Lambda; best linear error 6 q2^3.
+    """
+    u = Lambda @ v
+    q2 = float(v @ u)
+    return LabelLaw(3 * q2 * v, 15 * q2**3 * Lambda + 81 * q2**2 * np.outer(u, u), 6 * q2**3)
+
+
+def bias(Lambda: Float[ndarray, "d d"], N: float, a: Float[ndarray, "d"]) -> float:
+    """(1/N^2) ||a||^2 in the metric Gamma^-2 (Lambda^3 + 2 tr(Lambda) Lambda^2 + tr(Lambda)^2 Lambda).
+
+    The third term of Theorem 4.2 as printed; it equals ||(I - Gamma^-1 Lambda) a||_Lambda^2.
+    """
+    inverse, trace = np.linalg.inv(Gamma(Lambda, N)), np.trace(Lambda)
+    weight = Lambda @ Lambda @ Lambda + 2 * trace * Lambda @ Lambda + trace**2 * Lambda
+    return float(a @ inverse @ inverse @ weight @ a) / N**2
+
+
+def error_terms(Lambda: Float[ndarray, "d d"], N: float, M: float, law: LabelLaw) -> ErrorTerms:
+    """E(y_hat - y_query)^2 = min_w E(<w, x> - y)^2 + (1/M) tr[Sigma Gamma^-2 Lambda] + bias (Theorem 4.2)."""
+    inverse = np.linalg.inv(Gamma(Lambda, N))
+    variance = float(np.trace(law.Sigma @ inverse @ inverse @ Lambda)) / M
+    return ErrorTerms(law.best_linear_error, variance, bias(Lambda, N, law.a))
+
+
+def averaged_error(Lambda: Float[ndarray, "d d"], N: float, M: float) -> float:
+    """e(N, M) = tr Lambda - 2 tr(Lambda^2 Gamma_N^-1) + tr(Gamma_M Lambda^2 Gamma_N^-2).
+
+    Theorem 4.2 for noiseless labels, averaged over w ~ N(0, I) (derived here).
+    """
+    inverse = np.linalg.inv(Gamma(Lambda, N))
+    square = Lambda @ Lambda @ inverse
+    return float(np.trace(Lambda) - 2 * np.trace(square) + np.trace(Gamma(Lambda, M) @ square @ inverse))
+
+
+def isotropic_shrinkage(d: int, N: float) -> float:
+    """a = 1 / (1 + (d + 1)/N): at Lambda = I, y_hat = a x_query^T (1/M) sum y_i x_i (Theorem 4.1)."""
+    return 1 / (1 + (d + 1) / N)
+
+
+def isotropic_error(d: int, N: float, M: float) -> float:
+    """e(N, M)/d = (1 - a)^2 + a^2 (d + 1)/M at Lambda = I, with a the shrinkage (derived here)."""
+    a = isotropic_shrinkage(d, N)
+    return (1 - a) ** 2 + a**2 * (d + 1) / M
+
+
+def averaged_bound(Lambda: Float[ndarray, "d d"], N: float, M: float) -> float:
+    """(d+1) tr(Lambda)/M + (1 + 2d + d^2 kappa) tr(Lambda)/N^2 >= e(N, M) (section 4.1, below Theorem 4.2)."""
+    return (len(Lambda) + 1) * float(np.trace(Lambda)) / M + eta(Lambda, N)
+
+
+def eta(Lambda: Float[ndarray, "d d"], N: float) -> float:
+    """eta = (1 + 2d + d^2 kappa) tr(Lambda)/N^2, the floor of Corollary 4.3; kappa is the condition number."""
+    d = len(Lambda)
+    return float((1 + 2 * d + d**2 * np.linalg.cond(Lambda)) * np.trace(Lambda) / N**2)
+
+
+def sufficient_test_length(Lambda: Float[ndarray, "d d"], epsilon: float) -> float:
+    """M(epsilon) = (d + 1) tr(Lambda)/epsilon: from here on the error is at most eta + epsilon (Corollary 4.3)."""
+    return (len(Lambda) + 1) * float(np.trace(Lambda)) / epsilon

@@ -1,0 +1,37 @@
+"""Footnote 2: one plain gradient step from w = 0, with the same scalar step size for every task.
+
+Lambda is the covariance, (d, d); M the prompt length, which may be numpy.inf. The step on
+(1/2M) sum (<w, x_i> - y_i)^2 gives w_hat = step_size Lambda_hat w, so y_hat = step_size x_query^T Lambda_hat w.
+The footnote states this prediction; the errors are derived here.
+"""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from papers.zhang.theory.optimum import Gamma
+
+
+def risk(Lambda: Float[ndarray, "d d"], M: float, step_size: float) -> float:
+    """E(y_hat - y_query)^2 = tr Lambda - 2 step_size tr(Lambda^2) + step_size^2 tr(Gamma_M Lambda^2).
+
+    Averaged over w ~ N(0, I), context and query; Gamma_M has M in place of N (derived here).
+    """
+    square = Lambda @ Lambda
+    quadratic = np.trace(Gamma(Lambda, M) @ square)
+    return float(np.trace(Lambda) - 2 * step_size * np.trace(square) + step_size**2 * quadratic)
+
+
+def best_step_size(Lambda: Float[ndarray, "d d"], M: float) -> float:
+    """step_size* = tr(Lambda^2) / tr(Gamma_M Lambda^2), where ``risk`` is least (derived here)."""
+    square = Lambda @ Lambda
+    return float(np.trace(square) / np.trace(Gamma(Lambda, M) @ square))
+
+
+def relative_floor(Lambda: Float[ndarray, "d d"]) -> float:
+    """1 - tr(Lambda^2)^2 / (tr(Lambda) tr(Lambda^3)): the least risk / tr Lambda as M -> infinity (derived here).
+
+    Zero exactly when Lambda is a multiple of I, by Cauchy-Schwarz.
+    """
+    square = Lambda @ Lambda
+    return float(1 - np.trace(square) ** 2 / (np.trace(Lambda) * np.trace(square @ Lambda)))

@@ -1,0 +1,274 @@
+"""Builds of a small checkout: the real pages and the real build, with small notebooks and a small library."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ["engine", "zhang_4_1_convergence", "zhang_appendices"]
+_, MAIN, OTHER = NAMES
+
+REGISTRY = """
+import xarray
+from types import SimpleNamespace
+from icl_lib.companion import results
+
+class Alpha:
+    slug, notebook, quick, full = "toy-alpha", "zhang_4_1_convergence", SimpleNamespace(), SimpleNamespace()
+
+    def origin(self, profile, seed, device):
+        raise AssertionError("there is no stored result to compare with")
+
+    def measure(self, profile, seed):
+        attributes = dict(slug=self.slug, profile=profile, seed=str(seed), seconds="0.5", device="cpu", commit="abc")
+        return xarray.Dataset({"value": ("M", [1.0, 2.0])}, attrs=attributes)
+
+    def expect(self, measured):
+        return measured
+
+EXPERIMENTS = {"toy-alpha": Alpha()}
+CLAIMS = {"Z1": SimpleNamespace(
+    id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
+    experiment="toy-alpha", margin=1e-10, reason="exact", recorded="holds")}
+
+def experiment(slug):
+    return EXPERIMENTS[slug]
+
+def trainings_of(declaration):
+    return []
+
+def judge(claim, dataset):
+    verdict = "holds" if dataset["value"].max() == 2 else "fails"
+    return SimpleNamespace(verdict=verdict, control_verdict="fails", shown_value="2")
+"""
+FIGURE = """
+from icl_lib import alpha
+from icl_lib.companion import results
+from papers import registry
+from IPython.display import HTML
+results.obtain(registry.experiment("toy-alpha"), profile, seed)
+image = '<img class="only-{}" alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
+figure = '<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">'
+HTML(figure + image.format("light") + image.format("dark")
+     + "<figcaption>Alpha</figcaption><!-- provenance --></figure>")
+"""
+
+
+def write_notebook(path, source):
+    parameters = nbformat.v4.new_code_cell('profile = "quick"\nseed = 0', metadata={"tags": ["parameters"]})
+    cells = [nbformat.v4.new_markdown_cell(f"# {path.stem}"), parameters, nbformat.v4.new_code_cell(source)]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+
+
+def small_pages(root):
+    """The real pages and the real table of contents, less the lines about notebooks that are not here."""
+    shutil.copytree(ROOT / "book", root / "book", ignore=shutil.ignore_patterns("data", "__pycache__"))
+    for page in (root / "book").glob("*.md"):
+        lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if {*re.findall(r"\.\./notebooks/(\w+)", line)} <= {*NAMES}]
+        page.write_text("".join(kept), encoding="utf-8")
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    for part in contents["parts"]:
+        files = (chapter["file"].split("/") for chapter in part["chapters"])
+        part["chapters"] = [{"file": f"{folder}/{name}"} for folder, name in files if folder == "book" or name in NAMES]
+    contents["parts"] = [part for part in contents["parts"] if part["chapters"]]
+    (root / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A checkout that has been built once."""
+    root = tmp_path_factory.mktemp("checkout")
+    for name in ("_config.yml", "requirements.txt"):
+        shutil.copy(ROOT / name, root)
+    small_pages(root)
+    library = root / "icl_lib"
+    (library / "companion").mkdir(parents=True)
+    for name in ("identity.py", "results.py"):
+        shutil.copy(ROOT / "icl_lib" / "companion" / name, library / "companion" / name)
+    for name in ("__init__.py", "companion/__init__.py", "beta.py"):
+        (library / name).touch()
+    (library / "companion" / "claim.py").write_text("class Claim: pass\n")
+    (library / "alpha.py").write_text("from icl_lib import beta\n")
+    (root / "papers").mkdir()
+    (root / "papers" / "__init__.py").touch()
+    (root / "papers" / "registry.py").write_text(REGISTRY)
+    (root / "notebooks").mkdir()
+    for name in NAMES:
+        write_notebook(root / "notebooks" / f"{name}.ipynb", FIGURE if name == MAIN else "profile")
+    first = build(root)
+    assert first.status == 0, first.said
+    return root
+
+
+def environment(root):
+    """Variables under which this checkout's library is the one that is imported, and the reader's own settings are not."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("ICL_")}
+    return others | {"JUPYTER_PREFER_ENV_PATH": "1", "PYTHONPATH": str(root)}
+
+
+def build(root, *words, **variables):
+    done = subprocess.run(
+        [sys.executable, "-m", "book.build", *words],
+        cwd=root,
+        env=environment(root) | variables,
+        capture_output=True,
+        text=True,
+    )
+    return SimpleNamespace(status=done.returncode, said=done.stdout + done.stderr)
+
+
+def snapshot(root):
+    return {path: path.read_bytes() for path in sorted((root / "_build" / "html").rglob("*")) if path.is_file()}
+
+
+def page(root, name):
+    return BeautifulSoup((root / "_build" / "html" / name).read_text(encoding="utf-8"), "html.parser")
+
+
+def test_every_local_link_leads_somewhere_and_nothing_is_fetched(checkout):
+    html = checkout / "_build" / "html"
+    for path in [*html.glob("*.html"), *html.glob("[bn]*/*.html")]:
+        for node in BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").select("[href], [src]"):
+            target = node.get("href") or node.get("src")
+            local = target.split("#")[0].split("?")[0]
+            if target.startswith(("http", "mailto:")):
+                assert node.name == "a", f"{path.name} fetches {target}"
+            elif local and not local.startswith(("data:", "javascript:")):
+                assert (path.parent / local).exists(), f"{path.name} links to {target}"
+    assert "book/index.html" in (html / "index.html").read_text(encoding="utf-8")
+
+
+def test_figure_ledger_and_download_stand_on_the_data(checkout):
+    html = checkout / "_build" / "html"
+    figure = page(checkout, f"notebooks/{MAIN}.html").select_one("figure#fig-zhang-averaged-error")
+    assert figure.select_one(".icl-provenance a[href='../data/toy-alpha.quick.csv']")
+    assert page(checkout, "book/index.html").select_one("figure#fig-zhang-averaged-error")
+    (row,) = json.loads((html / "ledger.json").read_text(encoding="utf-8"))
+    assert (row["quick"]["verdict"], row["full"]["verdict"]) == ("holds", "not run")
+    downloaded = nbformat.read(html / "_sources" / "notebooks" / f"{MAIN}.ipynb", as_version=4)
+    assert "base64" in downloaded.cells[-1].outputs[0].data["text/html"]
+    committed = nbformat.read(checkout / "notebooks" / f"{MAIN}.ipynb", as_version=4)
+    assert all(not cell.get("outputs") for cell in committed.cells)
+    assert str(checkout) not in "".join(path.read_text(encoding="utf-8") for path in html.glob("[bn]*/*.html"))
+
+
+def stale(root):
+    """The notebooks that the next build would execute."""
+    program = (
+        "import sys; from pathlib import Path; from book import arguments, cache; from book.layout import Layout\n"
+        "layout = Layout(Path.cwd())\n"
+        "print(*(n for n in arguments.notebook_names(layout.root) if not cache.lookup(n, 'quick', layout)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, env=environment(root), capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_only_what_changed_is_executed(checkout):
+    write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "profile, 1")
+    left_out = build(checkout, "--only", MAIN)
+    assert "Executing 0 of 1" in left_out.said and f"not executed: {OTHER}" in left_out.said
+    assert "was not executed" in page(checkout, f"notebooks/{OTHER}.html").get_text()
+    (checkout / "icl_lib" / "beta.py").write_text("VALUE = 1\n")
+    (checkout / "icl_lib" / "unused.py").write_text("VALUE = 1\n")
+    assert stale(checkout) == [MAIN, OTHER]
+    assert f"Executing 2 of {len(NAMES)}" in build(checkout).said
+    assert stale(checkout) == []
+    (checkout / "requirements.txt").write_text("# other versions\n")
+    assert stale(checkout) == NAMES
+    shutil.copy(ROOT / "requirements.txt", checkout)
+
+
+def test_what_would_not_change_is_not_rendered(checkout):
+    assert build(checkout).status == 0
+    before = snapshot(checkout)
+    assert "No page would change" in build(checkout).said
+    assert snapshot(checkout) == before
+    config = checkout / "_config.yml"
+    kept = config.read_text(encoding="utf-8")
+    config.write_text(kept.replace("recomputed", "computed again"), encoding="utf-8")
+    assert "No page would change" not in build(checkout).said
+    assert "computed again" in page(checkout, "book/index.html").title.get_text()
+    config.write_text(kept, encoding="utf-8")
+
+
+def test_address_switches_its_links_on(checkout):
+    address = "https://github.com/owner/name"
+    path = f"notebooks/{MAIN}.html"
+    assert not page(checkout, path).select("a[href^=http]")
+    assert build(checkout, ICL_REPOSITORY=address).status == 0
+    links = " ".join(a["href"] for a in page(checkout, path).select("a[href^=http]"))
+    assert f"{address}/edit/main/notebooks/{MAIN}.ipynb" in links
+    assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
+    assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "x = = 1"])
+def test_failed_build_loses_nothing(checkout, source):
+    notebook = checkout / "notebooks" / f"{OTHER}.ipynb"
+    kept, before = notebook.read_bytes(), snapshot(checkout)
+    write_notebook(notebook, source)
+    failed = build(checkout)
+    notebook.write_bytes(kept)
+    assert failed.status == 1
+    assert OTHER in failed.said and "Traceback" not in failed.said
+    assert snapshot(checkout) == before
+    assert stale(checkout) == []
+    assert {path.name for path in (checkout / "_build").iterdir()} == {"executed", "html", "lock"}
+
+
+def test_warning_fails_the_build_and_loses_nothing(checkout):
+    cite = checkout / "book" / "cite.md"
+    kept, before = cite.read_text(encoding="utf-8"), snapshot(checkout)
+    cite.write_text(kept + "\n{ref}`nowhere`\n", encoding="utf-8")
+    failed = build(checkout)
+    cite.write_text(kept, encoding="utf-8")
+    assert failed.status == 1
+    assert "book/cite.md" in failed.said and "undefined label: 'nowhere'" in failed.said
+    assert snapshot(checkout) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_in_the_middle_the_next_build_is_whole(checkout, stop):
+    """Also when SIGINT is ignored at first, as a background job hands it down."""
+    notebook = checkout / "notebooks" / f"{OTHER}.ipynb"
+    write_notebook(notebook, f"import time; time.sleep(600)  # {stop}")
+    before = snapshot(checkout)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "book.build"],
+        cwd=checkout,
+        env=environment(checkout),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    while not list((checkout / "_build").glob(f"executing/*/{OTHER}.ipynb")) and running.poll() is None:
+        time.sleep(0.1)
+    running.send_signal(stop)
+    said, _ = running.communicate()
+    assert running.returncode == (130 if stop == signal.SIGINT else -stop)
+    assert ("Stopped" in said) == (stop == signal.SIGINT)
+    assert snapshot(checkout) == before
+    write_notebook(notebook, f"'after {stop}'")
+    if stop == signal.SIGKILL:
+        again = build(checkout)
+        assert again.status == 0, again.said
+        assert f"after {stop}" in page(checkout, f"notebooks/{OTHER}.html").get_text()
+    assert {path.name for path in (checkout / "_build").iterdir()} == {"executed", "html", "lock"}

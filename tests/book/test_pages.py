@@ -1,0 +1,183 @@
+"""What the pages say: the ledger, the statistics, the figures' provenance, and the commands in the prose."""
+
+import base64
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from book import arguments, figures, pages, render, stage
+from book.cache import Executed, Record
+from book.figures import Provenance
+from book.verdicts import NOT_RUN, Finding, Row
+from papers import __main__ as command_line
+
+ROOT = Path(__file__).resolve().parents[2]
+PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "book").glob("*.md"))]
+
+
+@dataclass(frozen=True)
+class FakeClaim:
+    id: str
+    sentence: str = "error < bound & more"
+    paper: str = "zhang"
+    section: str = "4.1"
+    confidence: str = "V2"
+    kind: str = "formula"
+    experiment: str = "zhang-risk"
+    margin: float = 0.05
+    reason: str = 'five "percent"'
+    recorded: str = "holds"
+
+
+ROWS = [
+    Row(FakeClaim("Z10"), "zhang_4_1", Finding("holds", "fails", "0.01 ± 0.002"), Finding("holds", "fails", "0.01")),
+    Row(FakeClaim("Z11"), "zhang_4_1", Finding("fails", "fails", "0.7"), Finding(NOT_RUN)),
+    Row(FakeClaim("Z25"), "zhang_5", Finding("undecided"), Finding(NOT_RUN)),
+]
+
+
+def test_summary_counts_every_claim_once():
+    assert pages.summary(ROWS, "quick") == "1 holds, 1 fails, 1 undecided"
+    assert pages.summary(ROWS, "full") == "1 holds, 2 not run"
+
+
+def test_ledger_has_an_anchored_row_for_every_claim():
+    page = BeautifulSoup(pages.ledger_page(ROWS), "html.parser")
+    rows = page.select("tbody tr")
+    assert [row["id"] for row in rows] == ["claim-z10", "claim-z11", "claim-z25"]
+    first = {cell["data-title"]: cell for cell in rows[0].select("td")}
+    assert first["says"].get_text() == "error < bound & more"
+    assert first["quick"].select_one(".verdict-holds").get_text() == "holds"
+    assert "0.01 ± 0.002" in first["quick"].get_text() and "control fails" in first["quick"].get_text()
+    assert first["where"].a["href"] == "../notebooks/zhang_4_1.html"
+    assert rows[1].select_one(".verdict-not-run").get_text() == NOT_RUN
+
+
+def test_ledger_json_says_the_same():
+    rows = json.loads(pages.ledger_json(ROWS))
+    assert [row["id"] for row in rows] == ["Z10", "Z11", "Z25"]
+    assert rows[0]["quick"] == {"verdict": "holds", "control_verdict": "fails", "value": "0.01 ± 0.002"}
+    assert rows[1]["full"]["verdict"] == NOT_RUN
+    assert {"margin", "confidence", "section", "sentence", "notebook"} <= rows[0].keys()
+
+
+def test_statistics_name_no_path():
+    record = Record("k", {}, {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
+    page = pages.statistics_page([Executed("alpha", Path("/home/me/_build"), record, reused=True)], ["beta"])
+    assert "| 9 | 12.3 | quick | earlier build |" in page
+    assert "| beta | – | – | – | not executed | – |" in page
+    assert "/home" not in page
+
+
+def svg(colour):
+    text = f'<svg xmlns="http://www.w3.org/2000/svg" width="72pt" height="36pt"><rect fill="{colour}"/></svg>'
+    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
+
+
+def notebook_showing(html):
+    output = nbformat.v4.new_output("display_data", {"text/html": html})
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("show", outputs=[output])])
+
+
+def test_figure_becomes_two_files_with_provenance(tmp_path):
+    notebook = notebook_showing(
+        '<style>.only-dark{display:none}</style><figure class="icl-figure" id="fig-risk" data-slug="zhang-risk">'
+        f'<img class="only-light" alt="a line" src="{svg("black")}"><img class="only-dark" alt="a line" '
+        f'src="{svg("white")}"><figcaption>Risk</figcaption><!-- provenance --></figure>'
+    )
+    known = Provenance("zhang-risk", "quick", 0, 3.14, "cpu", "https://example.org/blob/abc/risk.py")
+    shown = figures.extract(notebook, tmp_path, {"zhang-risk": known})
+    assert "white" in (tmp_path / "fig-risk-dark.svg").read_text()
+    page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
+    assert shown == [str(page.figure)]
+    assert [image["src"] for image in page.select("img")] == [
+        "../figures/fig-risk-light.svg",
+        "../figures/fig-risk-dark.svg",
+    ]
+    assert [(image["width"], image["height"], image["alt"]) for image in page.select("img")] == [("96", "48", "a line")] * 2
+    strip = page.select_one(".icl-provenance")
+    assert "quick profile · seed 0 · 3.1 s on cpu" in strip.get_text()
+    assert [a["href"] for a in strip.select("a")] == [
+        "../data/zhang-risk.quick.csv",
+        "../data/zhang-risk.quick.nc",
+        "https://example.org/blob/abc/risk.py",
+    ]
+    assert not page.select("style")
+
+
+def test_table_of_verdicts_gets_its_titles():
+    notebook = notebook_showing(
+        '<div class="icl-verdicts"><table><thead><tr><th>claim</th><th>says</th></tr></thead>'
+        "<tbody><tr><td>Z1</td><td>so</td></tr></tbody></table></div>"
+    )
+    figures.label_cells(notebook)
+    page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
+    assert [cell["data-title"] for cell in page.select("td")] == ["claim", "says"]
+
+
+def test_notebook_that_was_not_executed_shows_no_old_output():
+    notebook = notebook_showing("<p>old</p>")
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# Title"))
+    bare = stage.without_outputs(notebook)
+    assert [cell.outputs for cell in bare.cells if cell.cell_type == "code"] == [[]]
+    assert "not executed" in bare.cells[1].source
+
+
+def test_complaints_name_the_repository_s_files_and_cells():
+    said = "/b/src/notebooks/x.ipynb:50008: WARNING: no\n/b/src/book/cite.md:42: WARNING: no\nTraceback (most recent call last)"
+    assert render.complaints(said, Path("/b/src")).splitlines() == [
+        "notebooks/x.ipynb cell 5, line 8: WARNING: no",
+        "book/cite.md:42: WARNING: no",
+    ]
+
+
+@pytest.mark.parametrize("commit", ["unknown", "0123456789ab+"])
+def test_no_link_to_code_that_is_in_no_commit(commit):
+    assert stage.permalink("zhang-risk", commit, "https://example.org/o/n") is None
+
+
+def commands(pattern):
+    """Every command in the prose that matches, as words after the match."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PROSE)
+    found = re.findall(rf"^(?:    )?\S*{pattern}([^\n#`]*)", text, flags=re.MULTILINE)
+    return [shlex.split(words) for words in found]
+
+
+def test_run_commands_in_the_prose_are_accepted():
+    found = commands("run book")
+    assert len(found) >= 5
+    for words in found:
+        arguments.parse(words, ROOT)
+    found = commands("run test")
+    assert len(found) >= 3
+    for words in found:
+        arguments.parse_test(words, ROOT)
+
+
+def test_library_commands_in_the_prose_are_accepted():
+    found = commands("python -m papers")
+    assert len(found) >= 4
+    for words in found:
+        command_line.parser().parse_args(words)
+
+
+@pytest.mark.parametrize("path", PROSE, ids=lambda path: path.name)
+def test_prose_is_finished_and_its_files_exist(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"\bTIME\b|TODO|FIXME", text)
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert target in ("ledger.md", "statistics.md") or (path.parent / target).exists(), target
+
+
+def test_citation_names_the_three_papers_and_the_sequels():
+    record = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert record["authors"] == [{"name": "The ICL companion developers"}]
+    numbers = [reference["identifiers"][0]["value"] for reference in record["references"]]
+    assert numbers == [f"arXiv:{n}" for n in ("2306.09927", "2402.15607", "2507.16003", "2512.11255", "2511.17864")]

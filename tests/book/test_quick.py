@@ -1,0 +1,103 @@
+"""The committed numbers of the quick profile: how they are made, and what counts as another number."""
+
+from types import SimpleNamespace
+
+import pytest
+import xarray as xr
+
+from book import outputs, quick
+from book.layout import Layout
+from icl_lib.companion import results
+from icl_lib.companion.claim import Claim, Discrepancy, stored_quick
+from papers import registry
+
+MARGIN = 0.1
+
+
+def stored(**entry) -> dict:
+    plain = dict(verdict="holds", control="fails", value=0.05, two_se=0.0, margin=MARGIN, near=False)
+    return {"toy": {"declaration": "Toy()", "claims": {"Z0": plain | entry}}}
+
+
+def test_a_changed_verdict_is_a_difference_unless_it_was_near():
+    found = stored(verdict="undecided")
+    (sentence,) = quick.differences(stored(), found)
+    assert sentence == "Z0 undecided and its control fails; in quick.json it holds and its control fails."
+    assert quick.differences(stored(near=True), found) == []
+    assert len(quick.differences(stored(), stored(control="holds"))) == 1
+
+
+@pytest.mark.parametrize(("errors", "different"), [(6, True), (-6, True), (4, False), (-4, False)])
+def test_values_differ_beyond_five_standard_errors_of_their_difference(errors, different):
+    """Standard errors 0.003 and 0.004 make 0.005 of the difference."""
+    before, now = stored(two_se=0.006), stored(two_se=0.008, value=0.05 + errors * 0.005)
+    assert bool(quick.differences(before, now)) is different
+
+
+def test_a_value_without_error_may_move_by_one_percent_of_the_larger_of_it_and_the_margin():
+    assert quick.differences(stored(), stored(value=0.0509)) == []
+    assert quick.differences(stored(), stored(value=0.0511)) == ["Z0 has the value 0.0511 ± 0; in quick.json it is 0.05 ± 0."]
+    assert quick.differences(stored(value=-8.0), stored(value=-8.07)) == []
+
+
+def test_rounding_may_be_any_rounding_within_the_margin():
+    identity = dict(margin=1e-13)
+    assert quick.differences(stored(value=3e-16, **identity), stored(value=8e-14, **identity)) == []
+    assert quick.differences(stored(value=3e-16, **identity), stored(value=2e-13, **identity))
+
+
+def test_no_number_is_no_number():
+    nan, inf = float("nan"), float("inf")
+    assert [quick.differences(stored(value=x), stored(value=x)) for x in (nan, inf)] == [[], []]
+    assert quick.differences(stored(), stored(value=nan)) and quick.differences(stored(value=inf), stored())
+
+
+def test_missing_claims_and_other_declarations_are_told():
+    none = {"toy": {"declaration": "Toy()", "claims": {}}}
+    for before in (none, {}):
+        assert quick.differences(before, stored()) == ["Z0 is not in quick.json; ./run outputs writes it."]
+    assert quick.differences(stored(), none) == ["Z0 is in quick.json and was not judged."]
+    assert quick.differences(stored(), {}) == []  # of a notebook that has other experiments
+    other = {"toy": none["toy"] | {"declaration": "Toy(N=3)"}}
+    assert quick.differences(stored(), other) == ["toy is declared otherwise than in quick.json; ./run outputs writes it anew."]
+
+
+def claim() -> Claim:
+    texts = dict.fromkeys(("paper", "section", "sentence", "confidence", "kind", "reason", "control_sentence"), "text")
+    return Claim(
+        id="Z0", experiment="toy", margin=MARGIN, check=lambda ds: Discrepancy(ds.x), control=lambda ds: ds + 9, **texts
+    )
+
+
+def executed(folder, name: str, x: float) -> SimpleNamespace:
+    attributes = dict(slug="toy", profile="quick", seed="0", declaration="Toy()")
+    results.save(xr.Dataset({"x": x}, attrs=attributes), folder / name / "results" / "toy.quick.nc")
+    return SimpleNamespace(folder=folder / name, results=folder / name / "results", notebook=folder / name / f"{name}.ipynb")
+
+
+def test_what_executed_notebooks_saved_is_judged_and_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
+    path, far = tmp_path / "data" / "quick.json", executed(tmp_path, "far", 0.05)
+    assert not quick.update({"far": far}, path)
+    assert stored_quick(path) == quick.judged(far.results) == stored()
+    near = executed(tmp_path, "near", 0.0995)
+    assert quick.update({"near": near}, path) and not near.folder.exists()  # it will show another verdict
+    assert stored_quick(path)["toy"]["claims"]["Z0"]["near"]
+    assert not quick.update({"near": executed(tmp_path, "near", 0.0995)}, path)
+    assert quick.update({"far": far}, path) and not far.folder.exists()
+
+
+@pytest.mark.parametrize(("x", "executions"), [(0.05, 1), (0.0995, 2)])
+def test_outputs_are_taken_after_the_numbers_are_written(tmp_path, monkeypatch, x, executions):
+    """A claim that is near its margin is shown otherwise, so its notebook is executed once more."""
+    done = []
+
+    def bring_up_to_date(names, asked, layout, progress):
+        done.append(stored_quick(layout.stored_results / quick.FILE))
+        return {"one": executed(tmp_path, "one", x)}
+
+    monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
+    monkeypatch.setattr(outputs.build, "bring_up_to_date", bring_up_to_date)
+    monkeypatch.setattr(outputs, "replaced", lambda committed, notebook: committed.name == notebook.name == "one.ipynb")
+    assert outputs.refresh(Layout(tmp_path), progress=None) == ["one"]
+    assert len(done) == executions and done[0] == {} and all(done[1:])

@@ -1,0 +1,182 @@
+"""The `run` script: what it refuses, when it makes an environment, and whose exit status it returns."""
+
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from book import arguments
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of the files that `run` itself reads."""
+    for name in ("run", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "book").mkdir()
+    for name in ("__init__.py", "arguments.py"):
+        shutil.copy(ROOT / "book" / name, tmp_path / "book")
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "alpha.ipynb").write_text("{}")
+    (tmp_path / "notebooks" / "beta.ipynb").write_text("{}")
+    return tmp_path
+
+
+@pytest.fixture
+def run(checkout):
+    """The script as a module."""
+    loader = importlib.machinery.SourceFileLoader("run_script", str(checkout / "run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_script", loader))
+    loader.exec_module(module)
+    return module
+
+
+def call(checkout, *words):
+    return subprocess.run([sys.executable, "run", *words], cwd=checkout, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "book, test, lab, bench, outputs, renew"),
+        (["bok"], "no command 'bok'"),
+        (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
+        (["book", "--only", "gamma"], "choose one of alpha, beta"),
+        (["book", "--quick"], "--quick"),
+        (["book", "--only"], "expected one argument"),
+        (["test", "notebooks/gamma.ipynb"], "no file 'notebooks/gamma.ipynb'"),
+        (["test", "tests/test_none.py::test_one"], "no file 'tests/test_none.py::test_one'"),
+        (["test", "notebooks/alpha.ipynb", "-k", "word"], "'-k' is for pytest, notebooks is not"),
+        (["test", "--all", "-x"], "'-x' is for pytest, --all is not"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_makes_nothing(checkout, words, told):
+    done = call(checkout, *words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (checkout / ".venv").exists()
+
+
+def test_help_is_no_error(checkout):
+    done = call(checkout, "--help")
+    assert done.returncode == 0
+    assert "./run book" in done.stdout
+
+
+def test_the_notebook_may_be_named_by_its_path(checkout):
+    assert arguments.parse(["--only", "notebooks/beta.ipynb"], checkout).only == "beta"
+
+
+def test_environment_is_made_once_and_again_after_a_change(run, checkout, monkeypatch):
+    steps = []
+
+    def pretend(command):
+        steps.append(command)
+        run.BIN.mkdir(parents=True, exist_ok=True)
+        run.PYTHON.touch()
+
+    monkeypatch.setattr(run, "install", pretend)
+    run.ensure_environment()
+    made = len(steps)
+    assert made > 0
+    run.ensure_environment()
+    assert len(steps) == made
+    for name in ("requirements.txt", "pyproject.toml"):
+        (checkout / name).write_text((checkout / name).read_text() + "\n# changed\n")
+        run.ensure_environment()
+        assert len(steps) > made
+        made = len(steps)
+
+
+def test_interrupted_installation_leaves_no_stamp(run, monkeypatch):
+    run.BIN.mkdir(parents=True)
+    run.PYTHON.touch()
+    run.STAMP.write_text("of an older environment")
+
+    def interrupted(command):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "install", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.ensure_environment()
+    assert not run.STAMP.exists()
+
+
+def test_failed_installation_shows_its_output(run, capfd):
+    with pytest.raises(run.Problem):
+        run.install([sys.executable, "-c", "print('no such package'); raise SystemExit(1)"])
+    assert "no such package" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("missing", ["venv", "ensurepip"])
+def test_missing_venv_module_is_told(run, monkeypatch, missing):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else find(name))
+    with pytest.raises(run.Problem, match="no venv module"):
+        run.ensure_environment()
+
+
+def test_old_python_is_told(run, monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 10, 4))
+    with pytest.raises(run.Problem, match=r"3\.11 or newer is needed; this is 3\.10"):
+        run.main(["book"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for .venv is a symbolic link")
+def test_exit_status_and_variables_are_those_of_the_job(run, checkout):
+    run.BIN.mkdir(parents=True)
+    run.PYTHON.symlink_to(sys.executable)
+    run.STAMP.write_text(run.fingerprint())
+    (checkout / "book" / "build.py").write_text(
+        "import os, sys\nprint(os.environ['JUPYTER_PREFER_ENV_PATH'], *sys.argv[1:])\nsys.exit(7)\n"
+    )
+    done = call(checkout, "book", "--only", "alpha", "--fresh")
+    assert done.returncode == 7
+    assert done.stdout.split() == ["1", "--only", "alpha", "--fresh"]
+
+
+@pytest.fixture
+def called(run, monkeypatch):
+    """The commands of `run test`, none of which is run; the style check fails."""
+    commands = []
+
+    def pretend(command, **_):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 3 if "ruff" in command else 0)
+
+    monkeypatch.setattr(subprocess, "run", pretend)
+    return commands
+
+
+def test_every_check_runs_also_after_one_has_failed(run, checkout, called, capsys):
+    assert run.test(arguments.parse_test(["--all"], checkout)) == 3
+    assert len(called) == 4
+    assert called[-1][-2:] == ["book.check", "--all"]
+    summary = capsys.readouterr().out.split("== summary")[1]
+    assert summary.count("passed") == 3 and summary.count("FAILED") == 1
+
+
+def test_pytest_arguments_are_handed_on(run, checkout, called):
+    (checkout / "tests").mkdir()
+    (checkout / "tests" / "test_one.py").touch()
+    words = ["-k", "word", "tests/test_one.py::test_that"]
+    assert run.test(arguments.parse_test(words, checkout)) == 0
+    (command,) = called
+    assert command[-3:] == words and "pytest" in command
+
+
+def test_notebooks_are_checked_by_name_or_all(run, checkout, called):
+    run.test(arguments.parse_test(["notebooks/beta.ipynb"], checkout))
+    run.test(arguments.parse_test(["notebooks", "--all"], checkout))
+    assert [command[2:] for command in called] == [
+        ["book.check", "notebooks/beta.ipynb"],
+        ["book.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
+    ]

@@ -1,0 +1,186 @@
+"""Verdicts: the rule, its edges, and every claim of the registry."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from nbval.plugin import get_sanitize_patterns
+
+from icl_lib.companion import claim as claim_module
+from icl_lib.companion.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts, distance_over_seeds, over_seeds
+from icl_lib.companion.figure import Picture
+from icl_lib.companion.marks import Measured
+from papers import registry
+
+
+def claim(**changes) -> Claim:
+    fields = dict(
+        id="Z0", paper="zhang", section="0", sentence="x < 1 & y", confidence="D", kind="bound", experiment="toy",
+        margin=0.1, reason="because", check=lambda ds: Discrepancy(ds.x, ds.e), control=lambda ds: ds.assign(x=ds.x + 9),
+        control_sentence="x much larger",
+    )  # fmt: skip
+    return Claim(**fields | changes)
+
+
+def toy(x, e=0.0) -> xr.Dataset:
+    return xr.Dataset({"x": ("i", np.atleast_1d(x)), "e": ("i", np.atleast_1d(e) + 0 * np.atleast_1d(x))})
+
+
+@pytest.mark.parametrize(
+    ("x", "two_se", "verdict"),
+    [
+        (0.05, 0.0, HOLDS),
+        (0.1, 0.0, HOLDS),
+        (0.05, 0.06, UNDECIDED),
+        (0.15, 0.06, UNDECIDED),
+        (0.15, 0.04, FAILS),
+        ([0.0, 0.2], 0.01, FAILS),
+        ([0.0, 0.09], 0.02, UNDECIDED),
+        (np.nan, 0.0, FAILS),
+        (0.0, np.nan, FAILS),
+        (np.inf, 0.0, FAILS),
+        ([], 0.0, FAILS),
+    ],
+)
+def test_the_verdict_rule(x, two_se, verdict):
+    assert Discrepancy(np.array(x), np.array(two_se)).verdict(0.1) == verdict
+
+
+def test_the_number_shown_is_the_worst_case():
+    judgement = claim().judge(toy([0.01, 0.04, 0.03], [0.0, 0.0, 0.02]))
+    assert (judgement.value, judgement.two_se) == (0.03, 0.02)
+    assert judgement.shown_value == "0.03 ± 0.02"
+    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
+
+
+def test_rounding_is_shown_by_its_bound():
+    identity = claim(margin=1e-12)
+    assert identity.judge(toy(3e-15)).shown_value == "≤ 1e-12"
+    assert identity.judge(toy(3e-9)).shown_value == "3e-09"
+    assert claim(margin=0.0).judge(toy(3.0)).shown_value == "3"
+
+
+def test_a_claim_refuses_another_experiments_data():
+    with pytest.raises(ValueError, match="is judged on toy"):
+        claim().judge(toy(0.0).assign_attrs(slug="other"))
+
+
+def test_the_control_leaves_the_data_alone():
+    dataset = toy(0.0)
+    claim(control=lambda ds: ds.x.__iadd__(9).to_dataset(name="x").assign(e=ds.e)).judge(dataset)
+    assert float(dataset.x[0]) == 0.0
+
+
+def test_the_table_is_escaped_and_says_everything():
+    page = Verdicts(claim().judge(toy(0.0)))._repr_html_()
+    assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "verdict-fails" in page
+
+
+def compared(text: str) -> str:
+    """Return what is left of an output for the comparison: nbval's own reading of the one rule."""
+    ((rule, replacement),) = get_sanitize_patterns((Path(__file__).parents[1] / "nbval_sanitize.cfg").read_text())
+    return re.sub(rule, replacement, text)
+
+
+def test_of_verdicts_all_but_the_numbers_is_compared():
+    one, other, worse = (Verdicts(claim().judge(toy(x))) for x in (0.051, 0.052, 0.2))
+    assert repr(one) == "Z0: holds (value ⟨0.051⟩, margin 0.1; control fails)"
+    for shown in (repr, Verdicts._repr_html_):
+        assert shown(one) != shown(other)
+        assert compared(shown(one)) == compared(shown(other)) != compared(shown(worse))
+    assert "margin 0.1; control fails" in compared(repr(one)) and "x &lt; 1 &amp; y" in compared(one._repr_html_())
+
+
+def test_of_pictures_all_but_the_drawing_is_compared():
+    one, other = (Picture("risk", "toy", "quick", svg, svg, "a line", "A line.") for svg in ("<svg>\n1</svg>", "<svg>2</svg>"))
+    assert one._repr_html_() != other._repr_html_()
+    left = compared(one._repr_html_())
+    assert left == compared(other._repr_html_()) and "base64" not in left
+    assert "<figcaption>A line.</figcaption>" in left and 'id="fig-risk"' in left and "a line" in compared(repr(one))
+
+
+def test_measured_tables_stand_between_marks_in_text_and_in_html():
+    one, other = (Measured(pd.DataFrame({"risk": [x, 1.0]})) for x in (0.5, 12.25))
+    assert str(one).splitlines()[1:3] == ["   risk", "0   0.5"]
+    assert "<td>0.5</td>" in one._repr_html_() and "<td>" not in compared(one._repr_html_())
+    assert compared(f"risk: {one}, exact 2") == compared(f"risk: {other}, exact 2") == "risk: ..., exact 2"
+    assert str(Measured(0.5)) == "⟨0.5⟩" and Measured(0.5)._repr_html_() is None
+
+
+@pytest.mark.parametrize(
+    ("x", "two_se", "near"),
+    [
+        (0.05, 0.0, False),  # 1% of the margin 0.1 is 0.001
+        (0.0995, 0.0, True),
+        (0.1005, 0.0, True),
+        (-3.0, 0.0, False),
+        (0.05, 0.01, False),  # 5 sqrt(2) 0.005 is 0.035: the interval ends at 0.095
+        (0.06, 0.01, True),
+        (0.14, 0.01, True),
+        (0.15, 0.01, False),
+        ([0.05, 0.0995], 0.0, True),
+        (3e-15, 0.0, False),
+        (np.nan, 0.0, False),
+        (np.inf, 0.0, False),
+    ],
+)
+def test_a_verdict_is_near_where_five_standard_errors_would_change_it(x, two_se, near):
+    assert Discrepancy(np.array(x), np.array(two_se)).near(0.1, trained=True) is near
+
+
+def test_what_is_not_trained_moves_by_rounding_alone():
+    close, touching = (Discrepancy(np.array(x), np.array(0.01)) for x in (0.06, 0.0899999))
+    assert close.near(0.1, trained=True) and not close.near(0.1, trained=False)
+    assert touching.near(0.1, trained=False)
+
+
+def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_full(tmp_path, monkeypatch):
+    quick = {"slug": "toy", "profile": "quick", "seed": "0", "declaration": "Toy()"}
+    near = toy(0.1005).assign_attrs(quick)
+    assert claim().judge(near).near and not claim().judge(toy(0.0)).near
+    monkeypatch.setattr(claim_module, "QUICK", tmp_path / "quick.json")
+    own = "Z0: fails (value ⟨0.1⟩, margin 0.1; control fails)"
+    assert repr(Verdicts(claim().judge(near))) == own  # no file yet
+    claim_module.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
+    assert repr(Verdicts(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
+    assert 'verdict-holds">holds</span> (judged in full)<' in Verdicts(claim().judge(near))._repr_html_()
+    for changed in ({"seed": "1"}, {"profile": "full"}, {"declaration": "Toy(N=3)"}):
+        assert repr(Verdicts(claim().judge(near.assign_attrs(changed)))) == own
+
+
+@pytest.mark.parametrize("claim_id", registry.CLAIMS)
+def test_every_claim_is_complete(claim_id):
+    claim = registry.CLAIMS[claim_id]
+    experiment = registry.EXPERIMENTS[claim.experiment]
+    assert claim.paper == experiment.paper
+    assert claim.confidence in {"V", "V2", "S", "A", "T", "D", "N", "M"}
+    assert claim.recorded in {HOLDS, FAILS}
+    for field in dataclasses.fields(claim):
+        assert getattr(claim, field.name) not in ("", None), field.name
+        assert not re.search("[⟨⟩]", str(getattr(claim, field.name))), f"{field.name}: marks are for numbers"
+
+
+@pytest.mark.parametrize(
+    ("paper", "numbers"), [("Z", range(1, 29)), ("L", range(1, 23)), ("D", sorted({*range(1, 57)} - {49})), ("G", range(1, 5))]
+)
+def test_every_numbered_claim_of_a_paper_is_here(paper, numbers):
+    found = {int("".join(ch for ch in claim_id[1:] if ch.isdigit())) for claim_id in registry.CLAIMS if claim_id[0] == paper}
+    assert found >= set(numbers) and found <= {0, *numbers}
+
+
+def test_seeds_are_averaged_with_their_spread():
+    """Values 1, 2, 3, 6 of four models: mean 3, twice the standard error sqrt(14/12)."""
+    found = over_seeds(xr.DataArray([[1.0, 0], [2, 0], [3, 0], [6, 0]], dims=("seed", "l")))
+    assert found.value.values.tolist() == [3, 0] and found.two_se.values == pytest.approx([2 * (14 / 12) ** 0.5, 0])
+
+
+def test_the_distance_is_that_of_the_mean_not_the_mean_of_distances():
+    """Values -1 and 3: their mean 1 is 1 from 0 and 0 from 1, with twice the standard error 4."""
+    values = xr.DataArray([-1.0, 3.0], dims="seed")
+    assert distance_over_seeds(values).value == 1 and distance_over_seeds(values, 1.0).value == 0
+    assert float(distance_over_seeds(values, 1.0).two_se) == pytest.approx(4)

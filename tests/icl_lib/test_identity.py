@@ -1,0 +1,186 @@
+"""The identity of code: what counts and what does not; and that a run calls nothing outside of it."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from icl_lib.companion import identity
+from icl_lib.companion.identity import Definition
+from papers import registry
+
+PLAIN = {
+    "icl_lib/__init__.py": "",
+    "icl_lib/top.py": (
+        "import numpy as np\nfrom icl_lib.parts import double, unused\nfrom icl_lib import parts\n"
+        "SCALE = 3\nOTHER = 4\n\nclass Thing:\n    size: int\n\n    def run(self, seed):\n"
+        "        return np.sum(double(SCALE)) + parts.half(seed)\n"
+    ),
+    "icl_lib/parts.py": (
+        "FACTOR = 2\n\ndef double(x):\n    return FACTOR * x\n\n"
+        "def half(x):\n    return x / 2\n\ndef unused(x):\n    return 0\n"
+    ),
+}
+TOP, PARTS = "icl_lib/top.py", "icl_lib/parts.py"
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """Return the digest of ``Thing`` in a library of given files."""
+    identity_caches = (identity.read, identity.written, identity.reached, identity.digest)
+    monkeypatch.setattr(identity, "ROOT", tmp_path)
+
+    def digest(files: dict[str, str]) -> str:
+        for cached in identity_caches:
+            cached.cache_clear()
+        for name, text in files.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return identity.digest(identity.reached(Definition("icl_lib.top", "Thing")))
+
+    yield digest
+    for cached in identity_caches:
+        cached.cache_clear()
+
+
+def edited(file: str, old: str, new: str) -> dict[str, str]:
+    assert old in PLAIN[file]
+    return PLAIN | {file: PLAIN[file].replace(old, new)}
+
+
+SAME = {
+    "a comment": edited(PARTS, "    return FACTOR", "    # why\n    return FACTOR"),
+    "a comment behind code": edited(PARTS, "FACTOR = 2", "FACTOR = 2  # two"),
+    "a docstring": edited(PARTS, "    return FACTOR", '    """Twice x."""\n    return FACTOR'),
+    "a line break": edited(PARTS, "FACTOR * x", "(\n        FACTOR\n        * x\n    )"),
+    "an annotation": edited(PARTS, "double(x)", "double(x: float) -> float"),
+    "a field's annotation": edited(TOP, "size: int", "size: float"),
+    "an unused definition": edited(PARTS, "return 0", "return 1"),
+    "an unused constant": edited(TOP, "OTHER = 4", "OTHER = 5"),
+    "another way to import": edited(TOP, "import numpy as np", "import numpy as np, math"),
+    "a name for an import": edited(TOP, "double, unused", "double as twice").copy()
+    | {TOP: PLAIN[TOP].replace("double, unused", "double as twice").replace("double(S", "twice(S")},
+    "a moved function": {
+        TOP: PLAIN[TOP],
+        PARTS: "from icl_lib.elsewhere.deep import double\n\ndef half(x):\n    return x / 2\n",
+        "icl_lib/elsewhere/__init__.py": "",
+        "icl_lib/elsewhere/deep.py": "FACTOR = 2\n\ndef double(x):\n    return FACTOR * x\n",
+    },
+    "an expectation": edited(
+        TOP, "    def run", "    @expectation\n    def expect(self):\n        return OTHER\n\n    def run"
+    ),
+}  # fmt: skip
+OTHER = {
+    "a constant that is used": edited(PARTS, "FACTOR = 2", "FACTOR = 3"),
+    "a sign": edited(PARTS, "FACTOR * x", "-FACTOR * x"),
+    "a namesake": edited(TOP, "from icl_lib.parts import double", "from icl_lib.more import double")
+    | {"icl_lib/more.py": "def double(x):\n    return x + x\n"},
+    "a namesake from outside": edited(TOP, "import numpy as np", "import torch as np"),
+    "a loose statement": edited(PARTS, "FACTOR = 2", "FACTOR = 2\nprint(FACTOR)"),
+    "a default": edited(PARTS, "half(x)", "half(x=1)"),
+    "a field": edited(TOP, "size: int", "length: int"),
+    "what a function imports": edited(TOP, "        return np", "        from icl_lib.parts import unused\n        return np"),
+    "a decorator": edited(PARTS, "def half", "@staticmethod\ndef half"),
+}
+
+
+@pytest.mark.parametrize("change", SAME)
+def test_words_places_and_what_is_not_used_do_not_count(library, change):
+    before = library(PLAIN)
+    assert library(SAME[change]) == before
+
+
+@pytest.mark.parametrize("change", OTHER)
+def test_whatever_a_run_may_use_counts(library, change):
+    before = library(PLAIN)
+    assert library(OTHER[change]) != before
+
+
+def test_names_bound_within_hide_those_of_the_module(library):
+    hiding = edited(PARTS, "def half(x):\n    return x / 2", "def half(double):\n    return sum(FACTOR for FACTOR in double)")
+    library(hiding)
+    assert identity.reached(Definition("icl_lib.parts", "half")) == (Definition("icl_lib.parts", "half"),)
+    library(edited(TOP, "size: int", "parts: int\n    double: int = 2"))
+    assert Definition("icl_lib.parts", "unused") not in identity.reached(Definition("icl_lib.top", "Thing"))
+
+
+def test_a_module_that_is_handed_on_counts_as_a_whole(library):
+    handed = edited(TOP, "parts.half(seed)", "getattr(parts, seed)(seed)")
+    before = library(handed)
+    assert library(handed | {PARTS: PLAIN[PARTS].replace("return 0", "return 1")}) != before
+
+
+def test_functions_that_call_each_other_are_told_apart(library):
+    pair = "\ndef even(n):\n    return n == 0 or odd(n - 1)\n\ndef odd(n):\n    return n != 0 and even(n - 1)\n"
+    calling = {TOP: PLAIN[TOP].replace("double, unused", "double, even").replace("double(SCALE)", "even(SCALE)")}
+    before = library(PLAIN | calling | {PARTS: PLAIN[PARTS] + pair})
+    assert library(PLAIN | calling | {PARTS: PLAIN[PARTS] + pair.replace("n == 0 or", "n == 1 or")}) != before
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole:
+    part: Part
+    others: tuple[Part, ...]
+
+
+def test_the_origin_names_all_that_determines_a_result(monkeypatch):
+    monkeypatch.setattr(identity, "definitions", lambda declaration: ())
+    whole = Whole(Part(1), (Part(2), Part(3)))
+    assert [type(part).__name__ for part in identity.parts(whole)] == ["Whole", "Part", "Part", "Part"]
+    first = identity.origin(whole, 0, "cpu", {"net": "a"})
+    assert json.loads(first["versions"]).keys() == {"torch", "numpy", "scipy"}
+    assert not any("+" in version for version in json.loads(first["versions"]).values())
+    others = [
+        identity.origin(dataclasses.replace(whole, part=Part(5)), 0, "cpu", {"net": "a"}),
+        identity.origin(whole, 1, "cpu", {"net": "a"}),
+        identity.origin(whole, 0, "cuda", {"net": "a"}),
+        identity.origin(whole, 0, "cpu", {"net": "b"}),
+    ]
+    monkeypatch.setattr(identity, "versions", lambda declaration: {"torch": "2.14.0"})
+    others.append(identity.origin(whole, 0, "cpu", {"net": "a"}))
+    assert len({first["identity"], *(other["identity"] for other in others)}) == 6
+
+
+def test_classical_learners_bring_their_package():
+    assert "scikit-learn" in identity.versions(registry.experiment("li-classical").full)
+    assert "scikit-learn" not in identity.versions(registry.experiment("zhang-risk").full)
+
+
+def test_theory_counts_only_where_it_builds_a_model():
+    found = identity.definitions(registry.experiment("zhang-risk").full)
+    assert {d.name for d in found if ".theory." in d.module} == {"W_PV_limit", "W_KQ_limit", "Gamma"}
+
+
+TRACED = """
+import json, sys, threading
+from icl_lib.companion import identity; from papers import registry
+experiment = registry.experiment(sys.argv[1])
+called = set()
+
+def note(frame, event, argument):
+    if event == "call" and frame.f_globals.get("__name__", "").startswith(("icl_lib.", "papers.")):
+        called.add((frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]))  # made by dataclass: __create_fn__
+
+sys.setprofile(note)
+experiment.quick.run(0, "cpu")
+sys.setprofile(None)
+known = {tuple(each) for each in identity.definitions(experiment.quick)}
+outside = [each for each in called - known if not identity.carries(each[0]) and each[1] != "__create_fn__"]
+print(json.dumps(sorted(outside)))
+"""
+
+
+@pytest.mark.parametrize("slug", ["zhang-quadratic-form", "zhang-time-course", "li-start", "dherin-identity"])
+def test_a_run_calls_nothing_outside_its_identity(slug):
+    """Module level code, such as constants made by a function, has run before."""
+    command, environment = [sys.executable, "-c", TRACED, slug], os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert json.loads(done.stdout) == []

@@ -1,0 +1,127 @@
+"""Stored results: round trip, provenance, staleness, theory beside them, atomic writing."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from icl_lib.companion import results
+from icl_lib.companion.declaration import Declaration
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
+from papers import registry
+
+
+@dataclasses.dataclass(frozen=True)
+class Toy(Declaration):
+    scale: float
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        return xr.Dataset(
+            {
+                "x": results.variable("n", self.scale * np.arange(3.0), "a ramp"),
+                "total": results.variable("", 3 * self.scale, "its sum"),
+            },
+            coords={"n": [1, 2, 4]},
+        )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        return dataset.assign(x_theory=results.variable("n", self.scale * np.arange(3.0) + SLIP, "a ramp by theory"))
+
+
+SLIP = 0.0
+"""What a fault in the theory adds."""
+TOY = Experiment("zhang-toy", "A ramp", quick=Toy(1.0), full=Toy(2.0))
+
+
+def test_round_trip(tmp_path):
+    dataset = TOY.run("full", 3)
+    results.save(dataset, tmp_path / "zhang-toy.full.nc")
+    again = results.load(tmp_path / "zhang-toy.full.nc")
+    assert again.identical(dataset)
+    assert again.x.attrs == {"long_name": "a ramp", "units": "1"}
+    assert json.loads(again.attrs["declaration"]) == {"class": "Toy", "scale": 2.0}
+    assert set(again.attrs) >= {"slug", "profile", "seed", "code", "identity", "versions", "device", "seconds", "commit"}
+
+
+def test_csv_is_one_long_table(tmp_path):
+    results.save_csv(TOY.run("quick", 0), tmp_path / "toy.csv")
+    table = pd.read_csv(tmp_path / "toy.csv")
+    assert list(table.columns) == ["variable", "n", "value"]
+    assert table[table.variable == "x"].value.tolist() == [0.0, 1.0, 2.0]
+    assert table[table.variable == "total"].value.tolist() == [3.0]
+
+
+def test_stored_results_are_used_only_when_they_match(tmp_path):
+    file = tmp_path / "zhang-toy.full.nc"
+    with pytest.raises(results.StaleResult, match="missing"):
+        results.stored(TOY, folder=tmp_path)
+    sound = TOY.measure("full", 0)
+    results.save(sound, file)
+    assert float(results.stored(TOY, folder=tmp_path).total) == 6.0
+    with pytest.raises(results.StaleResult, match="seed is 0"):
+        results.stored(TOY, seed=1, folder=tmp_path)
+    changed = dataclasses.replace(TOY, full=Toy(5.0))
+    with pytest.raises(results.StaleResult, match="its declaration scale is 2.0, not 5.0; "):
+        results.stored(changed, folder=tmp_path)
+    other_torch = sound.attrs["versions"].replace('"torch": "2.', '"torch": "3.')
+    forged = {"slug": "zhang-other", "profile": "quick", "device": "cuda", "code": "0", "identity": "0", "weights": "{0}"}
+    for field, value in (forged | {"versions": other_torch}).items():
+        results.save(sound.assign_attrs({field: value}), file)
+        told = {"device": "identity", "versions": "versions torch"}.get(field, field)  # another device is no fault by itself
+        with pytest.raises(results.StaleResult, match=f"^zhang-toy.full.nc is outdated: its {told} is .*renew zhang-toy makes"):
+            results.stored(TOY, folder=tmp_path)
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(results.StaleResult, match="damaged"):
+        results.stored(TOY, folder=tmp_path)
+
+
+def test_only_measurements_are_stored_and_a_changed_theory_reaches_them(tmp_path, monkeypatch):
+    results.save(TOY.measure("full", 0), tmp_path / "zhang-toy.full.nc")
+    assert "x_theory" not in results.load(tmp_path / "zhang-toy.full.nc")
+    assert (TOY.expect(results.stored(TOY, folder=tmp_path)).x_theory == TOY.run("full", 0).x_theory).all()
+    monkeypatch.setattr(sys.modules[__name__], "SLIP", 1.0)
+    shifted = TOY.expect(results.stored(TOY, folder=tmp_path))
+    assert (shifted.x_theory - shifted.x == 1.0).all() and shifted.attrs["slug"] == "zhang-toy"
+
+
+@pytest.mark.parametrize("slug", registry.EXPERIMENTS)
+def test_stored_files_hold_no_theory(slug):
+    stored = results.load(results.STORE / f"{slug}.full.nc")
+    assert not [name for name in stored.variables if "theory" in str(name)]
+
+
+def test_a_failed_write_loses_nothing(tmp_path):
+    file = tmp_path / "kept.txt"
+    file.write_text("kept")
+
+    def half_write(path: Path):
+        path.write_text("half")
+        raise OSError("No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        results.write_atomically(file, half_write)
+    assert file.read_text() == "kept"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_obtain_publishes_where_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("ICL_RESULTS", str(tmp_path))
+    results.obtain(TOY, "quick", 0)
+    assert {f.name for f in tmp_path.iterdir()} == {"zhang-toy.quick.nc", "zhang-toy.quick.csv"}
+
+
+@pytest.mark.parametrize("slug", registry.EXPERIMENTS)
+def test_committed_results_are_current_small_and_decided(slug):
+    experiment = registry.EXPERIMENTS[slug]
+    dataset = experiment.expect(results.stored(experiment))
+    assert (results.STORE / f"{slug}.full.nc").stat().st_size < 120_000
+    for claim in registry.claims_of(slug):
+        judgement = claim.judge(dataset)
+        assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, "fails"), judgement

@@ -1,0 +1,275 @@
+"""Section 4.4 of Dherin et al.: theory by second routes and by hand, experiments on tiny declarations, planted faults."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from icl_lib.companion.claim import FAILS, HOLDS
+from icl_lib.patches.rank_one import redirection
+from icl_lib.seeds import stream
+from papers.dherin.s4_4_finetuning import alignment as alignments
+from papers.dherin.s4_4_finetuning import claims, figures
+from papers.dherin.s4_4_finetuning import claims_alignment as aligned
+from papers.dherin.s4_4_finetuning import finetuning as losses
+from papers.dherin.s4_4_finetuning.alignment import ALIGNMENT
+from papers.dherin.s4_4_finetuning.finetuned import LIKE, Plain, draw_tasks
+from papers.dherin.s4_4_finetuning.finetuning import FINETUNING
+from papers.dherin.theory import finetuning
+from papers.dherin.trained import OneBlock, Trained, Training, tokens
+
+TINY = Training("", OneBlock("softmax attention", 3, 6, 2, 10), N=5, every_prefix=False, B=2, rate=1e-3, steps=1, replicates=2)
+
+
+@pytest.fixture(scope="module")
+def plain() -> Plain:
+    network = TINY.model.network()
+    return Plain.of(network, network.start(stream(0, "weights"), (), LIKE))
+
+
+@pytest.fixture(autouse=True)
+def untrained_networks(monkeypatch):
+    """Stand in for training: networks as they start."""
+
+    def start(training, seed, device):
+        network = training.model.network()
+        return Trained(network, network.start(stream(seed, "weights"), (training.replicates,), LIKE))
+
+    for module in (losses, alignments):
+        monkeypatch.setattr(module, "trained", start)
+
+
+def arrays(plain: Plain):
+    W, b = plain.weights["W"].numpy(), plain.weights["b"].numpy()
+    return W, b, plain.u.numpy(), float(plain.weights["b_out"][-1]), plain.G.numpy()
+
+
+def test_gradient_by_hand_and_by_autograd(plain):
+    W, b, u = np.eye(2), np.zeros(2), np.array([1.0, 2.0])
+    assert finetuning.prediction(W, b, u, 0.5, np.array([1.0, 1.0])) == 3.5
+    assert finetuning.gradient(W, b, u, 0.0, np.array([1.0, 1.0]), 1.0).tolist() == [[4, 4], [8, 8]]
+    assert finetuning.gradient(W, b, u, 0.0, np.array([1.0, -1.0]), 0.0).tolist() == [[2, -2], [0, 0]]
+    W, b, u, c, G = arrays(plain)
+    a = G @ np.array([0.3, -1.0, 0.7])
+    matrix = torch.from_numpy(W).requires_grad_()
+    p = (matrix @ torch.from_numpy(a) + torch.from_numpy(b)).relu() @ torch.from_numpy(u) + c
+    (p - 0.4).square().backward()
+    assert np.allclose(finetuning.gradient(W, b, u, c, a, 0.4), matrix.grad.numpy(), rtol=1e-12)
+
+
+def test_finetuning_d_columns_is_finetuning_the_matrix(plain):
+    """The experiment's D against full matrices, and against autograd through the block."""
+    prompts, _ = draw_tasks(stream(1, "tasks"), (2,), 7, 3)
+    D = torch.stack(list(plain.finetune(prompts.x, prompts.y, 0.05)), -3)
+    W, b, u, c, G = arrays(plain)
+    for t in range(2):
+        path = finetuning.finetuned(W, b, u, c, prompts.x[t].numpy() @ G.T, prompts.y[t].numpy(), rate=0.1, factor=0.5)
+        assert np.allclose(path - W, D[t].numpy() @ G.T, atol=1e-13)
+        assert np.allclose(np.linalg.norm(path - W, axis=(1, 2)), plain.size(D[t]).numpy())
+    network, weights = TINY.model.network(), dict(plain.weights)
+    alone = torch.nn.functional.pad(prompts.x[1], (0, 1))
+    for token, y in zip(alone, prompts.y[1], strict=True):
+        W = weights["W"].detach().requires_grad_()
+        loss = 0.5 * (network.block({**weights, "W": W}, token[None])[0, -1] - y).square()
+        weights["W"] = W - 0.1 * torch.autograd.grad(loss, W)[0]
+    assert np.allclose(weights["W"].detach().numpy(), path[-1], atol=1e-13)
+    query = torch.nn.functional.pad(prompts.x_query[1], (0, 1))
+    assert torch.allclose(plain.output(plain.hidden(prompts.x_query[1], D[1, -1])), network.block(weights, query[None])[0, -1])
+
+
+def test_the_patch_is_that_of_the_core(plain):
+    prompts, _ = draw_tasks(stream(2, "tasks"), (4,), 5, 3)
+    alone = plain.layer(plain.weights, tokens(prompts)[:, -1:])
+    assert torch.allclose(alone, prompts.x_query @ plain.G.mT)
+    a = plain.after(prompts, [0, 2, 5])
+    assert torch.allclose(a, plain.after(prompts, list(range(6)))[:, [0, 2, 5]])
+    change = redirection(plain.weights["W"].expand(4, -1, -1), alone, a[:, 1])
+    assert torch.allclose(torch.einsum("thk,tk->th", change, alone), plain.shift(a, prompts)[:, 1])
+    delta = (a[0, 1] - alone[0]).numpy()
+    assert np.allclose(finetuning.patch(plain.weights["W"].numpy(), alone[0].numpy(), delta), change[0].numpy())
+
+
+def test_rescaled_weights_are_the_same_function(plain):
+    W, b, u, c, G = arrays(plain)
+    W2, b2, u2 = finetuning.rescaled(W, b, u, 1.7)
+    other = plain.rescaled(1.7)
+    assert np.allclose(other.weights["W"].numpy(), W2) and np.allclose(other.u.numpy(), u2)
+    a, y = np.random.default_rng(0).standard_normal((6, 6)), np.arange(6.0)
+    first = finetuning.finetuned(W, b, u, c, a, y, 0.01, 1.0)
+    second = finetuning.finetuned(W2, b2, u2, c, a, y, 0.01 * 1.7**2, 1.0)
+    assert np.allclose(second, 1.7 * first, rtol=1e-12)
+    assert not np.allclose(finetuning.finetuned(W2, b2, u2, c, a, y, 0.01, 1.0), 1.7 * first, rtol=1e-3)
+    with pytest.raises(ValueError, match="needs s > 0"):
+        finetuning.rescaled(W, b, u, -1.0)
+
+
+def balanced(generator, rows: int, d: int):
+    """Return rows in pairs v, -v with equal u^2: balanced gates, b = 0."""
+    half, u = generator.standard_normal((rows // 2, d)), generator.standard_normal(rows // 2)
+    return np.concatenate([half, -half]), np.concatenate([u, -u])
+
+
+def test_loss_share_by_hand_and_by_slow_finetuning():
+    assert finetuning.loss_share(np.diag([1.0, 3.0]), 2.0, np.log(2) / 2, 1) == pytest.approx((1 / 2 + 1 / 8) / 2)
+    generator = np.random.default_rng(1)
+    V, u = balanced(generator, 400, 2)
+    u, G = u / np.linalg.norm(u), np.diag([1.0, 2.0])
+    V = 30 * V / np.linalg.norm(V, axis=1, keepdims=True)  # long rows: the gates stay
+    x, test = generator.standard_normal((4, 1500, 2)), generator.standard_normal((500, 2))
+    found = []
+    for t, w in enumerate(np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])):
+        c, y = 0.0, x[t] @ w
+        y = y + [finetuning.prediction(V, np.zeros(400), u, c, G @ each) for each in x[t]]  # the start is subtracted
+        path = finetuned_ends(V, u, x[t] @ G.T, y, 1e-3)
+        change = np.maximum(test @ G.T @ path.T, 0) @ u - np.maximum(test @ G.T @ V.T, 0) @ u
+        found.append(((change - test @ w) ** 2).mean() / ((test @ w) ** 2).mean())
+    assert np.mean(found) == pytest.approx(finetuning.loss_share(G.T @ G, 1.0, 1e-3, 1500), abs=0.03)
+
+
+def finetuned_ends(W, u, a, y, pace):
+    """Finetune without biases, keeping the last matrix only."""
+    W = W.copy()
+    for a_i, y_i in zip(a, y, strict=True):
+        hidden = W @ a_i
+        W -= 2 * pace * (u @ np.maximum(hidden, 0) - y_i) * np.outer(u * (hidden > 0), a_i)
+    return W
+
+
+def test_limit_by_hand_and_by_mean_squares():
+    assert finetuning.limit(np.diag([1.0, 3.0]), 2.0) == 0.125
+    x = np.random.default_rng(2).standard_normal((400_000, 3))
+    mu = finetuning.limit(2.0 * np.eye(3), 0.5) * 0.5 * 2.0
+    v = np.array([0.6, 0.0, 0.8])
+    grown = v - mu * x * (x @ v)[:, None]
+    assert (grown**2).sum(-1).mean() == pytest.approx(1, abs=0.02)
+
+
+def test_mean_and_approach_by_many_draws():
+    assert finetuning.approach(np.eye(2), np.array([2.0, 5.0]), 7) == pytest.approx(0.5**0.5)
+    assert finetuning.approach(3 * np.eye(4), np.ones(4), 1) == pytest.approx((1 / 12) ** 0.5)  # 1/(1 + 2d + 3)
+    assert finetuning.mean_change(np.array([1.0, 2.0]), np.eye(2), np.array([0.0, 3.0]), 0.1, 5).tolist() == [
+        [0, 1.5],
+        [0, 3.0],
+    ]
+    generator = np.random.default_rng(3)
+    G, w, u = generator.standard_normal((4, 3)), np.array([1.0, -0.5, 2.0]), generator.standard_normal(30)
+    V = generator.standard_normal((30, 4))
+    x = generator.standard_normal((3000, 8, 3))
+    a = x @ G.T
+    S = 2 * 0.1 * np.einsum("tj,tjr,tjk->trk", x @ w, u * (a @ V.T > 0), a)
+    mean = finetuning.mean_change(u, G, w, 0.1, 8)
+    assert np.linalg.norm(S.mean(0) - mean) < 0.05 * np.linalg.norm(mean)
+    ratio = np.linalg.norm(mean) / np.sqrt((S**2).sum((1, 2)).mean())
+    assert ratio == pytest.approx(finetuning.approach(G.T @ G, w, 8), abs=0.01)
+
+
+def test_alignment_and_its_factors():
+    S, a, moved = np.diag([3.0, 4.0]), np.array([1.0, 0.0]), np.array([1.0, 1.0])
+    assert finetuning.share(S, a) == pytest.approx(0.6)
+    assert finetuning.query_alignment(np.eye(2), moved, S, a) == pytest.approx(0.5**0.5)
+    assert finetuning.alignment(np.eye(2), np.diag([3.0, -4.0])) == pytest.approx(-1 / 50**0.5)
+    generator = np.random.default_rng(4)
+    W, S, a, delta = (generator.standard_normal(shape) for shape in ((5, 3), (5, 3), 3, 3))
+    product = finetuning.share(S, a) * finetuning.query_alignment(W, delta, S, a)
+    assert product == pytest.approx(finetuning.alignment(finetuning.patch(W, a, delta), S), rel=1e-12)
+    u, G, w = generator.standard_normal(5), generator.standard_normal((3, 2)), np.array([1.0, 2.0])
+    fixed = finetuning.fixed_alignment(W @ delta, u, G, w, a)
+    assert fixed == pytest.approx(finetuning.alignment(finetuning.patch(W, a, delta), np.outer(u, G @ w)), rel=1e-12)
+    moved, a = np.array([3.0, 4.0]), np.array([3.0, 4.0])
+    assert finetuning.fixed_alignment(moved, np.array([1.0, 0]), np.eye(2), np.array([0, 1.0]), a) == pytest.approx(0.48)
+    with pytest.raises(ValueError, match="no direction"):
+        finetuning.alignment(0 * S, S)
+
+
+def test_mean_share_and_dilution():
+    generator = np.random.default_rng(5)
+    S, queries = generator.standard_normal((4, 3)), generator.standard_normal((20_000, 3))
+    unit = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    measured = np.mean([finetuning.share(S, a) ** 2 for a in queries[:2000]])
+    assert finetuning.mean_share(S, unit.T @ unit / len(unit)) == pytest.approx(measured, abs=0.02)
+    assert finetuning.mean_share(np.diag([3.0, 4.0]), np.diag([1.0, 0.0])) == pytest.approx(9 / 25)
+    assert finetuning.mean_share(S, np.eye(3) / 3) == pytest.approx(1 / 3)
+    assert finetuning.diluted(0.25, 0.4) == pytest.approx(0.2)
+    even, odd = np.array([3.0, 0, 0]), np.array([0, 4.0, 0])  # S sees the label part alone
+    cosine = (even + odd) @ odd / (5 * 4)
+    assert cosine == pytest.approx(finetuning.diluted(16 / 25, 1.0))
+
+
+def test_the_mirrored_task_has_the_same_label_at_the_query():
+    assert finetuning.mirrored(np.array([7.0]), np.array([[1.0, 1.0]]), np.array([1.0, 0.0]), 2.0).tolist() == [-3]
+    generator = np.random.default_rng(6)
+    w, x, query = generator.standard_normal(4), generator.standard_normal((9, 4)), generator.standard_normal(4)
+    labels = finetuning.mirrored(x @ w, x, query, query @ w)
+    other = np.linalg.lstsq(x, labels, rcond=None)[0]
+    assert np.allclose(x @ other, labels) and query @ other == pytest.approx(query @ w)
+    assert np.linalg.norm(other) == pytest.approx(np.linalg.norm(w))
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    part = dict(training=TINY, tasks=12, N=9)
+    return {
+        "losses": replace(FINETUNING.quick, **part, sweep_tasks=6, rates=(0.01, 1.0), scales=(0.6, 2.5)),
+        "alignment": replace(ALIGNMENT.quick, **part, lengths=4, untrained=3, untrained_tasks=5, queries=300),
+    }
+
+
+def test_experiments_on_tiny_declarations(tiny):
+    found = tiny["losses"].expect(tiny["losses"].run(0, "cpu"), 0)
+    assert found.loss.dims == ("seed", "factor", "rate", "i") and found.sizes["i"] == 10
+    assert np.allclose(found.loss[..., 0], found.loss[:, :1, :1, 0])  # before any example
+    assert claims.D32c.judge(found).verdict == HOLDS and claims.D32c.judge(found).control_verdict == FAILS
+    assert "<svg" in figures.scales(found).light
+    found = tiny["alignment"].expect(tiny["alignment"].run(0, "cpu"), 0)
+    assert found.i.values.tolist() == [1, 2, 4, 9] and abs(found.alignment).max() <= 1
+    judged = aligned.D33c.judge(found)
+    assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
+    assert "<svg" in figures.direction(found).light
+
+
+def test_a_planted_fault_in_the_steps_is_seen(tiny, monkeypatch):
+    """Finetuning that forgets the gates no longer agrees with full matrices."""
+
+    def ungated(self, x, y, pace):
+        D = self.G.new_zeros(*(x[..., 0, 0] + y[..., 0] + pace).shape, len(self.u), self.G.shape[-1])
+        yield D
+        for x_i, y_i in zip(x.unbind(-2), y.unbind(-1), strict=True):
+            step = 2 * pace * (self.output(self.hidden(x_i, D)) - y_i)
+            D = D - (step[..., None] * self.u)[..., None] * x_i[..., None, :]
+            yield D
+
+    monkeypatch.setattr(Plain, "finetune", ungated)
+    assert aligned.D33c.judge(tiny["alignment"].run(0, "cpu")).verdict == FAILS
+
+
+def test_claims_on_made_up_alignments():
+    """Alignments at will: the verdicts of the controls follow the numbers."""
+    i, labels = [1, 5, 100], list(alignments.LABELS)
+    rising = np.array([0.02, 0.1, 0.2])
+    sign = [1, 0, 0, 1, -1, -1]
+    values = np.array([[s * rising for s in sign]] * 3)
+    made = xr.Dataset(
+        {
+            "alignment": (("seed", "labels", "i"), values), "alignment_se": (("seed", "labels", "i"), 0 * values + 1e-3),
+            "alignment_untrained": (("start", "i"), np.array([rising * s for s in (0.1, -0.1, 0.2)])),
+            "mirror_gap": (("seed", "i"), values[:, 0] * 0), "mirror_gap_se": (("seed", "i"), values[:, 0] * 0),
+        },
+        coords={"i": i, "labels": labels},
+    )  # fmt: skip
+    for claim in (aligned.D33, aligned.D34, aligned.D34b, aligned.D34c, aligned.D34e):
+        assert (claim.judge(made).verdict, claim.judge(made).control_verdict) == (HOLDS, FAILS), claim.id
+    assert aligned.D33b.judge(made).verdict == FAILS
+    assert aligned.D33b.judge(made.assign(alignment=3 * made.alignment)).verdict == HOLDS
+    assert aligned.D34.judge(made.assign(alignment=made.alignment + 0.1)).verdict == FAILS
+
+
+def test_bad_declarations_are_refused(tiny):
+    with pytest.raises(ValueError, match="must be softmax attention"):
+        replace(tiny["alignment"], training=replace(TINY, model=replace(TINY.model, layer="GRU"))).run(0, "cpu")
+    with pytest.raises(ValueError, match="N is 0: take a whole number of at least 1"):
+        replace(tiny["alignment"], N=0)
+    for name, bad in (("alignment", dict(checked=13)), ("losses", dict(sweep_tasks=13))):
+        with pytest.raises(ValueError, match="13 of 12 tasks"):
+            replace(tiny[name], **bad)

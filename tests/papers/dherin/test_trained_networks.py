@@ -1,0 +1,192 @@
+"""Networks trained on linear regression: declarations, the training, and the shipped weights."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from icl_lib.companion import identity, results, weights
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import Prompts
+from papers import registry
+from papers.__main__ import main
+from papers.dherin.trained import (
+    ManyBlocks,
+    OneBlock,
+    Training,
+    cosine,
+    predictions,
+    prefix_predictions,
+    regression,
+    start,
+    tokens,
+    train_marks,
+    trained,
+)
+from papers.dherin.trainings import TRAININGS
+
+TINY = Training(
+    "tiny", OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6), N=5, every_prefix=False, B=8, rate=1e-2, steps=6,
+    replicates=2,
+)  # fmt: skip
+DEEP = replace(TINY, name="deep", model=ManyBlocks(depth=2, d=2, width=4, heads=2, hidden=6))
+
+
+@dataclass(frozen=True)
+class Holder:
+    training: Training
+    others: tuple[Training, ...]
+    number: int
+
+
+def prompts(d: int, shape: tuple[int, ...] = (7,), N: int = 5) -> Prompts:
+    return regression(d).sample(stream(0, "prompts"), shape, N)
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """Send weights to an empty folder."""
+    monkeypatch.setattr(weights, "TRAINED", tmp_path / "trained")
+    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
+    return tmp_path
+
+
+@pytest.mark.parametrize("layer", ["softmax attention", "tanh RNN", "GRU"])
+def test_predictions_are_the_last_entry_at_the_query(layer):
+    model = replace(TINY.model, layer=layer)
+    network, batch = model.network(), prompts(2)
+    weights = network.start(stream(0, "weights"), (), torch.zeros((), dtype=torch.float64))
+    sequence = tokens(batch)
+    assert torch.equal(sequence[:, -1, -1], torch.zeros(7)) and torch.equal(sequence[:, :-1, -1], batch.y)
+    found = predictions(network, weights, batch)
+    assert torch.allclose(found, network(weights, sequence)[:, -1])
+    every = prefix_predictions(network, weights, batch)
+    assert every.shape == (7, 6) and torch.allclose(every[:, -1], found)
+    third = Prompts(batch.x[:, :3], batch.y[:, :3], batch.x[:, 3], batch.y[:, 3])
+    assert torch.allclose(every[:, 3], predictions(network, weights, third))
+
+
+def test_a_deep_network_predicts_at_the_query():
+    network, batch = DEEP.model.network(), prompts(2)
+    weights = network.start(stream(0, "weights"), (), torch.zeros((), dtype=torch.float64))
+    assert torch.equal(predictions(network, weights, batch), network(weights, tokens(batch))[:, -1])
+
+
+@pytest.mark.parametrize("training", [TINY, DEEP, replace(TINY, every_prefix=True)])
+def test_training_keeps_its_marks_and_replicates_do_not_meet(training):
+    found = train_marks(training, 3, "cpu", (0, 2))
+    assert sorted(found) == [0, 2, 6]
+    begun = start(training, 3, "cpu")
+    assert all(torch.equal(found[0].weights[name], weight.double()) for name, weight in begun.items())
+    shorter = train_marks(replace(training, replicates=1), 3, "cpu", ())[6]
+    assert found[6].replicates == 2 and shorter.replicates == 1
+    with pytest.raises(ValueError, match="steps from 0 to 6"):
+        train_marks(training, 3, "cpu", (7,))
+
+
+def test_one_step_moves_every_weight_by_the_learning_rate():
+    """The first step of Adam is rate times the sign of the gradient, here of torch.autograd on the same prompts."""
+    once = replace(TINY, steps=1, replicates=1)
+    found = train_marks(once, 0, "cpu", (0,))
+    weights = {name: w.float().requires_grad_() for name, w in found[0].replicate(0).items()}
+    batch = regression(2, torch.float32).sample(stream(0, "data/0"), (1, 8), 5)
+    batch = Prompts(*(part[0] for part in batch))
+    loss = (predictions(once.model.network(), weights, batch) - batch.y_query).square().mean()
+    gradients = torch.autograd.grad(loss, list(weights.values()))
+    for (name, before), gradient in zip(weights.items(), gradients, strict=True):
+        step = found[1].replicate(0)[name] - before.detach()
+        clear = gradient.abs() > 1e-5
+        assert torch.allclose(step[clear], -1e-2 * gradient[clear].sign().double(), rtol=1e-2)
+
+
+def test_the_schedule_ends_at_nothing():
+    assert (cosine(0), cosine(1)) == (1, 0) and cosine(0.5) == pytest.approx(0.5)
+
+
+def test_weights_are_trained_once_and_kept(nowhere):
+    first = trained(TINY, 1, "cpu")
+    (kept,) = (nowhere / "trained").iterdir()
+    stamp = kept.stat().st_mtime_ns
+    again = trained(TINY, 1, "cpu")
+    assert kept.stat().st_mtime_ns == stamp
+    assert all(torch.equal(again.weights[name], w) for name, w in first.weights.items())
+    trained(TINY, 2, "cpu")
+    trained(replace(TINY, rate=2e-2), 1, "cpu")
+    assert len(list((nowhere / "trained").iterdir())) == 3
+
+
+def test_shipped_weights_are_used_only_when_they_match(nowhere):
+    file = nowhere / "shipped" / "tiny.safetensors"
+    W = torch.arange(3.0)
+    made_from = results.provenance("tiny", "weights", identity.origin(TINY, 0, "cpu"))
+    weights.save_weights({"W": W}, made_from, file)
+    assert torch.equal(weights.load_weights(file, TINY, 0)["W"], W)
+    assert weights.load_weights(file, TINY, 1) is None
+    assert weights.load_weights(file, replace(TINY, N=6), 0) is None
+    never = weights.obtain_weights("tiny", TINY, 0, "cpu", lambda: pytest.fail("trained in place of loaded"))
+    assert torch.equal(never["W"], W)
+    later = made_from["versions"].replace('"torch": "2.', '"torch": "3.')
+    forged = {"code": ("0", "code is 0"), "identity": ("0", "identity is 0"), "versions": (later, 'versions torch is "3.')}
+    for field, (other, told) in forged.items():
+        weights.save_weights({"W": W}, made_from | {field: other}, file)
+        assert weights.load_weights(file, TINY, 0) is None
+        assert weights.outdated(file, TINY, 0).startswith(f"tiny.safetensors is outdated: its {told}")
+    file.write_bytes(file.read_bytes()[:50])
+    assert weights.load_weights(file, TINY, 0) is None
+    assert "missing or damaged" in weights.outdated(nowhere / "missing.safetensors", TINY, 0)
+
+
+def test_a_result_is_outdated_by_other_weights(nowhere):
+    file, holder = nowhere / "shipped" / "tiny.safetensors", Holder(TINY, (), 1)
+    assert weights.shipped(holder, 0) == []
+    made_from = results.provenance("tiny", "weights", identity.origin(TINY, 0, "cpu"))
+    origins = []
+    for number in (1.0, 1.0, 2.0):
+        weights.save_weights({"W": number * torch.ones(3)}, made_from | {"created": str(len(origins))}, file)
+        origins.append(weights.origin(holder, 0, "cpu")["identity"])
+    assert weights.shipped(holder, 0) == [file] and weights.shipped(holder, 1) == []
+    assert origins[0] == origins[1] != origins[2]
+    assert identity.origin(holder, 0, "cpu")["identity"] not in origins
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [(("LSTM", 2, 4, 2, 6), "LSTM"), (("softmax attention", 2, 4, 3, 6), "must divide")],
+)
+def test_impossible_networks_are_refused(model, says):
+    with pytest.raises((ValueError, TypeError), match=says):
+        OneBlock(*model)
+
+
+def test_a_declaration_names_the_weights_it_needs():
+    one, rnn = registry.TRAININGS["one-block"], registry.TRAININGS["prefix-rnn"]
+    assert registry.trainings_of(Holder(one, (rnn, TINY), 3)) == ["one-block", "prefix-rnn"]
+    assert registry.trainings_of(Holder(replace(one, steps=3), (), 3)) == []
+
+
+@pytest.mark.parametrize("name", [training.name for training in TRAININGS])
+def test_shipped_weights_are_current(name):
+    training, path = registry.TRAININGS[name], weights.WEIGHTS / f"{name}.safetensors"
+    assert weights.outdated(path, training, 0) is None
+    shipped = weights.load_weights(path, training, 0)
+    expected = start(training, 0, "cpu")
+    assert {key: w.shape for key, w in shipped.items()} == {key: w.shape for key, w in expected.items()}
+
+
+def test_shipped_weights_are_small():
+    files = [weights.WEIGHTS / f"{training.name}.safetensors" for training in TRAININGS]
+    assert sum(file.stat().st_size for file in files) < 1_000_000
+
+
+def test_every_shipped_file_has_a_training():
+    assert {file.stem for file in weights.WEIGHTS.glob("*.safetensors")} == set(registry.TRAININGS)
+
+
+def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):
+    monkeypatch.setitem(registry.TRAININGS, "tiny", TINY)
+    monkeypatch.setattr(results, "commit", lambda: "0123456789ab")
+    assert main(["train", "tiny"]) == 0
+    assert capsys.readouterr().out.startswith("tiny: ")
+    assert weights.load_weights(nowhere / "shipped" / "tiny.safetensors", TINY, 0) is not None
+    assert main(["train", "nothing"]) == 2
+    assert "unknown training 'nothing'" in capsys.readouterr().err

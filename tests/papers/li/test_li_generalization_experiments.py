@@ -1,0 +1,210 @@
+"""Section 3.3: experiments, claims and figures on small runs, with faults that must show."""
+
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from icl_lib.companion.claim import FAILS, HOLDS, Claim
+from papers.li.mechanism import neurons
+from papers.li.s3_3_generalization import claims as generalization
+from papers.li.s3_3_generalization import claims_sample_complexity as sample_complexity
+from papers.li.s3_3_generalization import figures, odr
+from papers.li.s3_3_generalization.coefficient_sum import COEFFICIENT_SUM, CoefficientSum, expected_vote
+from papers.li.s3_3_generalization.iterations import ITERATIONS, Iterations, first_passage, log_log_slope
+from papers.li.s3_3_generalization.odr import ODRTest
+from papers.li.s3_3_generalization.prompt_length import PROMPT_LENGTH, PromptLength
+from papers.li.s3_3_generalization.rescaling import RESCALING, Rescaling
+from papers.li.s3_3_generalization.sum_reasons import SUM_REASONS, SumReasons
+from papers.li.s3_3_generalization.task_fraction import TASK_FRACTION, TaskFraction
+from papers.li.theory import escape_time
+from papers.li.trained import A, Trained, train_models
+
+EXPERIMENTS = {e.slug: e for e in (COEFFICIENT_SUM, RESCALING, SUM_REASONS, TASK_FRACTION, PROMPT_LENGTH, ITERATIONS)}
+CLAIMS = [v for module in (generalization, sample_complexity) for v in vars(module).values() if isinstance(v, Claim)]
+SHORT = replace(A, M2=8, d_Y=2, m=16, B=16, T=6)
+TEST = ODRTest(count=3, distractors=4, draws=2, prompts=20, alpha=0.8, length=8)
+SUMS = (-1.0, -0.5, 0.0, 0.3, 0.5, 1.0, 1.3)
+TINY = {
+    "li-coefficient-sum": CoefficientSum(("A",), (SHORT,), SUMS, TEST, 2),
+    "li-rescaling": Rescaling((SHORT,), SUMS, TEST, 2),
+    "li-sum-reasons": SumReasons(("β = 1", "β = 1, r = 1"), (SHORT, replace(SHORT, tasks="cyclic 1")), SUMS, TEST, 50, 2),
+    "li-task-fraction": TaskFraction(SHORT, (1, 3, 5), 1.1, TEST, 50, 2),
+    "li-prompt-length": PromptLength((SHORT,), (0.5, 1.0), (2, 4, 8), 0.01, 1.1, TEST, 2),
+    "li-iterations": Iterations(
+        replace(SHORT, T=25), ((0.01, 8.0), (0.1, 6.0)),
+        (("alpha", (0.5, 1.0)), ("beta", (1.0, 2.0)), ("eta", (0.5, 1.0)), ("K", (0.2, 0.4))),
+        (5, 6), 2, 2,
+    ),
+}  # fmt: skip
+
+
+def result(law, seed: int) -> xr.Dataset:
+    return law.expect(law.run(seed, "cpu"), seed)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return {slug: result(law, 11).assign_attrs(slug=slug) for slug, law in TINY.items()}
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Two small models, trained to classify."""
+    setting = replace(A, M2=8, d_Y=2, m=24, B=64, T=120, eta=2.0)
+    return train_models((setting,), 2, 5, "cpu")[120][0]
+
+
+@pytest.mark.parametrize("slug", EXPERIMENTS)
+def test_datasets_are_labelled_small_and_drawn_from_the_seed(slug, tiny):
+    again, other = (result(TINY[slug], seed) for seed in (11, 12))
+    assert again.identical(tiny[slug].drop_attrs(deep=False)) and not other.equals(again)
+    assert all({"long_name", "units"} <= v.attrs.keys() for v in again.data_vars.values())
+    for profile in ("quick", "full"):
+        json.dumps(asdict(EXPERIMENTS[slug].declaration(profile)))
+
+
+def test_every_claim_has_an_experiment_and_the_three_negatives_are_recorded():
+    assert {claim.experiment for claim in CLAIMS} == set(EXPERIMENTS)
+    assert {claim.id for claim in CLAIMS if claim.recorded == FAILS} == {"L7n", "L9n", "L10n"}
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS) == 20
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_claims_can_be_judged_on_any_scale(claim, tiny):
+    judgement = claim.judge(tiny[claim.experiment])
+    assert judgement.verdict in (HOLDS, FAILS, "undecided")
+
+
+@pytest.mark.parametrize("slug", EXPERIMENTS)
+def test_figures_are_drawn_in_both_themes(slug, tiny):
+    picture = getattr(figures, slug[3:].replace("-", "_"))(tiny[slug])
+    assert picture.name == slug and picture.light != picture.dark
+    assert picture.light.startswith("<?xml") and len(picture.alt) > 80
+
+
+# --- readings -----------------------------------------------------------------------------------------------------
+
+
+def test_responses_are_those_of_the_layer(trained):
+    """A context of the mean pattern, or of a label alone, shows what each neuron answers."""
+    a, phi, lam = odr.responses(trained)
+    model = trained.model()
+    mean = torch.cat([trained.setting.patterns().relevant.mean(0), torch.zeros(2, dtype=torch.float64)])
+    label = torch.cat([torch.zeros(14, dtype=torch.float64), model.q])
+    for token, response in ((mean, phi), (label, lam)):
+        hidden = model.W_O @ (model.W_V @ token)[..., None]
+        assert np.allclose(hidden[..., 0].numpy(), response)
+    assert a.shape == (24,) and phi.shape == lam.shape == (2, 24)
+
+
+def test_idr_scores_are_those_of_tokens(trained):
+    W, model = odr.idr_scores(trained), trained.model()
+    context, query = torch.zeros(16, dtype=torch.float64), torch.zeros(16, dtype=torch.float64)
+    context[1] = query[4] = 2.0
+    score = (model.W_K @ context * (model.W_Q @ query)).sum(-1)
+    assert np.allclose(W[:, 1, 4], score.numpy())
+
+
+def test_models_without_features_answer_to_labels_alone(trained):
+    deaf = odr.without_features(trained)
+    rows, before = neurons(deaf.model()), neurons(trained.model())
+    assert rows.feature[..., :6].abs().max() == 0 and torch.equal(rows.label, before.label)
+    assert trained.parameters["W_V"][..., :6].abs().max() > 0
+
+
+def test_means_by_hand():
+    nan = torch.nan
+    readings = odr.Readings(torch.tensor([[[2.0, -1.0], [0.0, 0.5]]]), torch.tensor([[[0.5, nan], [0.7, 0.6]]]))
+    found = odr.means(readings)
+    assert [float(column[0]) for column in found] == pytest.approx([0.375, (0 + 2 + 1 + 0.5) / 4, 0.375, 0.6])
+
+
+def test_the_expected_vote_of_sharp_attention_is_one(trained):
+    sharp = {**trained.parameters, "W_Q": trained.parameters["W_Q"] * 1000}
+    vote = expected_vote(odr.idr_scores(trained._replace(parameters=sharp)), replace(TEST, alpha=1.0, length=40))
+    assert np.allclose(vote, 1, atol=1e-9)
+
+
+def test_predicted_margin_meets_the_layer(trained):
+    law = CoefficientSum(("x",), (trained.setting,), (-0.5, 1.0), replace(TEST, draws=4, prompts=500, length=20), 2)
+    dataset = result(law, 5)
+    assert np.allclose(dataset.margin, dataset.margin_theory, atol=0.12)
+    assert abs(dataset.margin - dataset.margin_labels_only).max() > 0.15
+
+
+# --- times --------------------------------------------------------------------------------------------------------
+
+
+def test_first_passage_by_hand():
+    losses = np.array([[1.0, 1.0], [0.8, 1.0], [0.2, 1.0], [0.1, 1.0]])
+    assert first_passage(losses, 0.55, 2)[0] == 2.0 and np.isnan(first_passage(losses, 0.55, 2)[1])
+    assert first_passage(losses, 0.95, 1)[0] == 1.5
+    for window in (0, 5):
+        with pytest.raises(ValueError, match="window"):
+            first_passage(losses, 0.5, window)
+
+
+def test_log_log_slope_of_a_power():
+    x = np.array([0.5, 1.0, 3.0])
+    assert log_log_slope(x, np.stack([4 * x**-1.5, x])) == pytest.approx([-1.5, 1.0])
+
+
+def test_slopes_are_those_of_a_planted_law(monkeypatch):
+    """Losses that fall on the scale of the escape time give back its exponents."""
+    law = replace(TINY["li-iterations"], base=replace(SHORT, T=4000, eta=0.01), window=1)
+
+    def drop(self, seed, device):
+        found = {}
+        for one in (one for row in self._cells() for one in row):
+            letters = ("eta", "alpha", "beta", "q", "delta", "M1", "l", "K")
+            step = escape_time.escape_time(**{name: getattr(one, name) for name in letters})
+            losses = (1 - 0.95 * torch.arange(4000.0, dtype=torch.float64)[:, None] / step).clamp(min=0).expand(-1, 2)
+            found[one] = Trained(one, {}, losses)
+        return found
+
+    monkeypatch.setattr(Iterations, "_train", drop)
+    dataset = result(law, 0)
+    found = dataset.slope.sel(phase="to 0.1").mean("seed").isel(start=0)
+    assert np.allclose(found, dataset.slope_escape, atol=0.02)
+    assert dataset.slope_stated.sel(letter="beta") == pytest.approx(-2 / 3)
+    assert dataset.slope_escape.sel(letter="eta") == pytest.approx(-1)
+
+
+# --- verdicts -----------------------------------------------------------------------------------------------------
+
+
+def planted(slug, tiny, **columns):
+    dataset = tiny[slug]
+    return dataset.assign({name: (dataset[name].dims, np.broadcast_to(v, dataset[name].shape)) for name, v in columns.items()})
+
+
+def test_verdicts_follow_the_numbers(tiny):
+    holds = {
+        "L7": planted("li-coefficient-sum", tiny, hinge=0.0),
+        "L7n": planted("li-coefficient-sum", tiny, error=0.04),
+        "L8": planted("li-task-fraction", tiny, error_out=0.001),
+        "L9n": planted("li-prompt-length", tiny, error_literal=0.005),
+        "L9": planted("li-prompt-length", tiny, needed=8 / tiny["li-prompt-length"].alpha.values[:, None]),
+        "L10n": planted("li-iterations", tiny, slope=tiny["li-iterations"].slope_stated.values[:, None]),
+    }
+    fails = {
+        "L7": planted("li-coefficient-sum", tiny, hinge=0.02),
+        "L7n": planted("li-coefficient-sum", tiny, error=0.001),
+        "L8": planted("li-task-fraction", tiny, error_out=0.01),
+        "L9n": planted("li-prompt-length", tiny, error_literal=0.3),
+        "L9": planted("li-prompt-length", tiny, needed=10.0),
+        "L10n": planted("li-iterations", tiny, slope=tiny["li-iterations"].slope_escape.values[:, None]),
+    }
+    by_id = {claim.id: claim for claim in CLAIMS}
+    for verdict, cases in ((HOLDS, holds), (FAILS, fails)):
+        assert {by_id[name].check(data).verdict(by_id[name].margin) for name, data in cases.items()} == {verdict}
+
+
+def test_a_length_that_is_never_reached_fails(tiny):
+    dataset = tiny["li-prompt-length"]
+    assert xr.DataArray(dataset.needed_untrained).isnull().all()
+    assert sample_complexity.L9.judge(dataset).control_verdict == FAILS

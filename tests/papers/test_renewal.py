@@ -1,0 +1,130 @@
+"""Renewal: what is outdated is computed again, in order, compared with what was there, and goes on where it was stopped."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from icl_lib.companion import results, weights
+from icl_lib.companion.declaration import Declaration, Positive
+from icl_lib.companion.experiment import Experiment
+from papers import registry, renewal
+from papers.__main__ import main
+from papers.renewal import compared
+
+
+@dataclass(frozen=True)
+class Network(Declaration):
+    name: str
+    rate: Positive
+
+    def train(self, seed: int, device: str) -> dict[str, torch.Tensor]:
+        return {"W": self.rate * torch.ones(3)}
+
+
+@dataclass(frozen=True)
+class Ramp(Declaration):
+    network: Network
+    scale: float
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        if self.scale < 0:
+            raise ZeroDivisionError("a ramp that goes down")
+        W = weights.obtain_weights(self.network.name, self.network, seed, device, lambda: self.network.train(seed, device))
+        return xr.Dataset({"x": results.variable("n", self.scale * float(W["W"][0]) * np.arange(3.0), "a ramp")})
+
+
+NETWORK = Network("toy-net", 2.0)
+RAMP = Experiment("toy-ramp", "A ramp", quick=Ramp(NETWORK, 1.0), full=Ramp(NETWORK, 1.0))
+STEEP = replace(RAMP, slug="toy-steep", full=Ramp(NETWORK, 3.0))
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store of its own, with a registry of toys and threads in the place of processes."""
+
+    @contextmanager
+    def threads(jobs: int):
+        with ThreadPoolExecutor(1) as pool:
+            yield pool
+
+    monkeypatch.setattr(results, "STORE", tmp_path)
+    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "weights")
+    monkeypatch.setattr(weights, "TRAINED", tmp_path / "trained")
+    monkeypatch.setattr(results, "commit", lambda: "0123456789ab")
+    monkeypatch.setattr(renewal, "local_pool", threads)
+    monkeypatch.setattr(registry, "TRAININGS", {"toy-net": NETWORK})
+    monkeypatch.setattr(registry, "EXPERIMENTS", {"toy-steep": STEEP, "toy-ramp": RAMP})
+    return tmp_path
+
+
+def lines(text: str) -> list[str]:
+    return [line.split(":")[0].strip() for line in text.splitlines() if line.startswith("  ")]
+
+
+def test_networks_come_first_and_nothing_is_done_twice(store, capsys):
+    assert main(["renew"]) == 0
+    assert lines(capsys.readouterr().out) == ["toy-net", "toy-steep", "toy-ramp"]
+    for name, seconds in (("toy-steep", "30"), ("toy-ramp", "2")):
+        path = store / f"{name}.full.nc"
+        results.save(results.load(path).assign_attrs(seconds=seconds), path)
+    assert main(["renew"]) == 0
+    assert lines(capsys.readouterr().out) == []
+    assert main(["renew", "--all"]) == 0
+    said = capsys.readouterr().out
+    assert lines(said) == ["toy-net", "toy-ramp", "toy-steep"]
+    assert said.count("equal to the bit; verdicts as recorded") == 2 and "0 minutes with 2 at a time" in said
+
+
+def test_other_weights_outdate_what_reads_them(store, monkeypatch, capsys):
+    main(["renew"])
+    monkeypatch.setitem(registry.TRAININGS, "toy-net", replace(NETWORK, rate=4.0))
+    other = replace(RAMP, full=Ramp(replace(NETWORK, rate=4.0), 1.0))
+    monkeypatch.setitem(registry.EXPERIMENTS, "toy-ramp", other)
+    capsys.readouterr()
+    assert main(["renew", "--list"]) == 0
+    said = capsys.readouterr().out
+    assert "toy-net.safetensors is outdated: its declaration" in said and "toy-ramp.full.nc is outdated" in said
+    assert "toy-steep" not in said and "2 outdated" in said
+    assert main(["renew", "toy-net", "toy-ramp"]) == 0
+    assert "CHANGED: W by 5.0e-01" in (said := capsys.readouterr().out) and "CHANGED: x by 5.0e-01" in said
+    assert main(["renew", "--list"]) == 0
+    assert "toy-steep.full.nc is outdated: its weights" in capsys.readouterr().out
+
+
+def test_what_fails_keeps_its_file_and_the_rest_is_done(store, monkeypatch, capsys):
+    main(["renew"])
+    before = (store / "toy-steep.full.nc").read_bytes()
+    monkeypatch.setitem(registry.EXPERIMENTS, "toy-steep", replace(STEEP, full=Ramp(NETWORK, -1.0)))
+    (store / "toy-ramp.full.nc").unlink()
+    capsys.readouterr()
+    assert main(["renew"]) == 1
+    said = capsys.readouterr()
+    assert "toy-steep (ZeroDivisionError: a ramp that goes down)" in said.err and "toy-ramp: 0 s, new" in said.out
+    assert (store / "toy-steep.full.nc").read_bytes() == before and (store / "toy-ramp.full.nc").exists()
+
+
+def test_bad_input_is_told_in_one_sentence(store, monkeypatch, capsys):
+    assert main(["renew", "toy-nothing"]) == 2
+    assert "'toy-nothing' is neither a result nor a shipped network" in capsys.readouterr().err
+    monkeypatch.setattr(results, "commit", lambda: "0123456789ab+")
+    assert main(["renew"]) == 2
+    assert "differ from the last commit" in capsys.readouterr().err
+    assert not list(store.iterdir())
+
+
+def test_old_and_new_are_compared():
+    x = np.array([1.0, 2.0, np.nan])
+    assert compared({"x": x}, {"x": x.copy()}) == "equal to the bit"
+    assert compared({"x": x, "theory": x}, {"x": x * (1 + 1e-15)}).startswith("within rounding")
+    assert compared({"x": x, "theory": x}, {"x": x * 1.5}) == "CHANGED: x by 3.3e-01; no longer stored: theory"
+    assert compared({"x": x.astype("f4")}, {"x": x.astype("f4") * np.float32(1 + 1e-6)}).startswith("within rounding")
+    assert compared({"x": x}, {"x": np.array([1.0, np.nan, 2.0])}) == "CHANGED: x by inf"
+    assert compared({"x": x}, {"x": x[:2]}) == "CHANGED: x by inf"
+    assert compared({"n": np.array(["a", "b"])}, {"n": np.array(["a", "c"])}) == "CHANGED: n by inf"
+    assert compared({"x": 1e-16 * x}, {"x": -3e-16 * x}).startswith("within rounding")
+    assert compared({}, {"x": x}) == "new"

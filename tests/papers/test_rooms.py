@@ -1,0 +1,68 @@
+"""The house as it is drawn: what rooms, claims, figures and theory may import."""
+
+import sys
+
+import grimp
+import pytest
+
+from papers import registry
+
+GRAPH = grimp.build_graph("icl_lib", "papers", include_external_packages=True)
+OURS = ("icl_lib", "papers")
+ROOMS = {f"papers.{key}.{section}": f"papers.{key}" for key, paper in registry.WINGS.items() for section in paper.sections}
+SEEN = {"claims": {"numpy", "xarray"}, "figures": {"numpy", "xarray", "matplotlib"}}
+
+
+def room_of(module: str) -> str | None:
+    return next((room for room in ROOMS if f"{module}.".startswith(f"{room}.")), None)
+
+
+def imported(module: str) -> set[str]:
+    """Direct imports from our packages."""
+    return {other for other in GRAPH.find_modules_directly_imported_by(module) if other.split(".")[0] in OURS}
+
+
+def outside(module: str) -> set[str]:
+    """Packages that are neither ours nor Python's, imported directly."""
+    found = {other.split(".")[0] for other in GRAPH.find_modules_directly_imported_by(module)}
+    return found - {*OURS, *sys.stdlib_module_names}
+
+
+def sees_a_dataset(module: str, allowed: set[str]) -> bool:
+    """Whether a module, and what it imports from its own wing, uses the nouns of a companion and these packages only."""
+    if module.startswith("icl_lib.companion."):
+        return True
+    return module.startswith("papers.") and outside(module) <= allowed and all(
+        sees_a_dataset(other, allowed) for other in imported(module)
+    )  # fmt: skip
+
+
+def of_kind(kind: str) -> list[str]:
+    return sorted(name for name in GRAPH.modules if room_of(name) and name.split(".")[-1].startswith(kind))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_room_imports_another(room):
+    for module in GRAPH.find_descendants(room):
+        others = {room_of(other) for other in imported(module)} - {None, room}
+        assert not others, f"{module} imports {sorted(others)}: what two rooms need stands in the wing"
+
+
+@pytest.mark.parametrize("module", of_kind("claims"))
+def test_claims_see_a_dataset_and_nothing_else(module):
+    assert sees_a_dataset(module, SEEN["claims"]), f"{module} imports {sorted(imported(module) | outside(module))}"
+
+
+@pytest.mark.parametrize("module", of_kind("figures"))
+def test_figures_see_a_dataset_and_nothing_else(module):
+    assert sees_a_dataset(module, SEEN["figures"]), f"{module} imports {sorted(imported(module) | outside(module))}"
+
+
+@pytest.mark.parametrize("module", sorted(name for name in GRAPH.modules if ".theory" in name))
+def test_theory_imports_nothing_of_ours_but_theory_of_its_paper(module):
+    wing = ".".join(module.split(".")[:2])
+    assert all(other.startswith(f"{wing}.theory") for other in imported(module))
+
+
+def test_every_kind_is_found():
+    assert len(of_kind("claims")) > 30 and len(of_kind("figures")) > 25 and len(ROOMS) == 29

@@ -1,0 +1,126 @@
+"""The decoders of section 4.3: claims on constructed data with planted faults, verdicts of the shipped models, figures."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from icl_lib.companion import results
+from icl_lib.companion.claim import FAILS, HOLDS, Claim
+from icl_lib.seeds import stream
+from papers.zhang.s4_3_gpt2 import claims, figures
+from papers.zhang.s4_3_gpt2 import claims_positions as claims_why
+from papers.zhang.s4_3_gpt2.gpt2 import ZHANG_GPT2
+from papers.zhang.s4_3_gpt2.gpt2_positions import TABLES, ZHANG_GPT2_POSITIONS
+from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS
+from papers.zhang.s4_3_gpt2.gpt2_scale import WAYS, ZHANG_GPT2_SCALE
+
+ALL_CLAIMS = [value for module in (claims, claims_why) for value in vars(module).values() if isinstance(value, Claim)]
+
+# --- constructed data -----------------------------------------------------------------------------------
+
+FLOORS = {"fixed": {"covariance I": 0.05, "c = 1": 0.06, "c = 4": 0.2, "c = 9": 0.5}, "random": dict.fromkeys(TESTS, 0.06)}
+"""Error over that of predicting 0 from d examples on, N = 10."""
+
+
+@functools.cache
+def constructed_curves() -> xr.Dataset:
+    """Curves with floors as above, and a jump of 0.8 above N whatever the scale."""
+    M = np.arange(41)
+    zero = np.array([1.0, 1, 4, 9])[:, None, None, None]
+    floor = np.array([[FLOORS[trained][test] for trained in FLOORS] for test in TESTS])[:, :, None, None]
+    floor = floor * np.array([1.0, 0.8, 0.6])[:, None]
+    jump = 0.8 * (np.array([10, 15, 20])[:, None] < M)
+    level = zero * np.maximum(floor, 1 - 0.19 * M) + jump
+    spread = 1 + 0.2 * torch.rand((4, 1, 1, 41, 512), generator=stream(0, "spread"), dtype=torch.float64)
+    ols = torch.tensor(zero[:, :, 0] * np.maximum(0, 1 - M / 5)).movedim(1, -1).expand(4, 41, 512)
+    errors = torch.tensor(level)[..., None] * spread
+    measured = ZHANG_GPT2.quick.dataset(5, errors, ols, 0)
+    return ZHANG_GPT2.quick.expect(measured, 0).assign_attrs(slug="zhang-gpt2")
+
+
+def constructed_tables() -> xr.Dataset:
+    M, row = np.arange(41), np.arange(84)
+    level = np.stack([0.05 + 0.9 * (M > 10), 0.05 + 0.8 * (M > 10), 0.05 + 0 * M, 0.9 + 0 * M, 0.055 + 0 * M])
+    risk = np.broadcast_to(np.maximum(level, 1 - 0.19 * M), (2, 5, 41))
+    jump = risk[..., 11:13].mean(-1) / risk[..., 10]
+    moved = np.broadcast_to(1.0 * (row <= 20), (2, 84))
+    coords, dims = {"trained": ["fixed", "random"], "table": list(TABLES), "M": M}, ("trained", "table", "M")
+    data = {"risk": (dims, risk.copy()), "risk_se": (dims, 0.02 * risk), "row_moved": (("trained", "row"), moved.copy())}
+    data |= {"jump": (dims[:2], jump), "jump_se": (dims[:2], 0.02 * jump), "row_norm": data["row_moved"]}
+    return xr.Dataset(data, coords=coords, attrs={"N": 10, "slug": "zhang-gpt2-positions"})
+
+
+def constructed_scales() -> xr.Dataset:
+    c = np.array([1.0, 4, 9])
+    ways = np.stack([0.04 * (1 + c), 0.08 * c, 0.02 * (3 + c), 0.08 + 0 * c, 0.09 + 0 * c])
+    dims = ("trained", "N", "way", "c")
+    risk = np.broadcast_to(ways, (2, 3, 5, 3))
+    coords = {"trained": ["fixed", "random"], "N": [10, 15, 20], "way": list(WAYS), "c": c}
+    data = {"risk": (dims, risk.copy()), "risk_se": (dims, 0.02 * risk)}
+    return xr.Dataset(data, coords=coords, attrs={"slug": "zhang-gpt2-scale"})
+
+
+CONSTRUCTED = {
+    "zhang-gpt2": constructed_curves, "zhang-gpt2-positions": constructed_tables, "zhang-gpt2-scale": constructed_scales
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", ALL_CLAIMS, ids=lambda claim: claim.id)
+def test_claims_hold_on_data_made_to_hold(claim):
+    judgement = claim.judge(CONSTRUCTED[claim.experiment]())
+    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), judgement
+
+
+FAULTS = {
+    "ZF1": ({"test": "c = 1", "trained": "random", "N": 15, "M": 15}, 4.0),
+    "ZF1b": ({"test": "covariance I", "trained": "fixed", "N": 20, "M": 20}, 6.0),
+    "ZF2a": ({"test": "c = 1", "trained": "fixed", "N": 15, "M": 15}, 8.0),
+    "ZF2b": ({"test": "c = 9", "trained": "fixed", "N": 20, "M": 20}, 0.2),
+    "ZF4": ({"test": "c = 9", "trained": "random", "N": 10, "M": 10}, 0.05),
+    "ZF5a": ({"test": "c = 1", "trained": "fixed", "N": 15}, 0.1, "jump"),
+    "ZF6": ({"test": "c = 1", "trained": "random", "N": 10, "M": 10}, 8.0),
+    "ZF7": ({"test": "c = 4", "trained": "random", "N": 15}, 3.0),
+    "ZF7b": ({"test": "c = 1", "trained": "random"}, 2.0, "reach"),
+    "ZF8": ({"test": "c = 1", "trained": "random", "N": 20}, 0.05, "jump"),
+    "ZF5b": ({"trained": "random", "table": TABLES[4]}, 1.5, "jump"),
+    "ZF5d": ({"trained": "fixed", "table": TABLES[1]}, 0.1, "jump"),
+    "ZF5e": ({"trained": "fixed", "table": TABLES[3], "M": 10}, 0.05),
+    "ZF5f": ({"trained": "fixed", "table": TABLES[2]}, 2.2, "jump"),
+    "ZF9a": ({"trained": "fixed", "N": 20, "way": "own size", "c": 9.0}, 2.0),
+    "ZF9b": ({"trained": "random", "N": 10, "way": "own size", "c": 4.0}, 1.1),
+}
+"""One cell, the factor that takes it out of what its claim allows, and the variable if it is not the error."""
+
+
+@pytest.mark.parametrize("claim_id", FAULTS)
+def test_one_bad_cell_is_enough(claim_id):
+    (claim,) = (each for each in ALL_CLAIMS if each.id == claim_id)
+    dataset = CONSTRUCTED[claim.experiment]().copy(deep=True)
+    cell, factor, *name = FAULTS[claim_id]
+    for each in (*(name or ["risk"]), f"{(name or ['risk'])[0]}_se"):
+        dataset[each].loc[cell] *= factor
+    assert claim.judge(dataset).verdict == FAILS
+
+
+def test_a_bad_interval_or_row_is_enough():
+    dataset = constructed_curves().copy(deep=True)
+    dataset.gain.loc[{"test": "c = 4", "N": 20}] = -1.0
+    dataset.gain_lower.loc[{"test": "c = 4", "N": 20}] = -1.5
+    assert claims.ZF3.judge(dataset).verdict == FAILS
+    dataset = constructed_tables()
+    dataset.row_moved[1, 21] = 1e-5
+    assert claims_why.ZF5c.judge(dataset).verdict == FAILS
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_figures_draw():
+    for draw_figure, experiment in (
+        (figures.curves, ZHANG_GPT2), (figures.positions, ZHANG_GPT2_POSITIONS), (figures.scale, ZHANG_GPT2_SCALE)
+    ):  # fmt: skip
+        picture = draw_figure(experiment.expect(results.stored(experiment)))
+        assert picture.slug == experiment.slug and "</svg>" in picture.light and "</svg>" in picture.dark

@@ -1,0 +1,144 @@
+"""Section 4.2: its experiments, claims and figures on smaller runs of an unused seed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from zhang_instances import covariance
+
+from icl_lib.companion.claim import FAILS, Claim
+from papers.zhang.s4_2_shifts import claims, figures, garg_prompts
+from papers.zhang.s4_2_shifts import claims_garg_prompts as garg_claims
+from papers.zhang.s4_2_shifts import figures_garg_prompts as garg_figures
+from papers.zhang.s4_2_shifts.covariate_shift import COVARIATE_SHIFT
+from papers.zhang.s4_2_shifts.garg_prompts import GARG_PROMPTS
+from papers.zhang.s4_2_shifts.orthogonal_query import ORTHOGONAL_QUERY, InvariantSpan
+from papers.zhang.s4_2_shifts.query_shift import QUERY_SHIFT
+from papers.zhang.s4_2_shifts.task_shift import TASK_SHIFT
+
+SMALL = {
+    TASK_SHIFT.slug: replace(TASK_SHIFT.quick, prompts=4_000, M=(10, 40, 80), scaled_prompts=100),
+    QUERY_SHIFT.slug: replace(QUERY_SHIFT.quick, prompts=6_000, M=(5, 40)),
+    ORTHOGONAL_QUERY.slug: replace(ORTHOGONAL_QUERY.quick, prompts=1_500),
+    COVARIATE_SHIFT.slug: replace(COVARIATE_SHIFT.quick, prompts=3_000, ols_prompts=50, M=(10, 80)),
+    GARG_PROMPTS.slug: replace(GARG_PROMPTS.quick, prompts=2_000, ols_every=100),
+}
+CLAIMS = [v for module in (claims, garg_claims) for v in vars(module).values() if isinstance(v, Claim)]
+
+
+@pytest.fixture(scope="module")
+def datasets():
+    return {slug: law.expect(law.run(101, "cpu"), 101) for slug, law in SMALL.items()}
+
+
+@pytest.mark.parametrize(
+    ("slug", "change", "words"),
+    [
+        (TASK_SHIFT.slug, {"M": (40, 10)}, "rising lengths"),
+        (TASK_SHIFT.slug, {"scales": (2.0,)}, "take 1 as one of them"),
+        (QUERY_SHIFT.slug, {"length": (100, 100)}, "rising lengths"),
+        (ORTHOGONAL_QUERY.slug, {"M": 10}, "take M < d"),
+        (ORTHOGONAL_QUERY.slug, {"kappa": (2.0, 20.0)}, "take 1 and 20"),
+        (COVARIATE_SHIFT.slug, {"M": (4, 10)}, "at least d = 5"),
+        (COVARIATE_SHIFT.slug, {"scale": (0.5, 1.0, 2.0)}, "not 1"),
+        (COVARIATE_SHIFT.slug, {"length": (1000, 100)}, "rising ones"),
+    ],
+)
+def test_what_a_claim_cannot_judge_is_refused(slug, change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(SMALL[slug], **change)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_claims_never_contradict_what_is_recorded(datasets, claim):
+    judgement = claim.judge(datasets[claim.experiment])
+    assert judgement.verdict in (claim.recorded, "undecided")
+    assert judgement.control_verdict == FAILS
+
+
+def test_claims_are_numbered_once():
+    ids = [claim.id for claim in CLAIMS]
+    assert len(ids) == len(set(ids)) == 17
+    assert [claim.id for claim in CLAIMS if claim.recorded == FAILS] == ["Z16c"]
+
+
+def test_orthogonal_queries(datasets):
+    power = datasets[ORTHOGONAL_QUERY.slug].power
+    assert float(power.sel(query="orthogonal", kappa=1.0)) < 1e-25
+    assert float(power.sel(query="invariant").max()) < 1e-25
+    assert (np.diff(power.sel(query="orthogonal")) > 0).all()
+
+
+def test_invariant_span_is_what_it_says():
+    Lambda = covariance(5, 10.0, seed=1)
+    prompts = InvariantSpan(Lambda).sample(torch.Generator().manual_seed(0), (20_000,), 2)
+    assert float(torch.einsum("pmd,pd->pm", prompts.x, prompts.x_query).abs().max()) < 1e-12
+    norms = [float((v**2).sum(-1).mean()) for v in (prompts.x, prompts.x_query)]
+    assert norms == pytest.approx([5.0, 5.0], rel=0.05)
+    assert float((prompts.y_query**2).mean()) == pytest.approx(5.0, rel=0.1)
+    with pytest.raises(ValueError, match="take 1 <= length < 5"):
+        InvariantSpan(Lambda).sample(torch.Generator(), (1,), 5)
+
+
+def test_garg_dataset_keeps_what_is_read_apart_from_what_is_measured(datasets):
+    data = datasets[GARG_PROMPTS.slug]
+    assert int(data.gpt2_of_garg.notnull().sum()) == len(garg_prompts.GPT2_VALUES)
+    assert sum(bool(words) for words in data.gpt2_words.values) == len(garg_prompts.GPT2_WORDS)
+    assert list(data.model.values) == ["LSA", "averaging", "OLS", "zero"]
+    assert np.isinf(data.risk_theory.sel(prompt="label noise", model="OLS", k=20))
+    assert np.isnan(data.risk.sel(prompt="label noise", model="OLS", k=20))
+    assert data.risk.sel(prompt="orthogonal query").notnull().sum("k").values.tolist() == [1, 1, 1, 1]
+
+
+def test_garg_least_squares_matches_its_closed_form(datasets):
+    data = datasets[GARG_PROMPTS.slug].sel(model="OLS")
+    exact = data.risk.where(data.risk_theory == 0)
+    assert float(exact.max()) < 1e-12
+    averaged = datasets[GARG_PROMPTS.slug].sel(model="zero")
+    z = abs(averaged.risk - averaged.zero) / averaged.risk_se
+    assert float(z.max()) < 5
+
+
+@pytest.mark.parametrize(
+    ("slug", "name"), [(TASK_SHIFT.slug, "distance"), (QUERY_SHIFT.slug, "risk"), (COVARIATE_SHIFT.slug, "risk")]
+)
+def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, name, datasets):
+    data = datasets[slug]
+    z = (data[name] - data[f"{name}_theory"]) / data[f"{name}_se"]
+    assert 0.02 < np.sqrt((z**2).mean()) < 3
+
+
+def test_garg_measurements_scatter_around_the_formula_by_their_standard_errors(datasets):
+    data = datasets[GARG_PROMPTS.slug].sel(model=["LSA", "averaging"])
+    z = (data.risk - data.risk_theory) / data.risk_se
+    assert ((z**2).mean(["prompt", "k"]) > 0.02**2).all() and ((z**2).mean(["prompt", "k"]) < 9).all()
+
+
+def test_bad_declarations():
+    with pytest.raises(ValueError, match="multiple of 2000"):
+        replace(GARG_PROMPTS.quick, prompts=1_500)
+    for scales in (("half",), ("1/0",), ("-1",)):
+        with pytest.raises(ValueError, match="write fractions above 0"):
+            replace(GARG_PROMPTS.quick, scales=scales)
+    for k in ((20, 10), (20, 40), (10, 10)):
+        with pytest.raises(ValueError, match="take ascending ones that begin below d = 20"):
+            replace(GARG_PROMPTS.quick, k=k)
+    with pytest.raises(ValueError, match="take at most 20"):
+        replace(GARG_PROMPTS.quick, subspace=21)
+
+
+def test_figures_and_table(datasets):
+    drawn = {
+        TASK_SHIFT.slug: figures.task_shift,
+        QUERY_SHIFT.slug: figures.query_shift,
+        ORTHOGONAL_QUERY.slug: figures.orthogonal_query,
+        COVARIATE_SHIFT.slug: figures.covariate_shift,
+        GARG_PROMPTS.slug: garg_figures.garg_prompts,
+    }
+    for slug, figure in drawn.items():
+        picture = figure(datasets[slug])
+        assert picture.name == slug and "<svg" in picture.light and picture.light != picture.dark
+    table = garg_figures.garg_table(datasets[GARG_PROMPTS.slug])
+    assert len(table.rows) == 14 * 3 + 1
+    assert "no finite mean" in repr(table) and "<td>error about 1</td>" in table._repr_html_()
