@@ -1,7 +1,9 @@
 """What a claim is and how a dataset decides it."""
 
 import html
+import inspect
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from icl_lib.companion.controls import Control
 from icl_lib.companion.marks import marked, marked_html
+from icl_lib.companion.paper import section_of
 from icl_lib.companion.results import STORE
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
@@ -57,6 +61,9 @@ class Discrepancy:
         return any(each.verdict(margin) != self.verdict(margin) for each in moved)
 
 
+Check = Callable[[xr.Dataset], Discrepancy]
+
+
 def relative_error(name: str) -> Callable[[xr.Dataset], Discrepancy]:
     """Return the check of a formula: |name - name_theory| / |name_theory|, with the standard error name_se."""
 
@@ -101,8 +108,8 @@ class Claim:
     experiment: str
     margin: float
     reason: str
-    check: Callable[[xr.Dataset], Discrepancy]
-    control: Callable[[xr.Dataset], xr.Dataset]
+    check: Check
+    control: Control
     control_sentence: str
     recorded: str = HOLDS
 
@@ -120,6 +127,58 @@ class Claim:
             near=any(each.near(self.margin, dataset.attrs.get("trains") == "True") for each in (found, broken)),
             origin=dataset.attrs,
         )  # fmt: skip
+
+
+def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Check], Claim]]:
+    """Return the decorator that makes a claim about an experiment of a function of its dataset.
+
+    The function's name is the claim's id, and its docstring holds all that is said::
+
+        claim = claims_of("zhang-flow")
+
+        @claim("V2", "convergence", margin=1e-6, control=put(distance="distance_naive"))
+        def Z8(dataset):
+            \"\"\"The sentence.
+
+            Margin: its reason.
+            Control: what is broken.
+            \"\"\"
+            return Discrepancy(dataset.distance)
+
+    A ``check`` that several claims share is given instead of a body; a formula names its quantity, ``of="risk"``, and is
+    judged by ``relative_error``. ``section`` is told where the room's name does not tell it.
+    """
+
+    def claim(
+        confidence: str,
+        kind: str,
+        *,
+        margin: float,
+        control: Control,
+        check: Check | None = None,
+        of: str = "",
+        recorded: str = HOLDS,
+    ) -> Callable[[Check], Claim]:
+        def made(function: Check) -> Claim:
+            sentence, reason, broken = _told(function)
+            return Claim(
+                id=function.__name__, paper=function.__module__.split(".")[1],
+                section=section or section_of(function.__module__), sentence=sentence, confidence=confidence, kind=kind,
+                experiment=experiment, margin=margin, reason=reason, check=relative_error(of) if of else check or function,
+                control=control, control_sentence=broken, recorded=recorded,
+            )  # fmt: skip
+
+        return made
+
+    return claim
+
+
+def _told(function: Check) -> tuple[str, str, str]:
+    """Return sentence, reason of the margin and the control's sentence from a docstring."""
+    parts = re.fullmatch(r"(.+?)\n\s*Margin: (.+?)\n\s*Control: (.+)", inspect.getdoc(function) or "", re.DOTALL)
+    if parts is None:
+        raise ValueError(f"{function.__name__} does not say its sentence, then Margin: and Control: in its docstring")
+    return tuple(" ".join(part.split()) for part in parts.groups())
 
 
 @dataclass(frozen=True)

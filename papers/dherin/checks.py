@@ -1,6 +1,4 @@
-"""Checks and controls that several claims share."""
-
-from collections.abc import Callable
+"""Checks that several claims share."""
 
 import xarray as xr
 
@@ -24,18 +22,3 @@ def worst(name: str):
 def at_least(name: str, least: float):
     """Return the check of how far the median over all cases stays below ``least``."""
     return lambda dataset: Discrepancy(least - dataset[name].median())
-
-
-def put(**names: str):
-    """Return a control that puts one variable in the place of another."""
-    return lambda dataset: dataset.assign({name: dataset[other] for name, other in names.items()})
-
-
-def exchanged(dim: str, one: str, other: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Exchange two rows: what was computed for the other stands in place of the one that a claim is about."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        names = {one: other, other: one}
-        return dataset.assign_coords({dim: [names.get(name, name) for name in dataset[dim].values]})
-
-    return control

@@ -2,7 +2,8 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import Claim, Discrepancy, distance_over_seeds
+from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds
+from icl_lib.companion.controls import put
 
 SUMMING = "no normalisation"
 
@@ -21,122 +22,83 @@ def _exchange(own: str, other: str):
     return control
 
 
-D26 = Claim(
-    id="D26",
-    paper="dherin",
-    section="4.3",
-    sentence="With softmax attention the marginal updates |ΔW_n − ΔW_{n−1}| fall towards 0, like 1/n.",
-    confidence="S",
-    kind="rate",
-    experiment="dherin-marginal-updates",
-    margin=0.15,
-    reason="|log-log slope + 1| from n = 10 on, of the mean over trials. The fall is the paper's, the rate is derived here.",
-    check=_slope("trained"),
-    control=_exchange("trained", SUMMING),
-    control_sentence="the same weights in linear attention: values are summed, not averaged",
-)
+claim = claims_of("dherin-marginal-updates")
 
-D26b = Claim(
-    id="D26b",
-    paper="dherin",
-    section="4.3",
-    sentence="Each marginal update is W Σ_h W_O^h p^h (v^h − ā^h) A(x)ᵀ/‖A(x)‖²: the step of a running weighted average.",
-    confidence="D",
-    kind="identity",
-    experiment="dherin-marginal-updates",
-    margin=1e-13,
-    reason="Largest difference of the matrices over the largest patch of the trial, trained and untrained networks.",
-    check=lambda dataset: Discrepancy(dataset.formula),
-    control=lambda dataset: dataset.assign(formula=dataset.formula_late),
-    control_sentence="the average that already has the new token in it",
-)
 
-D26c = Claim(
-    id="D26c",
-    paper="dherin",
-    section="4.3",
-    sentence="Marginal updates have rank one, so spectral and Frobenius norm are one curve.",
-    confidence="D",
-    kind="identity",
-    experiment="dherin-marginal-updates",
-    margin=1e-13,
-    reason="Largest difference of the two norms over the largest patch of the trial.",
-    check=lambda dataset: Discrepancy(dataset.excess),
-    control=lambda dataset: dataset.assign(excess=dataset.excess_turned),
-    control_sentence="A(C_n, x) in place of A(x) as row vector: rank two",
-)
+@claim("S", "rate", check=_slope("trained"), margin=0.15, control=_exchange("trained", SUMMING))
+def D26(dataset):
+    """With softmax attention the marginal updates |ΔW_n − ΔW_{n−1}| fall towards 0, like 1/n.
 
-D26d = Claim(
-    id="D26d",
-    paper="dherin",
-    section="4.3",
-    sentence="In root mean square n ‖ΔW_n − ΔW_{n−1}‖ comes to κ/‖A(x)‖, a number read off the trained weights.",
-    confidence="D",
-    kind="formula",
-    experiment="dherin-marginal-updates",
-    margin=0.15,
-    reason="|root mean square of the ratio − 1| for n > N/2. Terms of order 1/n and the tail of e^score leave some percent.",
-    check=lambda dataset: distance_over_seeds(dataset.scaled_late.sel(case="trained"), 1),
-    control=lambda dataset: dataset.assign(scaled_late=dataset.scaled_root_late),
-    control_sentence="√n in place of n",
-)
+    Margin: |log-log slope + 1| from n = 10 on, of the mean over trials. The fall is the paper's, the rate is derived
+    here.
+    Control: the same weights in linear attention: values are summed, not averaged
+    """
 
-D26e = Claim(
-    id="D26e",
-    paper="dherin",
-    section="4.3",
-    sentence="ΔW_n itself settles slower: in root mean square √n ‖ΔW_n − ΔW_∞‖ comes to the same κ/‖A(x)‖.",
-    confidence="D",
-    kind="formula",
-    experiment="dherin-marginal-updates",
-    margin=0.15,
-    reason="As D26d. ΔW_∞ is computed from the weights, the query and the task's w.",
-    check=lambda dataset: distance_over_seeds(dataset.apart_late.sel(case="trained"), 1),
-    control=_exchange("trained", "labels are noise"),
-    control_sentence="labels that are not the task's: ΔW goes elsewhere",
-)
 
-D27 = Claim(
-    id="D27",
-    paper="dherin",
-    section="4.3",
-    sentence="The marginal updates of an untrained block fall by the same law: slope −1.",
-    confidence="D",
-    kind="rate",
-    experiment="dherin-marginal-updates",
-    margin=0.15,
-    reason="As D26, networks with fresh random weights.",
-    check=_slope("untrained"),
-    control=_exchange("untrained", SUMMING),
-    control_sentence="values summed, not averaged",
-)
+@claim("D", "identity", margin=1e-13, control=put(formula="formula_late"))
+def D26b(dataset):
+    """Each marginal update is W Σ_h W_O^h p^h (v^h − ā^h) A(x)ᵀ/‖A(x)‖²: the step of a running weighted average.
 
-D27b = Claim(
-    id="D27b",
-    paper="dherin",
-    section="4.3",
-    sentence="A trained block on labels that are noise, where there is nothing to learn, has the slope −1 too.",
-    confidence="D",
-    kind="rate",
-    experiment="dherin-marginal-updates",
-    margin=0.15,
-    reason="As D26, labels from N(0, d) that no w made.",
-    check=_slope("labels are noise"),
-    control=_exchange("labels are noise", SUMMING),
-    control_sentence="values summed, not averaged",
-)
+    Margin: Largest difference of the matrices over the largest patch of the trial, trained and untrained networks.
+    Control: the average that already has the new token in it
+    """
+    return Discrepancy(dataset.formula)
 
-D30 = Claim(
-    id="D30",
-    paper="dherin",
-    section="4.3",
-    sentence="The prediction settles like the update: |T(C_n, x) − T(C_{n−1}, x)| falls like 1/n.",
-    confidence="D",
-    kind="rate",
-    experiment="dherin-marginal-updates",
-    margin=0.2,
-    reason="|log-log slope + 1| from n = 10 on, of the median over trials. A median of 100 trials with kinks of ReLU is rough.",
-    check=_slope("trained", "output_slope"),
-    control=_exchange("trained", SUMMING),
-    control_sentence="the same weights in linear attention",
-)
+
+@claim("D", "identity", margin=1e-13, control=put(excess="excess_turned"))
+def D26c(dataset):
+    """Marginal updates have rank one, so spectral and Frobenius norm are one curve.
+
+    Margin: Largest difference of the two norms over the largest patch of the trial.
+    Control: A(C_n, x) in place of A(x) as row vector: rank two
+    """
+    return Discrepancy(dataset.excess)
+
+
+@claim("D", "formula", margin=0.15, control=put(scaled_late="scaled_root_late"))
+def D26d(dataset):
+    """In root mean square n ‖ΔW_n − ΔW_{n−1}‖ comes to κ/‖A(x)‖, a number read off the trained weights.
+
+    Margin: |root mean square of the ratio − 1| for n > N/2. Terms of order 1/n and the tail of e^score leave some
+    percent.
+    Control: √n in place of n
+    """
+    return distance_over_seeds(dataset.scaled_late.sel(case="trained"), 1)
+
+
+@claim("D", "formula", margin=0.15, control=_exchange("trained", "labels are noise"))
+def D26e(dataset):
+    """ΔW_n itself settles slower: in root mean square √n ‖ΔW_n − ΔW_∞‖ comes to the same κ/‖A(x)‖.
+
+    Margin: As D26d. ΔW_∞ is computed from the weights, the query and the task's w.
+    Control: labels that are not the task's: ΔW goes elsewhere
+    """
+    return distance_over_seeds(dataset.apart_late.sel(case="trained"), 1)
+
+
+@claim("D", "rate", check=_slope("untrained"), margin=0.15, control=_exchange("untrained", SUMMING))
+def D27(dataset):
+    """The marginal updates of an untrained block fall by the same law: slope −1.
+
+    Margin: As D26, networks with fresh random weights.
+    Control: values summed, not averaged
+    """
+
+
+@claim("D", "rate", check=_slope("labels are noise"), margin=0.15, control=_exchange("labels are noise", SUMMING))
+def D27b(dataset):
+    """A trained block on labels that are noise, where there is nothing to learn, has the slope −1 too.
+
+    Margin: As D26, labels from N(0, d) that no w made.
+    Control: values summed, not averaged
+    """
+
+
+@claim("D", "rate", check=_slope("trained", "output_slope"), margin=0.2, control=_exchange("trained", SUMMING))
+def D30(dataset):
+    """The prediction settles like the update: |T(C_n, x) − T(C_{n−1}, x)| falls like 1/n.
+
+    Margin: |log-log slope + 1| from n = 10 on, of the median over trials. A median of 100 trials with kinks of ReLU is
+    rough.
+    Control: the same weights in linear attention
+    """

@@ -2,7 +2,8 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Claim, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import put
 
 AVERAGING = "softmax attention"
 
@@ -50,140 +51,107 @@ def _states_swapped(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign_coords(state=dataset.state.values[::-1])
 
 
-D28 = Claim(
-    id="D28",
-    paper="dherin",
-    section="4.3",
-    sentence="With an RNN as contextual layer (tanh RNN, GRU; trained or not) the marginal updates do not fall: slope 0.",
-    confidence="S",
-    kind="rate",
-    experiment="dherin-layers-compared",
-    margin=0.2,
-    reason="|log-log slope| from n = 10 on, of the mean over trials. Attention has −1. That v4 uses these RNNs is not known.",
-    check=lambda dataset: _flat(dataset, ["tanh RNN", "GRU"]),
-    control=_attention_as(["tanh RNN", "GRU"]),
-    control_sentence="softmax attention in their place",
-)
+claim = claims_of("dherin-layers-compared")
 
-D28b = Claim(
-    id="D28b",
-    paper="dherin",
-    section="4.3",
-    sentence="The reason in the GRU: the share of the newest token in the state stays the same along the prompt.",
-    confidence="D",
-    kind="rate",
-    experiment="dherin-layers-compared",
+
+@claim("S", "rate", margin=0.2, control=_attention_as(["tanh RNN", "GRU"]))
+def D28(dataset):
+    """With an RNN as contextual layer (tanh RNN, GRU; trained or not) the marginal updates do not fall: slope 0.
+
+    Margin: |log-log slope| from n = 10 on, of the mean over trials. Attention has −1. That v4 uses these RNNs is not
+    known.
+    Control: softmax attention in their place
+    """
+    return _flat(dataset, ["tanh RNN", "GRU"])
+
+
+@claim(
+    "D",
+    "rate",
     margin=0.2,
-    reason="|log-log slope| of the mean of 1 − u from n = 10 on, trained. In attention the share falls like 1/n.",
-    check=lambda dataset: distance_over_seeds(dataset.share_slope.sel(layer="GRU", state="trained")),
     control=lambda dataset: dataset.assign(
         share_slope=dataset.share_slope.where(dataset.layer != "GRU", dataset.share_slope.sel(layer=AVERAGING))
     ),
-    control_sentence="the weight of the newest token in attention",
 )
+def D28b(dataset):
+    """The reason in the GRU: the share of the newest token in the state stays the same along the prompt.
 
-D29 = Claim(
-    id="D29",
-    paper="dherin",
-    section="4.3",
-    sentence="Updates that do not fall go with poor in-context learning: the GRUs do worse than attention.",
-    confidence="S",
-    kind="bound",
-    experiment="dherin-layers-compared",
-    margin=0,
-    reason="Attention's mean error minus that of each GRU after N examples, over mean y²; trained alike, on all prefixes.",
-    check=_worse("GRU"),
-    control=_perfect("GRU"),
-    control_sentence="least squares in place of the GRU",
-    recorded=FAILS,
-)
+    Margin: |log-log slope| of the mean of 1 − u from n = 10 on, trained. In attention the share falls like 1/n.
+    Control: the weight of the newest token in attention
+    """
+    return distance_over_seeds(dataset.share_slope.sel(layer="GRU", state="trained"))
 
-D29b = Claim(
-    id="D29b",
-    paper="dherin",
-    section="4.3",
-    sentence="Updates that do not fall go with poor in-context learning: the tanh RNNs do worse than attention.",
-    confidence="S",
-    kind="bound",
-    experiment="dherin-layers-compared",
-    margin=0,
-    reason="As D29, for these three networks. Depends on the training: D29f.",
-    check=_worse("tanh RNN"),
-    control=_perfect("tanh RNN"),
-    control_sentence="least squares in place of the tanh RNN",
-)
 
-D29c = Claim(
-    id="D29c",
-    paper="dherin",
-    section="4.3",
-    sentence="Falling updates are not necessary: the GRUs come below a twentieth of the label variance.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-layers-compared",
-    margin=0.05,
-    reason="Error after N examples over mean y², mean over networks. That their slope is 0 is D28.",
-    check=lambda dataset: over_seeds(_error("GRU", "trained")(dataset)),
-    control=_states_swapped,
-    control_sentence="the untrained GRU",
-)
+@claim("S", "bound", check=_worse("GRU"), margin=0, recorded=FAILS, control=_perfect("GRU"))
+def D29(dataset):
+    """Updates that do not fall go with poor in-context learning: the GRUs do worse than attention.
 
-D29d = Claim(
-    id="D29d",
-    paper="dherin",
-    section="4.3",
-    sentence="Falling updates are not sufficient: untrained attention has half the error of the prediction 0, or more.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-layers-compared",
-    margin=-0.5,
-    reason="Minus the error after N examples over mean y², mean over networks. Its slope of −1 is D27, and in the figure.",
-    check=lambda dataset: over_seeds(-_error(AVERAGING, "untrained")(dataset)),
-    control=_states_swapped,
-    control_sentence="trained attention",
-)
+    Margin: Attention's mean error minus that of each GRU after N examples, over mean y²; trained alike, on all
+    prefixes.
+    Control: least squares in place of the GRU
+    """
 
-D29e = Claim(
-    id="D29e",
-    paper="dherin",
-    section="4.3",
-    sentence="After training the prediction moves less than W A_n: by less than 0.7 of it, in each of the three layers.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-layers-compared",
-    margin=0.7,
-    reason="Ratio of two motions, each the steps at n > N/2 over the spread between trials. At 1 the prediction moves alike.",
-    check=lambda dataset: over_seeds((dataset.moved_output / dataset.moved_hidden).sel(state="trained")),
-    control=_states_swapped,
-    control_sentence="the untrained layers",
-)
 
-D29f = Claim(
-    id="D29f",
-    paper="dherin",
-    section="4.3",
-    sentence="Updates that do not fall do not hold a tanh RNN above attention: the best of six has 0.75 of its error or less.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-rnn-rate",
-    margin=0.75,
-    reason="Least error of two rates and three starts over attention's mean error. One network is enough for the sentence.",
-    check=lambda dataset: Discrepancy(_best(dataset) / dataset.loss_attention.mean()),
-    control=lambda dataset: dataset.assign(loss_rnn=dataset.loss_rnn_start, loss_rnn_faster=dataset.loss_rnn_start),
-    control_sentence="the tanh RNNs before training",
-)
+@claim("S", "bound", check=_worse("tanh RNN"), margin=0, control=_perfect("tanh RNN"))
+def D29b(dataset):
+    """Updates that do not fall go with poor in-context learning: the tanh RNNs do worse than attention.
 
-D29g = Claim(
-    id="D29g",
-    paper="dherin",
-    section="4.3",
-    sentence="All six of these tanh RNNs have the slope 0, whatever their error.",
-    confidence="D",
-    kind="rate",
-    experiment="dherin-rnn-rate",
-    margin=0.2,
-    reason="|log-log slope| of each network. As D28.",
-    check=lambda dataset: Discrepancy(abs(xr.concat([dataset.slope_rnn, dataset.slope_rnn_faster], "rate"))),
-    control=lambda dataset: dataset.assign(slope_rnn=dataset.slope_attention),
-    control_sentence="attention in place of half of them",
-)
+    Margin: As D29, for these three networks. Depends on the training: D29f.
+    Control: least squares in place of the tanh RNN
+    """
+
+
+@claim("D", "bound", margin=0.05, control=_states_swapped)
+def D29c(dataset):
+    """Falling updates are not necessary: the GRUs come below a twentieth of the label variance.
+
+    Margin: Error after N examples over mean y², mean over networks. That their slope is 0 is D28.
+    Control: the untrained GRU
+    """
+    return over_seeds(_error("GRU", "trained")(dataset))
+
+
+@claim("D", "bound", margin=-0.5, control=_states_swapped)
+def D29d(dataset):
+    """Falling updates are not sufficient: untrained attention has half the error of the prediction 0, or more.
+
+    Margin: Minus the error after N examples over mean y², mean over networks. Its slope of −1 is D27, and in the
+    figure.
+    Control: trained attention
+    """
+    return over_seeds(-_error(AVERAGING, "untrained")(dataset))
+
+
+@claim("D", "bound", margin=0.7, control=_states_swapped)
+def D29e(dataset):
+    """After training the prediction moves less than W A_n: by less than 0.7 of it, in each of the three layers.
+
+    Margin: Ratio of two motions, each the steps at n > N/2 over the spread between trials. At 1 the prediction moves
+    alike.
+    Control: the untrained layers
+    """
+    return over_seeds((dataset.moved_output / dataset.moved_hidden).sel(state="trained"))
+
+
+claim = claims_of("dherin-rnn-rate")
+
+
+@claim("D", "bound", margin=0.75, control=put(loss_rnn="loss_rnn_start", loss_rnn_faster="loss_rnn_start"))
+def D29f(dataset):
+    """Updates that do not fall do not hold a tanh RNN above attention: the best of six has 0.75 of its error or less.
+
+    Margin: Least error of two rates and three starts over attention's mean error. One network is enough for the
+    sentence.
+    Control: the tanh RNNs before training
+    """
+    return Discrepancy(_best(dataset) / dataset.loss_attention.mean())
+
+
+@claim("D", "rate", margin=0.2, control=put(slope_rnn="slope_attention"))
+def D29g(dataset):
+    """All six of these tanh RNNs have the slope 0, whatever their error.
+
+    Margin: |log-log slope| of each network. As D28.
+    Control: attention in place of half of them
+    """
+    return Discrepancy(abs(xr.concat([dataset.slope_rnn, dataset.slope_rnn_faster], "rate")))

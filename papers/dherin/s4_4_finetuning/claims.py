@@ -3,17 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Claim, Discrepancy, over_seeds
+from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, over_seeds
+from icl_lib.companion.controls import put
 
 COMPARED = slice(5, 100)
 """The numbers of examples at which the curves are compared: 5 to 100, when more are run."""
-
-
-def _fall(dataset: xr.Dataset) -> Discrepancy:
-    """Loss after all examples over the loss before: finetuning at the paper's rate with each factor, and the patch."""
-    patch = dataset.loss_patch.expand_dims(factor=[0.0])
-    curves = xr.concat([dataset.loss_own, patch], "factor", coords="minimal", compat="override")
-    return over_seeds(curves.isel(i=-1) / curves.isel(i=0))
 
 
 def _finetuned_wrongly(dataset: xr.Dataset) -> xr.Dataset:
@@ -21,124 +15,86 @@ def _finetuned_wrongly(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(loss_own=dataset.loss_other)
 
 
-def _ratio(dataset: xr.Dataset) -> Discrepancy:
-    """Size of log2 of one curve over the other, mean over networks, with 2 s.e. over tasks (as if independent)."""
+def _in_limits(dataset: xr.Dataset, rate: xr.DataArray) -> xr.DataArray:
+    """Return rate * factor in units of half the stability limit 2/(speed (d + 2))."""
+    return dataset.factor * rate * dataset.speed * (dataset.d + 2)
+
+
+claim = claims_of("dherin-finetuning")
+
+
+@claim(
+    "S", "bound", margin=0.5, control=lambda dataset: _finetuned_wrongly(dataset).assign(loss_patch=dataset.loss_patch_other)
+)
+def D31(dataset):
+    """Both test losses fall: that of finetuning at rate 0.01, with loss factor 1 or ½, and that of the patch.
+
+    Margin: Loss after all examples over the loss before. Without learning it is 1; a half is a fall that no plot hides.
+    Control: labels of another task for both
+    """
+    # Loss after all examples over the loss before: finetuning at the paper's rate with each factor, and the patch.
+    patch = dataset.loss_patch.expand_dims(factor=[0.0])
+    curves = xr.concat([dataset.loss_own, patch], "factor", coords="minimal", compat="override")
+    return over_seeds(curves.isel(i=-1) / curves.isel(i=0))
+
+
+@claim("S", "bound", margin=1.0, recorded=FAILS, control=_finetuned_wrongly)
+def D32(dataset):
+    """At rate 0.01 the curves fall in similar ways: within a factor 2 from i = 5 to 100, with (p − y)² or ½(p − y)².
+
+    Margin: log₂ of the ratio, worst i and loss, mean over networks. The factor 2 is ours, and which loss is not known.
+    Control: finetuning on labels of another task
+    """
+    # Size of log2 of one curve over the other, mean over networks, with 2 s.e. over tasks (as if independent).
     cell = dataset[["loss_own", "loss_own_se", "loss_patch", "loss_patch_se"]].sel(i=COMPARED)
     error = np.sqrt((cell.loss_own_se / cell.loss_own) ** 2 + (cell.loss_patch_se / cell.loss_patch) ** 2) / np.log(2)
     pooled = np.sqrt((error**2).sum("seed")) / cell.sizes["seed"]
     return Discrepancy(abs(np.log2(cell.loss_own / cell.loss_patch).mean("seed")), 2 * pooled)
 
 
-def _mean_ratio(dataset: xr.Dataset) -> Discrepancy:
-    """Mean over i of the size of log2 of the ratio, with factor 1."""
+@claim("D", "bound", margin=1.58, control=_finetuned_wrongly)
+def D32b(dataset):
+    """At rate 0.01 with the loss (p − y)² the curves are within a factor 3 of each other on average, i = 5 to 100.
+
+    Margin: Mean over i of the size of log₂ of the ratio, 3 = 2^1.58. Both losses fall to a twentieth over this range.
+    Control: finetuning on labels of another task
+    """
+    # Mean over i of the size of log2 of the ratio, with factor 1.
     size = abs(np.log2(dataset.loss_own.sel(factor=1.0) / dataset.loss_patch)).sel(i=COMPARED)
     return over_seeds(size.integrate("i") / (size.i[-1] - size.i[0]))
 
 
-def _in_limits(dataset: xr.Dataset, rate: xr.DataArray) -> xr.DataArray:
-    """Return rate * factor in units of half the stability limit 2/(speed (d + 2))."""
-    return dataset.factor * rate * dataset.speed * (dataset.d + 2)
+@claim("D", "identity", margin=1e-11, control=put(rescaling_error="rescaling_error_same_rate"))
+def D32c(dataset):
+    """Closeness at one rate is no property of the function: (sW, sb, u/s) at rate s²η finetunes as (W, b, u) at η.
+
+    Margin: Largest relative distance of the mean loss curves; float64, a chain of N steps, each of which multiplies
+    rounding.
+    Control: the rate left as it is
+    """
+    return Discrepancy(dataset.rescaling_error)
 
 
-def _predicted(dataset: xr.Dataset) -> Discrepancy:
-    """Largest distance from the predicted loss curve where the paper's rate is slow, over the loss before any example."""
+@claim("D", "formula", margin=0.15, control=put(loss_own_theory="loss_ungated"))
+def D32d(dataset):
+    """At slow rates the loss of finetuning is L₀·mean over eigenvalues λ of K of exp(−η|u|²λi), without fit.
+
+    Margin: Largest distance over i, over L₀, at rate 0.01 where η|u|²(d+2) tr K/d ≤ 0.2. No biases in it; tasks leave
+    0.05.
+    Control: without the ReLU's gates: exponent four times as large
+    """
+    # Largest distance from the predicted loss curve where the paper's rate is slow, over the loss before any example.
     gap = abs(dataset.loss_own - dataset.loss_own_theory).max("i") / dataset.loss_patch.isel(i=0)
     return over_seeds(gap.where(_in_limits(dataset, dataset.rate_of_paper) <= 0.2).max("factor"))
 
 
-def _diverges(dataset: xr.Dataset) -> Discrepancy:
-    """log10 of the loss before over the loss after, the worst of the factors and rates beyond twice the limit."""
+@claim("D", "bound", margin=0, control=lambda dataset: dataset.assign(speed=dataset.speed * 40))
+def D32e(dataset):
+    """Finetuning diverges from twice the rate 2/(|u|²(tr K/d)(d+2)) on.
+
+    Margin: log₁₀ of the loss before over the loss after; the limit is that of linear regression with Gaussian x.
+    Control: rates from a twentieth of the limit on
+    """
+    # log10 of the loss before over the loss after, the worst of the factors and rates beyond twice the limit.
     gain = np.log10(dataset.loss.isel(i=0) / dataset.loss.sel(i=slice(None, 100)).isel(i=-1))
     return over_seeds(gain.where(_in_limits(dataset, dataset.rate) >= 4).max(["factor", "rate"]))
-
-
-D31 = Claim(
-    id="D31",
-    paper="dherin",
-    section="4.4",
-    sentence="Both test losses fall: that of finetuning at rate 0.01, with loss factor 1 or ½, and that of the patch.",
-    confidence="S",
-    kind="bound",
-    experiment="dherin-finetuning",
-    margin=0.5,
-    reason="Loss after all examples over the loss before. Without learning it is 1; a half is a fall that no plot hides.",
-    check=_fall,
-    control=lambda dataset: _finetuned_wrongly(dataset).assign(loss_patch=dataset.loss_patch_other),
-    control_sentence="labels of another task for both",
-)
-
-D32 = Claim(
-    id="D32",
-    paper="dherin",
-    section="4.4",
-    sentence="At rate 0.01 the curves fall in similar ways: within a factor 2 from i = 5 to 100, with (p − y)² or ½(p − y)².",
-    confidence="S",
-    kind="bound",
-    experiment="dherin-finetuning",
-    margin=1.0,
-    reason="log₂ of the ratio, worst i and loss, mean over networks. The factor 2 is ours, and which loss is not known.",
-    check=_ratio,
-    control=_finetuned_wrongly,
-    control_sentence="finetuning on labels of another task",
-    recorded=FAILS,
-)
-
-D32b = Claim(
-    id="D32b",
-    paper="dherin",
-    section="4.4",
-    sentence="At rate 0.01 with the loss (p − y)² the curves are within a factor 3 of each other on average, i = 5 to 100.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-finetuning",
-    margin=1.58,
-    reason="Mean over i of the size of log₂ of the ratio, 3 = 2^1.58. Both losses fall to a twentieth over this range.",
-    check=_mean_ratio,
-    control=_finetuned_wrongly,
-    control_sentence="finetuning on labels of another task",
-)
-
-D32c = Claim(
-    id="D32c",
-    paper="dherin",
-    section="4.4",
-    sentence="Closeness at one rate is no property of the function: (sW, sb, u/s) at rate s²η finetunes as (W, b, u) at η.",
-    confidence="D",
-    kind="identity",
-    experiment="dherin-finetuning",
-    margin=1e-11,
-    reason="Largest relative distance of the mean loss curves; float64, a chain of N steps, each of which multiplies rounding.",
-    check=lambda dataset: Discrepancy(dataset.rescaling_error),
-    control=lambda dataset: dataset.assign(rescaling_error=dataset.rescaling_error_same_rate),
-    control_sentence="the rate left as it is",
-)
-
-D32d = Claim(
-    id="D32d",
-    paper="dherin",
-    section="4.4",
-    sentence="At slow rates the loss of finetuning is L₀·mean over eigenvalues λ of K of exp(−η|u|²λi), without fit.",
-    confidence="D",
-    kind="formula",
-    experiment="dherin-finetuning",
-    margin=0.15,
-    reason="Largest distance over i, over L₀, at rate 0.01 where η|u|²(d+2) tr K/d ≤ 0.2. No biases in it; tasks leave 0.05.",
-    check=_predicted,
-    control=lambda dataset: dataset.assign(loss_own_theory=dataset.loss_ungated),
-    control_sentence="without the ReLU's gates: exponent four times as large",
-)
-
-D32e = Claim(
-    id="D32e",
-    paper="dherin",
-    section="4.4",
-    sentence="Finetuning diverges from twice the rate 2/(|u|²(tr K/d)(d+2)) on.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-finetuning",
-    margin=0,
-    reason="log₁₀ of the loss before over the loss after; the limit is that of linear regression with Gaussian x.",
-    check=_diverges,
-    control=lambda dataset: dataset.assign(speed=dataset.speed * 40),
-    control_sentence="rates from a twentieth of the limit on",
-)

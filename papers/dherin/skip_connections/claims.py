@@ -1,9 +1,8 @@
 """Claim D35 with its parts: blocks with skip connections."""
 
-from icl_lib.companion.claim import Claim, Discrepancy
+from icl_lib.companion.claim import Discrepancy, claims_of
 
 USUAL = ["x inside, no norm", "x inside, LayerNorm", "x inside, RMSNorm"]
-EXACT = "Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch."
 
 
 def _worst(way: str, usual: bool):
@@ -40,92 +39,71 @@ def _as(way: str, blocks: list[str] | None = None):
     return control
 
 
-D35 = Claim(
-    id="D35",
-    paper="dherin",
-    section="Appendix: skip connections",
-    sentence="T(C, x) = x + A + W'g(WA + b) + b' is reproduced without Y by W + ΔW(Y) and b' + Δb'(Y), Δb'(Y) = ΔA(Y).",
-    confidence="V",
-    kind="identity",
-    experiment="dherin-skip-connections",
-    margin=1e-13,
-    reason=EXACT,
-    check=_worst("both parts", usual=False),
-    control=_as("without the bias"),
-    control_sentence="the bias part missing",
-)
+claim = claims_of("dherin-skip-connections", section="Appendix: skip connections")
 
-D35b = Claim(
-    id="D35b",
-    paper="dherin",
-    section="Appendix: skip connections",
-    sentence="Neither part of this patch can be left out: without the bias part, or the matrix part, 1% error or more is left.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-skip-connections",
-    margin=0,
-    reason="0.01 minus the median relative error at Y = C, each block.",
-    check=_at_least(0.01, ["without the bias", "without the matrix"]),
-    control=_as("both parts"),
-    control_sentence="both parts",
-)
 
-D35c = Claim(
-    id="D35c",
-    paper="dherin",
-    section="Appendix: skip connections",
-    sentence="With x inside, T = v + W'g(Wz + b) + b', v = x + A, z = norm(v): ΔW = WΔz zᵀ/‖z‖², Δb' = Δv are exact.",
-    confidence="D",
-    kind="identity",
-    experiment="dherin-skip-connections",
-    margin=1e-13,
-    reason=EXACT,
-    check=_worst("both parts", usual=True),
-    control=_as("attention alone"),
-    control_sentence="the formula of v1 with A in place of z",
-)
+@claim("V", "identity", check=_worst("both parts", usual=False), margin=1e-13, control=_as("without the bias"))
+def D35(dataset):
+    """T(C, x) = x + A + W'g(WA + b) + b' is reproduced without Y by W + ΔW(Y) and b' + Δb'(Y), Δb'(Y) = ΔA(Y).
 
-D35d = Claim(
-    id="D35d",
-    paper="dherin",
-    section="Appendix: skip connections",
-    sentence="One symbol for both parts is wrong under a norm: read as z or as v, it leaves 1% error or more.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-skip-connections",
-    margin=0,
-    reason="0.01 minus the median relative error at Y = C, both readings, LayerNorm and RMSNorm.",
+    Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
+    Control: the bias part missing
+    """
+
+
+@claim("D", "bound", check=_at_least(0.01, ["without the bias", "without the matrix"]), margin=0, control=_as("both parts"))
+def D35b(dataset):
+    """Neither part of this patch can be left out: without the bias part, or the matrix part, 1% error or more is left.
+
+    Margin: 0.01 minus the median relative error at Y = C, each block.
+    Control: both parts
+    """
+
+
+@claim("D", "identity", check=_worst("both parts", usual=True), margin=1e-13, control=_as("attention alone"))
+def D35c(dataset):
+    """With x inside, T = v + W'g(Wz + b) + b', v = x + A, z = norm(v): ΔW = WΔz zᵀ/‖z‖², Δb' = Δv are exact.
+
+    Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
+    Control: the formula of v1 with A in place of z
+    """
+
+
+@claim(
+    "D",
+    "bound",
     check=_at_least(0.01, ["one symbol, z", "one symbol, v"], USUAL[1:]),
+    margin=0,
     control=_as("one symbol, v", USUAL[:1]),
-    control_sentence="the same block without norms, where z = v",
 )
+def D35d(dataset):
+    """One symbol for both parts is wrong under a norm: read as z or as v, it leaves 1% error or more.
 
-D35e = Claim(
-    id="D35e",
-    paper="dherin",
-    section="Appendix: skip connections",
-    sentence="The formula of v1 does not fit the usual block, norms or not: A in place of z leaves 0.5% error or more.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-skip-connections",
-    margin=0,
-    reason="0.005 minus the median relative error at Y = C.",
+    Margin: 0.01 minus the median relative error at Y = C, both readings, LayerNorm and RMSNorm.
+    Control: the same block without norms, where z = v
+    """
+
+
+@claim(
+    "D",
+    "bound",
     check=_at_least(0.005, ["attention alone"], USUAL),
-    control=lambda dataset: _as("attention alone", [str(dataset.block[0].values)])(dataset),
-    control_sentence="the block of v1",
-)
-
-D35f = Claim(
-    id="D35f",
-    paper="dherin",
-    section="Appendix: skip connections",
-    sentence="The patch is no constant of the context: both parts taken from another query leave 5% error or more.",
-    confidence="D",
-    kind="bound",
-    experiment="dherin-skip-connections",
     margin=0,
-    reason="0.05 minus the median relative error at Y = C, every block.",
-    check=lambda dataset: Discrepancy(0.05 - dataset["median"].sel(share=1.0, way="another query")),
-    control=_as("both parts"),
-    control_sentence="the query's own patch",
+    control=lambda dataset: _as("attention alone", [str(dataset.block[0].values)])(dataset),
 )
+def D35e(dataset):
+    """The formula of v1 does not fit the usual block, norms or not: A in place of z leaves 0.5% error or more.
+
+    Margin: 0.005 minus the median relative error at Y = C.
+    Control: the block of v1
+    """
+
+
+@claim("D", "bound", margin=0, control=_as("both parts"))
+def D35f(dataset):
+    """The patch is no constant of the context: both parts taken from another query leave 5% error or more.
+
+    Margin: 0.05 minus the median relative error at Y = C, every block.
+    Control: the query's own patch
+    """
+    return Discrepancy(0.05 - dataset["median"].sel(share=1.0, way="another query"))

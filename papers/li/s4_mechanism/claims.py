@@ -2,7 +2,8 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Claim, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import put
 
 COVERING = ["A", "B", "A, r = 1"]
 UNCOVERED = "half of the patterns"
@@ -17,203 +18,165 @@ def _replaced(name: str):
     return lambda ds: ds.assign({name: ds[name].where(False, ds[name].sel(setting=UNCOVERED, drop=True))})
 
 
-L13 = Claim(
-    id="L13",
-    paper="li",
-    section="4",
-    sentence="Proposition 1: attention concentrates on the contexts with the query's pattern (unseen tasks).",
-    confidence="S",
-    kind="bound",
-    experiment="li-attention",
-    margin=0.1,
-    reason=(
-        "1 − attention mass at the end, settings A and B, worst. Untrained it is 0.56 and 0.45. A prototype had 0.04 and "
-        "0.01 after 1000 steps and 0.06 after 300 in A; the margin leaves room for the shorter run."
-    ),
-    check=_short_of_one("unseen tasks"),
-    control=_replaced("mass"),
-    control_sentence="models trained on tasks among half of the patterns (Condition 3.2 violated)",
-)
+claim = claims_of("li-attention")
 
-L13b = Claim(
-    id="L13b",
-    paper="li",
-    section="4",
-    sentence="Proposition 1, out of domain: attention concentrates on the contexts with the query's ODR pattern, S₁ = 1.1.",
-    confidence="S",
-    kind="bound",
-    experiment="li-attention",
-    margin=0.1,
-    reason="As for L13.",
-    check=_short_of_one("out of domain"),
-    control=_replaced("mass"),
-    control_sentence="models trained on tasks among half of the patterns (Condition 3.2 violated)",
-)
 
-L13c = Claim(
-    id="L13c",
-    paper="li",
-    section="4",
-    sentence="The attention on the query's ODR pattern exceeds 0.99 (the authors' plot shows about 1.0 from epoch 160 on).",
-    confidence="S",
-    kind="bound",
-    experiment="li-attention",
-    margin=0.01,
-    reason="1 − attention mass at the end, settings A and B, worst. The plot was read off by eye, to about 0.01.",
-    check=_short_of_one("out of domain"),
-    control=_replaced("mass"),
-    control_sentence="models trained on tasks among half of the patterns (Condition 3.2 violated)",
-    recorded=FAILS,
-)
+@claim("S", "bound", check=_short_of_one("unseen tasks"), margin=0.1, control=_replaced("mass"))
+def L13(dataset):
+    """Proposition 1: attention concentrates on the contexts with the query's pattern (unseen tasks).
 
-L13d = Claim(
-    id="L13d",
-    paper="li",
-    section="4",
-    sentence="What stops it is the hinge: trained on with max{0, c − zF} and c = 20, setting A exceeds 0.99 within 10 steps.",
-    confidence="D",
-    kind="bound",
-    experiment="li-hinge-margin",
-    margin=0.01,
-    reason="1 − attention mass, the bound of L13c. The same weights, batch size and step size; only the margin differs.",
-    check=lambda ds: over_seeds(1 - ds.mass.isel(c=-1).sel(resumed=10)),
-    control=lambda ds: ds.assign(mass=ds.mass.where(False, ds.mass.isel(c=0, drop=True))),
-    control_sentence="the same number of further steps with c = 1",
-)
+    Margin: 1 − attention mass at the end, settings A and B, worst. Untrained it is 0.56 and 0.45. A prototype had 0.04
+    and 0.01 after 1000 steps and 0.06 after 300 in A; the margin leaves room for the shorter run.
+    Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
+    """
 
-L13e = Claim(
-    id="L13e",
-    paper="li",
-    section="4",
-    sentence="The odds law with the gaps read off the weights gives the attention mass at every recorded step of training.",
-    confidence="D",
-    kind="formula",
-    experiment="li-attention",
-    margin=0.015,
-    reason=(
-        "Absolute, settings A, B and r = 1, unseen tasks. The law ignores κ (scores of order κ²δ²β²) and averages over the "
-        "partner's score inside the exponent; both cost less than 0.005 in a prototype."
-    ),
-    check=lambda ds: _law_error(ds, "mass_theory"),
-    control=lambda ds: ds.assign(mass_theory=ds.mass_theory_own),
-    control_sentence="the scores between different patterns set to 0",
-)
+
+@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.1, control=_replaced("mass"))
+def L13b(dataset):
+    """Proposition 1, out of domain: attention concentrates on the contexts with the query's ODR pattern, S₁ = 1.1.
+
+    Margin: As for L13.
+    Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
+    """
+
+
+@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=FAILS, control=_replaced("mass"))
+def L13c(dataset):
+    """The attention on the query's ODR pattern exceeds 0.99 (the authors' plot shows about 1.0 from epoch 160 on).
+
+    Margin: 1 − attention mass at the end, settings A and B, worst. The plot was read off by eye, to about 0.01.
+    Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
+    """
+
+
+claim = claims_of("li-hinge-margin")
+
+
+@claim("D", "bound", margin=0.01, control=lambda ds: ds.assign(mass=ds.mass.where(False, ds.mass.isel(c=0, drop=True))))
+def L13d(ds):
+    """What stops it is the hinge: trained on with max{0, c − zF} and c = 20, setting A exceeds 0.99 within 10 steps.
+
+    Margin: 1 − attention mass, the bound of L13c. The same weights, batch size and step size; only the margin differs.
+    Control: the same number of further steps with c = 1
+    """
+    return over_seeds(1 - ds.mass.isel(c=-1).sel(resumed=10))
+
+
+claim = claims_of("li-attention")
+
+
+@claim("D", "formula", margin=0.015, control=put(mass_theory="mass_theory_own"))
+def L13e(ds):
+    """The odds law with the gaps read off the weights gives the attention mass at every recorded step of training.
+
+    Margin: Absolute, settings A, B and r = 1, unseen tasks. The law ignores κ (scores of order κ²δ²β²) and averages
+    over the partner's score inside the exponent; both cost less than 0.005 in a prototype.
+    Control: the scores between different patterns set to 0
+    """
+    return _law_error(ds, "mass_theory")
 
 
 def _law_error(ds: xr.Dataset, name: str) -> Discrepancy:
     return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds[name]).sel(setting=COVERING))
 
 
-L13f = Claim(
-    id="L13f",
-    paper="li",
-    section="4",
-    sentence="∂F/∂sᵢ = attnᵢ (φᵢ − φ̄) at every recorded step of training.",
-    confidence="D",
-    kind="identity",
-    experiment="li-attention",
-    margin=1e-10,
-    reason="Against automatic differentiation in float64, relative to the largest entry.",
-    check=lambda ds: Discrepancy(ds.gradient_error),
-    control=lambda ds: ds.assign(gradient_error=ds.gradient_error_uncentred),
-    control_sentence="φᵢ in place of φᵢ − φ̄",
-)
+@claim("D", "identity", margin=1e-10, control=put(gradient_error="gradient_error_uncentred"))
+def L13f(ds):
+    """∂F/∂sᵢ = attnᵢ (φᵢ − φ̄) at every recorded step of training.
 
-L13g = Claim(
-    id="L13g",
-    paper="li",
-    section="4",
-    sentence="At the end of training fewer than 1 % of the training prompts have zF < 1 and so a gradient at all.",
-    confidence="D",
-    kind="bound",
-    experiment="li-hinge-margin",
+    Margin: Against automatic differentiation in float64, relative to the largest entry.
+    Control: φᵢ in place of φᵢ − φ̄
+    """
+    return Discrepancy(ds.gradient_error)
+
+
+claim = claims_of("li-hinge-margin")
+
+
+@claim(
+    "D",
+    "bound",
     margin=0.01,
-    reason="Share of fresh training prompts, setting A. A prototype had 0.1 % after 200 steps.",
-    check=lambda ds: over_seeds(ds.active_before.isel(step=-1)),
     control=lambda ds: ds.assign(active_before=ds.active_before.where(False, ds.active_before.isel(step=1, drop=True))),
-    control_sentence="the same models after ten steps",
 )
+def L13g(ds):
+    """At the end of training fewer than 1 % of the training prompts have zF < 1 and so a gradient at all.
 
-L14 = Claim(
-    id="L14",
-    paper="li",
-    section="4",
-    sentence="W_Q and W_K at least double the length of every trained relevant pattern, for r = 3 and r = 1.",
-    confidence="S",
-    kind="bound",
-    experiment="li-growth",
+    Margin: Share of fresh training prompts, setting A. A prototype had 0.1 % after 200 steps.
+    Control: the same models after ten steps
+    """
+    return over_seeds(ds.active_before.isel(step=-1))
+
+
+claim = claims_of("li-growth")
+
+
+@claim(
+    "S",
+    "bound",
     margin=0.5,
-    reason="Length at the start over length at the end, settings A, B and r = 1. The authors' plot has 0.40 → 1.75, 0.23.",
-    check=lambda ds: _shrinkage(ds.length.sel(kind="relevant", setting=COVERING)),
     control=lambda ds: ds.assign(length=ds.length.where(False, ds.length.sel(setting=UNCOVERED, kind="relevant, in no task"))),
-    control_sentence="relevant patterns that no training task names",
 )
+def L14(ds):
+    """W_Q and W_K at least double the length of every trained relevant pattern, for r = 3 and r = 1.
+
+    Margin: Length at the start over length at the end, settings A, B and r = 1. The authors' plot has 0.40 → 1.75,
+    0.23.
+    Control: relevant patterns that no training task names
+    """
+    return _shrinkage(ds.length.sel(kind="relevant", setting=COVERING))
 
 
 def _shrinkage(length: xr.DataArray) -> Discrepancy:
     return over_seeds((length.isel(step=0) / length.isel(step=-1)).sel(quantity=["|W_Q p|", "|W_K p|"]))
 
 
-L14b = Claim(
-    id="L14b",
-    paper="li",
-    section="4",
-    sentence="The score of an irrelevant pattern with itself stays at δ² all through training.",
-    confidence="N",
-    kind="bound",
-    experiment="li-growth",
-    margin=0.03,
-    reason="Mean relative change, worst setting and step. To first order the expected push is 0; what is left is batch noise.",
-    check=lambda ds: over_seeds(ds.change.sel(kind="irrelevant", setting=COVERING)),
-    control=lambda ds: ds.assign(change=ds.change.where(False, ds.change.sel(kind="relevant"))),
-    control_sentence="the relevant patterns",
-)
+@claim("N", "bound", margin=0.03, control=lambda ds: ds.assign(change=ds.change.where(False, ds.change.sel(kind="relevant"))))
+def L14b(ds):
+    """The score of an irrelevant pattern with itself stays at δ² all through training.
 
-L14c = Claim(
-    id="L14c",
-    paper="li",
-    section="4",
-    sentence="The learnt scores between different patterns follow the Laplacian of the training tasks: most negative for pairs "
-    "that tasks oppose.",
-    confidence="D",
-    kind="bound",
-    experiment="li-growth",
-    margin=0.2,
-    reason="1 − correlation over the pairs, settings A and r = 1. The push predicts the direction at the start, not the end.",
-    check=lambda ds: over_seeds(1 - ds.match.sel(tasks="trained", setting=["A", "A, r = 1"])),
-    control=lambda ds: ds.assign(match=ds.match.where(False, ds.match.sel(tasks="not trained"))),
-    control_sentence="the Laplacian of the tasks that were not trained",
-)
+    Margin: Mean relative change, worst setting and step. To first order the expected push is 0; what is left is batch
+    noise.
+    Control: the relevant patterns
+    """
+    return over_seeds(ds.change.sel(kind="irrelevant", setting=COVERING))
 
-L14d = Claim(
-    id="L14d",
-    paper="li",
-    section="4",
-    sentence="The keys of the mean pattern never move: W_K (μ̄; 0) is conserved by every step, in all settings.",
-    confidence="D",
-    kind="identity",
-    experiment="li-growth",
+
+@claim("D", "bound", margin=0.2, control=lambda ds: ds.assign(match=ds.match.where(False, ds.match.sel(tasks="not trained"))))
+def L14c(ds):
+    """The learnt scores between different patterns follow the Laplacian of the training tasks: most negative for pairs
+    that tasks oppose.
+
+    Margin: 1 − correlation over the pairs, settings A and r = 1. The push predicts the direction at the start, not the
+    end.
+    Control: the Laplacian of the tasks that were not trained
+    """
+    return over_seeds(1 - ds.match.sel(tasks="trained", setting=["A", "A, r = 1"]))
+
+
+@claim(
+    "D",
+    "identity",
     margin=1e-4,
-    reason="Relative, worst setting and step. Exact but for training in float32; the number is rounded to 1e-5 for that.",
-    check=lambda ds: Discrepancy(ds.key_change.sel(direction="mean pattern").round(5)),
     control=lambda ds: ds.assign(key_change=ds.key_change.where(False, ds.key_change.sel(direction="one pattern"))),
-    control_sentence="the keys of a single pattern",
 )
+def L14d(ds):
+    """The keys of the mean pattern never move: W_K (μ̄; 0) is conserved by every step, in all settings.
 
-L14e = Claim(
-    id="L14e",
-    paper="li",
-    section="4",
-    sentence="At first the logarithm of each mode of the scores grows in proportion to its eigenvalue of the task Laplacian.",
-    confidence="D",
-    kind="rate",
-    experiment="li-growth",
-    margin=0.15,
-    reason="Deviation over the largest eigenvalue, r = 1, after 30 steps, where attention is still near uniform.",
-    check=lambda ds: _proportional(ds.mode_growth, ds.eigenvalue, ds.multiplicity),
-    control=lambda ds: ds.assign(eigenvalue=ds.eigenvalue_uniform),
-    control_sentence="the eigenvalues for all ordered pairs as tasks",
-)
+    Margin: Relative, worst setting and step. Exact but for training in float32; the number is rounded to 1e-5 for that.
+    Control: the keys of a single pattern
+    """
+    return Discrepancy(ds.key_change.sel(direction="mean pattern").round(5))
+
+
+@claim("D", "rate", margin=0.15, control=put(eigenvalue="eigenvalue_uniform"))
+def L14e(ds):
+    """At first the logarithm of each mode of the scores grows in proportion to its eigenvalue of the task Laplacian.
+
+    Margin: Deviation over the largest eigenvalue, r = 1, after 30 steps, where attention is still near uniform.
+    Control: the eigenvalues for all ordered pairs as tasks
+    """
+    return _proportional(ds.mode_growth, ds.eigenvalue, ds.multiplicity)
 
 
 def _proportional(growth: xr.DataArray, eigenvalue: xr.DataArray, multiplicity: xr.DataArray) -> Discrepancy:

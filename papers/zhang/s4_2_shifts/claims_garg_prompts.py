@@ -3,14 +3,10 @@
 They are judged on our measurements alone; what Garg et al. report of GPT-2 is shown beside them and enters no verdict.
 """
 
-import functools
-
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Claim, Discrepancy
-
-_claim = functools.partial(Claim, paper="zhang", section="4.2")
+from icl_lib.companion.claim import Discrepancy, claims_of
 
 
 def _model(dataset: xr.Dataset, prompts: list[str], model: str = "LSA") -> xr.Dataset:
@@ -43,7 +39,19 @@ def _with_exact_ols(dataset: xr.Dataset, prompts: list[str], value, two_se) -> D
     return Discrepancy(np.append(value, exact), np.append(two_se, 0 * exact))
 
 
-def _change(dataset: xr.Dataset) -> Discrepancy:
+claim = claims_of("zhang-garg-prompts")
+
+
+@claim(
+    "D", "order", margin=0.25, control=lambda dataset: _replaced(dataset, _rows(dataset, "weights"), _rows(dataset, "inputs"))
+)
+def Z17d(dataset):
+    """Label noise and scaled weights leave LSA's error, over that of predicting 0, where it is without a shift; a query
+    orthogonal to the context is predicted as 0. Garg et al. report the same three tolerances for GPT-2.
+
+    Margin: Relative change; noise of the labels' size adds 3 to 4% by the formula, s.e. is 2% in quick.
+    Control: the inputs scaled by the same factors, not the weights
+    """
     kept = _model(dataset, ["label noise", *_rows(dataset, "weights")])
     usual = dataset.risk_theory.sel(prompt="no shift", model="LSA", drop=True)
     ratio, error = kept.risk / kept.zero / usual, kept.risk_se / kept.zero / usual
@@ -52,92 +60,50 @@ def _change(dataset: xr.Dataset) -> Discrepancy:
     return Discrepancy(np.append(abs(ratio - 1), null), np.append(2 * error, 0.0))
 
 
-Z17d = _claim(
-    id="Z17d",
-    sentence="Label noise and scaled weights leave LSA's error, over that of predicting 0, where it is without a "
-    "shift; a query orthogonal to the context is predicted as 0. Garg et al. report the same three tolerances for "
-    "GPT-2.",
-    confidence="D",
-    kind="order",
-    experiment="zhang-garg-prompts",
-    margin=0.25,
-    reason="Relative change; noise of the labels' size adds 3 to 4% by the formula, s.e. is 2% in quick.",
-    check=_change,
-    control=lambda dataset: _replaced(dataset, _rows(dataset, "weights"), _rows(dataset, "inputs")),
-    control_sentence="the inputs scaled by the same factors, not the weights",
+@claim(
+    "D",
+    "order",
+    margin=0.5,
+    control=lambda dataset: _replaced(dataset, ["skewed covariance", "orthants"], ["no shift", "no shift"]),
 )
+def Z17e(dataset):
+    """On skewed covariances and on orthants LSA is at least twice as bad as predicting 0 at every length, while least
+    squares is exact from k = d on. On orthants Garg et al. report 0.004 for GPT-2 at k = 40.
 
-
-def _worse_than_zero(dataset: xr.Dataset) -> Discrepancy:
+    Margin: Error of predicting 0 over that of LSA; by the formula at most 0.28.
+    Control: prompts without a shift
+    """
     prompts = ["skewed covariance", "orthants"]
     return _with_exact_ols(dataset, prompts, *_zero_over(_model(dataset, prompts)))
 
 
-Z17e = _claim(
-    id="Z17e",
-    sentence="On skewed covariances and on orthants LSA is at least twice as bad as predicting 0 at every length, "
-    "while least squares is exact from k = d on. On orthants Garg et al. report 0.004 for GPT-2 at k = 40.",
-    confidence="D",
-    kind="order",
-    experiment="zhang-garg-prompts",
-    margin=0.5,
-    reason="Error of predicting 0 over that of LSA; by the formula at most 0.28.",
-    check=_worse_than_zero,
-    control=lambda dataset: _replaced(dataset, ["skewed covariance", "orthants"], ["no shift", "no shift"]),
-    control_sentence="prompts without a shift",
-)
+@claim("D", "order", margin=0.75, control=lambda dataset: _replaced(dataset, ["half subspace"], ["weights × 2"]))
+def Z17f(dataset):
+    """Inputs from a subspace of half the dimension raise LSA's error by a third or more at every length; least squares
+    needs only half the examples. Garg et al. report no such rise for GPT-2.
 
-
-def _risen(dataset: xr.Dataset) -> Discrepancy:
+    Margin: Error without a shift over error in the subspace; by the formula 0.51, 0.55, 0.60 at k = 10, 20, 40.
+    Control: scaled weights, which raise nothing
+    """
     usual = dataset.risk_theory.sel(prompt="no shift", model="LSA", drop=True)
     prompts = ["half subspace"]
     return _with_exact_ols(dataset, prompts, *_zero_over(_model(dataset, prompts), usual))
-
-
-Z17f = _claim(
-    id="Z17f",
-    sentence="Inputs from a subspace of half the dimension raise LSA's error by a third or more at every length; least "
-    "squares needs only half the examples. Garg et al. report no such rise for GPT-2.",
-    confidence="D",
-    kind="order",
-    experiment="zhang-garg-prompts",
-    margin=0.75,
-    reason="Error without a shift over error in the subspace; by the formula 0.51, 0.55, 0.60 at k = 10, 20, 40.",
-    check=_risen,
-    control=lambda dataset: _replaced(dataset, ["half subspace"], ["weights × 2"]),
-    control_sentence="scaled weights, which raise nothing",
-)
-
-
-def _copied(dataset: xr.Dataset) -> Discrepancy:
-    shortest = _model(dataset, ["copied query"]).isel(k=0)
-    return _with_exact_ols(dataset, ["copied query"], *_zero_over(shortest))
 
 
 def _longest_first(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.isel(k=slice(None, None, -1))
 
 
-Z17g = _claim(
-    id="Z17g",
-    sentence="When the query copies one of 10 context inputs, LSA does worse than predicting 0 by a third or more, "
-    "although the answer stands in the prompt; least squares is exact. Garg et al. report 0.001 for GPT-2.",
-    confidence="D",
-    kind="order",
-    experiment="zhang-garg-prompts",
-    margin=0.75,
-    reason="Error of predicting 0 over that of LSA; by the formula 0.48.",
-    check=_copied,
-    control=_longest_first,
-    control_sentence="40 context inputs, where LSA profits from the copy",
-)
+@claim("D", "order", margin=0.75, control=_longest_first)
+def Z17g(dataset):
+    """When the query copies one of 10 context inputs, LSA does worse than predicting 0 by a third or more, although the
+    answer stands in the prompt; least squares is exact. Garg et al. report 0.001 for GPT-2.
 
-
-def _table_relative(dataset: xr.Dataset) -> Discrepancy:
-    cells = dataset.sel(model=["LSA", "averaging"])
-    known = cells.risk_theory.notnull().values
-    theory = cells.risk_theory.values[known]
-    return Discrepancy(abs(cells.risk.values[known] / theory - 1), 2 * cells.risk_se.values[known] / theory)
+    Margin: Error of predicting 0 over that of LSA; by the formula 0.48.
+    Control: 40 context inputs, where LSA profits from the copy
+    """
+    shortest = _model(dataset, ["copied query"]).isel(k=0)
+    return _with_exact_ols(dataset, ["copied query"], *_zero_over(shortest))
 
 
 def _covariance_scaled(dataset: xr.Dataset) -> xr.Dataset:
@@ -148,24 +114,18 @@ def _covariance_scaled(dataset: xr.Dataset) -> xr.Dataset:
     return broken
 
 
-Z17h = _claim(
-    id="Z17h",
-    sentence="On all of Garg's shifted prompts the errors of LSA and of averaging at d = 20, Λ = I, N = 40 are those "
-    "of the closed forms derived here.",
-    confidence="D",
-    kind="formula",
-    experiment="zhang-garg-prompts",
-    margin=0.3,
-    reason="Relative; s.e. up to 5% in quick for the skewed covariance. The closed forms are also tested one by one.",
-    check=_table_relative,
-    control=_covariance_scaled,
-    control_sentence="scaled inputs taken for scaled weights",
-)
+@claim("D", "formula", margin=0.3, control=_covariance_scaled)
+def Z17h(dataset):
+    """On all of Garg's shifted prompts the errors of LSA and of averaging at d = 20, Λ = I, N = 40 are those of the closed
+    forms derived here.
 
-
-def _usable(dataset: xr.Dataset) -> Discrepancy:
-    prompts = ["no shift"]
-    return _with_exact_ols(dataset, prompts, *_zero_over(_model(dataset, prompts).isel(k=[-1])))
+    Margin: Relative; s.e. up to 5% in quick for the skewed covariance. The closed forms are also tested one by one.
+    Control: scaled inputs taken for scaled weights
+    """
+    cells = dataset.sel(model=["LSA", "averaging"])
+    known = cells.risk_theory.notnull().values
+    theory = cells.risk_theory.values[known]
+    return Discrepancy(abs(cells.risk.values[known] / theory - 1), 2 * cells.risk_se.values[known] / theory)
 
 
 def _ols_for_lsa(dataset: xr.Dataset) -> xr.Dataset:
@@ -175,16 +135,13 @@ def _ols_for_lsa(dataset: xr.Dataset) -> xr.Dataset:
     return broken
 
 
-Z17i = _claim(
-    id="Z17i",
-    sentence="Without any shift, at d = 20 and N = M = 40, LSA keeps more than a quarter of the error of predicting "
-    "0, where least squares has none: that LSA mimics least squares is a statement about N, M → ∞.",
-    confidence="D",
-    kind="order",
-    experiment="zhang-garg-prompts",
-    margin=4.0,
-    reason="Error of predicting 0 over that of LSA; by the formula 2.9. A quarter is far from none.",
-    check=_usable,
-    control=_ols_for_lsa,
-    control_sentence="least squares in the place of LSA",
-)
+@claim("D", "order", margin=4.0, control=_ols_for_lsa)
+def Z17i(dataset):
+    """Without any shift, at d = 20 and N = M = 40, LSA keeps more than a quarter of the error of predicting 0, where least
+    squares has none: that LSA mimics least squares is a statement about N, M → ∞.
+
+    Margin: Error of predicting 0 over that of LSA; by the formula 2.9. A quarter is far from none.
+    Control: least squares in the place of LSA
+    """
+    prompts = ["no shift"]
+    return _with_exact_ols(dataset, prompts, *_zero_over(_model(dataset, prompts).isel(k=[-1])))

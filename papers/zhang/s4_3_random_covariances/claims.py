@@ -3,24 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Claim, Discrepancy, relative_error
-
-FLOW, RISK, LIMIT = "zhang-random-covariance-flow", "zhang-random-covariance", "zhang-random-covariance-limit"
-
-
-def _limit(dataset: xr.Dataset) -> Discrepancy:
-    """Relative distance of u U from A_* (Frobenius) and of u from its limit, per law and length."""
-    difference = ((dataset["product"] - dataset.product_theory) ** 2).sum(["i", "j"])
-    matrix = np.sqrt(difference / (dataset.product_theory**2).sum(["i", "j"]))
-    return Discrepancy(np.stack([matrix, abs(dataset.u.isel(step=-1) / dataset.u_theory - 1)]))
+from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
 
 
 def _without_squares(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(u_theory=dataset.u_printed)
-
-
-def _printed(dataset: xr.Dataset) -> Discrepancy:
-    return Discrepancy(abs(dataset.u.isel(step=-1) / dataset.u_printed - 1))
 
 
 def _mean_covariance(dataset: xr.Dataset) -> xr.Dataset:
@@ -33,16 +20,8 @@ def _training_length(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(risk_theory=at_training.broadcast_like(dataset.risk_theory).transpose(*dataset.risk.dims))
 
 
-def _mean(dataset: xr.Dataset) -> Discrepancy:
-    return Discrepancy(abs(dataset["mean"] - dataset.mean_theory), 2 * dataset.mean_se)
-
-
 def _consistent(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(mean_theory=np.sign(dataset.mean_theory))
-
-
-def _own(dataset: xr.Dataset) -> Discrepancy:
-    return Discrepancy(abs(dataset.own - dataset.own_theory), 2 * dataset.own_se)
 
 
 def _constant(dataset: xr.Dataset) -> xr.Dataset:
@@ -50,86 +29,75 @@ def _constant(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(own_theory=shrinkage.broadcast_like(dataset.own_theory))
 
 
-Z18a = Claim(
-    id="Z18a",
-    paper="zhang",
-    section="4.3",
-    sentence="Theorem 4.5: gradient flow on random diagonal covariances drives u₋₁U₁₁ to A* = [E ΓΛ²]⁻¹E[Λ²] and u₋₁ "
-    "to "
-    "[Σ ξᵢ²/γᵢ²]^¼ = ‖A*‖^½.",
-    confidence="V2",
-    kind="convergence",
-    experiment=FLOW,
-    margin=1e-6,
-    reason="Relative. The integrator's tolerance is 1e-10 and the slowest mode has decayed by e^-30.",
-    check=_limit,
-    control=_without_squares,
-    control_sentence="the limit of u₋₁ as (C.15) prints it, without squares",
-)
+claim = claims_of("zhang-random-covariance-flow")
 
-Z18b = Claim(
-    id="Z18b",
-    paper="zhang",
-    section="4.3",
-    sentence="With weights A the error on a random spectrum is Σ E λᵢ − 2 Σ Aᵢᵢ E λᵢ² + Σ Aᵢⱼ² ζᵢⱼ(M), at every test "
-    "length M "
-    "and covariance scale c = 1, 4, 9, for exponential and uniform variances.",
-    confidence="D",
-    kind="formula",
-    experiment=RISK,
-    margin=0.15,
-    reason="Relative. At c = 4 and 9 the squared error is heavy-tailed (s.e. 2-5% in quick); at the shortest M the "
-    "wrong length errs by 35% or more.",
-    check=relative_error("risk"),
-    control=_training_length,
-    control_sentence="the training length N in the place of the test length M",
-)
 
-Z18c = Claim(
-    id="Z18c",
-    paper="zhang",
-    section="4.3",
-    sentence="Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = "
-    "wᵀx_query / (3 + (d + 5)/N), which tends to one third of the target: the trained model fails.",
-    confidence="V",
-    kind="formula",
-    experiment=LIMIT,
-    margin=0.015,
-    reason="Absolute, for unit x_query and w; standard errors are 0.0014 in quick, and any other simple fraction is 0.08 away.",
-    check=_mean,
-    control=_consistent,
-    control_sentence="the unbiased prediction wᵀx_query, which least squares makes",
-)
+@claim("V2", "convergence", margin=1e-6, control=_without_squares)
+def Z18a(dataset):
+    """Theorem 4.5: gradient flow on random diagonal covariances drives u₋₁U₁₁ to A* = [E ΓΛ²]⁻¹E[Λ²] and u₋₁ to [Σ
+    ξᵢ²/γᵢ²]^¼ = ‖A*‖^½.
 
-Z18d = Claim(
-    id="Z18d",
-    paper="zhang",
-    section="C.3",
-    sentence="(C.15), as far as the copy we read shows: u₋₁ tends to [Σ ξᵢ/γᵢ]^¼, without squares.",
-    confidence="V",
-    kind="convergence",
-    experiment=FLOW,
-    margin=1e-6,
-    reason="Relative, as for Z18a.",
-    check=_printed,
-    control=_mean_covariance,
-    control_sentence="Theorem 4.1 at the mean covariance in the place of the random ones",
-    recorded=FAILS,
-)
+    Margin: Relative. The integrator's tolerance is 1e-10 and the slowest mode has decayed by e^-30.
+    Control: the limit of u₋₁ as (C.15) prints it, without squares
+    """
+    # Relative distance of u U from A_* (Frobenius) and of u from its limit, per law and length.
+    difference = ((dataset["product"] - dataset.product_theory) ** 2).sum(["i", "j"])
+    matrix = np.sqrt(difference / (dataset.product_theory**2).sum(["i", "j"]))
+    return Discrepancy(np.stack([matrix, abs(dataset.u.isel(step=-1) / dataset.u_theory - 1)]))
 
-Z18e = Claim(
-    id="Z18e",
-    paper="zhang",
-    section="4.3",
-    sentence="Exp(1) variances: for a query drawn with the prompt's own covariance, E[ŷ | x_query, w] = "
-    "Σ wᵢxᵢ(½ + |xᵢ|/√2) / (3 + (d + 5)/N), not a fixed fraction of the target.",
-    confidence="D",
-    kind="formula",
-    experiment=LIMIT,
-    margin=0.025,
-    reason="Absolute, on the factor in five bins of |xᵢ|; standard errors are at most 0.003 in quick, the factor runs "
-    "from 0.15 to 0.58.",
-    check=_own,
-    control=_constant,
-    control_sentence="the factor 1/(3 + (d + 5)/N) of an independent query, whatever |xᵢ|",
-)
+
+claim = claims_of("zhang-random-covariance")
+
+
+@claim("D", "formula", of="risk", margin=0.15, control=_training_length)
+def Z18b(dataset):
+    """With weights A the error on a random spectrum is Σ E λᵢ − 2 Σ Aᵢᵢ E λᵢ² + Σ Aᵢⱼ² ζᵢⱼ(M), at every test length M and
+    covariance scale c = 1, 4, 9, for exponential and uniform variances.
+
+    Margin: Relative. At c = 4 and 9 the squared error is heavy-tailed (s.e. 2-5% in quick); at the shortest M the wrong
+    length errs by 35% or more.
+    Control: the training length N in the place of the test length M
+    """
+
+
+claim = claims_of("zhang-random-covariance-limit")
+
+
+@claim("V", "formula", margin=0.015, control=_consistent)
+def Z18c(dataset):
+    """Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = wᵀx_query / (3 + (d +
+    5)/N), which tends to one third of the target: the trained model fails.
+
+    Margin: Absolute, for unit x_query and w; standard errors are 0.0014 in quick, and any other simple fraction is 0.08
+    away.
+    Control: the unbiased prediction wᵀx_query, which least squares makes
+    """
+    return Discrepancy(abs(dataset["mean"] - dataset.mean_theory), 2 * dataset.mean_se)
+
+
+claim = claims_of("zhang-random-covariance-flow", section="C.3")
+
+
+@claim("V", "convergence", margin=1e-6, recorded=FAILS, control=_mean_covariance)
+def Z18d(dataset):
+    """(C.15), as far as the copy we read shows: u₋₁ tends to [Σ ξᵢ/γᵢ]^¼, without squares.
+
+    Margin: Relative, as for Z18a.
+    Control: Theorem 4.1 at the mean covariance in the place of the random ones
+    """
+    return Discrepancy(abs(dataset.u.isel(step=-1) / dataset.u_printed - 1))
+
+
+claim = claims_of("zhang-random-covariance-limit")
+
+
+@claim("D", "formula", margin=0.025, control=_constant)
+def Z18e(dataset):
+    """Exp(1) variances: for a query drawn with the prompt's own covariance, E[ŷ | x_query, w] = Σ wᵢxᵢ(½ + |xᵢ|/√2) / (3 +
+    (d + 5)/N), not a fixed fraction of the target.
+
+    Margin: Absolute, on the factor in five bins of |xᵢ|; standard errors are at most 0.003 in quick, the factor runs
+    from 0.15 to 0.58.
+    Control: the factor 1/(3 + (d + 5)/N) of an independent query, whatever |xᵢ|
+    """
+    return Discrepancy(abs(dataset.own - dataset.own_theory), 2 * dataset.own_se)
