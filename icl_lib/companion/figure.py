@@ -69,22 +69,38 @@ class Picture:
         )
 
 
-def render(
-    dataset: xr.Dataset,
-    name: str,
-    draw: Callable[[Figure, xr.Dataset], None],
-    *,
-    alt: str,
-    caption: str,
-    size: tuple[float, float] = (6.4, 3.8),
-) -> Picture:
-    """Draw a figure of ``dataset`` in both themes.
+Draw = Callable[[Figure, xr.Dataset], None]
+Words = str | Callable[[xr.Dataset], str]
+Size = tuple[float, float] | Callable[[xr.Dataset], tuple[float, float]]
+"""A text and a size in inches, or how the data give them."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of one section: called with a dataset, it is drawn in both themes."""
+
+    name: str
+    draw: Draw
+    alt: Words
+    caption: Words
+    size: Size
+
+    def __call__(self, dataset: xr.Dataset) -> Picture:
+        """Draw the figure of ``dataset``."""
+        told = (each(dataset) if callable(each) else each for each in (self.alt, self.caption, self.size))
+        (alt, caption, size), origin = told, dataset.attrs
+        light = _svg(dataset, self.draw, size)
+        return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, in_dark(light), alt, caption)
+
+
+def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -> Callable[[Draw], Drawing]:
+    """Return the decorator that makes a figure of a function that draws.
 
     ``draw(figure, dataset)`` adds axes and artists; series colours are the cycle's "C0", "C1", ..., and neutral marks
-    take ``matplotlib.rcParams["text.color"]``. ``caption`` may hold HTML; ``alt`` says in words what is to be seen.
+    take ``matplotlib.rcParams["text.color"]``. ``caption`` may hold HTML; ``alt`` says in words what is to be seen. A figure
+    that is named after its result, ``zhang-risk``, is the one that ``show`` draws.
     """
-    light = _svg(dataset, draw, size)
-    return Picture(name, dataset.attrs.get("slug", ""), dataset.attrs.get("profile", ""), light, in_dark(light), alt, caption)
+    return lambda draw: Drawing(name, draw, alt, caption, size)
 
 
 def in_dark(light: str) -> str:
@@ -93,7 +109,7 @@ def in_dark(light: str) -> str:
     return re.sub("|".join(_LIGHT), lambda colour: counterpart[colour[0]], light)
 
 
-def _svg(dataset: xr.Dataset, draw: Callable[[Figure, xr.Dataset], None], size: tuple[float, float]) -> str:
+def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float]) -> str:
     ink, grid, *cycle = _LIGHT
     ink_keys = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
     theme = {**_COMMON, **dict.fromkeys(ink_keys, ink), "grid.color": grid, "axes.prop_cycle": cycler(color=cycle)}

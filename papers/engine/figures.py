@@ -6,36 +6,35 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 from icl_lib.companion.marks import marked_html
 
 BILLION = 1e9
 
 
-def roofline(dataset: xr.Dataset) -> Picture:
-    """Operations a second over operations a byte, by size and number of models, under the roof of the device."""
+def _alt(dataset: xr.Dataset) -> str:
     together, names = int(dataset.models[-1]), ", ".join(dataset.size.values)
-    return render(
-        dataset,
-        "engine-roofline",
-        _draw,
-        alt=(
-            "Operations a second against operations a byte, both logarithmic. A line rises with slope one and bends into a "
-            f"level line at the rate of a large matrix product. At each size ({names}) a filled marker shows a training step "
-            f"of one model, an open one a step of {together} models as one batch, and a cross the matrix products alone."
-        ),
-        caption=(
-            "Rate of a training step against its operations a byte. Line: the lower of the measured rate of a large matrix "
-            "product and the operations a byte times the measured rate of a copy. Filled: one model; open: "
-            f"{together} models as one batch. Crosses: the matrix products of a block alone, at the shapes of one model. A "
-            f"reading of the machine that ran this, {dataset.attrs.get('device', 'unknown')}, "
-            f"threads: {marked_html(str(int(dataset.threads)))}."
-        ),
-        size=(6.4, 4.4),
+    return (
+        "Operations a second against operations a byte, both logarithmic. A line rises with slope one and bends into a "
+        f"level line at the rate of a large matrix product. At each size ({names}) a filled marker shows a training step "
+        f"of one model, an open one a step of {together} models as one batch, and a cross the matrix products alone."
     )
 
 
-def _draw(figure: Figure, dataset: xr.Dataset) -> None:
+def _caption(dataset: xr.Dataset) -> str:
+    together = int(dataset.models[-1])
+    return (
+        "Rate of a training step against its operations a byte. Line: the lower of the measured rate of a large matrix "
+        "product and the operations a byte times the measured rate of a copy. Filled: one model; open: "
+        f"{together} models as one batch. Crosses: the matrix products of a block alone, at the shapes of one model. A "
+        f"reading of the machine that ran this, {dataset.attrs.get('device', 'unknown')}, "
+        f"threads: {marked_html(str(int(dataset.threads)))}."
+    )
+
+
+@drawing("engine-roofline", alt=_alt, caption=_caption, size=(6.4, 4.4))
+def roofline(figure: Figure, dataset: xr.Dataset) -> None:
+    """Operations a second over operations a byte, by size and number of models, under the roof of the device."""
     axes = figure.subplots()
     intensity = dataset.operations / dataset.traffic
     rate, products_rate = dataset.operations / dataset.seconds / BILLION, dataset.products_rate / BILLION

@@ -7,31 +7,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def positions(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-positions",
+    alt=(
+        "Three panels. Top: a map of block against position, all errors between 1e-17 and 1e-13. Bottom left: worst error "
+        "of each variant near 1e-15 beside the fault near 10. Bottom right: with epsilon the missing share grows as "
+        "the length shrinks, from 1e-8 to 1, measured markers on the line; without epsilon the error stays near 1e-16."
+    ),
+    caption=(
+        "Top: relative error of the patched query alone at every token and block, first variant, worst prompt and network. "
+        "Bottom left: worst error of each variant (circles), and with Δ<i>b</i>′ left out or, without skips, the update of "
+        "the token before (squares). Bottom right: against |<i>n</i>|<sup>2</sup>, share of the change that an "
+        "ε = 10<sup>−8</sup> leaves out (measured and formula), and error of the output without ε."
+    ),
+    size=(7.6, 6.4),
+)
+def positions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error by block and position, by variant, and what an epsilon in the denominator costs."""
-    return render(
-        dataset,
-        "dherin-positions",
-        _draw_positions,
-        alt=(
-            "Three panels. Top: a map of block against position, all errors between 1e-17 and 1e-13. Bottom left: worst error "
-            "of each variant near 1e-15 beside the fault near 10. Bottom right: with epsilon the missing share grows as "
-            "the length shrinks, from 1e-8 to 1, measured markers on the line; without epsilon the error stays near 1e-16."
-        ),
-        caption=(
-            "Top: relative error of the patched query alone at every token and block, first variant, worst prompt and network. "
-            "Bottom left: worst error of each variant (circles), and with Δ<i>b</i>′ left out or, without skips, the update of "
-            "the token before (squares). Bottom right: against |<i>n</i>|<sup>2</sup>, share of the change that an "
-            "ε = 10<sup>−8</sup> leaves out (measured and formula), and error of the output without ε."
-        ),
-        size=(7.6, 6.4),
-    )
-
-
-def _draw_positions(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplot_mosaic([["map", "map"], ["variants", "epsilon"]], height_ratios=(1, 1.7))
     image = panels["map"].pcolormesh(
         dataset.position, dataset.block, np.log10(np.maximum(dataset.by_position, 1e-17)), vmin=-17, vmax=-13, cmap="viridis"
@@ -60,28 +55,23 @@ def _draw_epsilon(axes: Axes, dataset: xr.Dataset) -> None:
     axes.legend(loc="upper right", fontsize=8.5)
 
 
-def training(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-positions-training",
+    alt=(
+        "Four panels, columns without and with norms. Top: test loss over the steps; circles of the patched query lie on "
+        "the network's line, squares without the bias change lie off it. Bottom: squared differences by block stay "
+        "between 1e-15 and 1e-12 at all steps, those without the bias change between 0.01 and 1."
+    ),
+    caption=(
+        "Training in float32. Top: half the mean squared error on test prompts, geometric mean over networks: the network "
+        "(line), the query alone with the composed patches (circles), with the last Δ<i>b</i>′ left out (squares). Bottom: "
+        "squared difference of patched and full outputs over all tokens, relative, worst network, one marker a block; "
+        "dashed: the least of the blocks with Δ<i>b</i>′ left out."
+    ),
+    size=(7.6, 5.6),
+)
+def training(figure: Figure, dataset: xr.Dataset) -> None:
     """Losses and squared differences over training, without and with layer norms."""
-    return render(
-        dataset,
-        "dherin-positions-training",
-        _draw_training,
-        alt=(
-            "Four panels, columns without and with norms. Top: test loss over the steps; circles of the patched query lie on "
-            "the network's line, squares without the bias change lie off it. Bottom: squared differences by block stay "
-            "between 1e-15 and 1e-12 at all steps, those without the bias change between 0.01 and 1."
-        ),
-        caption=(
-            "Training in float32. Top: half the mean squared error on test prompts, geometric mean over networks: the network "
-            "(line), the query alone with the composed patches (circles), with the last Δ<i>b</i>′ left out (squares). Bottom: "
-            "squared difference of patched and full outputs over all tokens, relative, worst network, one marker a block; "
-            "dashed: the least of the blocks with Δ<i>b</i>′ left out."
-        ),
-        size=(7.6, 5.6),
-    )
-
-
-def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
     shown = dataset.variant.values[:2]
     panels = figure.subplots(2, len(shown), sharex=True, sharey="row", squeeze=False)
     for (top, bottom), variant in zip(panels.T, shown, strict=True):
@@ -104,28 +94,23 @@ def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
     panels[1, 0].legend(fontsize=8.5, ncols=3, loc="upper center")
 
 
-def alignment(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-update-alignment",
+    alt=(
+        "Top: three maps of the cosine between the updates of all pairs of tokens; in the two with the query as base the "
+        "last row and column are darker, in the third, with an unrelated base, they are not. Bottom: mean cosines by "
+        "block; pairs with the query lie below pairs of others with skips, and together with them without skips."
+    ),
+    caption=(
+        "Top: mean cosine of Δ<i>W<sub>i</sub></i> and Δ<i>W<sub>j</sub></i>, with norms; the last token is the query. "
+        "Bottom: mean over pairs of context tokens (circles) and over pairs with the query (squares), base the query "
+        "(filled, solid) and the query of another prompt (hollow, dashed). Dotted: prediction for block 1 without "
+        "attention, a ratio of means. Intervals: two standard errors over networks."
+    ),
+    size=(7.8, 6.0),
+)
+def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Three matrices of mean cosines between tokens, and mean cosines by block."""
-    return render(
-        dataset,
-        "dherin-update-alignment",
-        _draw_alignment,
-        alt=(
-            "Top: three maps of the cosine between the updates of all pairs of tokens; in the two with the query as base the "
-            "last row and column are darker, in the third, with an unrelated base, they are not. Bottom: mean cosines by "
-            "block; pairs with the query lie below pairs of others with skips, and together with them without skips."
-        ),
-        caption=(
-            "Top: mean cosine of Δ<i>W<sub>i</sub></i> and Δ<i>W<sub>j</sub></i>, with norms; the last token is the query. "
-            "Bottom: mean over pairs of context tokens (circles) and over pairs with the query (squares), base the query "
-            "(filled, solid) and the query of another prompt (hollow, dashed). Dotted: prediction for block 1 without "
-            "attention, a ratio of means. Intervals: two standard errors over networks."
-        ),
-        size=(7.8, 6.0),
-    )
-
-
-def _draw_alignment(figure: Figure, dataset: xr.Dataset) -> None:
     variants = dataset.variant.values[: len(dataset.variant.values)]
     chosen = [
         variants[0],
@@ -164,26 +149,21 @@ def _draw_groups(axes: Axes, cell: xr.Dataset) -> None:
         axes.hlines(cell.alignment_theory.mean("seed"), 0.6, 1.4, color=mpl.rcParams["text.color"], linestyle=":")
 
 
-def composition(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-composition",
+    alt=(
+        "Two panels against the block. Left: errors of all architectures with all blocks patched stay near 1e-15 at every "
+        "depth, while without the first patch or without any they are near 1. Right: relative size of the patches by block."
+    ),
+    caption=(
+        "Left: relative error behind every block, worst prompt, token and network. Joined markers: all blocks patched in "
+        "turn. Lines without markers: largest and least over the architectures, with the first block's patch left out "
+        "(dashed) and without patches (dotted). Right: change of the patched matrices over the matrices, query's patch."
+    ),
+    size=(7.6, 4.2),
+)
+def composition(figure: Figure, dataset: xr.Dataset) -> None:
     """Error behind every block: all patched, the first left out, none; and the sizes of the patches."""
-    return render(
-        dataset,
-        "dherin-composition",
-        _draw_composition,
-        alt=(
-            "Two panels against the block. Left: errors of all architectures with all blocks patched stay near 1e-15 at every "
-            "depth, while without the first patch or without any they are near 1. Right: relative size of the patches by block."
-        ),
-        caption=(
-            "Left: relative error behind every block, worst prompt, token and network. Joined markers: all blocks patched in "
-            "turn. Lines without markers: largest and least over the architectures, with the first block's patch left out "
-            "(dashed) and without patches (dotted). Right: change of the patched matrices over the matrices, query's patch."
-        ),
-        size=(7.6, 4.2),
-    )
-
-
-def _draw_composition(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     every = max(1, dataset.sizes["block"] // 8)
     for k, name in enumerate(dataset.architecture.values):

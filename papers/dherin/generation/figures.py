@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 PATCHES = {
     "none": "no patch",
@@ -22,26 +22,21 @@ KINDS = {
 }
 
 
-def decoding(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-generation",
+    alt=(
+        "Two panels, greedy and sampled, of the share of differing tokens by architecture. Patches made anew, with or "
+        "without a window, give 0 everywhere. With the last block left out the share is about 0.3 to 0.9, without "
+        "patches 0.5 to 1."
+    ),
+    caption=(
+        "Share of generated tokens that differ from those of the same network with its context. Left greedy, right sampled "
+        "with common Gumbel noise. Mean over networks with two standard errors."
+    ),
+    size=(7.6, 4.2),
+)
+def decoding(figure: Figure, dataset: xr.Dataset) -> None:
     """Share of generated tokens that differ from decoding with the context."""
-    return render(
-        dataset,
-        "dherin-generation",
-        _draw_decoding,
-        alt=(
-            "Two panels, greedy and sampled, of the share of differing tokens by architecture. Patches made anew, with or "
-            "without a window, give 0 everywhere. With the last block left out the share is about 0.3 to 0.9, without "
-            "patches 0.5 to 1."
-        ),
-        caption=(
-            "Share of generated tokens that differ from those of the same network with its context. Left greedy, right sampled "
-            "with common Gumbel noise. Mean over networks with two standard errors."
-        ),
-        size=(7.6, 4.2),
-    )
-
-
-def _draw_decoding(figure: Figure, dataset: xr.Dataset) -> None:
     panels, position = figure.subplots(1, 2, sharey=True), np.arange(dataset.sizes["architecture"])
     for axes, choice in zip(panels, dataset.choice.values, strict=True):
         for k, (name, label) in enumerate(KINDS.items()):
@@ -56,28 +51,23 @@ def _draw_decoding(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
-def stale(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-stale-patches",
+    alt=(
+        "Left: error of the logits along the generated tokens, Llama-style network, logarithmic. Patches made anew stay "
+        "near 3e-16 with or without the first block; stale patches and no patches both stay near 1. Right: by "
+        "architecture, a stale patch used for the same token again leaves 0.1 to 0.3, for another token about 1, as "
+        "without a patch."
+    ),
+    caption=(
+        "Left: relative error of the logits token by token, Llama-style networks; geometric mean over networks. Right: "
+        "text in which every token stands twice; median error when the patch of the token before is used, which was made "
+        "for the same token or for another one, and without patches. Mean over networks with two standard errors."
+    ),
+    size=(7.6, 4.4),
+)
+def stale(figure: Figure, dataset: xr.Dataset) -> None:
     """Logit error along the text for recomputed, stale and no patches; stale patches for the same and another token."""
-    return render(
-        dataset,
-        "dherin-stale-patches",
-        _draw_stale,
-        alt=(
-            "Left: error of the logits along the generated tokens, Llama-style network, logarithmic. Patches made anew stay "
-            "near 3e-16 with or without the first block; stale patches and no patches both stay near 1. Right: by "
-            "architecture, a stale patch used for the same token again leaves 0.1 to 0.3, for another token about 1, as "
-            "without a patch."
-        ),
-        caption=(
-            "Left: relative error of the logits token by token, Llama-style networks; geometric mean over networks. Right: "
-            "text in which every token stands twice; median error when the patch of the token before is used, which was made "
-            "for the same token or for another one, and without patches. Mean over networks with two standard errors."
-        ),
-        size=(7.6, 4.4),
-    )
-
-
-def _draw_stale(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     name = "Llama" if "Llama" in dataset.architecture.values else dataset.architecture.values[0]
     for k, (patches, label) in enumerate(PATCHES.items()):
@@ -97,27 +87,22 @@ def _draw_stale(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
-def costs(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-costs",
+    alt=(
+        "Cost of a step with patches over that of a step with the context, against the number of tokens. Without a cache "
+        "the ratio falls towards 1; with a cache it falls from 3.5 more slowly. The measured time ratio scatters, mostly "
+        "above 1."
+    ),
+    caption=(
+        "Cost of a decoding step with patches over that of a step with the context. Lines: formulas, without and with a "
+        "cache of keys and values; the latter counts outer products too. Circles: operations of matrix products as "
+        "PyTorch counts them. Diamonds: ratio of times on the machine that ran this, a reading."
+    ),
+    size=(6.6, 3.8),
+)
+def costs(figure: Figure, dataset: xr.Dataset) -> None:
     """Operations of a step with patches over those of a step with the context."""
-    return render(
-        dataset,
-        "dherin-costs",
-        _draw_costs,
-        alt=(
-            "Cost of a step with patches over that of a step with the context, against the number of tokens. Without a cache "
-            "the ratio falls towards 1; with a cache it falls from 3.5 more slowly. The measured time ratio scatters, mostly "
-            "above 1."
-        ),
-        caption=(
-            "Cost of a decoding step with patches over that of a step with the context. Lines: formulas, without and with a "
-            "cache of keys and values; the latter counts outer products too. Circles: operations of matrix products as "
-            "PyTorch counts them. Diamonds: ratio of times on the machine that ran this, a reading."
-        ),
-        size=(6.6, 3.8),
-    )
-
-
-def _draw_costs(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     products = dataset.operations_theory.sel(decoding="patches") / dataset.operations_theory.sel(decoding="context")
     axes.plot(dataset.length, products, color="C0", linestyle=LINES[0], label="no cache, formula")

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 PATCHES = {
     "none": "no patch",
@@ -27,27 +27,22 @@ FLOOR, ZERO = 1e-17, 0.01
 """Least values drawn on logarithmic axes, of errors and of patch sizes."""
 
 
-def errors(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-modern-blocks",
+    alt=(
+        "Relative error of the logits by architecture on a logarithmic axis. With the patch all markers lie near 5e-16. "
+        "With an epsilon in the denominator they lie near 5e-5, except for parallel blocks, where nothing changes. "
+        "Without the site, with the patch for the token before, or with no patch they lie near 1."
+    ),
+    caption=(
+        "Largest relative error of the logits over all positions; a network without its context against the same network "
+        "with it. Mean over networks on the logarithmic axis, bars from the smallest to the largest. The epsilon of 0.01 "
+        "stands beside ‖<i>z</i>‖², which is near the width. The bias of a norm has no denominator."
+    ),
+    size=(7.6, 4.4),
+)
+def errors(figure: Figure, dataset: xr.Dataset) -> None:
     """Largest error of the logits by architecture, with the patch and with faulty ones."""
-    return render(
-        dataset,
-        "dherin-modern-blocks",
-        _draw_errors,
-        alt=(
-            "Relative error of the logits by architecture on a logarithmic axis. With the patch all markers lie near 5e-16. "
-            "With an epsilon in the denominator they lie near 5e-5, except for parallel blocks, where nothing changes. "
-            "Without the site, with the patch for the token before, or with no patch they lie near 1."
-        ),
-        caption=(
-            "Largest relative error of the logits over all positions; a network without its context against the same network "
-            "with it. Mean over networks on the logarithmic axis, bars from the smallest to the largest. The epsilon of 0.01 "
-            "stands beside ‖<i>z</i>‖², which is near the width. The bias of a norm has no denominator."
-        ),
-        size=(7.6, 4.4),
-    )
-
-
-def _draw_errors(figure: Figure, dataset: xr.Dataset) -> None:
     axes, position = figure.subplots(), np.arange(dataset.sizes["architecture"])
     for k, (patch, label) in enumerate(PATCHES.items()):
         values = dataset.error.sel(patch=patch).clip(FLOOR)
@@ -58,27 +53,22 @@ def _draw_errors(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
-def sizes(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-patch-sizes",
+    alt=(
+        "Two panels of relative patch size against the block, logarithmic. Left, what reads z: about 0.1 and falling with "
+        "the block for most architectures, zero at rounding for parallel blocks. Right, the site: about 0.1 to 0.4 where a "
+        "matrix takes up the difference, 5 to 12 for a bias and for Gemma's gain."
+    ),
+    caption=(
+        "Frobenius norm of the change over that of the changed weights, median over positions; mean over networks with "
+        "two standard errors. Left: the matrices that read <i>z</i>. Right: the site that takes up "
+        "<i>v<sub>C</sub></i> − <i>v</i>. Biases start small (0.1), so that their ratio is large."
+    ),
+    size=(7.6, 4.6),
+)
+def sizes(figure: Figure, dataset: xr.Dataset) -> None:
     """Size of the change over that of the weights, block by block: what reads z, and the site."""
-    return render(
-        dataset,
-        "dherin-patch-sizes",
-        _draw_sizes,
-        alt=(
-            "Two panels of relative patch size against the block, logarithmic. Left, what reads z: about 0.1 and falling with "
-            "the block for most architectures, zero at rounding for parallel blocks. Right, the site: about 0.1 to 0.4 where a "
-            "matrix takes up the difference, 5 to 12 for a bias and for Gemma's gain."
-        ),
-        caption=(
-            "Frobenius norm of the change over that of the changed weights, median over positions; mean over networks with "
-            "two standard errors. Left: the matrices that read <i>z</i>. Right: the site that takes up "
-            "<i>v<sub>C</sub></i> − <i>v</i>. Biases start small (0.1), so that their ratio is large."
-        ),
-        size=(7.6, 4.6),
-    )
-
-
-def _draw_sizes(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     chosen = ["vanilla, bias", "Llama", "Gemma", "Gemma, conditioned", "parallel", "experts", "experts, each"]
     block = np.arange(1, dataset.sizes["block"] + 1)
@@ -97,26 +87,21 @@ def _draw_sizes(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
-def depth(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-depth",
+    alt=(
+        "Relative error of the logits against the depth from 1 to 32, both axes logarithmic. With patches in all blocks, "
+        "and with a patch in the last block only, it is flat near 5e-16. With an epsilon it falls from 1e-4 to 1e-5. With "
+        "patches in all blocks but the last it falls from 1 to 0.2, without patches it stays near 1.5."
+    ),
+    caption=(
+        "Llama-style networks without their context. Largest relative error of the logits over positions; mean over "
+        "networks, bars from the smallest to the largest. The last block's patch takes up what the blocks below left wrong."
+    ),
+    size=(7.0, 4.2),
+)
+def depth(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the logits over the depth, for every choice of patched blocks."""
-    return render(
-        dataset,
-        "dherin-depth",
-        _draw_depth,
-        alt=(
-            "Relative error of the logits against the depth from 1 to 32, both axes logarithmic. With patches in all blocks, "
-            "and with a patch in the last block only, it is flat near 5e-16. With an epsilon it falls from 1e-4 to 1e-5. With "
-            "patches in all blocks but the last it falls from 1 to 0.2, without patches it stays near 1.5."
-        ),
-        caption=(
-            "Llama-style networks without their context. Largest relative error of the logits over positions; mean over "
-            "networks, bars from the smallest to the largest. The last block's patch takes up what the blocks below left wrong."
-        ),
-        size=(7.0, 4.2),
-    )
-
-
-def _draw_depth(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, name in enumerate(("none", "all but the last", "all, epsilon", "last block", "all blocks")):
         shift = 1 + 0.025 * (k - 2)
@@ -129,29 +114,24 @@ def _draw_depth(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, title="patched blocks")
 
 
-def gemma(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-gemma",
+    alt=(
+        "Three panels. Left: largest relative change of the gain, about 1e4 for the published form and about 1 for the "
+        "well-conditioned one. Middle: share of large entries falls like 1/x, markers on the line. Right: error of the "
+        "logits by precision; made in place both forms agree; made ahead the published form errs by 1e-3 in float32 and "
+        "by more than 1 in bfloat16, the conditioned one by 1e-6 and 0.03."
+    ),
+    caption=(
+        "Left: largest relative change of a gain over blocks and positions, each marker a network. Middle: share of "
+        "entries of (<i>v<sub>C</sub></i> − <i>v</i>)/<i>n</i> beyond <i>x</i>; line: from the density of <i>n</i> at 0. "
+        "Right: median error of the logits over positions. Filled: patches made by the computation that uses them; open: "
+        "made in float64, then rounded. Crosses: the precision's own error with the context in view."
+    ),
+    size=(7.6, 4.0),
+)
+def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     """Change of the gain in both forms; error by precision, patches made in place and ahead."""
-    return render(
-        dataset,
-        "dherin-gemma",
-        _draw_gemma,
-        alt=(
-            "Three panels. Left: largest relative change of the gain, about 1e4 for the published form and about 1 for the "
-            "well-conditioned one. Middle: share of large entries falls like 1/x, markers on the line. Right: error of the "
-            "logits by precision; made in place both forms agree; made ahead the published form errs by 1e-3 in float32 and "
-            "by more than 1 in bfloat16, the conditioned one by 1e-6 and 0.03."
-        ),
-        caption=(
-            "Left: largest relative change of a gain over blocks and positions, each marker a network. Middle: share of "
-            "entries of (<i>v<sub>C</sub></i> − <i>v</i>)/<i>n</i> beyond <i>x</i>; line: from the density of <i>n</i> at 0. "
-            "Right: median error of the logits over positions. Filled: patches made by the computation that uses them; open: "
-            "made in float64, then rounded. Crosses: the precision's own error with the context in view."
-        ),
-        size=(7.6, 4.0),
-    )
-
-
-def _draw_gemma(figure: Figure, dataset: xr.Dataset) -> None:
     left, middle, right = figure.subplots(1, 3, width_ratios=(0.8, 1, 1.5))
     ink = mpl.rcParams["text.color"]
     for k, form in enumerate(dataset.form.values):
@@ -178,26 +158,21 @@ def _draw_gemma(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
-def alone(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-w-down-alone",
+    alt=(
+        "Error of the feed-forward output with the right stream coming in. Three changes of W_down alone leave about "
+        "0.3 of it or more; a line marks the least that any change can leave, at the first marker."
+    ),
+    caption=(
+        "Error over the output that is asked for, median over blocks and positions, when <i>W</i><sub>down</sub> alone is "
+        "changed: towards the nearest output within reach, in the right direction, and as if there were no norm. Dashed: "
+        "the least that any change of <i>W</i><sub>down</sub> leaves. Intervals: two standard errors over networks."
+    ),
+    size=(5.4, 3.4),
+)
+def alone(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of a block behind a norm when W_down alone is changed."""
-    return render(
-        dataset,
-        "dherin-w-down-alone",
-        _draw_alone,
-        alt=(
-            "Error of the feed-forward output with the right stream coming in. Three changes of W_down alone leave about "
-            "0.3 of it or more; a line marks the least that any change can leave, at the first marker."
-        ),
-        caption=(
-            "Error over the output that is asked for, median over blocks and positions, when <i>W</i><sub>down</sub> alone is "
-            "changed: towards the nearest output within reach, in the right direction, and as if there were no norm. Dashed: "
-            "the least that any change of <i>W</i><sub>down</sub> leaves. Intervals: two standard errors over networks."
-        ),
-        size=(5.4, 3.4),
-    )
-
-
-def _draw_alone(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, name in enumerate(dataset.alone.values):
         values = dataset.miss.sel(alone=name)

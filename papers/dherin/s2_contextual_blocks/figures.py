@@ -6,33 +6,28 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""
 
 
-def identity(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-identity",
+    alt=(
+        "Relative error of the block's output on a logarithmic axis against the share of the context that is left out. "
+        "Filled markers, with the update: all four layers stay near 3e-16 at every share. Open markers, without it: from "
+        "about 1e-2 for one token to about 1 for all of them; recurrent layers start far lower, near 1e-8 and below."
+    ),
+    caption=(
+        "Relative error of the output when a random part <i>Y</i> of the context is left out: median over random blocks. "
+        "Filled: with Δ<i>W</i>(<i>Y</i>). Open: without. Whiskers reach up to the largest error. Recurrent "
+        "layers forget most tokens, so leaving out a single one often changes nothing: without the update as with it."
+    ),
+    size=(7.2, 4.2),
+)
+def identity(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error with the update and without against the share of the context in Y, four layers."""
-    return render(
-        dataset,
-        "dherin-identity",
-        _draw_identity,
-        alt=(
-            "Relative error of the block's output on a logarithmic axis against the share of the context that is left out. "
-            "Filled markers, with the update: all four layers stay near 3e-16 at every share. Open markers, without it: from "
-            "about 1e-2 for one token to about 1 for all of them; recurrent layers start far lower, near 1e-8 and below."
-        ),
-        caption=(
-            "Relative error of the output when a random part <i>Y</i> of the context is left out: median over random blocks. "
-            "Filled: with Δ<i>W</i>(<i>Y</i>). Open: without. Whiskers reach up to the largest error. Recurrent "
-            "layers forget most tokens, so leaving out a single one often changes nothing: without the update as with it."
-        ),
-        size=(7.2, 4.2),
-    )
-
-
-def _draw_identity(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     cell = dataset.isel(size=slice(1, None))
     for k, layer in enumerate(cell.layer.values):
@@ -51,27 +46,22 @@ def _draw_identity(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="center right", bbox_to_anchor=(1, 0.42))
 
 
-def rank_one(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-rank-one",
+    alt=(
+        "A heat map of a tall matrix. Every row shows the same pattern of stripes, stronger or weaker or with its sign "
+        "turned. Left of it the column vector as bars, above it the row vector as bars: each entry of the matrix is the "
+        "product of the two bars beside it."
+    ),
+    caption=(
+        "Δ<i>W</i>(<i>C</i>) of one random block (colour) is the column <i>W</i>Δ<i>A</i> (left) times the row "
+        "<i>A</i>(<i>x</i>)<sup>T</sup>/‖<i>A</i>(<i>x</i>)‖² (top). Every row is a multiple of the same row. "
+        "What the row direction is, only <i>A</i>(<i>x</i>) decides; the context decides the column."
+    ),
+    size=(6.4, 5.2),
+)
+def rank_one(figure: Figure, dataset: xr.Dataset) -> None:
     """The update of one block as a matrix, its column on the left and its row on top."""
-    return render(
-        dataset,
-        "dherin-rank-one",
-        _draw_rank_one,
-        alt=(
-            "A heat map of a tall matrix. Every row shows the same pattern of stripes, stronger or weaker or with its sign "
-            "turned. Left of it the column vector as bars, above it the row vector as bars: each entry of the matrix is the "
-            "product of the two bars beside it."
-        ),
-        caption=(
-            "Δ<i>W</i>(<i>C</i>) of one random block (colour) is the column <i>W</i>Δ<i>A</i> (left) times the row "
-            "<i>A</i>(<i>x</i>)<sup>T</sup>/‖<i>A</i>(<i>x</i>)‖² (top). Every row is a multiple of the same row. "
-            "What the row direction is, only <i>A</i>(<i>x</i>) decides; the context decides the column."
-        ),
-        size=(6.4, 5.2),
-    )
-
-
-def _draw_rank_one(figure: Figure, dataset: xr.Dataset) -> None:
     grid = figure.add_gridspec(2, 3, width_ratios=(1, 4, 0.15), height_ratios=(1, 4))
     centre, left, top = (figure.add_subplot(grid[place]) for place in ((1, 1), (1, 0), (0, 1)))
     matrix = dataset.example.values
@@ -90,29 +80,24 @@ def _draw_rank_one(figure: Figure, dataset: xr.Dataset) -> None:
     figure.colorbar(image, cax=figure.add_subplot(grid[1, 2]), label=r"entry of $\Delta W(C)$")
 
 
-def conditioning(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-conditioning",
+    alt=(
+        "Two panels against the length of A(x), from about 1 down to 1e-8, both axes logarithmic. Left: relative error. "
+        "Float64 stays at 4e-16 and float32 at 2e-7; with 1e-8 in the denominator the error climbs to about 1; with A(x) "
+        "nudged by 1e-6 it climbs in a straight line to above 1. Right: the update's norm grows as one over the length "
+        "along a predicted line; with 1e-8 in the denominator it turns and falls."
+    ),
+    caption=(
+        "The query is shrunk, and with it <i>A</i>(<i>x</i>); <i>Y</i> = <i>C</i>. Left: relative error of the block with "
+        "Δ<i>W</i>, medians over random blocks, in float64 and float32, with ε = 10<sup>−8</sup> added to "
+        "‖<i>A</i>(<i>x</i>)‖², and when <i>A</i>(<i>x</i>) is moved by 10<sup>−6</sup>. Right: norm of Δ<i>W</i>; line: "
+        "‖<i>W</i>Δ<i>A</i>‖/‖<i>A</i>(<i>x</i>)‖. Read from right to left: the vector gets smaller."
+    ),
+    size=(7.6, 3.9),
+)
+def conditioning(figure: Figure, dataset: xr.Dataset) -> None:
     """Error and size of the update against |A(x)|."""
-    return render(
-        dataset,
-        "dherin-conditioning",
-        _draw_conditioning,
-        alt=(
-            "Two panels against the length of A(x), from about 1 down to 1e-8, both axes logarithmic. Left: relative error. "
-            "Float64 stays at 4e-16 and float32 at 2e-7; with 1e-8 in the denominator the error climbs to about 1; with A(x) "
-            "nudged by 1e-6 it climbs in a straight line to above 1. Right: the update's norm grows as one over the length "
-            "along a predicted line; with 1e-8 in the denominator it turns and falls."
-        ),
-        caption=(
-            "The query is shrunk, and with it <i>A</i>(<i>x</i>); <i>Y</i> = <i>C</i>. Left: relative error of the block with "
-            "Δ<i>W</i>, medians over random blocks, in float64 and float32, with ε = 10<sup>−8</sup> added to "
-            "‖<i>A</i>(<i>x</i>)‖², and when <i>A</i>(<i>x</i>) is moved by 10<sup>−6</sup>. Right: norm of Δ<i>W</i>; line: "
-            "‖<i>W</i>Δ<i>A</i>‖/‖<i>A</i>(<i>x</i>)‖. Read from right to left: the vector gets smaller."
-        ),
-        size=(7.6, 3.9),
-    )
-
-
-def _draw_conditioning(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     middle = dataset.median("network")
     series = (("error", "float64"), ("error_single", "float32"), ("error_epsilon", "with ε"), ("error_nudged", "nudged"))
@@ -127,26 +112,21 @@ def _draw_conditioning(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right")
 
 
-def other_sites(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-other-sites",
+    alt=(
+        "Relative error on a logarithmic axis for six places: W, b, W_out, b_out, W_O and W_V. All markers lie between "
+        "1e-17 and 1e-13. Dashed lines far above show the error without any patch."
+    ),
+    caption=(
+        "Largest relative error over random blocks when the context is put into one place alone; marker by the size of "
+        "<i>Y</i>. <i>W</i>, <i>b</i>: first layer of the MLP. <i>W</i><sub>out</sub>, <i>b</i><sub>out</sub>: its last. "
+        "<i>W</i><sub>O</sub>, <i>W</i><sub>V</sub>: attention. Lines: median error without a patch."
+    ),
+    size=(6.8, 3.8),
+)
+def other_sites(figure: Figure, dataset: xr.Dataset) -> None:
     """Error with the context put into six places of the block, and without."""
-    return render(
-        dataset,
-        "dherin-other-sites",
-        _draw_other_sites,
-        alt=(
-            "Relative error on a logarithmic axis for six places: W, b, W_out, b_out, W_O and W_V. All markers lie between "
-            "1e-17 and 1e-13. Dashed lines far above show the error without any patch."
-        ),
-        caption=(
-            "Largest relative error over random blocks when the context is put into one place alone; marker by the size of "
-            "<i>Y</i>. <i>W</i>, <i>b</i>: first layer of the MLP. <i>W</i><sub>out</sub>, <i>b</i><sub>out</sub>: its last. "
-            "<i>W</i><sub>O</sub>, <i>W</i><sub>V</sub>: attention. Lines: median error without a patch."
-        ),
-        size=(6.8, 3.8),
-    )
-
-
-def _draw_other_sites(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     place, sizes = np.arange(dataset.sizes["site"]), dataset["size"].values
     for k, size in enumerate(sizes):
@@ -161,28 +141,23 @@ def _draw_other_sites(figure: Figure, dataset: xr.Dataset) -> None:
     axes.text(0.02, 0.6, "lines: without a patch", transform=axes.transAxes)
 
 
-def query_dependence(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-query-dependence",
+    alt=(
+        "Two panels against the cosine between the updates of two queries, from -1 to 1. Left: share of the pairs; peaks "
+        "near 0 and near 1, as the line for random directions predicts, and a few negative ones. Right: error of the "
+        "prediction with the other query's update, log scale: about 1 at cosine 0, as without an update, 0.1 to 0.6 near 1."
+    ),
+    caption=(
+        "Pairs of queries under one context, <i>Y</i> = <i>C</i>. Left: cosine between their updates (Frobenius); line: "
+        "law of cos² of two random directions in <b>R</b><sup>d</sup>. Right: "
+        "relative error of the prediction when a query gets the other's update, the worse of the two. Each marker "
+        "is the median over the pairs of a bin in one network. Dashed and dotted: no update at all (trained and random)."
+    ),
+    size=(7.6, 3.8),
+)
+def query_dependence(figure: Figure, dataset: xr.Dataset) -> None:
     """How alike the updates of two queries are, and what one does to the other."""
-    return render(
-        dataset,
-        "dherin-query-dependence",
-        _draw_query_dependence,
-        alt=(
-            "Two panels against the cosine between the updates of two queries, from -1 to 1. Left: share of the pairs; peaks "
-            "near 0 and near 1, as the line for random directions predicts, and a few negative ones. Right: error of the "
-            "prediction with the other query's update, log scale: about 1 at cosine 0, as without an update, 0.1 to 0.6 near 1."
-        ),
-        caption=(
-            "Pairs of queries under one context, <i>Y</i> = <i>C</i>. Left: cosine between their updates (Frobenius); line: "
-            "law of cos² of two random directions in <b>R</b><sup>d</sup>. Right: "
-            "relative error of the prediction when a query gets the other's update, the worse of the two. Each marker "
-            "is the median over the pairs of a bin in one network. Dashed and dotted: no update at all (trained and random)."
-        ),
-        size=(7.6, 3.8),
-    )
-
-
-def _draw_query_dependence(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, kind in enumerate(dataset.kind.values):
         cell = dataset.sel(kind=kind)
@@ -203,28 +178,23 @@ def _draw_query_dependence(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend(loc="upper left")
 
 
-def joint_patch(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-joint-patch",
+    alt=(
+        "Largest relative error of one patch over K queries against K, both axes logarithmic. Trained and random networks "
+        "stay near 1e-15 up to K = 2 and jump to 0.1 and above at 3; labelled queries jump between 3 and 4. With half of "
+        "the context kept the jump, to about 1e-3, is between 24 and 25; for a tanh RNN, to about 3e-4, between 32 and 33. "
+        "Vertical lines mark the predicted ranks."
+    ),
+    caption=(
+        "One least-squares patch for <i>K</i> queries: largest relative error over the queries, mean over three networks "
+        "on the logarithmic scale. Vertical lines: rank of the vectors that <i>W</i> reads, by counting. Up to it a "
+        "joint patch exists. Just before the ranks 24 and 32 these vectors are nearly dependent, and rounding is magnified."
+    ),
+    size=(7.4, 4.3),
+)
+def joint_patch(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of one patch for K queries against K, with the rank of what W reads."""
-    return render(
-        dataset,
-        "dherin-joint-patch",
-        _draw_joint_patch,
-        alt=(
-            "Largest relative error of one patch over K queries against K, both axes logarithmic. Trained and random networks "
-            "stay near 1e-15 up to K = 2 and jump to 0.1 and above at 3; labelled queries jump between 3 and 4. With half of "
-            "the context kept the jump, to about 1e-3, is between 24 and 25; for a tanh RNN, to about 3e-4, between 32 and 33. "
-            "Vertical lines mark the predicted ranks."
-        ),
-        caption=(
-            "One least-squares patch for <i>K</i> queries: largest relative error over the queries, mean over three networks "
-            "on the logarithmic scale. Vertical lines: rank of the vectors that <i>W</i> reads, by counting. Up to it a "
-            "joint patch exists. Just before the ranks 24 and 32 these vectors are nearly dependent, and rounding is magnified."
-        ),
-        size=(7.4, 4.3),
-    )
-
-
-def _draw_joint_patch(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, case in enumerate(dataset.case.values):
         cell = dataset.sel(case=case)
@@ -238,27 +208,22 @@ def _draw_joint_patch(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
-def gradient_step(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-gradient-step",
+    alt=(
+        "Block output against the prediction after one gradient step. Circles, the block with context, and crosses, the "
+        "block without context but with the update, lie on the diagonal. Squares, with the query in its own sum, scatter "
+        "around it."
+    ),
+    caption=(
+        "One marker a random block. The line is (<i>w</i><sub>0</sub> − η∇<i>L</i>)·<i>q</i>. Circles: linear attention to "
+        "the context with a residual. Crosses: the query alone, with Δ<i>W</i>(<i>C</i>). Squares: the query attends to "
+        "itself, too, which adds −η‖<i>q</i>‖² <i>w</i><sub>0</sub>·<i>q</i>."
+    ),
+    size=(5.4, 4.4),
+)
+def gradient_step(figure: Figure, dataset: xr.Dataset) -> None:
     """Output of the block against one step of gradient descent, with and without self-attention."""
-    return render(
-        dataset,
-        "dherin-gradient-step",
-        _draw_gradient_step,
-        alt=(
-            "Block output against the prediction after one gradient step. Circles, the block with context, and crosses, the "
-            "block without context but with the update, lie on the diagonal. Squares, with the query in its own sum, scatter "
-            "around it."
-        ),
-        caption=(
-            "One marker a random block. The line is (<i>w</i><sub>0</sub> − η∇<i>L</i>)·<i>q</i>. Circles: linear attention to "
-            "the context with a residual. Crosses: the query alone, with Δ<i>W</i>(<i>C</i>). Squares: the query attends to "
-            "itself, too, which adds −η‖<i>q</i>‖² <i>w</i><sub>0</sub>·<i>q</i>."
-        ),
-        size=(5.4, 4.4),
-    )
-
-
-def _draw_gradient_step(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     cell = dataset.isel(block=slice(0, 60))
     ends = [float(cell.step.min()), float(cell.step.max())]

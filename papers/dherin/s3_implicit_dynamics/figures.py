@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 READINGS = {
     "step": "$W_{i+1}=W_i-h\\Delta_i$",
@@ -14,26 +14,21 @@ READINGS = {
 }
 
 
-def readings(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-dynamics",
+    alt=(
+        "Errors of three readings of the step on a logarithmic axis, one row per kind of network. The corrected index "
+        "lies at rounding, near 1e-15, in every row; the printed index lies near 1 and the other rate between 0.03 and 30."
+    ),
+    caption=(
+        "Largest distance between the step of the path and the step of a formula, in units of the longest step. One "
+        "marker per prompt. Circles: the index corrected. Squares: the index as printed. Diamonds: the rate of the "
+        "left-consuming dynamics in place of 1/|<i>A</i>(<i>x</i>)|²."
+    ),
+    size=(7.2, 3.4),
+)
+def readings(figure: Figure, dataset: xr.Dataset) -> None:
     """How far three readings of the step are from the path, for each network."""
-    return render(
-        dataset,
-        "dherin-dynamics",
-        _draw_readings,
-        alt=(
-            "Errors of three readings of the step on a logarithmic axis, one row per kind of network. The corrected index "
-            "lies at rounding, near 1e-15, in every row; the printed index lies near 1 and the other rate between 0.03 and 30."
-        ),
-        caption=(
-            "Largest distance between the step of the path and the step of a formula, in units of the longest step. One "
-            "marker per prompt. Circles: the index corrected. Squares: the index as printed. Diamonds: the rate of the "
-            "left-consuming dynamics in place of 1/|<i>A</i>(<i>x</i>)|²."
-        ),
-        size=(7.2, 3.4),
-    )
-
-
-def _draw_readings(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     nets = list(dict.fromkeys(dataset.net.values))
     for k, (name, label) in enumerate(READINGS.items()):
@@ -49,28 +44,23 @@ def _draw_readings(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3, columnspacing=1.2)
 
 
-def order(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-order",
+    alt=(
+        "Two panels. Left: four broken lines leave one point, wander apart and end together in one other point. Right: "
+        "the distance between orders falls to zero at the last token for attention without positions, and stays above one "
+        "for recurrent layers."
+    ),
+    caption=(
+        "Left: <i>W<sub>i</sub></i> − <i>W</i><sub>0</sub> in its two principal coordinates, for four orders of one "
+        "context read by a trained network; the title says what share of the squared distances from their mean they keep. "
+        "Right: largest distance to the path of the given order, over the length of the whole change, median over "
+        "networks and prompts."
+    ),
+    size=(7.8, 3.9),
+)
+def order(figure: Figure, dataset: xr.Dataset) -> None:
     """The path of W for several orders of one context, and the distance between orders along the path."""
-    return render(
-        dataset,
-        "dherin-order",
-        _draw_order,
-        alt=(
-            "Two panels. Left: four broken lines leave one point, wander apart and end together in one other point. Right: "
-            "the distance between orders falls to zero at the last token for attention without positions, and stays above one "
-            "for recurrent layers."
-        ),
-        caption=(
-            "Left: <i>W<sub>i</sub></i> − <i>W</i><sub>0</sub> in its two principal coordinates, for four orders of one "
-            "context read by a trained network; the title says what share of the squared distances from their mean they keep. "
-            "Right: largest distance to the path of the given order, over the length of the whole change, median over "
-            "networks and prompts."
-        ),
-        size=(7.8, 3.9),
-    )
-
-
-def _draw_order(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
     for k in range(dataset.sizes["order"]):
         x, y = dataset.position.isel(order=k).values.T
@@ -94,28 +84,23 @@ def _draw_order(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
 
 
-def loss(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-linear-loss",
+    alt=(
+        "Two panels against the number of consumed tokens, trained network. Left: the summed losses fall about equally "
+        "far with true labels, shuffled labels and noise. Right: the squared error falls to near zero with true labels "
+        "only and stays where it was with the others."
+    ),
+    caption=(
+        "Trained network. Left: how far the losses <i>L<sub>j</sub></i>, <i>j</i> &lt; <i>i</i>, have fallen together. "
+        "Markers: differences of the losses; lines: Σ |<i>W</i><sub>0</sub>(<i>a<sub>j</sub></i> − "
+        "<i>a</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same tokens. Means over prompts "
+        "and networks."
+    ),
+    size=(7.6, 3.7),
+)
+def loss(figure: Figure, dataset: xr.Dataset) -> None:
     """The fall of the losses of proposition 3.1 and the squared error, for true labels and others."""
-    return render(
-        dataset,
-        "dherin-linear-loss",
-        _draw_loss,
-        alt=(
-            "Two panels against the number of consumed tokens, trained network. Left: the summed losses fall about equally "
-            "far with true labels, shuffled labels and noise. Right: the squared error falls to near zero with true labels "
-            "only and stays where it was with the others."
-        ),
-        caption=(
-            "Trained network. Left: how far the losses <i>L<sub>j</sub></i>, <i>j</i> &lt; <i>i</i>, have fallen together. "
-            "Markers: differences of the losses; lines: Σ |<i>W</i><sub>0</sub>(<i>a<sub>j</sub></i> − "
-            "<i>a</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same tokens. Means over prompts "
-            "and networks."
-        ),
-        size=(7.6, 3.7),
-    )
-
-
-def _draw_loss(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     mean = dataset.sel(net="trained").mean("seed")
     for k, kind in enumerate(dataset.kind.values):
@@ -129,28 +114,23 @@ def _draw_loss(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-def left_consuming(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-left-consuming",
+    alt=(
+        "Two panels against the number of consumed tokens. Left: the norm of the left-consuming change over that of the "
+        "least change starts at 1 and rises, never below 1. Right: its rank rises with the tokens to about twenty, of "
+        "which only a few singular values are above one percent; the least change has rank 1 throughout."
+    ),
+    caption=(
+        "Left: |<i>W<sub>i</sub></i> − <i>W</i><sub>0</sub>| of the left-consuming dynamics over the norm of the least "
+        "change that keeps the output at (<i>c</i><sub><i>i</i>+1</sub>, …, <i>c<sub>N</sub></i>, <i>x</i>); medians over "
+        "networks and prompts, dashed: 1. Right: number of singular values above 10⁻¹⁰ and above 10⁻² of the largest, "
+        "softmax attention, trained; dotted: the least change; dashed: the bound."
+    ),
+    size=(7.8, 3.9),
+)
+def left_consuming(figure: Figure, dataset: xr.Dataset) -> None:
     """Norm and rank of the left-consuming change beside the least change."""
-    return render(
-        dataset,
-        "dherin-left-consuming",
-        _draw_left,
-        alt=(
-            "Two panels against the number of consumed tokens. Left: the norm of the left-consuming change over that of the "
-            "least change starts at 1 and rises, never below 1. Right: its rank rises with the tokens to about twenty, of "
-            "which only a few singular values are above one percent; the least change has rank 1 throughout."
-        ),
-        caption=(
-            "Left: |<i>W<sub>i</sub></i> − <i>W</i><sub>0</sub>| of the left-consuming dynamics over the norm of the least "
-            "change that keeps the output at (<i>c</i><sub><i>i</i>+1</sub>, …, <i>c<sub>N</sub></i>, <i>x</i>); medians over "
-            "networks and prompts, dashed: 1. Right: number of singular values above 10⁻¹⁰ and above 10⁻² of the largest, "
-            "softmax attention, trained; dotted: the least change; dashed: the bound."
-        ),
-        size=(7.8, 3.9),
-    )
-
-
-def _draw_left(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     ink = mpl.rcParams["text.color"]
     for k, kind in enumerate(dataset.kind.values):

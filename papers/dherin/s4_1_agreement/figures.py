@@ -5,31 +5,26 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def training(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-agreement",
+    alt=(
+        "Two panels over training steps. Left: the held-out loss falls from 2 to about 0.1 within 100 steps; crosses for "
+        "the patch lie on the line for the context; without context and patch the loss stays near 2 or above. Right, "
+        "logarithmic: the largest difference of predictions is near 1e-15 in float64, 1e-6 in float32; with the patch of "
+        "the mark before it falls from near 10, in long training to below 0.01; with another task's patch it is near 10."
+    ),
+    caption=(
+        "Left: mean squared error on held-out prompts, mean over three networks. Line: query after its context. Markers: "
+        "query alone, <i>W</i> patched. Right: largest difference of a prediction to the one with the context, over all "
+        "tasks and networks, divided by the root mean square of the predictions."
+    ),
+    size=(7.6, 3.9),
+)
+def training(figure: Figure, dataset: xr.Dataset) -> None:
     """Loss over training with the context, with the patch and without; how far the answers are apart."""
-    return render(
-        dataset,
-        "dherin-agreement",
-        _draw_training,
-        alt=(
-            "Two panels over training steps. Left: the held-out loss falls from 2 to about 0.1 within 100 steps; crosses for "
-            "the patch lie on the line for the context; without context and patch the loss stays near 2 or above. Right, "
-            "logarithmic: the largest difference of predictions is near 1e-15 in float64, 1e-6 in float32; with the patch of "
-            "the mark before it falls from near 10, in long training to below 0.01; with another task's patch it is near 10."
-        ),
-        caption=(
-            "Left: mean squared error on held-out prompts, mean over three networks. Line: query after its context. Markers: "
-            "query alone, <i>W</i> patched. Right: largest difference of a prediction to the one with the context, over all "
-            "tasks and networks, divided by the root mean square of the predictions."
-        ),
-        size=(7.6, 3.9),
-    )
-
-
-def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     loss = dataset.loss.mean("seed")
     left.plot(dataset.step, loss.sel(way="context"), color="C0", label="with the context")
@@ -52,27 +47,22 @@ def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right", ncols=2, fontsize=8, columnspacing=0.8)
 
 
-def deep(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-agreement-deep",
+    alt=(
+        "Left and middle: median relative size of the patches by block, logarithmic, for four and ten blocks. Patches are "
+        "largest in the first block and in W_down, and fall with depth to some percent. Right: mean difference to the "
+        "prediction with the context; near 1e-7 with the whole patch, 0.7 to 1 without its second half and with no patch."
+    ),
+    caption=(
+        "Left and middle: median over tasks of |patch|/|matrix| (Frobenius) in each block. Right: mean difference to "
+        "the prediction with the context, float32, over the root mean square of the predictions. Half patch: "
+        "<i>W</i><sub>gate</sub> and <i>W</i><sub>up</sub> only."
+    ),
+    size=(7.6, 3.6),
+)
+def deep(figure: Figure, dataset: xr.Dataset) -> None:
     """Size of the patches by block, and how far the answers are apart."""
-    return render(
-        dataset,
-        "dherin-agreement-deep",
-        _draw_deep,
-        alt=(
-            "Left and middle: median relative size of the patches by block, logarithmic, for four and ten blocks. Patches are "
-            "largest in the first block and in W_down, and fall with depth to some percent. Right: mean difference to the "
-            "prediction with the context; near 1e-7 with the whole patch, 0.7 to 1 without its second half and with no patch."
-        ),
-        caption=(
-            "Left and middle: median over tasks of |patch|/|matrix| (Frobenius) in each block. Right: mean difference to "
-            "the prediction with the context, float32, over the root mean square of the predictions. Half patch: "
-            "<i>W</i><sub>gate</sub> and <i>W</i><sub>up</sub> only."
-        ),
-        size=(7.6, 3.6),
-    )
-
-
-def _draw_deep(figure: Figure, dataset: xr.Dataset) -> None:
     *panels, right = figure.subplots(1, 3, width_ratios=(1, 1.3, 1))
     panels[1].sharey(panels[0])
     for axes, name in zip(panels, dataset.network.values, strict=True):

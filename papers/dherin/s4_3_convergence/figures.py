@@ -6,31 +6,26 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def marginal_updates(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-marginal-updates",
+    alt=(
+        "Four panels. Upper left, log-log: marginal updates of trained and untrained attention, and with noise for "
+        "labels, fall together along the line 1/n; summed without softmax they stay level, near 1.4. Upper right: steps "
+        "of the prediction do the same. Lower left: n times the update over kappa is level at 1 for the trained block. "
+        "Lower right: distance to the endless context times root n over kappa is level at 1; with noise labels it rises."
+    ),
+    caption=(
+        "Token <i>n</i> takes Δ<i>W</i><sub><i>n</i>−1</sub> to Δ<i>W</i><sub><i>n</i></sub> at one query a trial. Upper "
+        "left: mean over trials and networks, two standard errors over trials. Upper right: median. Straight lines fall "
+        "like 1/<i>n</i>. Lower panels: root mean squares over trials; line: the prediction 1, for labels of a task."
+    ),
+    size=(7.6, 6.6),
+)
+def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     """Marginal updates and steps of the prediction along the context; both scaled by the predicted law."""
-    return render(
-        dataset,
-        "dherin-marginal-updates",
-        _draw_marginal_updates,
-        alt=(
-            "Four panels. Upper left, log-log: marginal updates of trained and untrained attention, and with noise for "
-            "labels, fall together along the line 1/n; summed without softmax they stay level, near 1.4. Upper right: steps "
-            "of the prediction do the same. Lower left: n times the update over kappa is level at 1 for the trained block. "
-            "Lower right: distance to the endless context times root n over kappa is level at 1; with noise labels it rises."
-        ),
-        caption=(
-            "Token <i>n</i> takes Δ<i>W</i><sub><i>n</i>−1</sub> to Δ<i>W</i><sub><i>n</i></sub> at one query a trial. Upper "
-            "left: mean over trials and networks, two standard errors over trials. Upper right: median. Straight lines fall "
-            "like 1/<i>n</i>. Lower panels: root mean squares over trials; line: the prediction 1, for labels of a task."
-        ),
-        size=(7.6, 6.6),
-    )
-
-
-def _draw_marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     (first, second), (third, fourth) = figure.subplots(2, 2)
     n = dataset.n.values
     shown = _spread(n)
@@ -56,29 +51,24 @@ def _draw_marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5)
 
 
-def layers(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-layers-compared",
+    alt=(
+        "Four panels. Upper left, log-log: attention's marginal updates fall along 1/n, trained and untrained; those of "
+        "tanh RNN and GRU stay level. Upper right: error after N examples; trained layers fall, the GRU lowest, the tanh "
+        "RNN ends above attention; untrained layers stay near 2. Lower left: share of the newest token, 1/n in attention, "
+        "level near 0.4 in the GRU. Lower right: error against slope: no relation."
+    ),
+    caption=(
+        "Filled: trained, hollow: untrained. Upper left: mean marginal update over trials and networks, two standard "
+        "errors. Upper right: mean squared error after <i>N</i> examples; line: one gradient step of the best size. Lower "
+        "left: mean weight of the newest of <i>n</i> tokens. Lower right: error at the end of the prompt against the "
+        "log-log slope of the marginal updates, a marker for each network."
+    ),
+    size=(7.6, 6.6),
+)
+def layers(figure: Figure, dataset: xr.Dataset) -> None:
     """Marginal updates, shares and errors along the prompt for attention, tanh RNN and GRU."""
-    return render(
-        dataset,
-        "dherin-layers-compared",
-        _draw_layers,
-        alt=(
-            "Four panels. Upper left, log-log: attention's marginal updates fall along 1/n, trained and untrained; those of "
-            "tanh RNN and GRU stay level. Upper right: error after N examples; trained layers fall, the GRU lowest, the tanh "
-            "RNN ends above attention; untrained layers stay near 2. Lower left: share of the newest token, 1/n in attention, "
-            "level near 0.4 in the GRU. Lower right: error against slope: no relation."
-        ),
-        caption=(
-            "Filled: trained, hollow: untrained. Upper left: mean marginal update over trials and networks, two standard "
-            "errors. Upper right: mean squared error after <i>N</i> examples; line: one gradient step of the best size. Lower "
-            "left: mean weight of the newest of <i>n</i> tokens. Lower right: error at the end of the prompt against the "
-            "log-log slope of the marginal updates, a marker for each network."
-        ),
-        size=(7.6, 6.6),
-    )
-
-
-def _draw_layers(figure: Figure, dataset: xr.Dataset) -> None:
     (first, second), (third, fourth) = figure.subplots(2, 2)
     n = _spread(dataset.n.values)
     for k, layer in enumerate(dataset.layer.values):

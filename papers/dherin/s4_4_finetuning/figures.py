@@ -7,32 +7,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def losses(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-finetuning",
+    alt=(
+        "Two panels, loss on a logarithmic axis. Left: over i up to 100 the patch falls like a power law; finetuning "
+        "markers fall along straight lines, slower than the patch at rate 0.003, close to it at 0.01, faster at 0.03. "
+        "Right: the loss at the last i falls with the rate up to about 0.05, then shoots up; it crosses the level of the "
+        "patch near rate 0.01 with factor 1 and near 0.02 with factor one half."
+    ),
+    caption=(
+        "Left: test loss on (<i>x</i>, 0) after finetuning on <i>i</i> examples with the loss (<i>p</i> − <i>y</i>)² "
+        "(markers, two standard errors over tasks), its prediction (thin lines) and the patch of the same <i>i</i> "
+        "examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and ½. "
+        "Horizontal: the patch. Vertical: the predicted limit of stability for factor 1. Losses above 100 are drawn at 100."
+    ),
+    size=(7.8, 4.0),
+)
+def losses(figure: Figure, dataset: xr.Dataset) -> None:
     """Test loss over the number of examples for several rates, and at the end over the rate."""
-    return render(
-        dataset,
-        "dherin-finetuning",
-        _draw_losses,
-        alt=(
-            "Two panels, loss on a logarithmic axis. Left: over i up to 100 the patch falls like a power law; finetuning "
-            "markers fall along straight lines, slower than the patch at rate 0.003, close to it at 0.01, faster at 0.03. "
-            "Right: the loss at the last i falls with the rate up to about 0.05, then shoots up; it crosses the level of the "
-            "patch near rate 0.01 with factor 1 and near 0.02 with factor one half."
-        ),
-        caption=(
-            "Left: test loss on (<i>x</i>, 0) after finetuning on <i>i</i> examples with the loss (<i>p</i> − <i>y</i>)² "
-            "(markers, two standard errors over tasks), its prediction (thin lines) and the patch of the same <i>i</i> "
-            "examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and ½. "
-            "Horizontal: the patch. Vertical: the predicted limit of stability for factor 1. Losses above 100 are drawn at 100."
-        ),
-        size=(7.8, 4.0),
-    )
-
-
-def _draw_losses(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     mean = dataset[["loss", "loss_theory", "loss_patch"]].mean("seed")
     error = _pooled(dataset.loss_se)
@@ -65,26 +60,21 @@ def _draw_losses(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper left")
 
 
-def scales(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-finetuning-scales",
+    alt=(
+        "Loss over the number of examples. One thick line for the patch, the same for every scale. Finetuning at rate 0.01 "
+        "falls much faster than the patch when the weights are scaled by 0.6, and much slower when scaled by 1.7."
+    ),
+    caption=lambda dataset: (
+        "One function, three parametrisations (<i>sW</i>, <i>sb</i>, <i>u</i>/<i>s</i>), all finetuned at rate "
+        f"{float(dataset.rate_of_paper):g} with the loss (<i>p</i> − <i>y</i>)². Mean over networks and tasks. The patch "
+        "(thick line) is the same for all of them."
+    ),
+    size=(5.6, 3.6),
+)
+def scales(figure: Figure, dataset: xr.Dataset) -> None:
     """The same function at three scales of its weights, finetuned at one rate."""
-    return render(
-        dataset,
-        "dherin-finetuning-scales",
-        _draw_scales,
-        alt=(
-            "Loss over the number of examples. One thick line for the patch, the same for every scale. Finetuning at rate 0.01 "
-            "falls much faster than the patch when the weights are scaled by 0.6, and much slower when scaled by 1.7."
-        ),
-        caption=(
-            "One function, three parametrisations (<i>sW</i>, <i>sb</i>, <i>u</i>/<i>s</i>), all finetuned at rate "
-            f"{float(dataset.rate_of_paper):g} with the loss (<i>p</i> − <i>y</i>)². Mean over networks and tasks. The patch "
-            "(thick line) is the same for all of them."
-        ),
-        size=(5.6, 3.6),
-    )
-
-
-def _draw_scales(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     mean = dataset[["loss", "loss_scaled", "loss_patch"]].mean("seed")
     one = mean.loss.sel(factor=1.0, rate=dataset.rate_of_paper)
@@ -97,30 +87,25 @@ def _draw_scales(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="lower left")
 
 
-def alignment(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-alignment",
+    alt=(
+        "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from 0.02 to 0.2; "
+        "with labels of another task, shuffled labels and in untrained networks it stays near 0; the ceiling lies "
+        "near 0.65. Right: labels of the mirrored task end on the same curve, reversed labels at the query on its "
+        "mirror image; the label parts reach 0.45, the answer written in 0.47."
+    ),
+    caption=(
+        "Left: mean alignment of the patch with finetuning, and its three controls. Solid line: the same with the one "
+        "matrix <i>u</i>(<i>Gw</i>)<sup>T</sup> in place of finetuning. Dashed line: the ceiling κ. Right: labels of other "
+        "tasks that agree with the true ones at the query, or at a right angle to it; the parts that depend on labels; "
+        "and, in place of the patch, one gradient step on the query's own label. Intervals: two standard errors over tasks "
+        "(untrained: over networks)."
+    ),
+    size=(7.8, 4.4),
+)
+def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Alignment over the number of examples, with ceiling, controls, and what explains it."""
-    return render(
-        dataset,
-        "dherin-alignment",
-        _draw_alignment,
-        alt=(
-            "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from 0.02 to 0.2; "
-            "with labels of another task, shuffled labels and in untrained networks it stays near 0; the ceiling lies "
-            "near 0.65. Right: labels of the mirrored task end on the same curve, reversed labels at the query on its "
-            "mirror image; the label parts reach 0.45, the answer written in 0.47."
-        ),
-        caption=(
-            "Left: mean alignment of the patch with finetuning, and its three controls. Solid line: the same with the one "
-            "matrix <i>u</i>(<i>Gw</i>)<sup>T</sup> in place of finetuning. Dashed line: the ceiling κ. Right: labels of other "
-            "tasks that agree with the true ones at the query, or at a right angle to it; the parts that depend on labels; "
-            "and, in place of the patch, one gradient step on the query's own label. Intervals: two standard errors over tasks "
-            "(untrained: over networks)."
-        ),
-        size=(7.8, 4.4),
-    )
-
-
-def _draw_alignment(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     ink = mpl.rcParams["text.color"]
     left.plot(dataset.i, dataset.share.mean("seed"), color=ink, linestyle="--", linewidth=1.2, label="ceiling κ")
@@ -151,27 +136,22 @@ def _series(axes: Axes, dataset: xr.Dataset, name: str, k: int, label: str) -> N
     )  # fmt: skip
 
 
-def direction(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-alignment-direction",
+    alt=(
+        "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises from 0.44 "
+        "to 0.9, close to the predicted line; with shuffled labels it stays near 0. Right: the mean of kappa squared stays "
+        "near 0.53, on the predicted line; at the first example in place of the query it falls from 1 to 0.5."
+    ),
+    caption=(
+        "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: predicted from <i>K</i> and "
+        "<i>w</i> alone. Right: κ², the squared share of finetuning that the query sees; line: mean over queries that "
+        "finetuning does not know. Intervals: two standard errors over tasks."
+    ),
+    size=(7.4, 3.5),
+)
+def direction(figure: Figure, dataset: xr.Dataset) -> None:
     """Where finetuning goes: its cosine with u (G w)^T, measured and predicted."""
-    return render(
-        dataset,
-        "dherin-alignment-direction",
-        _draw_direction,
-        alt=(
-            "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises from 0.44 "
-            "to 0.9, close to the predicted line; with shuffled labels it stays near 0. Right: the mean of kappa squared stays "
-            "near 0.53, on the predicted line; at the first example in place of the query it falls from 1 to 0.5."
-        ),
-        caption=(
-            "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: predicted from <i>K</i> and "
-            "<i>w</i> alone. Right: κ², the squared share of finetuning that the query sees; line: mean over queries that "
-            "finetuning does not know. Intervals: two standard errors over tasks."
-        ),
-        size=(7.4, 3.5),
-    )
-
-
-def _draw_direction(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     mean = dataset.mean("seed")
     left.plot(dataset.i, mean.towards_mean_theory, color="C0", label="predicted")

@@ -5,34 +5,29 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 PARTS = ("both parts", "without the bias", "without the matrix", "no patch")
 READINGS = ("both parts", "attention alone", "one symbol, z", "one symbol, v")
 
 
-def skip_connections(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-skip-connections",
+    alt=(
+        "Two panels with a logarithmic error axis. Left: against the share of the context in Y, both parts stay near "
+        "1e-16 while a patch without bias or without matrix leaves errors of 0.01 to 1. Right: for three usual blocks "
+        "only the right formula is at 1e-16 throughout; one symbol for both parts is exact without a norm only."
+    ),
+    caption=(
+        "Left: relative error of the block of v1 with softmax attention, median over networks, prompts and random "
+        "<i>Y</i>. At <i>Y</i> = ∅ nothing is to be patched. Right: the block with <i>x</i> inside at <i>Y</i> = "
+        "<i>C</i>, with norms and without. Both parts: Δ<i>W</i> from <i>z</i>, Δ<i>b</i>′ from <i>v</i>. Errors below "
+        "10⁻¹⁷ are drawn there."
+    ),
+    size=(7.8, 4.0),
+)
+def skip_connections(figure: Figure, dataset: xr.Dataset) -> None:
     """Error with both parts of the patch and without one, over the size of Y; and readings of the usual block."""
-    return render(
-        dataset,
-        "dherin-skip-connections",
-        _draw,
-        alt=(
-            "Two panels with a logarithmic error axis. Left: against the share of the context in Y, both parts stay near "
-            "1e-16 while a patch without bias or without matrix leaves errors of 0.01 to 1. Right: for three usual blocks "
-            "only the right formula is at 1e-16 throughout; one symbol for both parts is exact without a norm only."
-        ),
-        caption=(
-            "Left: relative error of the block of v1 with softmax attention, median over networks, prompts and random "
-            "<i>Y</i>. At <i>Y</i> = ∅ nothing is to be patched. Right: the block with <i>x</i> inside at <i>Y</i> = "
-            "<i>C</i>, with norms and without. Both parts: Δ<i>W</i> from <i>z</i>, Δ<i>b</i>′ from <i>v</i>. Errors below "
-            "10⁻¹⁷ are drawn there."
-        ),
-        size=(7.8, 4.0),
-    )
-
-
-def _draw(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     cell = np.maximum(dataset["median"].isel(block=0), 1e-17)
     for k, way in enumerate(PARTS):

@@ -7,31 +7,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def one_block(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-static-one-block",
+    alt=(
+        "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from 0.5 at one "
+        "query to about 0.002 at two, and then falls slowly; affine drops one query later; the average stays near 0.3. "
+        "Right: queries on a line need one query; wrong targets stay at 1 or above; untrained networks stay near 0.03."
+    ),
+    caption=(
+        "Squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1). Median over "
+        "contexts with its order-statistics interval. Left: trained networks, queries in all directions, four fits. Right: "
+        "least squares on a line of queries, on wrong targets, and in networks before training. Dotted: the networks' own "
+        "error to the labels, over the same level."
+    ),
+    size=(7.6, 4.2),
+)
+def one_block(figure: Figure, dataset: xr.Dataset) -> None:
     """Error against K in the network of one block, by fit and by what is fitted to."""
-    return render(
-        dataset,
-        "dherin-static-one-block",
-        _draw_one_block,
-        alt=(
-            "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from 0.5 at one "
-            "query to about 0.002 at two, and then falls slowly; affine drops one query later; the average stays near 0.3. "
-            "Right: queries on a line need one query; wrong targets stay at 1 or above; untrained networks stay near 0.03."
-        ),
-        caption=(
-            "Squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1). Median over "
-            "contexts with its order-statistics interval. Left: trained networks, queries in all directions, four fits. Right: "
-            "least squares on a line of queries, on wrong targets, and in networks before training. Dotted: the networks' own "
-            "error to the labels, over the same level."
-        ),
-        size=(7.6, 4.2),
-    )
-
-
-def _draw_one_block(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     cell = dataset.sel(network="trained").isel(span=-1)
     for k, fit in enumerate(dataset.fit.values):
@@ -56,28 +51,23 @@ def _draw_one_block(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper left", fontsize=8.5)
 
 
-def deep(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-static-deep",
+    alt=(
+        "Two rows, four and ten blocks. Left: error falls from about 0.8 at one query to below 0.001 at 100, along a "
+        "steepening line; the cross-validated estimate follows it, the error on the fitted queries lies far below; wrong "
+        "targets stay near 1. Right: relative size of the patches by block, growing with the number of queries."
+    ),
+    caption=(
+        "Left: squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1); "
+        "median over contexts with its order-statistics interval. Dotted: the network's own error to the labels over the "
+        "same level. Right: size of the change over the size of the matrices, down projections, median, for each number "
+        "<i>K</i> of calibration queries."
+    ),
+    size=(7.6, 7.0),
+)
+def deep(figure: Figure, dataset: xr.Dataset) -> None:
     """Error against K in networks of several blocks, its estimate, and the sizes of the patches by block."""
-    return render(
-        dataset,
-        "dherin-static-deep",
-        _draw_deep,
-        alt=(
-            "Two rows, four and ten blocks. Left: error falls from about 0.8 at one query to below 0.001 at 100, along a "
-            "steepening line; the cross-validated estimate follows it, the error on the fitted queries lies far below; wrong "
-            "targets stay near 1. Right: relative size of the patches by block, growing with the number of queries."
-        ),
-        caption=(
-            "Left: squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1); "
-            "median over contexts with its order-statistics interval. Dotted: the network's own error to the labels over the "
-            "same level. Right: size of the change over the size of the matrices, down projections, median, for each number "
-            "<i>K</i> of calibration queries."
-        ),
-        size=(7.6, 7.0),
-    )
-
-
-def _draw_deep(figure: Figure, dataset: xr.Dataset) -> None:
     for (left, right), network in zip(figure.subplots(2, 2), dataset.network.values, strict=True):
         cell = dataset.sel(network=network)
         series = {

@@ -7,30 +7,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
-from icl_lib.companion.figure import MARKERS, Picture, render
+from icl_lib.companion.figure import MARKERS, drawing
 
 
-def placebo(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "dherin-placebo",
+    alt=(
+        "Two panels with four rows each: own context, shuffled labels, another context, Gaussian noise. Left: the relative "
+        "error of the identity is at 1e-15 for all four. Right: the squared error of the patched prediction is small for "
+        "the own context alone, and about that of the prediction 0 or larger for the others."
+    ),
+    caption=(
+        "Patches Δ<i>W</i> made from four vectors in the place of <i>A</i>(<i>C</i>, <i>x</i>), three trained networks. "
+        "Left: largest relative error of the identity; the dashed line is the margin of D9. Right: mean squared error of "
+        "the patched prediction over the variance of the label; at the dashed line it is no better than predicting 0."
+    ),
+    size=(7.6, 3.0),
+)
+def placebo(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error of the identity and error of the prediction, for patches from four vectors."""
-    return render(
-        dataset,
-        "dherin-placebo",
-        _draw_placebo,
-        alt=(
-            "Two panels with four rows each: own context, shuffled labels, another context, Gaussian noise. Left: the relative "
-            "error of the identity is at 1e-15 for all four. Right: the squared error of the patched prediction is small for "
-            "the own context alone, and about that of the prediction 0 or larger for the others."
-        ),
-        caption=(
-            "Patches Δ<i>W</i> made from four vectors in the place of <i>A</i>(<i>C</i>, <i>x</i>), three trained networks. "
-            "Left: largest relative error of the identity; the dashed line is the margin of D9. Right: mean squared error of "
-            "the patched prediction over the variance of the label; at the dashed line it is no better than predicting 0."
-        ),
-        size=(7.6, 3.0),
-    )
-
-
-def _draw_placebo(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     _rows(left, dataset.error)
     _rows(right, dataset.risk / dataset.variance)

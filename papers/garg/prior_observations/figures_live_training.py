@@ -4,32 +4,27 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 REFERENCES = (("predicting 0", "C3", ":"), ("LSA", "C1", "--"), ("least squares", "C2", "-"))
 
 
-def live_training(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "garg-live-training",
+    alt=(
+        "Left: training loss over d against steps for each model. It stays near the error of predicting zero for a while, "
+        "then falls below the line of LSA towards that of least squares. Right: error against the number of examples "
+        "after training; markers lie well below the line of LSA and above that of least squares."
+    ),
+    caption=(
+        "Left: loss/<i>d</i>, the mean over all prefixes, in windows of steps, one curve a model. Horizontal lines: the "
+        "same mean for predicting 0, for LSA trained at <i>N</i>, and for least squares. Right: error/<i>d</i> on fresh "
+        "prompts after <i>k</i> examples, one marker a model; lines: closed forms."
+    ),
+    size=(7.2, 3.7),
+)
+def live_training(figure: Figure, dataset: xr.Dataset) -> None:
     """Left: training loss over steps. Right: error over the number of examples at the end."""
-    return render(
-        dataset,
-        "garg-live-training",
-        _draw,
-        alt=(
-            "Left: training loss over d against steps for each model. It stays near the error of predicting zero for a while, "
-            "then falls below the line of LSA towards that of least squares. Right: error against the number of examples "
-            "after training; markers lie well below the line of LSA and above that of least squares."
-        ),
-        caption=(
-            "Left: loss/<i>d</i>, the mean over all prefixes, in windows of steps, one curve a model. Horizontal lines: the "
-            "same mean for predicting 0, for LSA trained at <i>N</i>, and for least squares. Right: error/<i>d</i> on fresh "
-            "prompts after <i>k</i> examples, one marker a model; lines: closed forms."
-        ),
-        size=(7.2, 3.7),
-    )
-
-
-def _draw(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
     for j, name in enumerate(dataset.curriculum.values):
         cell = dataset.sel(curriculum=name)

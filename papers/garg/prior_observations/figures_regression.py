@@ -6,30 +6,25 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def regression(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "garg-regression",
+    alt=(
+        "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model "
+        "falls along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging "
+        "and three nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
+    ),
+    caption=(
+        "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
+        "forms; LSA is trained at the same <i>N</i>. Markers: measured on the same prompts, with two standard errors. The "
+        "vertical line is the length <i>N</i> of the training prompts. Averaging and LSA start above the panels."
+    ),
+    size=(7.2, 3.9),
+)
+def regression(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over the number of examples: the models, the classical predictors and LSA."""
-    return render(
-        dataset,
-        "garg-regression",
-        _draw_regression,
-        alt=(
-            "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model "
-            "falls along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging "
-            "and three nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
-        ),
-        caption=(
-            "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
-            "forms; LSA is trained at the same <i>N</i>. Markers: measured on the same prompts, with two standard errors. The "
-            "vertical line is the length <i>N</i> of the training prompts. Averaging and LSA start above the panels."
-        ),
-        size=(7.2, 3.9),
-    )
-
-
-def _draw_regression(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["model"], sharey=True, squeeze=False)[0]
     for axes, name in zip(panels, dataset.model.values, strict=True):
         N = int(dataset.N.sel(model=name))
@@ -54,30 +49,25 @@ def _measured(axes: Axes, cell: xr.Dataset, color: str, marker: str, name: str, 
     axes.errorbar(cell.k, cell.risk, yerr=2 * cell.risk_se, color=color, marker=marker, linestyle="none", label=name, **style)
 
 
-def noise(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "garg-regression-noise",
+    alt=(
+        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a "
+        "tall peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance "
+        "of the models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal "
+        "lines of the distance to least squares."
+    ),
+    caption=(
+        "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, "
+        "up to each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares "
+        "is measured; at <i>k</i> = 4, 5, 6 its mean is infinite, so its markers there are chance or outside the panel. "
+        "Right: without noise at <i>k</i> = <i>d</i>, squared distance/<i>d</i> of the models to ridge by its penalty, and "
+        "to least squares (horizontal lines)."
+    ),
+    size=(7.2, 3.7),
+)
+def noise(figure: Figure, dataset: xr.Dataset) -> None:
     """Left: errors under label noise. Right: which ridge predictor the models are nearest to."""
-    return render(
-        dataset,
-        "garg-regression-noise",
-        _draw_noise,
-        alt=(
-            "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a "
-            "tall peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance "
-            "of the models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal "
-            "lines of the distance to least squares."
-        ),
-        caption=(
-            "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, "
-            "up to each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares "
-            "is measured; at <i>k</i> = 4, 5, 6 its mean is infinite, so its markers there are chance or outside the panel. "
-            "Right: without noise at <i>k</i> = <i>d</i>, squared distance/<i>d</i> of the models to ridge by its penalty, and "
-            "to least squares (horizontal lines)."
-        ),
-        size=(7.2, 3.7),
-    )
-
-
-def _draw_noise(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     noisy = dataset.sel(label="noisy", k=dataset.k <= int(dataset.N.max()))
     left.plot(noisy.k, noisy.bayes, color="C2", linestyle=LINES[0], label="Bayes (ridge)")

@@ -5,28 +5,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import Picture, render
+from icl_lib.companion.figure import drawing
 from icl_lib.companion.table import Table
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
-
-
-def shifts(dataset: xr.Dataset) -> Picture:
-    """Error over that of predicting 0 for every kind of prompt: the model, LSA, and GPT-2 as read from Garg et al."""
-    return render(
-        dataset,
-        "garg-shifts",
-        _draw,
-        alt=ALT,
-        caption=(
-            "Error over that of predicting 0 (vertical line), <i>d</i> = 5, after <i>k</i> = <i>N</i> = 20 examples; the "
-            "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the "
-            "same <i>N</i>, closed form. Crosses: least squares; errors of 0 stand at the left edge. Open diamonds are not "
-            "ours: GPT-2 as printed by Garg et al. [V] at their <i>d</i> = 20, <i>k</i> = <i>N</i> = 40."
-        ),
-        size=(6.4, 5.6),
-    )
 
 
 ALT = (
@@ -37,7 +20,19 @@ ALT = (
 )
 
 
-def _draw(figure: Figure, dataset: xr.Dataset) -> None:
+@drawing(
+    "garg-shifts",
+    alt=ALT,
+    caption=(
+        "Error over that of predicting 0 (vertical line), <i>d</i> = 5, after <i>k</i> = <i>N</i> = 20 examples; the "
+        "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the "
+        "same <i>N</i>, closed form. Crosses: least squares; errors of 0 stand at the left edge. Open diamonds are not "
+        "ours: GPT-2 as printed by Garg et al. [V] at their <i>d</i> = 20, <i>k</i> = <i>N</i> = 40."
+    ),
+    size=(6.4, 5.6),
+)
+def shifts(figure: Figure, dataset: xr.Dataset) -> None:
+    """Error over that of predicting 0 for every kind of prompt: the model, LSA, and GPT-2 as read from Garg et al."""
     axes = figure.subplots()
     rows, zero = np.arange(dataset.sizes["prompt"])[::-1], dataset.zero
     value, error = (_longest(dataset[name] / zero) for name in ("risk", "risk_se"))

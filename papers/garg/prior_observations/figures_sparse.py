@@ -4,25 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
-
-
-def sparse(dataset: xr.Dataset) -> Picture:
-    """Error over the number of examples: the model, least squares, the Lasso and the Bayes predictor."""
-    return render(
-        dataset,
-        "garg-sparse",
-        _draw,
-        alt=ALT,
-        caption=(
-            "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is "
-            "the model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, "
-            "with two standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The "
-            "Bayes predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
-        ),
-        size=(6.4, 3.9),
-    )
-
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 ALT = (
     "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "
@@ -31,7 +13,19 @@ ALT = (
 )
 
 
-def _draw(figure: Figure, dataset: xr.Dataset) -> None:
+@drawing(
+    "garg-sparse",
+    alt=ALT,
+    caption=(
+        "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is "
+        "the model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, "
+        "with two standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The "
+        "Bayes predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
+    ),
+    size=(6.4, 3.9),
+)
+def sparse(figure: Figure, dataset: xr.Dataset) -> None:
+    """Error over the number of examples: the model, least squares, the Lasso and the Bayes predictor."""
     axes = figure.subplots()
     axes.plot(dataset.k, dataset.least_squares, color="C2", linestyle=LINES[0], label="least squares")
     series = (

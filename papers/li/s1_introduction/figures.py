@@ -3,33 +3,28 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def nonlinearity(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-nonlinearity",
+    alt=(
+        "Three panels for four networks. Mean margin against S1: a rising line for softmax with ReLU, a nearly level one "
+        "for linear attention with ReLU, level ones for both linear MLPs. Mean margin against alpha prime: lines through "
+        "the origin for linear attention, curves that flatten early for softmax. Error on short prompts: both softmax "
+        "networks near the upper line, both linear ones near the lower line."
+    ),
+    caption=(
+        "Attention, MLP of the four networks as in the legend; means over networks with two standard errors. Left: mean "
+        "margin on orthonormal ODR patterns of the training norm; every S₁ takes the same draws. Lines: L0c, from the "
+        "reading at the largest S₁. Middle: mean margin over all tasks on long prompts. Line: L0b in closed form; the "
+        "markers of the other networks are joined by eye only. Right: error on short prompts. Lines: errors from prompts "
+        "without the query's pattern alone, for a vote with positive weights (upper) and with negative ones (lower)."
+    ),
+    size=(9.6, 4.2),
+)
+def nonlinearity(figure: Figure, dataset: xr.Dataset) -> None:
     """Margin against S_1 and alpha', error on short prompts, for the four variants."""
-    return render(
-        dataset,
-        "li-nonlinearity",
-        _draw,
-        alt=(
-            "Three panels for four networks. Mean margin against S1: a rising line for softmax with ReLU, a nearly level one "
-            "for linear attention with ReLU, level ones for both linear MLPs. Mean margin against alpha prime: lines through "
-            "the origin for linear attention, curves that flatten early for softmax. Error on short prompts: both softmax "
-            "networks near the upper line, both linear ones near the lower line."
-        ),
-        caption=(
-            "Attention, MLP of the four networks as in the legend; means over networks with two standard errors. Left: mean "
-            "margin on orthonormal ODR patterns of the training norm; every S₁ takes the same draws. Lines: L0c, from the "
-            "reading at the largest S₁. Middle: mean margin over all tasks on long prompts. Line: L0b in closed form; the "
-            "markers of the other networks are joined by eye only. Right: error on short prompts. Lines: errors from prompts "
-            "without the query's pattern alone, for a vote with positive weights (upper) and with negative ones (lower)."
-        ),
-        size=(9.6, 4.2),
-    )
-
-
-def _draw(figure: Figure, dataset: xr.Dataset) -> None:
     left, middle, right = figure.subplots(1, 3)
     for k, name in enumerate(dataset.variant.values):
         cell, style = dataset.sel(variant=name), dict(color=f"C{k}", marker=MARKERS[k], linestyle="none")

@@ -3,29 +3,24 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def start(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-start",
+    alt=(
+        "Two panels against beta. Left: attention mass, markers on rising lines that leave the uniform value slowly. "
+        "Right: mean square of the output, markers on rising lines, the one with coin signs above the balanced one."
+    ),
+    caption=(
+        "The untrained network. Lines: closed forms. Markers: networks with their own draw of <i>W<sub>O</sub></i>, mean "
+        "with two standard errors. Left: attention on the query's pattern; thin level lines: uniform attention. Right: "
+        "<i>E F</i>² at the longest prompt, with as many positive as negative signs in <i>a</i>, and with signs by coins."
+    ),
+    size=(7.6, 3.6),
+)
+def start(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention mass and size of the output of the untrained network against the length of the patterns."""
-    return render(
-        dataset,
-        "li-start",
-        _draw_start,
-        alt=(
-            "Two panels against beta. Left: attention mass, markers on rising lines that leave the uniform value slowly. "
-            "Right: mean square of the output, markers on rising lines, the one with coin signs above the balanced one."
-        ),
-        caption=(
-            "The untrained network. Lines: closed forms. Markers: networks with their own draw of <i>W<sub>O</sub></i>, mean "
-            "with two standard errors. Left: attention on the query's pattern; thin level lines: uniform attention. Right: "
-            "<i>E F</i>² at the longest prompt, with as many positive as negative signs in <i>a</i>, and with signs by coins."
-        ),
-        size=(7.6, 3.6),
-    )
-
-
-def _draw_start(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, length in enumerate(dataset.length.values):
         cell = dataset.sel(length=length)
@@ -44,27 +39,22 @@ def _draw_start(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="lower right")
 
 
-def training(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-training",
+    alt=(
+        "Two panels of curves against the SGD step. Hinge loss: training curves fall from 1 to 0; unseen curves of the two "
+        "covering task sets follow, the one of one-sided tasks stays near 0.9; with W_Q zero it stays at 1. Error: the "
+        "same picture from 0.5."
+    ),
+    caption=(
+        "Along SGD, mean over networks with two standard errors. Filled markers: fresh prompts of training tasks. Open "
+        "markers: unseen tasks. Grey: the first networks with <i>W<sub>Q</sub></i> = 0, training tasks. The step axis is "
+        "linear up to 20 and logarithmic beyond."
+    ),
+    size=(8.6, 4.2),
+)
+def training(figure: Figure, dataset: xr.Dataset) -> None:
     """Hinge loss on training and unseen tasks, and without sight of the query, along training."""
-    return render(
-        dataset,
-        "li-training",
-        _draw_training,
-        alt=(
-            "Two panels of curves against the SGD step. Hinge loss: training curves fall from 1 to 0; unseen curves of the two "
-            "covering task sets follow, the one of one-sided tasks stays near 0.9; with W_Q zero it stays at 1. Error: the "
-            "same picture from 0.5."
-        ),
-        caption=(
-            "Along SGD, mean over networks with two standard errors. Filled markers: fresh prompts of training tasks. Open "
-            "markers: unseen tasks. Grey: the first networks with <i>W<sub>Q</sub></i> = 0, training tasks. The step axis is "
-            "linear up to 20 and logarithmic beyond."
-        ),
-        size=(8.6, 4.2),
-    )
-
-
-def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, what, label in zip(figure.subplots(1, 2), ("hinge", "error"), ("hinge loss", "error"), strict=True):
         for k, tasks in enumerate(dataset.tasks.values):
             cell = dataset.sel(tasks=tasks)

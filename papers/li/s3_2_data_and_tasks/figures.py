@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
 def _interval(values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
@@ -14,26 +14,21 @@ def _interval(values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     return values.mean("seed").values, 2 * values.std("seed", ddof=1).values / values.sizes["seed"] ** 0.5
 
 
-def unseen_tasks(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-unseen-tasks",
+    alt=(
+        "One row for each set of training tasks, error on the horizontal axis. Errors on training tasks are near 0 in all "
+        "rows. Errors on unseen tasks are near 0 for cyclic sets and for both directions, and between 0.25 and 0.56 for "
+        "single, one-sided and first-half sets, beside the predicted strokes."
+    ),
+    caption=(
+        "0-1 error of trained models, mean over seeds with two standard errors. Circles: training tasks. Squares: unseen "
+        "tasks. Vertical strokes: predicted from the task set alone. Below the line: sets that violate Condition 3.2."
+    ),
+    size=lambda dataset: (7.0, 0.9 + 0.34 * dataset.sizes["set"]),
+)
+def unseen_tasks(figure: Figure, dataset: xr.Dataset) -> None:
     """Error on training and on unseen tasks for every set of training tasks."""
-    return render(
-        dataset,
-        "li-unseen-tasks",
-        _draw_unseen,
-        alt=(
-            "One row for each set of training tasks, error on the horizontal axis. Errors on training tasks are near 0 in all "
-            "rows. Errors on unseen tasks are near 0 for cyclic sets and for both directions, and between 0.25 and 0.56 for "
-            "single, one-sided and first-half sets, beside the predicted strokes."
-        ),
-        caption=(
-            "0-1 error of trained models, mean over seeds with two standard errors. Circles: training tasks. Squares: unseen "
-            "tasks. Vertical strokes: predicted from the task set alone. Below the line: sets that violate Condition 3.2."
-        ),
-        size=(7.0, 0.9 + 0.34 * dataset.sizes["set"]),
-    )
-
-
-def _draw_unseen(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     order = np.argsort(-dataset.covers.values, kind="stable")
     rows = dataset.isel(set=order)
@@ -50,27 +45,22 @@ def _draw_unseen(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="upper right")
 
 
-def length(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-floor",
+    alt=(
+        "Left: error against prompt length on a logarithmic axis for several shares alpha'. Markers of trained models lie "
+        "on the lines of the vote law; thin lines and small markers of the best predictor fall far below. Right: error "
+        "over the vote law against length. Sets that train every pair stay near 1, the single cyclic shift rises above."
+    ),
+    caption=(
+        "Left: error of models trained on three cyclic shifts, on unseen tasks. Filled markers: measured. Thick lines: the "
+        "vote law. Thin lines and open markers: the best predictor that knows the law of tasks, exact and measured. Right: "
+        "error over the vote law at the middle share, by training set, two standard errors; dotted at 1."
+    ),
+    size=(7.8, 4.0),
+)
+def length(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over prompt length with the vote law and the best predictor, and the ratio to the law by task set."""
-    return render(
-        dataset,
-        "li-floor",
-        _draw_length,
-        alt=(
-            "Left: error against prompt length on a logarithmic axis for several shares alpha'. Markers of trained models lie "
-            "on the lines of the vote law; thin lines and small markers of the best predictor fall far below. Right: error "
-            "over the vote law against length. Sets that train every pair stay near 1, the single cyclic shift rises above."
-        ),
-        caption=(
-            "Left: error of models trained on three cyclic shifts, on unseen tasks. Filled markers: measured. Thick lines: the "
-            "vote law. Thin lines and open markers: the best predictor that knows the law of tasks, exact and measured. Right: "
-            "error over the vote law at the middle share, by training set, two standard errors; dotted at 1."
-        ),
-        size=(7.8, 4.0),
-    )
-
-
-def _draw_length(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
     mean, two_se = _interval(dataset.error.isel(tasks=0))
     for k, alpha in enumerate(dataset.alpha.values):
@@ -101,27 +91,22 @@ def _draw_ratio(axes: Axes, dataset: xr.Dataset) -> None:
 KINDS = ("own pattern", "trained together", "not trained together", "label of the key")
 
 
-def grown_push(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-first-push",
+    alt=(
+        "Two scatter plots of measured against predicted entries of the trained key-query map, with the diagonal. Left, "
+        "sets that meet the condition: the query's own pattern positive, pairs trained together negative, label entries at "
+        "zero. Right, sets that violate it: large label entries of both signs."
+    ),
+    caption=(
+        "Entries of the trained <i>W<sub>K</sub><sup>T</sup>W<sub>Q</sub></i> between unit vectors, mean over seeds, "
+        "against the first push grown for one effective time. Line: equality. Left: task sets with balanced labels. Right: "
+        "one-sided and single tasks, which store the answer at the label of the key."
+    ),
+    size=(7.8, 3.7),
+)
+def grown_push(figure: Figure, dataset: xr.Dataset) -> None:
     """Entries of the trained W_K^T W_Q against the grown first push."""
-    return render(
-        dataset,
-        "li-first-push",
-        _draw_grown,
-        alt=(
-            "Two scatter plots of measured against predicted entries of the trained key-query map, with the diagonal. Left, "
-            "sets that meet the condition: the query's own pattern positive, pairs trained together negative, label entries at "
-            "zero. Right, sets that violate it: large label entries of both signs."
-        ),
-        caption=(
-            "Entries of the trained <i>W<sub>K</sub><sup>T</sup>W<sub>Q</sub></i> between unit vectors, mean over seeds, "
-            "against the first push grown for one effective time. Line: equality. Left: task sets with balanced labels. Right: "
-            "one-sided and single tasks, which store the answer at the label of the key."
-        ),
-        size=(7.8, 3.7),
-    )
-
-
-def _draw_grown(figure: Figure, dataset: xr.Dataset) -> None:
     balanced = abs(dataset.form_theory.sel(row="label")).max("column") < 1e-9
     for axes, keep, title in zip(figure.subplots(1, 2), (balanced, ~balanced), ("balanced", "unbalanced"), strict=True):
         part = dataset.isel(set=np.flatnonzero(keep.values))
@@ -136,28 +121,23 @@ def _draw_grown(figure: Figure, dataset: xr.Dataset) -> None:
     figure.axes[0].legend(loc="upper left", fontsize=8.5)
 
 
-def two_memories(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-two-memories",
+    alt=(
+        "Three curves against the ratio of label norm to pattern norm. The error on unseen tasks stays near 5/9 with a "
+        "shallow dip in the middle. Attention on the query's pattern falls from 0.9 to 0.4. The error on contrary "
+        "contexts steps from 1 to 0 at the first dotted line."
+    ),
+    caption=(
+        "Models trained on one-sided tasks. Circles: error on unseen tasks; dashed: the error of a pure memory. Squares: "
+        "attention on the query's pattern. Diamonds: error when all contexts are the query's pattern with the label it "
+        "never had, which attention cannot change. Dotted: |<i>q</i>|/β = α/√<i>M</i><sub>1</sub>, above which the "
+        "label key is pushed harder than the pattern, and 1/√<i>M</i><sub>1</sub>, below which the values remember."
+    ),
+    size=(6.8, 3.8),
+)
+def two_memories(figure: Figure, dataset: xr.Dataset) -> None:
     """One-sided training over |q|/beta: error, attention, and the values' own answer."""
-    return render(
-        dataset,
-        "li-two-memories",
-        _draw_memories,
-        alt=(
-            "Three curves against the ratio of label norm to pattern norm. The error on unseen tasks stays near 5/9 with a "
-            "shallow dip in the middle. Attention on the query's pattern falls from 0.9 to 0.4. The error on contrary "
-            "contexts steps from 1 to 0 at the first dotted line."
-        ),
-        caption=(
-            "Models trained on one-sided tasks. Circles: error on unseen tasks; dashed: the error of a pure memory. Squares: "
-            "attention on the query's pattern. Diamonds: error when all contexts are the query's pattern with the label it "
-            "never had, which attention cannot change. Dotted: |<i>q</i>|/β = α/√<i>M</i><sub>1</sub>, above which the "
-            "label key is pushed harder than the pattern, and 1/√<i>M</i><sub>1</sub>, below which the values remember."
-        ),
-        size=(6.8, 3.8),
-    )
-
-
-def _draw_memories(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     ink = mpl.rcParams["text.color"]
     axes.axhline(float(dataset.error_theory), color=ink, linestyle="--", linewidth=1)

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 CONVENTIONS = (("fixed norm", ""), ("rescaling", "_rescaled"))
 SMALLEST = 1e-5
@@ -22,27 +22,22 @@ def _points(axes: Axes, x, values: xr.DataArray, k: int, *, label: str, joined: 
     axes.errorbar(x, values.mean("seed"), two_se, label=label, capsize=2, elinewidth=0.9, **style)
 
 
-def coefficient_sum(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-coefficient-sum",
+    alt=(
+        "Two rows of three panels over the coefficient sum from -1.3 to 1.3. Left: the mean margin rises along a "
+        "line that the markers follow. Middle: the hinge falls to zero near one, from 0.2 or 0.5 at minus one. Right: "
+        "the error is near zero at all sums at fixed norm, and a peak around zero when the patterns are rescaled."
+    ),
+    caption=(
+        "ODR patterns of coefficient sum <i>S</i><sub>1</sub>, one row a setting. Left: mean margin at fixed norm; "
+        "line: predicted from the trained rows. Middle and right: hinge and 0-1 error, at fixed norm and with "
+        "<i>S</i><sub>1</sub> as a rescaling. The dotted line is at 1. Intervals: 2 s.e. over seeds."
+    ),
+    size=(9.2, 5.0),
+)
+def coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
     """Margin, hinge and 0-1 error over S_1, one row a setting."""
-    return render(
-        dataset,
-        "li-coefficient-sum",
-        _draw_coefficient_sum,
-        alt=(
-            "Two rows of three panels over the coefficient sum from -1.3 to 1.3. Left: the mean margin rises along a "
-            "line that the markers follow. Middle: the hinge falls to zero near one, from 0.2 or 0.5 at minus one. Right: "
-            "the error is near zero at all sums at fixed norm, and a peak around zero when the patterns are rescaled."
-        ),
-        caption=(
-            "ODR patterns of coefficient sum <i>S</i><sub>1</sub>, one row a setting. Left: mean margin at fixed norm; "
-            "line: predicted from the trained rows. Middle and right: hinge and 0-1 error, at fixed norm and with "
-            "<i>S</i><sub>1</sub> as a rescaling. The dotted line is at 1. Intervals: 2 s.e. over seeds."
-        ),
-        size=(9.2, 5.0),
-    )
-
-
-def _draw_coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
     grid = figure.subplots(dataset.sizes["setting"], 3, sharex=True, squeeze=False)
     for row, setting in zip(grid, dataset.setting.values, strict=True):
         cell = dataset.sel(setting=setting)
@@ -60,27 +55,22 @@ def _draw_coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
     grid[0, 2].legend(loc="upper left", fontsize=8)
 
 
-def rescaling(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-rescaling",
+    alt=(
+        "Three panels over the coefficient sum from 0.1 to 1.3. The error falls from 0.4 to zero near 0.7, the "
+        "attention rises from 0.4 to 1; markers lie on lines. The hinge falls from one to zero, and is near zero "
+        "throughout at fixed norm."
+    ),
+    caption=(
+        "<i>S</i><sub>1</sub> as a rescaling, μ′ = <i>S</i><sub>1</sub>μ. Lines: the vote law and the attention at score "
+        "gap <i>S</i><sub>1</sub>²γ, γ from the trained weights, and at <i>S</i><sub>1</sub>γ. Right: the hinge in both "
+        "conventions. Intervals: 2 s.e. over seeds."
+    ),
+    size=(9.2, 3.1),
+)
+def rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     """Error, attention and hinge over S_1 when it rescales the patterns."""
-    return render(
-        dataset,
-        "li-rescaling",
-        _draw_rescaling,
-        alt=(
-            "Three panels over the coefficient sum from 0.1 to 1.3. The error falls from 0.4 to zero near 0.7, the "
-            "attention rises from 0.4 to 1; markers lie on lines. The hinge falls from one to zero, and is near zero "
-            "throughout at fixed norm."
-        ),
-        caption=(
-            "<i>S</i><sub>1</sub> as a rescaling, μ′ = <i>S</i><sub>1</sub>μ. Lines: the vote law and the attention at score "
-            "gap <i>S</i><sub>1</sub>²γ, γ from the trained weights, and at <i>S</i><sub>1</sub>γ. Right: the hinge in both "
-            "conventions. Intervals: 2 s.e. over seeds."
-        ),
-        size=(9.2, 3.1),
-    )
-
-
-def _draw_rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     left, middle, right = figure.subplots(1, 3)
     for axes, name, what in ((left, "error", "0-1 error"), (middle, "mass", "attention mass")):
         axes.plot(
@@ -99,26 +89,21 @@ def _draw_rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right")
 
 
-def sum_reasons(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-sum-reasons",
+    alt=(
+        "Two panels over the coefficient sum. Left: the error of one setting, few tasks and short patterns, is several "
+        "percent and falls towards the largest sums; the others are far below, except at the most negative sums. "
+        "Right: the spread of the score gap, largest at zero and symmetric."
+    ),
+    caption=(
+        "Fixed norm, settings that change one thing at a time. Left: 0-1 error; zero is drawn at 10<sup>−5</sup>. "
+        "Right: standard deviation of the score gap over ODR draws and pairs. Intervals: 2 s.e. over seeds."
+    ),
+    size=(9.2, 3.6),
+)
+def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     """0-1 error and spread of the score gap over S_1 at fixed norm, for several settings."""
-    return render(
-        dataset,
-        "li-sum-reasons",
-        _draw_sum_reasons,
-        alt=(
-            "Two panels over the coefficient sum. Left: the error of one setting, few tasks and short patterns, is several "
-            "percent and falls towards the largest sums; the others are far below, except at the most negative sums. "
-            "Right: the spread of the score gap, largest at zero and symmetric."
-        ),
-        caption=(
-            "Fixed norm, settings that change one thing at a time. Left: 0-1 error; zero is drawn at 10<sup>−5</sup>. "
-            "Right: standard deviation of the score gap over ODR draws and pairs. Intervals: 2 s.e. over seeds."
-        ),
-        size=(9.2, 3.6),
-    )
-
-
-def _draw_sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, setting in enumerate(dataset.setting.values):
         cell = dataset.sel(setting=setting)
@@ -129,27 +114,22 @@ def _draw_sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
 
 
-def task_fraction(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-task-fraction",
+    alt=(
+        "Left: errors against the number of training tasks, logarithmic. In domain the error is below a thousandth "
+        "from the start; out of domain it is a percent at six tasks, with worst draws near five percent, and vanishes "
+        "from twelve or eighteen tasks on. Right: score gaps, far apart at six tasks, equal at many."
+    ),
+    caption=(
+        "Left: 0-1 error over the number of covering training tasks; zero is drawn at 10<sup>−5</sup>; dotted: "
+        "the stated (<i>M</i><sub>1</sub>−1)<sup>−1/2</sup>|<i>T</i>|. Right: scores of the query's pattern above another: "
+        "the mean γ (line), over ODR draws with the spread of draws and pairs, and over trained and untrained pairs."
+    ),
+    size=(9.2, 3.5),
+)
+def task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors and score gaps over the number of training tasks."""
-    return render(
-        dataset,
-        "li-task-fraction",
-        _draw_task_fraction,
-        alt=(
-            "Left: errors against the number of training tasks, logarithmic. In domain the error is below a thousandth "
-            "from the start; out of domain it is a percent at six tasks, with worst draws near five percent, and vanishes "
-            "from twelve or eighteen tasks on. Right: score gaps, far apart at six tasks, equal at many."
-        ),
-        caption=(
-            "Left: 0-1 error over the number of covering training tasks; zero is drawn at 10<sup>−5</sup>; dotted: "
-            "the stated (<i>M</i><sub>1</sub>−1)<sup>−1/2</sup>|<i>T</i>|. Right: scores of the query's pattern above another: "
-            "the mean γ (line), over ODR draws with the spread of draws and pairs, and over trained and untrained pairs."
-        ),
-        size=(9.2, 3.5),
-    )
-
-
-def _draw_task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     series = (("error_in", "in domain, unseen tasks"), ("error_out", "out of domain, mean"), ("error_worst", "worst ODR draw"))
     for k, (name, label) in enumerate(series):
@@ -167,26 +147,21 @@ def _draw_task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="lower right")
 
 
-def prompt_length(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-prompt-length",
+    alt=(
+        "Left: error against prompt length on a logarithmic axis, one falling curve for each share; markers lie on lines. "
+        "Right: the needed length against the share, both logarithmic: markers on a line that falls like one over the "
+        "share, inside a band, far above the dotted line 1/share."
+    ),
+    caption=(
+        "Left: out-of-domain 0-1 error over the prompt length; lines: the vote law. Right: length at which the error "
+        "passes 0.01; line: the vote law; band: (2/α′−1) ln 50 to (2/α′) ln 100; dotted: 1/α′. Intervals: 2 s.e."
+    ),
+    size=(9.2, 3.6),
+)
+def prompt_length(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over the prompt length, and the length that an error of eps takes."""
-    return render(
-        dataset,
-        "li-prompt-length",
-        _draw_prompt_length,
-        alt=(
-            "Left: error against prompt length on a logarithmic axis, one falling curve for each share; markers lie on lines. "
-            "Right: the needed length against the share, both logarithmic: markers on a line that falls like one over the "
-            "share, inside a band, far above the dotted line 1/share."
-        ),
-        caption=(
-            "Left: out-of-domain 0-1 error over the prompt length; lines: the vote law. Right: length at which the error "
-            "passes 0.01; line: the vote law; band: (2/α′−1) ln 50 to (2/α′) ln 100; dotted: 1/α′. Intervals: 2 s.e."
-        ),
-        size=(9.2, 3.6),
-    )
-
-
-def _draw_prompt_length(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, alpha in enumerate(dataset.alpha.values):
         cell = dataset.sel(alpha=alpha)
@@ -206,27 +181,22 @@ def _draw_prompt_length(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right")
 
 
-def iterations(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-iterations",
+    alt=(
+        "Left: measured against predicted steps, both logarithmic; markers for all letters lie a little below the "
+        "diagonal over nearly a decade. Right: exponents by letter; measured ones lie at the long bars of the "
+        "escape law and away from the short bars of the stated law for beta and M1."
+    ),
+    caption=(
+        "Left: steps until the training hinge is ½, against Ψ/(ηρ|<i>q</i>|αβ²δ²); line: equality. One marker a letter "
+        "that varies. Right: log-log exponents of the steps until the hinge is 0.1, and of the part from 0.9 to 0.1. "
+        "Long bars: escape law; short bars: stated law. Intervals: 2 s.e. over seeds."
+    ),
+    size=(9.2, 3.8),
+)
+def iterations(figure: Figure, dataset: xr.Dataset) -> None:
     """Measured against predicted escape times, and exponents."""
-    return render(
-        dataset,
-        "li-iterations",
-        _draw_iterations,
-        alt=(
-            "Left: measured against predicted steps, both logarithmic; markers for all letters lie a little below the "
-            "diagonal over nearly a decade. Right: exponents by letter; measured ones lie at the long bars of the "
-            "escape law and away from the short bars of the stated law for beta and M1."
-        ),
-        caption=(
-            "Left: steps until the training hinge is ½, against Ψ/(ηρ|<i>q</i>|αβ²δ²); line: equality. One marker a letter "
-            "that varies. Right: log-log exponents of the steps until the hinge is 0.1, and of the part from 0.9 to 0.1. "
-            "Long bars: escape law; short bars: stated law. Intervals: 2 s.e. over seeds."
-        ),
-        size=(9.2, 3.8),
-    )
-
-
-def _draw_iterations(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     symbols = dict(alpha="α", beta="β", eta="η", delta="δ", q="|q|", K="K", M1="M₁")
     first = dataset.isel(start=0)

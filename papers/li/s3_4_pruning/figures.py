@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 SLIDE_SHARE = (0.0, 0.05, 0.10, 0.16, 0.20, 0.25, 0.30, 0.35, 0.40)
 SLIDE_ERROR = {
@@ -17,29 +17,24 @@ SLIDE_ERROR = {
 """0-1 error out of domain in the authors' slides over the share of deleted neurons, read off a plot by eye (about 10%)."""
 
 
-def magnitudes(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-magnitudes",
+    alt=(
+        "Three panels. Top left: sorted row lengths over the longest; about an eighth is short, then a jump to a long "
+        "plateau, while a long start gives one group without a jump. Top right: against steps, short rows come to rest "
+        "around step 40, when attention rises and the long rows grow. Bottom: shares of short and silent rows by setting."
+    ),
+    caption=(
+        "Top left: lengths of the rows of <i>W<sub>O</sub></i>, sorted, over the longest; mean over networks. Dashed: "
+        "ξ√<i>m<sub>b</sub></i>, the length at the start in setting A. Top right: setting A in time: share of the short "
+        "rows that do not move any more, attention on the query's pattern, mean length of the long rows over the final "
+        "one. Bottom: share of short rows, and of rows that next to no prompt activates. Lines: the latter for rows "
+        "trained one by one while attention rests. Intervals: two standard errors over networks."
+    ),
+    size=(7.6, 6.2),
+)
+def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     """Sorted lengths of the rows of W_O; when short rows come to rest; short and silent rows in each setting."""
-    return render(
-        dataset,
-        "li-magnitudes",
-        _draw_magnitudes,
-        alt=(
-            "Three panels. Top left: sorted row lengths over the longest; about an eighth is short, then a jump to a long "
-            "plateau, while a long start gives one group without a jump. Top right: against steps, short rows come to rest "
-            "around step 40, when attention rises and the long rows grow. Bottom: shares of short and silent rows by setting."
-        ),
-        caption=(
-            "Top left: lengths of the rows of <i>W<sub>O</sub></i>, sorted, over the longest; mean over networks. Dashed: "
-            "ξ√<i>m<sub>b</sub></i>, the length at the start in setting A. Top right: setting A in time: share of the short "
-            "rows that do not move any more, attention on the query's pattern, mean length of the long rows over the final "
-            "one. Bottom: share of short rows, and of rows that next to no prompt activates. Lines: the latter for rows "
-            "trained one by one while attention rests. Intervals: two standard errors over networks."
-        ),
-        size=(7.6, 6.2),
-    )
-
-
-def _draw_magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplot_mosaic([["lengths", "time"], ["settings", "settings"]], height_ratios=(1.2, 1))
     _draw_lengths(panels["lengths"], dataset)
     _draw_time(panels["time"], dataset)
@@ -81,28 +76,23 @@ def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
     axes.legend(loc="upper left", fontsize=8.5)
 
 
-def pruning(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-pruning",
+    alt=(
+        "Two panels against the deleted share. Left: hinge loss is flat up to about 0.3, then rises in a straight line to "
+        "1; deleting one label only costs half as much; measured markers lie on the predicted lines. Right: 0-1 error on a "
+        "logarithmic axis; our markers stay flat near 0.001 up to 0.6 while the slide's points rise from 0.007 to 0.045."
+    ),
+    caption=(
+        "Out of domain, S<sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Left: hinge loss over the deleted fraction "
+        "<i>R</i> of the large neurons (for one label: of its own). Lines: <i>E</i> max(0, 1 − <i>s z F</i>) from the "
+        "whole network and the weights. Markers: measured, two standard errors over networks. Right: 0-1 error. Smallest "
+        "first counts all neurons. Thin joined points: the authors' slides, read off by eye (about 10%)."
+    ),
+    size=(7.6, 3.9),
+)
+def pruning(figure: Figure, dataset: xr.Dataset) -> None:
     """Hinge loss and 0-1 error over the deleted fraction, with the prediction and the slide's points."""
-    return render(
-        dataset,
-        "li-pruning",
-        _draw_pruning,
-        alt=(
-            "Two panels against the deleted share. Left: hinge loss is flat up to about 0.3, then rises in a straight line to "
-            "1; deleting one label only costs half as much; measured markers lie on the predicted lines. Right: 0-1 error on a "
-            "logarithmic axis; our markers stay flat near 0.001 up to 0.6 while the slide's points rise from 0.007 to 0.045."
-        ),
-        caption=(
-            "Out of domain, S<sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Left: hinge loss over the deleted fraction "
-            "<i>R</i> of the large neurons (for one label: of its own). Lines: <i>E</i> max(0, 1 − <i>s z F</i>) from the "
-            "whole network and the weights. Markers: measured, two standard errors over networks. Right: 0-1 error. Smallest "
-            "first counts all neurons. Thin joined points: the authors' slides, read off by eye (about 10%)."
-        ),
-        size=(7.6, 3.9),
-    )
-
-
-def _draw_pruning(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     cell = dataset.sel(domain="out of domain")
     for k, order in enumerate(dataset.order.values):
@@ -120,27 +110,22 @@ def _draw_pruning(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right", fontsize=8.5)
 
 
-def reasons(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-pruning-reasons",
+    alt=(
+        "Two panels of 0-1 error against the deleted fraction of large neurons, logarithmic. Wide networks stay flat, "
+        "those with one cyclic shift near 0.02. Networks with 10 or 20 neurons rise steeply from a fraction between 0.3 "
+        "and 0.6 on; at random, the measured rise follows the predicted lines. The slide's points lie between."
+    ),
+    caption=(
+        "0-1 error out of domain after deleting a fraction <i>R</i> of the large neurons. Left: largest first. Right: at "
+        "random; lines: whole network's error plus a quarter of the probability that a label loses all its neurons. "
+        "Intervals: two standard errors over networks. Thin joined points: the authors' slides, read off by eye."
+    ),
+    size=(7.6, 4.6),
+)
+def reasons(figure: Figure, dataset: xr.Dataset) -> None:
     """0-1 error over the deleted fraction in networks that differ in one thing, largest first and at random."""
-    return render(
-        dataset,
-        "li-pruning-reasons",
-        _draw_reasons,
-        alt=(
-            "Two panels of 0-1 error against the deleted fraction of large neurons, logarithmic. Wide networks stay flat, "
-            "those with one cyclic shift near 0.02. Networks with 10 or 20 neurons rise steeply from a fraction between 0.3 "
-            "and 0.6 on; at random, the measured rise follows the predicted lines. The slide's points lie between."
-        ),
-        caption=(
-            "0-1 error out of domain after deleting a fraction <i>R</i> of the large neurons. Left: largest first. Right: at "
-            "random; lines: whole network's error plus a quarter of the probability that a label loses all its neurons. "
-            "Intervals: two standard errors over networks. Thin joined points: the authors' slides, read off by eye."
-        ),
-        size=(7.6, 4.6),
-    )
-
-
-def _draw_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, 2, sharey=True)
     shown = [name for name in ("A", "r = 1", "r = 1, 60 steps", "m = 20", "m = 10", "m = 10, r = 1") if name in dataset.setting]
     for axes, order in zip(panels, dataset.order.values, strict=True):

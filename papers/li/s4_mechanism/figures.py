@@ -6,36 +6,31 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 NARROW = {"A": "A", "B": "B", "A, r = 1": "r = 1", "half of the patterns": "half"}
 """Short names of the settings for legends and titles."""
 
 
-def attention(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-attention",
+    alt=(
+        "Left: attention on the query's pattern against steps. It stays near its start for about 30 steps, rises "
+        "steeply until step 50 and then creeps. Setting B ends highest, then A, then r = 1; models trained on half of "
+        "the patterns stop near 0.6. Markers lie on the lines of the odds law. Crosses of the authors' plot rise later "
+        "and end at 1. Right: the attention of one prompt's contexts, one row a step; from step 40 on only the contexts "
+        "with the query's pattern are bright."
+    ),
+    caption=(
+        "Left: attention on the contexts with the query's pattern. Lines: the odds law with the gaps read off the weights, "
+        "unseen tasks. Markers: measured with 2 standard errors, filled on unseen tasks, hollow out of domain. Crosses: "
+        "the authors' plot (out of domain, read off by eye, against epochs). Right: one unseen prompt in setting A, its "
+        "contexts sorted by pattern, those with the query's pattern first."
+    ),
+    size=(8.6, 3.9),
+)
+def attention(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention mass along training with the odds law; one prompt's attention at every mark."""
-    return render(
-        dataset,
-        "li-attention",
-        _draw_attention,
-        alt=(
-            "Left: attention on the query's pattern against steps. It stays near its start for about 30 steps, rises "
-            "steeply until step 50 and then creeps. Setting B ends highest, then A, then r = 1; models trained on half of "
-            "the patterns stop near 0.6. Markers lie on the lines of the odds law. Crosses of the authors' plot rise later "
-            "and end at 1. Right: the attention of one prompt's contexts, one row a step; from step 40 on only the contexts "
-            "with the query's pattern are bright."
-        ),
-        caption=(
-            "Left: attention on the contexts with the query's pattern. Lines: the odds law with the gaps read off the weights, "
-            "unseen tasks. Markers: measured with 2 standard errors, filled on unseen tasks, hollow out of domain. Crosses: "
-            "the authors' plot (out of domain, read off by eye, against epochs). Right: one unseen prompt in setting A, its "
-            "contexts sorted by pattern, those with the query's pattern first."
-        ),
-        size=(8.6, 3.9),
-    )
-
-
-def _draw_attention(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
     for k, setting in enumerate(dataset.setting.values):
         cell = dataset.sel(setting=setting)
@@ -68,28 +63,23 @@ def _points(axes: Axes, x, values: xr.DataArray, k: int, **style) -> None:
     axes.errorbar(x, values.mean("seed"), error, color=f"C{k}", marker=MARKERS[k], linestyle="none", markersize=4, **style)
 
 
-def growth(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-growth",
+    alt=(
+        "Left: length of W_Q p against steps. Relevant patterns grow from 0.4 to between 1.5 and 1.8 with a steep part "
+        "around step 40; irrelevant patterns, and relevant ones that no task names, stay at 0.4. Right: logarithmic growth "
+        "on the four eigenspaces of the Laplacian against their eigenvalue, points near a straight line through 0."
+    ),
+    caption=(
+        "Left: |<i>W<sub>Q</sub> p</i>| (filled) and its part along <i>p</i> (hollow), setting A, means over patterns with "
+        "2 standard errors; lines join the markers. Crosses at the right edge: where the authors' curves end, read off by "
+        "eye. Right: ln of the scores' mean on each eigenspace of the task Laplacian over δ² after the first steps, r = 1, "
+        "against its eigenvalue; line: proportionality."
+    ),
+    size=(8.2, 3.6),
+)
+def growth(figure: Figure, dataset: xr.Dataset) -> None:
     """How long W_Q p and W_K p become, and how the growth of the scores' modes follows the Laplacian."""
-    return render(
-        dataset,
-        "li-growth",
-        _draw_growth,
-        alt=(
-            "Left: length of W_Q p against steps. Relevant patterns grow from 0.4 to between 1.5 and 1.8 with a steep part "
-            "around step 40; irrelevant patterns, and relevant ones that no task names, stay at 0.4. Right: logarithmic growth "
-            "on the four eigenspaces of the Laplacian against their eigenvalue, points near a straight line through 0."
-        ),
-        caption=(
-            "Left: |<i>W<sub>Q</sub> p</i>| (filled) and its part along <i>p</i> (hollow), setting A, means over patterns with "
-            "2 standard errors; lines join the markers. Crosses at the right edge: where the authors' curves end, read off by "
-            "eye. Right: ln of the scores' mean on each eigenspace of the task Laplacian over δ² after the first steps, r = 1, "
-            "against its eigenvalue; line: proportionality."
-        ),
-        size=(8.2, 3.6),
-    )
-
-
-def _draw_growth(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     series = [
         ("A", "relevant", "relevant, r = 3"),
@@ -123,27 +113,22 @@ def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
     axes.set_title(f"step {dataset.attrs['early']}")
 
 
-def scores(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-growth-scores",
+    alt=(
+        "Two rows of matrices, context pattern by query pattern, at four steps and beside them the Laplacian. With r = 1 "
+        "the diagonal grows and the two neighbouring diagonals become strongly negative, while pairs that no task opposes "
+        "become slightly positive. With r = 3 all other entries become negative, most of all pairs at distance 3."
+    ),
+    caption=(
+        "Scores between patterns, <i>u<sub>j</sub><sup>⊤</sup>W<sub>K</sub><sup>⊤</sup>W<sub>Q</sub>u<sub>k</sub></i>, "
+        "mean over seeds, context pattern down, query pattern across. Last column: the Laplacian of the training tasks, "
+        "the direction of the first push. Top: r = 1. Bottom: r = 3."
+    ),
+    size=(9.0, 3.9),
+)
+def scores(figure: Figure, dataset: xr.Dataset) -> None:
     """The learnt score matrices of r = 1 and r = 3 over the steps, beside the Laplacian of the tasks."""
-    return render(
-        dataset,
-        "li-growth-scores",
-        _draw_scores,
-        alt=(
-            "Two rows of matrices, context pattern by query pattern, at four steps and beside them the Laplacian. With r = 1 "
-            "the diagonal grows and the two neighbouring diagonals become strongly negative, while pairs that no task opposes "
-            "become slightly positive. With r = 3 all other entries become negative, most of all pairs at distance 3."
-        ),
-        caption=(
-            "Scores between patterns, <i>u<sub>j</sub><sup>⊤</sup>W<sub>K</sub><sup>⊤</sup>W<sub>Q</sub>u<sub>k</sub></i>, "
-            "mean over seeds, context pattern down, query pattern across. Last column: the Laplacian of the training tasks, "
-            "the direction of the first push. Top: r = 1. Bottom: r = 3."
-        ),
-        size=(9.0, 3.9),
-    )
-
-
-def _draw_scores(figure: Figure, dataset: xr.Dataset) -> None:
     grid = figure.subplots(2, dataset.sizes["shown"] + 1)
     limit = float(abs(dataset.scores.sel(setting=["A", "A, r = 1"])).max())
     for row, setting in zip(grid, ("A, r = 1", "A"), strict=True):
@@ -160,27 +145,22 @@ def _draw_scores(figure: Figure, dataset: xr.Dataset) -> None:
     figure.colorbar(shared, ax=grid, label="score (Laplacian: own scale)", shrink=0.8)
 
 
-def neurons(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-neurons",
+    alt=(
+        "Four panels of points, feature cosine across and label cosine up. At step 0 the points scatter around the centre. "
+        "At step 20 positive neurons move up and negative ones down. By step 40 most sit in the upper and lower right "
+        "corners. At the end the two corners hold all large points, and a few small points remain at the left."
+    ),
+    caption=(
+        "The rows of <i>W<sub>O</sub>W<sub>V</sub></i> of one model in setting A as points: cosine of the feature part "
+        "with the mean pattern across, cosine of the label part with <i>q</i> up, area by length. Circles: <i>a</i> &gt; "
+        "0. Squares: <i>a</i> &lt; 0."
+    ),
+    size=(9.0, 2.9),
+)
+def neurons(figure: Figure, dataset: xr.Dataset) -> None:
     """Every neuron of one model at four steps: cosines of its feature and label parts."""
-    return render(
-        dataset,
-        "li-neurons",
-        _draw_neurons,
-        alt=(
-            "Four panels of points, feature cosine across and label cosine up. At step 0 the points scatter around the centre. "
-            "At step 20 positive neurons move up and negative ones down. By step 40 most sit in the upper and lower right "
-            "corners. At the end the two corners hold all large points, and a few small points remain at the left."
-        ),
-        caption=(
-            "The rows of <i>W<sub>O</sub>W<sub>V</sub></i> of one model in setting A as points: cosine of the feature part "
-            "with the mean pattern across, cosine of the label part with <i>q</i> up, area by length. Circles: <i>a</i> &gt; "
-            "0. Squares: <i>a</i> &lt; 0."
-        ),
-        size=(9.0, 2.9),
-    )
-
-
-def _draw_neurons(figure: Figure, dataset: xr.Dataset) -> None:
     row = figure.subplots(1, dataset.sizes["shown"], sharey=True)
     for axes, step in zip(row, dataset.shown.values, strict=True):
         cell = dataset.sel(shown=step)
@@ -193,35 +173,30 @@ def _draw_neurons(figure: Figure, dataset: xr.Dataset) -> None:
     row[0].set_ylabel("label part: cosine with $q$")
 
 
-def alignment(dataset: xr.Dataset) -> Picture:
-    """Angles and lengths of the large rows along training; which starts end small."""
-    return render(
-        dataset,
-        "li-neurons-course",
-        _draw_alignment,
-        alt=(
-            "Left: angles of the feature part and of the label parts start at a right angle; feature and positive label angles "
-            "fall to near 0, the negative label angle rises to near pi. Middle: lengths of feature and label parts rise from "
-            "about 0.01 around step 40 and level off, the label part higher. Right: the share of rows that end small against "
-            "the number of patterns matched at the start falls from 1 at no pattern to 0 at three or more."
-        ),
-        caption=(
-            "Setting A. Left: angles of the large rows' feature part to the mean pattern and of their label part to <i>q</i>, "
-            "by the sign of <i>a</i>. Middle: lengths of the two parts. Crosses at the right edge: where the authors' curves "
-            "end, read off by eye (their lengths belong to another scale of patterns). Right: share of rows that end small, "
-            "by the number of patterns μ<sub>j</sub> on which the row is active with its right label at the start; bars: 2 s.e."
-        ),
-        size=(9.0, 3.4),
-    )
-
-
 ANGLES = (("feature_angle", "feature", np.pi / 8), ("label_angle_plus", "label, $a>0$", np.pi / 7))
 ANGLES += (("label_angle_minus", "label, $a<0$", 6 * np.pi / 7),)
 LENGTHS = (("feature_norm", "feature", 0.42), ("label_norm", "label", 1.2))
 """Variable, name, and the end of the authors' curve."""
 
 
-def _draw_alignment(figure: Figure, dataset: xr.Dataset) -> None:
+@drawing(
+    "li-neurons-course",
+    alt=(
+        "Left: angles of the feature part and of the label parts start at a right angle; feature and positive label angles "
+        "fall to near 0, the negative label angle rises to near pi. Middle: lengths of feature and label parts rise from "
+        "about 0.01 around step 40 and level off, the label part higher. Right: the share of rows that end small against "
+        "the number of patterns matched at the start falls from 1 at no pattern to 0 at three or more."
+    ),
+    caption=(
+        "Setting A. Left: angles of the large rows' feature part to the mean pattern and of their label part to <i>q</i>, "
+        "by the sign of <i>a</i>. Middle: lengths of the two parts. Crosses at the right edge: where the authors' curves "
+        "end, read off by eye (their lengths belong to another scale of patterns). Right: share of rows that end small, "
+        "by the number of patterns μ<sub>j</sub> on which the row is active with its right label at the start; bars: 2 s.e."
+    ),
+    size=(9.0, 3.4),
+)
+def alignment(figure: Figure, dataset: xr.Dataset) -> None:
+    """Angles and lengths of the large rows along training; which starts end small."""
     left, middle, right = figure.subplots(1, 3)
     for axes, series in ((left, ANGLES), (middle, LENGTHS)):
         for k, (name, label, end) in enumerate(series):
@@ -246,27 +221,22 @@ def _draw_alignment(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right")
 
 
-def hinge_margin(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-hinge-margin",
+    alt=(
+        "Left: before, attention mass rises and the share of prompts with zF below 1 falls from 1 to 0. Right: after the "
+        "change, distance of the attention mass from 1 on a logarithmic axis against further steps; with c = 1 it stays, "
+        "with larger c it falls within ten steps to a lower plateau, below 0.01 for c = 8 and more."
+    ),
+    caption=(
+        "Left: setting A with the paper's hinge loss. Attention mass, and the share of training prompts that still give a "
+        "gradient. Right: the same weights trained on with max{0, <i>c</i> − <i>zF</i>}: what is missing to attention 1, "
+        "against further steps, with 2 standard errors. Horizontal line: 0.01."
+    ),
+    size=(8.2, 3.5),
+)
+def hinge_margin(figure: Figure, dataset: xr.Dataset) -> None:
     """The attention after the margin of the hinge loss is raised."""
-    return render(
-        dataset,
-        "li-hinge-margin",
-        _draw_hinge_margin,
-        alt=(
-            "Left: before, attention mass rises and the share of prompts with zF below 1 falls from 1 to 0. Right: after the "
-            "change, distance of the attention mass from 1 on a logarithmic axis against further steps; with c = 1 it stays, "
-            "with larger c it falls within ten steps to a lower plateau, below 0.01 for c = 8 and more."
-        ),
-        caption=(
-            "Left: setting A with the paper's hinge loss. Attention mass, and the share of training prompts that still give a "
-            "gradient. Right: the same weights trained on with max{0, <i>c</i> − <i>zF</i>}: what is missing to attention 1, "
-            "against further steps, with 2 standard errors. Horizontal line: 0.01."
-        ),
-        size=(8.2, 3.5),
-    )
-
-
-def _draw_hinge_margin(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, (name, label) in enumerate((("mass_before", "attention mass"), ("active_before", "prompts with $zF<1$"))):
         left.plot(dataset.step, dataset[name].mean("seed"), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)

@@ -6,35 +6,30 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""
 
 
-def decoder(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-decoder",
+    alt=(
+        "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis, one "
+        "series for each share alpha prime. Errors fall with the length and, at short prompts, with the share. On "
+        "unseen tasks they end near 0.025, on unseen patterns near 0.09. Steep lines, the error of a vote and "
+        "that of the best predictor, cross them: short prompts do better than a vote, long ones worse."
+    ),
+    caption=(
+        "Three-layer transformer, trained on the largest set of tasks: classification error over the number of "
+        "contexts, mean over models with two standard errors. Thick lines: the error of a vote among all contexts, "
+        "missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: GPT-2 on the "
+        "slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 stand at the bottom."
+    ),
+    size=(7.6, 3.9),
+)
+def decoder(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the transformer over prompt length, in and out of domain, between the vote and the best predictor."""
-    return render(
-        dataset,
-        "li-decoder",
-        _draw_decoder,
-        alt=(
-            "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis, one "
-            "series for each share alpha prime. Errors fall with the length and, at short prompts, with the share. On "
-            "unseen tasks they end near 0.025, on unseen patterns near 0.09. Steep lines, the error of a vote and "
-            "that of the best predictor, cross them: short prompts do better than a vote, long ones worse."
-        ),
-        caption=(
-            "Three-layer transformer, trained on the largest set of tasks: classification error over the number of "
-            "contexts, mean over models with two standard errors. Thick lines: the error of a vote among all contexts, "
-            "missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: GPT-2 on the "
-            "slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 stand at the bottom."
-        ),
-        size=(7.6, 3.9),
-    )
-
-
-def _draw_decoder(figure: Figure, dataset: xr.Dataset) -> None:
     cells = dataset.isel(tasks=-1)
     for axes, domain, title in zip(
         figure.subplots(1, 2, sharey=True), ("in", "out"), ("unseen tasks", "unseen patterns"), strict=True
@@ -52,27 +47,22 @@ def _draw_decoder(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-def decoder_positions(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-decoder-positions",
+    alt=(
+        "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis for models "
+        "without positions and with learned ones. In both panels the two series lie within each other's intervals "
+        "at most lengths."
+    ),
+    caption=(
+        "Three-layer transformers without positions and with a learned table of them, as in GPT-2, trained on the same "
+        "prompts: classification error at the training share, mean over models with two standard errors. Errors below "
+        "0.0001 stand at the bottom."
+    ),
+    size=(7.6, 3.5),
+)
+def decoder_positions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of transformers with and without learned positions, over prompt length."""
-    return render(
-        dataset,
-        "li-decoder-positions",
-        _draw_positions,
-        alt=(
-            "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis for models "
-            "without positions and with learned ones. In both panels the two series lie within each other's intervals "
-            "at most lengths."
-        ),
-        caption=(
-            "Three-layer transformers without positions and with a learned table of them, as in GPT-2, trained on the same "
-            "prompts: classification error at the training share, mean over models with two standard errors. Errors below "
-            "0.0001 stand at the bottom."
-        ),
-        size=(7.6, 3.5),
-    )
-
-
-def _draw_positions(figure: Figure, dataset: xr.Dataset) -> None:
     panels = zip(figure.subplots(1, 2, sharey=True), ("in", "out"), ("unseen tasks", "unseen patterns"), strict=True)
     for axes, domain, title in panels:
         for k, kind in enumerate(dataset.positions.values):
@@ -94,28 +84,23 @@ def _marks(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> 
     axes.errorbar(x, place, yerr=spread, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label, **style)
 
 
-def attention_and_sums(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-decoder-attention",
+    alt=(
+        "Left: attention to the query's pattern in layers 1 to 3, before and after training, with the more selective "
+        "head and the slides' points; before near 0.4, after near 0.55, below the slides. Right: error against the "
+        "coefficient sum S1 for two conventions; with rescaled patterns it falls steeply from 0.5 at S1 = 0 to "
+        "0.007 near 1, close to the slides' points; with patterns of fixed norm it stays near 0.1."
+    ),
+    caption=(
+        "Left: of the attention of the query to the contexts, the part on contexts with its ODR pattern, mean over "
+        "heads and over prompts that contain it; crosses are read off the slides by eye. Right: error on unseen "
+        "patterns with coefficient sum S<sub>1</sub> by both conventions. Intervals: two standard errors over models."
+    ),
+    size=(7.6, 3.7),
+)
+def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention to the query's pattern by layer; error over the coefficient sum in two conventions."""
-    return render(
-        dataset,
-        "li-decoder-attention",
-        _draw_attention_and_sums,
-        alt=(
-            "Left: attention to the query's pattern in layers 1 to 3, before and after training, with the more selective "
-            "head and the slides' points; before near 0.4, after near 0.55, below the slides. Right: error against the "
-            "coefficient sum S1 for two conventions; with rescaled patterns it falls steeply from 0.5 at S1 = 0 to "
-            "0.007 near 1, close to the slides' points; with patterns of fixed norm it stays near 0.1."
-        ),
-        caption=(
-            "Left: of the attention of the query to the contexts, the part on contexts with its ODR pattern, mean over "
-            "heads and over prompts that contain it; crosses are read off the slides by eye. Right: error on unseen "
-            "patterns with coefficient sum S<sub>1</sub> by both conventions. Intervals: two standard errors over models."
-        ),
-        size=(7.6, 3.7),
-    )
-
-
-def _draw_attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.2))
     cells = dataset.isel(tasks=-1)
     out = cells.sel(domain="out")
@@ -140,28 +125,23 @@ def _draw_attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="lower left")
 
 
-def classical(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-classical",
+    alt=(
+        "Four panels of error against prompt length on logarithmic axes. Upper row, measured here, for two shares: "
+        "all learners but 3-NN lie close together on the line of the vote; 1-NN is slightly below, 3-NN far above. "
+        "Lower row, read off the slides: the curves are further apart, in-context learning lowest at alpha prime 0.6."
+    ),
+    caption=(
+        "Upper row: classification error out of domain, S<sub>1</sub> = 1.1, the same prompts for all learners, two "
+        "standard errors over models. Lines: the vote among all contexts (solid), and the laws for one (dashed) and "
+        "three neighbours (dotted). Lower row: points of the slides, read off by eye, about 10%; at α′ = 0.6 only the "
+        "end points of most curves were read. Errors below 0.0001 stand at the bottom."
+    ),
+    size=(7.6, 6.2),
+)
+def classical(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors of the model and of classical learners over prompt length, and the slides' points below."""
-    return render(
-        dataset,
-        "li-classical",
-        _draw_classical,
-        alt=(
-            "Four panels of error against prompt length on logarithmic axes. Upper row, measured here, for two shares: "
-            "all learners but 3-NN lie close together on the line of the vote; 1-NN is slightly below, 3-NN far above. "
-            "Lower row, read off the slides: the curves are further apart, in-context learning lowest at alpha prime 0.6."
-        ),
-        caption=(
-            "Upper row: classification error out of domain, S<sub>1</sub> = 1.1, the same prompts for all learners, two "
-            "standard errors over models. Lines: the vote among all contexts (solid), and the laws for one (dashed) and "
-            "three neighbours (dotted). Lower row: points of the slides, read off by eye, about 10%; at α′ = 0.6 only the "
-            "end points of most curves were read. Errors below 0.0001 stand at the bottom."
-        ),
-        size=(7.6, 6.2),
-    )
-
-
-def _draw_classical(figure: Figure, dataset: xr.Dataset) -> None:
     grid = figure.subplots(2, dataset.sizes["alpha"], sharex=True, sharey=True, squeeze=False)
     learners = [name for name in dataset.learner.values if name != "untrained"]
     for column, alpha in enumerate(dataset.alpha.values):
@@ -183,26 +163,21 @@ def _draw_classical(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(handles, names, loc="outside upper center", ncols=3)
 
 
-def reasons(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-classical-reasons",
+    alt=(
+        "Dot plots, one row per variant and the slides on top, error on a logarithmic axis, one panel per prompt "
+        "length. In-context learning stays in place in all rows; with larger K the classical learners move to the right."
+    ),
+    caption=(
+        "Classification error at α′ = 0.6, one panel a length; the model and the classical learners on the same "
+        "prompts, two standard errors. Top row: the slides, read off by eye. K bounds κ; the model is trained at "
+        "K = 0.5 throughout. Errors below 0.0001 stand at the left edge."
+    ),
+    size=(7.6, 5.6),
+)
+def reasons(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors of all learners under changes of the classical learners and of the noise."""
-    return render(
-        dataset,
-        "li-classical-reasons",
-        _draw_reasons,
-        alt=(
-            "Dot plots, one row per variant and the slides on top, error on a logarithmic axis, one panel per prompt "
-            "length. In-context learning stays in place in all rows; with larger K the classical learners move to the right."
-        ),
-        caption=(
-            "Classification error at α′ = 0.6, one panel a length; the model and the classical learners on the same "
-            "prompts, two standard errors. Top row: the slides, read off by eye. K bounds κ; the model is trained at "
-            "K = 0.5 throughout. Errors below 0.0001 stand at the left edge."
-        ),
-        size=(7.6, 5.6),
-    )
-
-
-def _draw_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     panels = np.atleast_1d(figure.subplots(1, dataset.sizes["l"], sharey=True))
     rows = np.arange(dataset.sizes["variant"])[::-1]
     for axes, l in zip(panels, dataset.l.values, strict=True):
@@ -224,26 +199,21 @@ def _draw_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(handles, names, loc="outside upper center", ncols=6)
 
 
-def published_floor(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "li-published-floor",
+    alt=(
+        "Error against prompt length, logarithmic axis, for two shares. Points for alpha prime 0.6 follow their "
+        "falling line closely; points for 0.8 follow theirs up to ten contexts and then stay above it, by a factor "
+        "15 at eighteen."
+    ),
+    caption=(
+        "Points: one-layer errors out of domain on the slides, read off by eye, bars of 10%. Lines: missing pattern "
+        "times wrong majority. Bands: between half the chance of a missing pattern and all of it. No parameter is fitted."
+    ),
+    size=(6.4, 3.8),
+)
+def published_floor(figure: Figure, dataset: xr.Dataset) -> None:
     """The paper's one-layer points and the law of the missing pattern."""
-    return render(
-        dataset,
-        "li-published-floor",
-        _draw_published,
-        alt=(
-            "Error against prompt length, logarithmic axis, for two shares. Points for alpha prime 0.6 follow their "
-            "falling line closely; points for 0.8 follow theirs up to ten contexts and then stay above it, by a factor "
-            "15 at eighteen."
-        ),
-        caption=(
-            "Points: one-layer errors out of domain on the slides, read off by eye, bars of 10%. Lines: missing pattern "
-            "times wrong majority. Bands: between half the chance of a missing pattern and all of it. No parameter is fitted."
-        ),
-        size=(6.4, 3.8),
-    )
-
-
-def _draw_published(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, alpha in enumerate(dataset.alpha.values):
         cell = dataset.sel(alpha=alpha)

@@ -5,29 +5,24 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def six_terms(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-six-terms",
+    alt=(
+        "Six terms side by side. The three squares match best linear error, variance and bias; the three cross "
+        "terms sit "
+        "at zero. Around a wrong centre the product of I and III is far from zero."
+    ),
+    caption=(
+        "The six terms of the expansion for cubic labels. Bars: Theorem 4.2. Circles: measured around "
+        "<i>a</i> = Λ<sup>−1</sup>E[<i>xy</i>], with two standard errors. Squares: around ½<i>a</i>, where a "
+        "cross term survives."
+    ),
+)
+def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
     """The six terms behind Theorem 4.2: theory as bars, measured around the right and a wrong centre."""
-    return render(
-        dataset,
-        "zhang-six-terms",
-        _draw_six_terms,
-        alt=(
-            "Six terms side by side. The three squares match best linear error, variance and bias; the three cross "
-            "terms sit "
-            "at zero. Around a wrong centre the product of I and III is far from zero."
-        ),
-        caption=(
-            "The six terms of the expansion for cubic labels. Bars: Theorem 4.2. Circles: measured around "
-            "<i>a</i> = Λ<sup>−1</sup>E[<i>xy</i>], with two standard errors. Squares: around ½<i>a</i>, where a "
-            "cross term survives."
-        ),
-    )
-
-
-def _draw_six_terms(figure: Figure, dataset: xr.Dataset) -> None:
     axes, place = figure.subplots(), np.arange(dataset.sizes["term_name"])
     axes.bar(place, dataset.term_theory, 0.7, color="C0", alpha=0.35, label="Theorem 4.2")
     interval = 2 * dataset.term_se
@@ -39,28 +34,23 @@ def _draw_six_terms(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend()
 
 
-def off_diagonal(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-off-diagonal",
+    alt=(
+        "Two panels of off-diagonal entries over their start against time. With diagonal covariances they fall to "
+        "zero along "
+        "the theory lines. With covariances that are not diagonal they settle away from zero, some with the other "
+        "sign."
+    ),
+    caption=(
+        "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential "
+        "variances. Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. "
+        "Right: the same entries under covariances that are random but not diagonal."
+    ),
+    size=(6.8, 3.4),
+)
+def off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
     """Off-diagonal entries along the flow: exp(-zeta tau) as lines, the integrated flow as markers."""
-    return render(
-        dataset,
-        "zhang-off-diagonal",
-        _draw_off_diagonal,
-        alt=(
-            "Two panels of off-diagonal entries over their start against time. With diagonal covariances they fall to "
-            "zero along "
-            "the theory lines. With covariances that are not diagonal they settle away from zero, some with the other "
-            "sign."
-        ),
-        caption=(
-            "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential "
-            "variances. Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. "
-            "Right: the same entries under covariances that are random but not diagonal."
-        ),
-        size=(6.8, 3.4),
-    )
-
-
-def _draw_off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k in range(4):
         cell = dataset.isel(law=0, pair=k)
@@ -74,27 +64,22 @@ def _draw_off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_ylabel("$u_{ij}(t)\\,/\\,u_{ij}(0)$, $i\\neq j$")
 
 
-def bounds(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-random-covariance-bounds",
+    alt=(
+        "Left: u rises from its start to its limit, above a horizontal bound. Right: squared gradient over loss "
+        "gap, on a "
+        "logarithmic axis, stays well above its horizontal bound."
+    ),
+    caption=(
+        "Along the flow. Left: <i>u</i><sub>−1</sub> and the bound of Lemma C.7. Right: squared gradient over "
+        "loss gap, "
+        "and the constant ν of Lemma C.8. Thick: the flow. Thin, same dashes: the bounds. Both hold, loosely."
+    ),
+    size=(6.8, 3.4),
+)
+def bounds(figure: Figure, dataset: xr.Dataset) -> None:
     """u_{-1} above the bound of Lemma C.7 and the PL ratio above the constant of Lemma C.8."""
-    return render(
-        dataset,
-        "zhang-random-covariance-bounds",
-        _draw_bounds,
-        alt=(
-            "Left: u rises from its start to its limit, above a horizontal bound. Right: squared gradient over loss "
-            "gap, on a "
-            "logarithmic axis, stays well above its horizontal bound."
-        ),
-        caption=(
-            "Along the flow. Left: <i>u</i><sub>−1</sub> and the bound of Lemma C.7. Right: squared gradient over "
-            "loss gap, "
-            "and the constant ν of Lemma C.8. Thick: the flow. Thin, same dashes: the bounds. Both hold, loosely."
-        ),
-        size=(6.8, 3.4),
-    )
-
-
-def _draw_bounds(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, law in enumerate(dataset.law.values):
         cell = dataset.sel(law=law)
@@ -106,26 +91,23 @@ def _draw_bounds(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend()
 
 
-def fourth_moment(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-fourth-moment",
+    alt=(
+        "Measured entries lie on the diagonal against the identity; those of the formula for symmetric matrices "
+        "scatter around it."
+    ),
+    caption=(
+        "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for a matrix <i>A</i> that is not symmetric. "
+        "Circles: Monte Carlo "
+        "(intervals are smaller than the markers) against the identity; line: equality. Squares: the formula that "
+        "takes "
+        "<i>A</i> for symmetric."
+    ),
+    size=(5.4, 4.0),
+)
+def fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     """Every entry of E[x x^T A x x^T]: Monte Carlo and the symmetric formula against the identity."""
-    return render(
-        dataset,
-        "zhang-fourth-moment",
-        _draw_fourth_moment,
-        alt="Measured entries lie on the diagonal against the identity; those of the formula for symmetric matrices "
-        "scatter around it.",
-        caption=(
-            "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for a matrix <i>A</i> that is not symmetric. "
-            "Circles: Monte Carlo "
-            "(intervals are smaller than the markers) against the identity; line: equality. Squares: the formula that "
-            "takes "
-            "<i>A</i> for symmetric."
-        ),
-        size=(5.4, 4.0),
-    )
-
-
-def _draw_fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     axes, theory = figure.subplots(), dataset.moment_theory.values.ravel()
     ends = [theory.min(), theory.max()]
     axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)

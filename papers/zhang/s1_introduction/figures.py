@@ -3,33 +3,28 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def one_step(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-one-step",
+    alt=(
+        "Two panels of relative error against prompt length on logarithmic axes, for condition numbers 1, 3, "
+        "10, 100. Left, the best scalar gradient step: the curve for condition number 1 falls without end, "
+        "the others level off between 0.08 and 0.24. Right, the trained model: all four curves fall without "
+        "end, nearly together."
+    ),
+    caption=(
+        "Error divided by tr&nbsp;&Lambda; against prompt length <i>M</i>, by condition number &kappa; "
+        "(<i>d</i>&nbsp;=&nbsp;20). Left: one gradient step with the best scalar step size; right: the "
+        "trained model with <i>N</i>&nbsp;=&nbsp;<i>M</i>. Lines: formulas. Markers: Monte Carlo with two "
+        "standard errors, mostly smaller than the marker; up to <i>M</i>&nbsp;=&nbsp;40 example by example "
+        "(left), beyond by drawing the empirical covariance."
+    ),
+    size=(8.0, 3.6),
+)
+def one_step(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error over prompt length: the best scalar gradient step beside the trained model."""
-    return render(
-        dataset,
-        "zhang-one-step",
-        _draw_one_step,
-        alt=(
-            "Two panels of relative error against prompt length on logarithmic axes, for condition numbers 1, 3, "
-            "10, 100. Left, the best scalar gradient step: the curve for condition number 1 falls without end, "
-            "the others level off between 0.08 and 0.24. Right, the trained model: all four curves fall without "
-            "end, nearly together."
-        ),
-        caption=(
-            "Error divided by tr&nbsp;&Lambda; against prompt length <i>M</i>, by condition number &kappa; "
-            "(<i>d</i>&nbsp;=&nbsp;20). Left: one gradient step with the best scalar step size; right: the "
-            "trained model with <i>N</i>&nbsp;=&nbsp;<i>M</i>. Lines: formulas. Markers: Monte Carlo with two "
-            "standard errors, mostly smaller than the marker; up to <i>M</i>&nbsp;=&nbsp;40 example by example "
-            "(left), beyond by drawing the empirical covariance."
-        ),
-        size=(8.0, 3.6),
-    )
-
-
-def _draw_one_step(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     for k, kappa in enumerate(dataset.kappa.values):
         cell, style = dataset.sel(kappa=kappa), {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none"}

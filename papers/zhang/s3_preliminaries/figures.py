@@ -5,33 +5,28 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def two_notions(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-two-notions",
+    alt=(
+        "Two panels, identity covariance and condition number 10: error per dimension against test prompt "
+        "length, from 20 to a million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall "
+        "and level off; the floor is lower for longer training prompts. A dotted line for infinite training "
+        "length falls on."
+    ),
+    caption=(
+        "Error per dimension of a model trained at prompt length <i>N</i>, tested at length <i>M</i> "
+        "(<i>d</i>&nbsp;=&nbsp;20). Lines: <i>e</i>(<i>N</i>,&nbsp;<i>M</i>)/<i>d</i>. Filled markers: "
+        "contexts drawn by their empirical covariance; large open markers at <i>M</i>&nbsp;=&nbsp;200: the "
+        "attention layer fed example by example; two standard errors are smaller than the markers. Dotted: "
+        "weights &Lambda;<sup>&minus;1</sup>, the limit <i>N</i>&nbsp;&rarr;&nbsp;&infin;."
+    ),
+    size=(8.0, 3.6),
+)
+def two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test prompt length for models trained at finite N: it levels off."""
-    return render(
-        dataset,
-        "zhang-two-notions",
-        _draw_two_notions,
-        alt=(
-            "Two panels, identity covariance and condition number 10: error per dimension against test prompt "
-            "length, from 20 to a million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall "
-            "and level off; the floor is lower for longer training prompts. A dotted line for infinite training "
-            "length falls on."
-        ),
-        caption=(
-            "Error per dimension of a model trained at prompt length <i>N</i>, tested at length <i>M</i> "
-            "(<i>d</i>&nbsp;=&nbsp;20). Lines: <i>e</i>(<i>N</i>,&nbsp;<i>M</i>)/<i>d</i>. Filled markers: "
-            "contexts drawn by their empirical covariance; large open markers at <i>M</i>&nbsp;=&nbsp;200: the "
-            "attention layer fed example by example; two standard errors are smaller than the markers. Dotted: "
-            "weights &Lambda;<sup>&minus;1</sup>, the limit <i>N</i>&nbsp;&rarr;&nbsp;&infin;."
-        ),
-        size=(8.0, 3.6),
-    )
-
-
-def _draw_two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True)
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
         for k, N in enumerate(dataset.N.values):
@@ -49,26 +44,6 @@ def _draw_two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     panels[-1].legend(loc="upper right")
 
 
-def attention(dataset: xr.Dataset) -> Picture:
-    """How far the prediction moves under changes that should do nothing, and under changes that should."""
-    return render(
-        dataset,
-        "zhang-attention",
-        _draw_attention,
-        alt=(
-            "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the "
-            "prediction alone give relative differences of at most one part in ten to the fifteen; the controls "
-            "give differences between a hundredth and a hundred."
-        ),
-        caption=(
-            "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with "
-            "dense random weights. Circles: the statement; crosses: its control. Exact zeros are drawn at "
-            "10<sup>&minus;17</sup>."
-        ),
-        size=(7.0, 3.2),
-    )
-
-
 _STATEMENTS = {
     "other entries redrawn": ("dead_entries", "live_entries"),
     "query column alone": ("query_row", "query_row_without_own_token"),
@@ -76,7 +51,22 @@ _STATEMENTS = {
 }
 
 
-def _draw_attention(figure: Figure, dataset: xr.Dataset) -> None:
+@drawing(
+    "zhang-attention",
+    alt=(
+        "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the "
+        "prediction alone give relative differences of at most one part in ten to the fifteen; the controls "
+        "give differences between a hundredth and a hundred."
+    ),
+    caption=(
+        "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with "
+        "dense random weights. Circles: the statement; crosses: its control. Exact zeros are drawn at "
+        "10<sup>&minus;17</sup>."
+    ),
+    size=(7.0, 3.2),
+)
+def attention(figure: Figure, dataset: xr.Dataset) -> None:
+    """How far the prediction moves under changes that should do nothing, and under changes that should."""
     axes = figure.subplots()
     for row, (statement, control) in enumerate(_STATEMENTS.values()):
         for k, (name, marker, text) in enumerate(((statement, "o", "statement"), (control, "x", "control"))):
@@ -89,29 +79,24 @@ def _draw_attention(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(loc="outside upper center", ncols=3)
 
 
-def population_loss(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-population-loss",
+    alt=(
+        "Left: population loss along A = s times the inverse of Gamma, a parabola for each training length "
+        "with its minimum at s = 1; measured markers lie on it, and the minimum is lower for longer prompts. "
+        "Right: measured entries of the mean of the squared empirical covariance against Gamma Lambda, on the"
+        " diagonal."
+    ),
+    caption=(
+        "Left: population loss at <i>A</i>&nbsp;=&nbsp;<i>s</i>&nbsp;&Gamma;<sup>&minus;1</sup>; lines by "
+        "formula, markers by Monte Carlo with two standard errors. Right: entries of the mean of "
+        "&Lambda;&#770;&sup2; against those of &Gamma;&Lambda; (filled) and of &Lambda;&sup2; (open, off the "
+        "line); standard errors are smaller than the markers."
+    ),
+    size=(8.0, 3.6),
+)
+def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     """The loss along multiples of the minimiser, and the entries of E[Lambda_hat^2]."""
-    return render(
-        dataset,
-        "zhang-population-loss",
-        _draw_population_loss,
-        alt=(
-            "Left: population loss along A = s times the inverse of Gamma, a parabola for each training length "
-            "with its minimum at s = 1; measured markers lie on it, and the minimum is lower for longer prompts. "
-            "Right: measured entries of the mean of the squared empirical covariance against Gamma Lambda, on the"
-            " diagonal."
-        ),
-        caption=(
-            "Left: population loss at <i>A</i>&nbsp;=&nbsp;<i>s</i>&nbsp;&Gamma;<sup>&minus;1</sup>; lines by "
-            "formula, markers by Monte Carlo with two standard errors. Right: entries of the mean of "
-            "&Lambda;&#770;&sup2; against those of &Gamma;&Lambda; (filled) and of &Lambda;&sup2; (open, off the "
-            "line); standard errors are smaller than the markers."
-        ),
-        size=(8.0, 3.6),
-    )
-
-
-def _draw_population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     along = {0.5: "0.5 / Gamma", 1.0: "1 / Gamma", 1.5: "1.5 / Gamma"}
     for k, N in enumerate(dataset.N.values):

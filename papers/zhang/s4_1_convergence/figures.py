@@ -5,28 +5,23 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def flow(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-flow",
+    alt=(
+        "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to "
+        "about 1e-11. Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
+    ),
+    caption=(
+        "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of "
+        "Theorem 4.1. Right: loss above its minimum, relative to the minimum. One start a setting is drawn."
+    ),
+    size=(8.4, 3.5),
+)
+def flow(figure: Figure, dataset: xr.Dataset) -> None:
     """Distance to the limit and excess loss along gradient flow, one line a setting."""
-    return render(
-        dataset,
-        "zhang-flow",
-        _draw_flow,
-        alt=(
-            "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to "
-            "about 1e-11. Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
-        ),
-        caption=(
-            "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of "
-            "Theorem 4.1. Right: loss above its minimum, relative to the minimum. One start a setting is drawn."
-        ),
-        size=(8.4, 3.5),
-    )
-
-
-def _draw_flow(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, sharex=True)
     shown = dataset.isel(start=0, time=slice(1, None))
     for k, setting in enumerate(dataset.setting.values):
@@ -38,26 +33,21 @@ def _draw_flow(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend()
 
 
-def training(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-training",
+    alt=(
+        "Left: the error of the factor u_-1 grows with the learning rate, in proportion while small; the error of the "
+        "product stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
+    ),
+    caption=(
+        "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is "
+        "right at every step size for which descent is stable, the factor only in the limit of small steps. "
+        "Right: loss of SGD on fresh minibatches, one thin line a seed; the dashed line is the least population loss."
+    ),
+    size=(8.4, 3.5),
+)
+def training(figure: Figure, dataset: xr.Dataset) -> None:
     """What finite steps keep and what they lose: the product and the factor over the learning rate; SGD's loss."""
-    return render(
-        dataset,
-        "zhang-training",
-        _draw_training,
-        alt=(
-            "Left: the error of the factor u_-1 grows with the learning rate, in proportion while small; the error of the "
-            "product stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
-        ),
-        caption=(
-            "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is "
-            "right at every step size for which descent is stable, the factor only in the limit of small steps. "
-            "Right: loss of SGD on fresh minibatches, one thin line a seed; the dashed line is the least population loss."
-        ),
-        size=(8.4, 3.5),
-    )
-
-
-def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     left.plot(dataset.rate, dataset.descent_factor, color="C1", marker=MARKERS[1], linestyle="none", label="factor $u_{-1}$")
     left.plot(
@@ -72,25 +62,20 @@ def _draw_training(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend()
 
 
-def stationarity(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-stationarity",
+    alt=(
+        "The entries of the gradient at three points. At Theorem 4.1 all intervals contain zero; with u_-1 ten "
+        "percent too large, or with the inverse of Lambda, several entries are far from zero."
+    ),
+    caption=(
+        "Gradient of the full population loss in all live parameters, with two standard errors: at the limit of "
+        "Theorem 4.1 (circles), with <i>u</i><sub>−1</sub> 10% too large (squares), with Λ<sup>−1</sup> for "
+        "Γ<sup>−1</sup> (diamonds)."
+    ),
+)
+def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     """Every entry of the gradient at the closed form and beside it."""
-    return render(
-        dataset,
-        "zhang-stationarity",
-        _draw_stationarity,
-        alt=(
-            "The entries of the gradient at three points. At Theorem 4.1 all intervals contain zero; with u_-1 ten "
-            "percent too large, or with the inverse of Lambda, several entries are far from zero."
-        ),
-        caption=(
-            "Gradient of the full population loss in all live parameters, with two standard errors: at the limit of "
-            "Theorem 4.1 (circles), with <i>u</i><sub>−1</sub> 10% too large (squares), with Λ<sup>−1</sup> for "
-            "Γ<sup>−1</sup> (diamonds)."
-        ),
-    )
-
-
-def _draw_stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     places = range(dataset.sizes["entry"])
     labels = ("Theorem 4.1", r"$u_{-1}$ 10% too large", r"$\Lambda^{-1}$ for $\Gamma^{-1}$")
@@ -108,26 +93,21 @@ def _draw_stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend()
 
 
-def risk(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-risk",
+    alt=(
+        "Three panels of test error against test prompt length for noiseless, noisy and cubic labels. "
+        "Measured markers lie on the theory lines, which fall towards a floor that is lower for longer training prompts."
+    ),
+    caption=(
+        "Test error of the trained model against test prompt length <i>M</i>. Lines: Theorem 4.2. "
+        "Markers: Monte Carlo with two standard errors. The floor at large <i>M</i> is the bias, set by the "
+        "training length <i>N</i>, plus the error of the best linear predictor."
+    ),
+    size=(8.4, 3.4),
+)
+def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Test error over test length, one panel a label law: Theorem 4.2 as lines, Monte Carlo as markers."""
-    return render(
-        dataset,
-        "zhang-risk",
-        _draw_risk,
-        alt=(
-            "Three panels of test error against test prompt length for noiseless, noisy and cubic labels. "
-            "Measured markers lie on the theory lines, which fall towards a floor that is lower for longer training prompts."
-        ),
-        caption=(
-            "Test error of the trained model against test prompt length <i>M</i>. Lines: Theorem 4.2. "
-            "Markers: Monte Carlo with two standard errors. The floor at large <i>M</i> is the bias, set by the "
-            "training length <i>N</i>, plus the error of the best linear predictor."
-        ),
-        size=(8.4, 3.4),
-    )
-
-
-def _draw_risk(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["labels"], sharex=True)
     lengths = xr.DataArray(np.geomspace(*dataset.M.values[[0, -1]], 60), dims="length")
     for axes, law in zip(panels, dataset.labels.values, strict=True):
@@ -145,27 +125,26 @@ def _draw_risk(figure: Figure, dataset: xr.Dataset) -> None:
     panels[0].legend()
 
 
-def averaged_error(dataset: xr.Dataset) -> Picture:
-    """The error over the training length, at fixed test lengths: least at N = M."""
+def _caption_averaged_error(dataset: xr.Dataset) -> str:
     kappas = [f"{kappa:g}" for kappa in dataset.kappa.values]
-    return render(
-        dataset,
-        "zhang-averaged-error",
-        _draw_averaged_error,
-        alt=(
-            "One panel a condition number: error against training length for several test lengths. Each curve falls, "
-            "has its least value where the training length equals the test length, and rises again. Markers lie on the lines."
-        ),
-        caption=(
-            "Error averaged over tasks against training length <i>N</i>, for condition numbers "
-            f"κ = {', '.join(kappas)}. Lines: <i>e</i>(<i>N</i>, <i>M</i>). Markers: Monte Carlo with two standard "
-            "errors. Crosses: the least error of each line, at <i>N</i> = <i>M</i>."
-        ),
-        size=(8.4, 3.6),
+    return (
+        "Error averaged over tasks against training length <i>N</i>, for condition numbers "
+        f"κ = {', '.join(kappas)}. Lines: <i>e</i>(<i>N</i>, <i>M</i>). Markers: Monte Carlo with two standard "
+        "errors. Crosses: the least error of each line, at <i>N</i> = <i>M</i>."
     )
 
 
-def _draw_averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
+@drawing(
+    "zhang-averaged-error",
+    alt=(
+        "One panel a condition number: error against training length for several test lengths. Each curve falls, "
+        "has its least value where the training length equals the test length, and rises again. Markers lie on the lines."
+    ),
+    caption=_caption_averaged_error,
+    size=(8.4, 3.6),
+)
+def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
+    """The error over the training length, at fixed test lengths: least at N = M."""
     shown = dataset.isel(N=slice(0, -1))
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True, squeeze=False)[0]
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
@@ -181,25 +160,20 @@ def _draw_averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=dataset.sizes["M"])
 
 
-def isotropic(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-isotropic",
+    alt=(
+        "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and above "
+        "least squares, which is at zero from 20 examples on. Markers lie on the theory lines."
+    ),
+    caption=(
+        "Isotropic inputs, trained and tested at the same length. Lines: closed forms for the trained model and for "
+        "averaging. Markers: Monte Carlo with two standard errors. Least squares is exact from "
+        "<i>N</i> = <i>d</i> on; the trained model is not, at any finite length."
+    ),
+)
+def isotropic(figure: Figure, dataset: xr.Dataset) -> None:
     """LSA at N = M beside averaging and least squares, at Lambda = I."""
-    return render(
-        dataset,
-        "zhang-isotropic",
-        _draw_isotropic,
-        alt=(
-            "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and above "
-            "least squares, which is at zero from 20 examples on. Markers lie on the theory lines."
-        ),
-        caption=(
-            "Isotropic inputs, trained and tested at the same length. Lines: closed forms for the trained model and for "
-            "averaging. Markers: Monte Carlo with two standard errors. Least squares is exact from "
-            "<i>N</i> = <i>d</i> on; the trained model is not, at any finite length."
-        ),
-    )
-
-
-def _draw_isotropic(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, (name, label) in enumerate({"averaging": "averaging", "lsa": "trained LSA", "ols": "least squares"}.items()):
         if f"{name}_theory_curve" in dataset:

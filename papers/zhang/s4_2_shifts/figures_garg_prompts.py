@@ -5,37 +5,32 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import Picture, render
+from icl_lib.companion.figure import drawing
 from icl_lib.companion.table import Table
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
 
 
-def garg_prompts(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-garg-prompts",
+    alt=(
+        "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic "
+        "axis. LSA is near 0.34 without a shift, with label noise and with scaled weights; above 1 for stretched "
+        "inputs, orthants and, near 36, the skewed covariance. Least squares is at zero almost everywhere. GPT-2 "
+        "values read from Garg et al. lie between 0.0003 and 0.1 in most rows."
+    ),
+    caption=(
+        "Error over that of predicting 0 (vertical line), <i>d</i> = 20, <i>k</i> = 40 examples; the orthogonal "
+        "query, which needs <i>k</i> &lt; <i>d</i>, at <i>k</i> = 10. Filled markers are measured here, with two "
+        "standard errors where they show; LSA is trained at <i>N</i> = 40 on N(0, I). Errors of 0 stand at the "
+        "left edge. Open diamonds are not ours: GPT-2 as printed by Garg et al. [V], divided by the error of "
+        "predicting 0, as their code divides by <i>d</i> alone."
+    ),
+    size=(6.4, 6.0),
+)
+def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 for every kind of prompt: LSA, least squares, and GPT-2 as read from Garg."""
-    return render(
-        dataset,
-        "zhang-garg-prompts",
-        _draw,
-        alt=(
-            "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic "
-            "axis. LSA is near 0.34 without a shift, with label noise and with scaled weights; above 1 for stretched "
-            "inputs, orthants and, near 36, the skewed covariance. Least squares is at zero almost everywhere. GPT-2 "
-            "values read from Garg et al. lie between 0.0003 and 0.1 in most rows."
-        ),
-        caption=(
-            "Error over that of predicting 0 (vertical line), <i>d</i> = 20, <i>k</i> = 40 examples; the orthogonal "
-            "query, which needs <i>k</i> &lt; <i>d</i>, at <i>k</i> = 10. Filled markers are measured here, with two "
-            "standard errors where they show; LSA is trained at <i>N</i> = 40 on N(0, I). Errors of 0 stand at the "
-            "left edge. Open diamonds are not ours: GPT-2 as printed by Garg et al. [V], divided by the error of "
-            "predicting 0, as their code divides by <i>d</i> alone."
-        ),
-        size=(6.4, 6.0),
-    )
-
-
-def _draw(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     rows = np.arange(dataset.sizes["prompt"])[::-1]
     risk, error = _at_longest(dataset.risk), _at_longest(dataset.risk_se)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 TITLES = {
     "covariance I": "fixed covariance $I$",
@@ -17,31 +17,26 @@ TITLES = {
 }
 
 
-def curves(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-gpt2",
+    alt=(
+        "Four panels, one a test law: error per dimension on a logarithmic axis against the number of examples, for six "
+        "models. On the fixed covariance and on random ones at scale 1 every curve falls from 1 to below 0.1 at its own "
+        "training length N and jumps up right after. At scales 4 and 9 the curves stay far above least squares and the "
+        "jump is smaller; up to N models trained on random covariances lie below those trained on the fixed one."
+    ),
+    caption=(
+        "Figure 1 of the paper at the size of two cores, on a logarithmic axis: squared error over <i>d</i> at the query "
+        "against the number of examples <i>M</i>. One model a curve; a marker stands at its <i>N</i>. Bands: 90% bootstrap "
+        "intervals over single prompts, as we read the paper. Dotted: least squares, measured; it is 0 from "
+        "<i>M</i> = <i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random "
+        "covariances, exact, at the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and "
+        "9 it is above the panel, the limit at 25.3 and 387."
+    ),
+    size=(7.6, 7.0),
+)
+def curves(figure: Figure, dataset: xr.Dataset) -> None:
     """Figure 1: error over the number of examples, four test laws, six models, and the paper's reference lines."""
-    return render(
-        dataset,
-        "zhang-gpt2",
-        _draw_curves,
-        alt=(
-            "Four panels, one a test law: error per dimension on a logarithmic axis against the number of examples, for six "
-            "models. On the fixed covariance and on random ones at scale 1 every curve falls from 1 to below 0.1 at its own "
-            "training length N and jumps up right after. At scales 4 and 9 the curves stay far above least squares and the "
-            "jump is smaller; up to N models trained on random covariances lie below those trained on the fixed one."
-        ),
-        caption=(
-            "Figure 1 of the paper at the size of two cores, on a logarithmic axis: squared error over <i>d</i> at the query "
-            "against the number of examples <i>M</i>. One model a curve; a marker stands at its <i>N</i>. Bands: 90% bootstrap "
-            "intervals over single prompts, as we read the paper. Dotted: least squares, measured; it is 0 from "
-            "<i>M</i> = <i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random "
-            "covariances, exact, at the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and "
-            "9 it is above the panel, the limit at 25.3 and 387."
-        ),
-        size=(7.6, 7.0),
-    )
-
-
-def _draw_curves(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(2, 2, sharex=True).ravel()
     for axes, test in zip(panels, dataset.test.values, strict=True):
         _draw_panel(axes, dataset.sel(test=test))
@@ -80,29 +75,24 @@ def _plain_ticks(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def positions(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-gpt2-positions",
+    alt=(
+        "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed "
+        "and on random covariances. As trained, and with zeros in the rows beyond N, the error falls to below 0.1 at N and "
+        "jumps to about 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on "
+        "smoothly. On untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short "
+        "beyond."
+    ),
+    caption=(
+        "Left and middle: squared error over <i>d</i> on the training law, with two standard errors over covariances, "
+        "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> "
+        "(vertical line) is the last that training reaches; beyond it both models keep the start, which they share."
+    ),
+    size=(7.6, 4.4),
+)
+def positions(figure: Figure, dataset: xr.Dataset) -> None:
     """The jump above N on the training law, with rows of the table exchanged; and the lengths of the rows."""
-    return render(
-        dataset,
-        "zhang-gpt2-positions",
-        _draw_positions,
-        alt=(
-            "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed "
-            "and on random covariances. As trained, and with zeros in the rows beyond N, the error falls to below 0.1 at N and "
-            "jumps to about 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on "
-            "smoothly. On untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short "
-            "beyond."
-        ),
-        caption=(
-            "Left and middle: squared error over <i>d</i> on the training law, with two standard errors over covariances, "
-            "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> "
-            "(vertical line) is the last that training reaches; beyond it both models keep the start, which they share."
-        ),
-        size=(7.6, 4.4),
-    )
-
-
-def _draw_positions(figure: Figure, dataset: xr.Dataset) -> None:
     *panels, right = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 0.9))
     ink, N = mpl.rcParams["text.color"], dataset.attrs["N"]
     for axes, trained in zip(panels, dataset.trained.values, strict=True):
@@ -128,27 +118,22 @@ def _draw_positions(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-def scale(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-gpt2-scale",
+    alt=(
+        "Two panels, models trained on the fixed and on random covariances at N = 10: error over that of predicting zero "
+        "against the scale c. With inputs or labels or both scaled the error rises with c, most with inputs alone. Divided "
+        "by the prompt's own size it is flat at its value for c = 1."
+    ),
+    caption=(
+        "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, with two standard "
+        "errors over covariances. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own size: both are "
+        "then divided by the root mean square of the prompt's inputs, entry by entry or of all entries together."
+    ),
+    size=(7.6, 4.2),
+)
+def scale(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 against the scale: what is scaled, and whether the prompt's own size mends it."""
-    return render(
-        dataset,
-        "zhang-gpt2-scale",
-        _draw_scale,
-        alt=(
-            "Two panels, models trained on the fixed and on random covariances at N = 10: error over that of predicting zero "
-            "against the scale c. With inputs or labels or both scaled the error rises with c, most with inputs alone. Divided "
-            "by the prompt's own size it is flat at its value for c = 1."
-        ),
-        caption=(
-            "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, with two standard "
-            "errors over covariances. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own size: both are "
-            "then divided by the root mean square of the prompt's inputs, entry by entry or of all entries together."
-        ),
-        size=(7.6, 4.2),
-    )
-
-
-def _draw_scale(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, 2, sharey=True)
     place = np.arange(dataset.sizes["c"])
     N = int(dataset.N[0])

@@ -5,32 +5,27 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def flow(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-random-covariance-flow",
+    alt=(
+        "Left: on a logarithmic axis the relative distance of the product to A star falls in straight lines to "
+        "rounding. "
+        "Right: u over its limit rises to 1 for both laws; the limits printed without squares lie elsewhere."
+    ),
+    caption=(
+        "Gradient flow under random diagonal covariances, over time as a fraction of the run. Left: relative "
+        "distance of "
+        "<i>u</i><sub>−1</sub><i>U</i><sub>11</sub> to <i>A</i><sub>*</sub>. Right: <i>u</i><sub>−1</sub> over "
+        "the limit with "
+        "squares (horizontal line at 1); thin dotted lines show where (C.15), printed without squares, puts it."
+    ),
+    size=(6.8, 3.4),
+)
+def flow(figure: Figure, dataset: xr.Dataset) -> None:
     """The flow of Corollary C.2: distance to A_*, and u_{-1} between its two candidate limits."""
-    return render(
-        dataset,
-        "zhang-random-covariance-flow",
-        _draw_flow,
-        alt=(
-            "Left: on a logarithmic axis the relative distance of the product to A star falls in straight lines to "
-            "rounding. "
-            "Right: u over its limit rises to 1 for both laws; the limits printed without squares lie elsewhere."
-        ),
-        caption=(
-            "Gradient flow under random diagonal covariances, over time as a fraction of the run. Left: relative "
-            "distance of "
-            "<i>u</i><sub>−1</sub><i>U</i><sub>11</sub> to <i>A</i><sub>*</sub>. Right: <i>u</i><sub>−1</sub> over "
-            "the limit with "
-            "squares (horizontal line at 1); thin dotted lines show where (C.15), printed without squares, puts it."
-        ),
-        size=(6.8, 3.4),
-    )
-
-
-def _draw_flow(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     shortest, longest = dataset.N.values[[0, -1]]
     for k, law in enumerate(dataset.law.values):
@@ -48,30 +43,25 @@ def _draw_flow(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="lower right")
 
 
-def risk(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-random-covariance",
+    alt=(
+        "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt "
+        "length. Markers lie on "
+        "the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at "
+        "scales 4 and 9."
+    ),
+    caption=(
+        "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), "
+        "against test prompt "
+        "length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the "
+        "limit "
+        "<i>N</i>, <i>M</i> → ∞. Least squares would be at 0 from <i>M</i> = <i>d</i> on."
+    ),
+    size=(7.2, 3.4),
+)
+def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length, one panel a covariance scale: exact formula as lines, Monte Carlo as markers."""
-    return render(
-        dataset,
-        "zhang-random-covariance",
-        _draw_risk,
-        alt=(
-            "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt "
-            "length. Markers lie on "
-            "the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at "
-            "scales 4 and 9."
-        ),
-        caption=(
-            "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), "
-            "against test prompt "
-            "length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the "
-            "limit "
-            "<i>N</i>, <i>M</i> → ∞. Least squares would be at 0 from <i>M</i> = <i>d</i> on."
-        ),
-        size=(7.2, 3.4),
-    )
-
-
-def _draw_risk(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["c"])
     names = {"random": "trained on random $\\Lambda$", "mean": "trained on $E\\Lambda$"}
     for axes, c in zip(panels, dataset.c.values, strict=True):
@@ -91,30 +81,25 @@ def _draw_risk(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
-def limit(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-random-covariance-limit",
+    alt=(
+        "Left: the mean prediction over its target rises with the prompt length towards one third, far below 1. "
+        "Right: for a query with its prompt's covariance the fraction grows linearly with the size of the query's "
+        "entry."
+    ),
+    caption=(
+        "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query "
+        "drawn apart from the "
+        "prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
+        "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. "
+        "Markers: Monte "
+        "Carlo with two standard errors."
+    ),
+    size=(6.8, 3.4),
+)
+def limit(figure: Figure, dataset: xr.Dataset) -> None:
     """The conditional mean prediction over its target: independent query over N, own query over |x|."""
-    return render(
-        dataset,
-        "zhang-random-covariance-limit",
-        _draw_limit,
-        alt=(
-            "Left: the mean prediction over its target rises with the prompt length towards one third, far below 1. "
-            "Right: for a query with its prompt's covariance the fraction grows linearly with the size of the query's "
-            "entry."
-        ),
-        caption=(
-            "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query "
-            "drawn apart from the "
-            "prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
-            "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. "
-            "Markers: Monte "
-            "Carlo with two standard errors."
-        ),
-        size=(6.8, 3.4),
-    )
-
-
-def _draw_limit(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     ink = mpl.rcParams["text.color"]
     first, last = dataset.isel(i=0, j=0), dataset.isel(N=-1)

@@ -5,28 +5,23 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def eigenvalues(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-quadratic-form",
+    alt=(
+        "Number of negative and of positive eigenvalues of H against prompt length N. Both lie on the line min(N, d) + 1, "
+        "which rises by one each step and stops at d + 1. The horizontal line d + 1 is reached only from N = d on."
+    ),
+    caption=(
+        "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. "
+        "Line: min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
+    ),
+    size=(5.6, 3.3),
+)
+def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
     """Negative eigenvalues of H over prompt length: the count as a line, what was found as markers."""
-    return render(
-        dataset,
-        "zhang-quadratic-form",
-        _draw_eigenvalues,
-        alt=(
-            "Number of negative and of positive eigenvalues of H against prompt length N. Both lie on the line min(N, d) + 1, "
-            "which rises by one each step and stops at d + 1. The horizontal line d + 1 is reached only from N = d on."
-        ),
-        caption=(
-            "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. "
-            "Line: min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
-        ),
-        size=(5.6, 3.3),
-    )
-
-
-def _draw_eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     axes.plot(dataset.N, dataset.negative_theory, color="C0", linestyle=LINES[0], label="$\\min(N,d)+1$")
     axes.axhline(dataset.negative_paper, color=mpl.rcParams["text.color"], linestyle=":", label="$d+1$")
@@ -43,27 +38,22 @@ def _draw_eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="lower right")
 
 
-def full_loss(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-full-loss",
+    alt=(
+        "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several "
+        "decades. Right: the least excess over the optimum among random points falls with the square of their "
+        "distance from it and is positive everywhere."
+    ),
+    caption=(
+        "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against "
+        "the closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random "
+        "points around the limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
+    ),
+    size=(7.6, 4.0),
+)
+def full_loss(figure: Figure, dataset: xr.Dataset) -> None:
     """Closed form against the layer's loss, part by part; the least loss found around the limit."""
-    return render(
-        dataset,
-        "zhang-full-loss",
-        _draw_full_loss,
-        alt=(
-            "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several "
-            "decades. Right: the least excess over the optimum among random points falls with the square of their "
-            "distance from it and is positive everywhere."
-        ),
-        caption=(
-            "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against "
-            "the closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random "
-            "points around the limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
-        ),
-        size=(7.6, 4.0),
-    )
-
-
-def _draw_full_loss(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, parity in enumerate(dataset.parity.values):
         cell = dataset.sel(parity=parity)

@@ -3,29 +3,24 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def loss(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-dynamics",
+    alt=(
+        "Excess loss against time, both on logarithmic axes, for flows of several sizes. The flow of Lemma 5.2 falls "
+        "all the way. The flow with Lambda in place of Gamma dips, turns and rises to a plateau."
+    ),
+    caption=(
+        "Excess of the loss over its minimum along gradient flow from Assumption 3.3, in units of the growth time "
+        "1/‖Λ²‖. Thick: Lemma 5.2, falling at all times. Thin: the same with Λ in place of Γ, which passes the "
+        "minimum and climbs towards Λ<sup>−1</sup>."
+    ),
+    size=(6.4, 3.9),
+)
+def loss(figure: Figure, dataset: xr.Dataset) -> None:
     """Excess loss along the flow of Lemma 5.2, and along the flow that would end at Lambda^-1."""
-    return render(
-        dataset,
-        "zhang-dynamics",
-        _draw_loss,
-        alt=(
-            "Excess loss against time, both on logarithmic axes, for flows of several sizes. The flow of Lemma 5.2 falls "
-            "all the way. The flow with Lambda in place of Gamma dips, turns and rises to a plateau."
-        ),
-        caption=(
-            "Excess of the loss over its minimum along gradient flow from Assumption 3.3, in units of the growth time "
-            "1/‖Λ²‖. Thick: Lemma 5.2, falling at all times. Thin: the same with Λ in place of Γ, which passes the "
-            "minimum and climbs towards Λ<sup>−1</sup>."
-        ),
-        size=(6.4, 3.9),
-    )
-
-
-def _draw_loss(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, flow in enumerate(dataset.flow.values):
         cell = dataset.sel(flow=flow).isel(time=slice(1, None))
@@ -36,28 +31,23 @@ def _draw_loss(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="lower left")
 
 
-def time_course(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-time-course",
+    alt=(
+        "Left: loss against time for several start sizes, markers on sigmoidal lines; smaller starts drop later. "
+        "Right: two growth rates against condition number, markers on lines; the two approach each other as the "
+        "condition number grows."
+    ),
+    caption=(
+        "Left: Λ = λ<i>I</i>. Lines: the closed form. Markers: the integrated flow. Vertical lines: when "
+        "<i>v</i> is predicted to be halfway. Right: rates at which small weights grow. Lines: ‖Λ²‖ (Frobenius) and "
+        "‖Λ‖² (operator). "
+        "Markers: fitted to the flow."
+    ),
+    size=(7.6, 3.4),
+)
+def time_course(figure: Figure, dataset: xr.Dataset) -> None:
     """The isotropic drop of the loss in closed form and integrated; growth rates over condition number."""
-    return render(
-        dataset,
-        "zhang-time-course",
-        _draw_time_course,
-        alt=(
-            "Left: loss against time for several start sizes, markers on sigmoidal lines; smaller starts drop later. "
-            "Right: two growth rates against condition number, markers on lines; the two approach each other as the "
-            "condition number grows."
-        ),
-        caption=(
-            "Left: Λ = λ<i>I</i>. Lines: the closed form. Markers: the integrated flow. Vertical lines: when "
-            "<i>v</i> is predicted to be halfway. Right: rates at which small weights grow. Lines: ‖Λ²‖ (Frobenius) and "
-            "‖Λ‖² (operator). "
-            "Markers: fitted to the flow."
-        ),
-        size=(7.6, 3.4),
-    )
-
-
-def _draw_time_course(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
     for k, sigma in enumerate(dataset.sigma.values):
         cell = dataset.sel(sigma=sigma)

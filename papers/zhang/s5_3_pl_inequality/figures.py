@@ -5,30 +5,25 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, Picture, render
+from icl_lib.companion.figure import LINES, MARKERS, drawing
 
 
-def slack(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-pl",
+    alt=(
+        "Left: slack of the PL inequality against condition number, one line a dimension, all above 1 and higher for "
+        "higher dimension. At d = 2 it falls with the condition number, from d = 4 on it rises. Right: least u along "
+        "each flow against the lower bound; all points lie above the diagonal."
+    ),
+    caption=(
+        "Left: least ‖∇ℓ‖²/(ℓ − min ℓ) along the flow over the constant μ of Lemma 5.4, from ΘΘᵀ = <i>I</i>/√<i>d</i>; "
+        "the lemma says at least 1. Right: least <i>u</i><sub>−1</sub> along flows from random Θ against the bound of "
+        "Lemma A.5; equality on the line."
+    ),
+    size=(7.4, 3.5),
+)
+def slack(figure: Figure, dataset: xr.Dataset) -> None:
     """How loose the PL inequality and the lower bound on u_-1 are."""
-    return render(
-        dataset,
-        "zhang-pl",
-        _draw_slack,
-        alt=(
-            "Left: slack of the PL inequality against condition number, one line a dimension, all above 1 and higher for "
-            "higher dimension. At d = 2 it falls with the condition number, from d = 4 on it rises. Right: least u along "
-            "each flow against the lower bound; all points lie above the diagonal."
-        ),
-        caption=(
-            "Left: least ‖∇ℓ‖²/(ℓ − min ℓ) along the flow over the constant μ of Lemma 5.4, from ΘΘᵀ = <i>I</i>/√<i>d</i>; "
-            "the lemma says at least 1. Right: least <i>u</i><sub>−1</sub> along flows from random Θ against the bound of "
-            "Lemma A.5; equality on the line."
-        ),
-        size=(7.4, 3.5),
-    )
-
-
-def _draw_slack(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, d in enumerate(dataset.d.values):
         cell = dataset.sel(d=d)
@@ -45,26 +40,21 @@ def _draw_slack(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="lower right")
 
 
-def start_size(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-start-size",
+    alt=(
+        "Left: the distance of the end from Gamma inverse is below 1e-9 for every start size. Right: the least u "
+        "along the flow rises with the start size and saturates; the lower bound stays below it and above zero."
+    ),
+    caption=(
+        "Starts with σ² at multiples of the largest value that Theorem 4.1 allows (vertical line at 1). Left: distance "
+        "of the end of the flow from Γ<sup>−1</sup>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and "
+        "the bound for every σ (line through the lowest bound over the starts)."
+    ),
+    size=(7.4, 3.4),
+)
+def start_size(figure: Figure, dataset: xr.Dataset) -> None:
     """Starts of every size: the loss they begin with, the least u_-1 and its bound."""
-    return render(
-        dataset,
-        "zhang-start-size",
-        _draw_start_size,
-        alt=(
-            "Left: the distance of the end from Gamma inverse is below 1e-9 for every start size. Right: the least u "
-            "along the flow rises with the start size and saturates; the lower bound stays below it and above zero."
-        ),
-        caption=(
-            "Starts with σ² at multiples of the largest value that Theorem 4.1 allows (vertical line at 1). Left: distance "
-            "of the end of the flow from Γ<sup>−1</sup>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and "
-            "the bound for every σ (line through the lowest bound over the starts)."
-        ),
-        size=(7.4, 3.4),
-    )
-
-
-def _draw_start_size(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k in range(dataset.sizes["start"]):
         cell = dataset.isel(start=k)
@@ -80,25 +70,20 @@ def _draw_start_size(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
-def dense_init(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-dense-init",
+    alt=(
+        "Loss at the end of each flow over the least loss. Flows from starts of Assumption 3.3 all lie at 1. Flows "
+        "from dense starts fall into two groups, one at 1 and one near the loss of the rank-one point."
+    ),
+    caption=(
+        "Loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). Dense: all live "
+        "parameters start at scale × N(0, 1). Dotted: the rank-one point, a critical point that is not global."
+    ),
+    size=(5.8, 3.4),
+)
+def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
     """Where flows from dense starts end, beside starts of Assumption 3.3."""
-    return render(
-        dataset,
-        "zhang-dense-init",
-        _draw_dense_init,
-        alt=(
-            "Loss at the end of each flow over the least loss. Flows from starts of Assumption 3.3 all lie at 1. Flows "
-            "from dense starts fall into two groups, one at 1 and one near the loss of the rank-one point."
-        ),
-        caption=(
-            "Loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). Dense: all live "
-            "parameters start at scale × N(0, 1). Dotted: the rank-one point, a critical point that is not global."
-        ),
-        size=(5.8, 3.4),
-    )
-
-
-def _draw_dense_init(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, (name, dim, label) in enumerate((("loss", "start", "dense"), ("loss_allowed", "allowed", "Assumption 3.3"))):
         for row in range(dataset.sizes["scale"]):
@@ -111,27 +96,22 @@ def _draw_dense_init(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="center right", bbox_to_anchor=(1, 0.55))
 
 
-def rank_one_trap(dataset: xr.Dataset) -> Picture:
+@drawing(
+    "zhang-rank-one-trap",
+    alt=(
+        "Panels for several d. Markers over prompt length and condition number: filled where the Hessian at the "
+        "rank-one point is positive, open where it is not. The predicted boundary separates them: short prompts and "
+        "large condition numbers make it a local minimum."
+    ),
+    caption=(
+        "The rank-one point over training length <i>N</i> and condition number κ. Filled: local minimum (Hessian with "
+        "one zero mode, all else positive). Open: saddle. Line: where the criterion changes sign, interpolated "
+        "between the cells."
+    ),
+    size=(7.4, 3.3),
+)
+def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
     """Local minimum or saddle, over prompt length and condition number, with the boundary predicted."""
-    return render(
-        dataset,
-        "zhang-rank-one-trap",
-        _draw_rank_one_trap,
-        alt=(
-            "Panels for several d. Markers over prompt length and condition number: filled where the Hessian at the "
-            "rank-one point is positive, open where it is not. The predicted boundary separates them: short prompts and "
-            "large condition numbers make it a local minimum."
-        ),
-        caption=(
-            "The rank-one point over training length <i>N</i> and condition number κ. Filled: local minimum (Hessian with "
-            "one zero mode, all else positive). Open: saddle. Line: where the criterion changes sign, interpolated "
-            "between the cells."
-        ),
-        size=(7.4, 3.3),
-    )
-
-
-def _draw_rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["d"], sharey=True)
     for axes, d in zip(panels, dataset.d.values, strict=True):
         cell = dataset.sel(d=d)
