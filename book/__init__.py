@@ -4,7 +4,7 @@
 `cache`       which notebooks have outputs that still answer for their sources
 `workers`     two processes at a time, watched; `progress` tells the reader about them
 `execute`     one notebook, executed in its own process; `kernels` forks its kernel
-`figures`     pictures and their provenance, taken out of the executed notebooks
+`figures`     pictures and their provenance, taken out of the executed notebooks; `made` tells how they were computed
 `verdicts`    every claim judged on the data that is there; `pages` writes what was found
 `stage`       the sources of the site, gathered in one folder
 `published`   whether the site that is there shows all this already

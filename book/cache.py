@@ -80,7 +80,7 @@ def library_closure(notebook: nbformat.NotebookNode) -> list[Path]:
     """The library's source files that the notebook's code needs, directly or not."""
     plain = TransformerManager().transform_cell  # cell magics are no Python
     code = "\n".join(plain(cell.source) for cell in notebook.cells if cell.cell_type == "code")
-    return closure.code_closure(*closure.imported_modules(code))
+    return closure.code_closure(*closure.with_rooms(closure.imported_modules(code)))
 
 
 def sources(name: str, layout: Layout) -> tuple[nbformat.NotebookNode, list[Path]]:

@@ -27,6 +27,13 @@ def _prefixes(name: str) -> Iterator[str]:
     yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
 
 
+def with_rooms(modules: set[str]) -> set[str]:
+    """Add the claims and figures of every room that is among these modules: `show` finds them by itself."""
+    folders = [file.parent for module in modules if (file := identity.module_file(module)) and file.name == "__init__.py"]
+    seen = (file for folder in folders for kind in ("claims", "figures") for file in folder.glob(f"{kind}*.py"))
+    return modules | {".".join(file.relative_to(identity.ROOT).with_suffix("").parts) for file in seen}
+
+
 def code_closure(*modules: str) -> list[Path]:
     """Return the source files of these modules and of all they import from this library, directly or not, sorted."""
     found: dict[str, Path] = {}

@@ -1,4 +1,4 @@
-"""What the notebooks show, made fit for pages: pictures as files with where they came from, tables for phones."""
+"""What the notebooks show, made fit for pages: pictures as files, with where they came from."""
 
 import base64
 import html
@@ -26,6 +26,7 @@ class Provenance:
     seconds: float
     device: str
     source: str | None = None  # a link to the declaration at its commit, when the address is known
+    made: str = ""  # how it was computed, as folded HTML
 
     @property
     def stem(self) -> str:
@@ -45,13 +46,16 @@ class Provenance:
         anchors = ", ".join(f'<a href="{html.escape(href)}">{text}</a>' for text, href in links)
         return (
             f'<p class="icl-provenance">Result <code>{html.escape(self.slug)}</code> · '
-            f"{' · '.join(facts)} · data: {anchors}</p>"
+            f"{' · '.join(facts)} · data: {anchors}</p>{self.made}"
         )
 
 
 def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[str, Provenance]) -> list[str]:
-    """Move every figure's images below `pictures` and add its provenance; the figures' HTML, in order."""
-    found = []
+    """Move every figure's images below `pictures` and add its provenance; the figures' HTML, in order.
+
+    A result without a figure has its provenance below its claims.
+    """
+    found, drawn = [], set()
     for data in html_outputs(notebook, "icl-figure"):
         page = BeautifulSoup(data["text/html"], "html.parser")
         for style in page.select("style"):
@@ -60,21 +64,16 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
             _move_images(figure, pictures)
             _add_provenance(figure, provenance)
             found.append(str(figure))
+            drawn.add(figure.get("data-slug", ""))
+        data["text/html"] = str(page)
+    for data in html_outputs(notebook, "icl-cards"):
+        page = BeautifulSoup(data["text/html"], "html.parser")
+        slug = page.select_one(".icl-cards")["data-slug"]
+        if slug in provenance and slug not in drawn:
+            drawn.add(slug)
+            page.append(BeautifulSoup(provenance[slug].as_html(), "html.parser"))
         data["text/html"] = str(page)
     return found
-
-
-def label_cells(notebook: nbformat.NotebookNode) -> None:
-    """Give every cell of a table of verdicts the title of its column, which a phone shows beside it."""
-    for data in html_outputs(notebook, "icl-verdicts"):
-        page = BeautifulSoup(data["text/html"], "html.parser")
-        for table in page.select(".icl-verdicts"):
-            table["class"] = [*table["class"], "icl-claims"]
-            titles = [cell.get_text() for cell in table.select("thead th")]
-            for row in table.select("tbody tr"):
-                for title, cell in zip(titles, row.select("td"), strict=False):
-                    cell["data-title"] = title
-        data["text/html"] = str(page)
 
 
 def html_outputs(notebook: nbformat.NotebookNode, mark: str) -> Iterator[dict]:

@@ -14,6 +14,7 @@ from book import figures, pages, verdicts
 from book.cache import Executed, read_notebook
 from book.figures import Provenance
 from book.layout import Layout
+from book.made import made
 from book.problem import Problem
 from icl_lib.companion import results
 from icl_lib.companion.identity import OURS
@@ -80,7 +81,6 @@ class Stage:
             if one := executed.get(path.stem):
                 notebook = read_notebook(one.notebook)
                 found = figures.extract(notebook, self.extra / "figures", provenance(one, address))
-                figures.label_cells(notebook)
                 shown = next((figure for figure in found if INDEX_FIGURE in figure), shown)
             else:
                 missing.append(path.stem)
@@ -138,6 +138,7 @@ def provenance(one: Executed, address: str) -> dict[str, Provenance]:
             seconds=float(attributes["seconds"]),
             device=attributes["device"],
             source=permalink(attributes["slug"], attributes["commit"], address),
+            made=made(registry.experiment(attributes["slug"]), attributes),
         )
     return known
 

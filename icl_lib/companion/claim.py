@@ -1,18 +1,16 @@
 """What a claim is and how a dataset decides it."""
 
-import html
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from icl_lib.companion.controls import Control
-from icl_lib.companion.marks import marked, marked_html
 from icl_lib.companion.paper import section_of
 from icl_lib.companion.results import STORE
 
@@ -112,9 +110,6 @@ class Claim:
     control: Control
     control_sentence: str
     recorded: str = HOLDS
-
-    def __str__(self) -> str:
-        return f"{self.id} [{self.confidence}] {self.sentence}\n    margin {self.margin:g}: {self.reason}"
 
     def judge(self, dataset: xr.Dataset) -> "Judgement":
         """Decide the claim on a dataset of its experiment, and its control on the broken dataset."""
@@ -221,53 +216,3 @@ def near_claims(stored: dict[str, dict], origin: Mapping[str, object]) -> set[st
     if (origin.get("profile"), origin.get("seed"), origin.get("declaration")) != ("quick", "0", known.get("declaration")):
         return set()
     return {claim_id for claim_id, one in known["claims"].items() if one["near"]}
-
-
-class Verdicts:
-    """Judgements shown as a table; a claim near its margin in a committed quick result with its verdict in full."""
-
-    def __init__(self, *judgements: Judgement):
-        self.judgements = judgements
-
-    def __repr__(self) -> str:
-        rows = [
-            f"{j.claim.id}: {j.verdict}{note} (value {marked(j.shown_value)}, margin {j.margin:g}; control {j.control_verdict})"
-            for j, note in self._shown()
-        ]
-        return "\n".join(rows)
-
-    def _shown(self) -> Iterator[tuple[Judgement, str]]:
-        """Yield the judgements with a note, those near a margin with the verdict in full; there every control fails."""
-        stored = stored_quick()
-        for judgement in self.judgements:
-            in_full = judgement.claim.id in near_claims(stored, judgement.origin)
-            full = replace(judgement, verdict=judgement.claim.recorded, control_verdict=FAILS)
-            yield (full, " (judged in full)") if in_full else (judgement, "")
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("claim", "says", "verdict", "number", "margin", "control"))
-        return (
-            '<div class="icl-verdicts"><table><thead><tr>'
-            + head
-            + "</tr></thead><tbody>"
-            + "".join(_row(j, note) for j, note in self._shown())
-            + "</tbody></table></div>"
-        )
-
-
-def badge(verdict: str) -> str:
-    """Return a verdict as an HTML badge."""
-    return f'<span class="verdict verdict-{verdict}">{verdict}</span>'
-
-
-def _row(judgement: Judgement, note: str) -> str:
-    claim = judgement.claim
-    cells = [
-        f"{claim.id} <small>[{html.escape(claim.confidence)}]</small>",
-        html.escape(claim.sentence),
-        badge(judgement.verdict) + note,
-        marked_html(html.escape(judgement.shown_value)),
-        f"<span title='{html.escape(claim.reason, quote=True)}'>{claim.margin:g}</span>",
-        f"{badge(judgement.control_verdict)}<br><small>{html.escape(claim.control_sentence)}</small>",
-    ]
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -112,14 +112,23 @@ def test_figure_becomes_two_files_with_provenance(tmp_path):
     assert not page.select("style")
 
 
-def test_table_of_verdicts_gets_its_titles():
-    notebook = notebook_showing(
-        '<div class="icl-verdicts"><table><thead><tr><th>claim</th><th>says</th></tr></thead>'
-        "<tbody><tr><td>Z1</td><td>so</td></tr></tbody></table></div>"
-    )
-    figures.label_cells(notebook)
+def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path):
+    notebook = notebook_showing('<div class="icl-cards" data-slug="zhang-risk"><article></article></div>')
+    known = Provenance("zhang-risk", "quick", 0, 3.14, "cpu", made="<details>made</details>")
+    assert figures.extract(notebook, tmp_path, {"zhang-risk": known}) == []
     page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
-    assert [cell["data-title"] for cell in page.select("td")] == ["claim", "says"]
+    assert [tag.name for tag in page.find_all(recursive=False)] == ["div", "p", "details"]
+
+
+def test_how_a_result_was_computed_names_every_field_and_shows_what_ran():
+    experiment = registry.experiment("li-classical")
+    attributes = {"profile": "quick", "seed": "0", "declaration": identity.declaration_json(experiment.quick)}
+    page = BeautifulSoup(made(experiment, attributes), "html.parser")
+    names = [cell.get_text() for cell in page.select("th")]
+    assert {"setting.beta", "seeds", "alphas"} <= {*names} and "class" not in names
+    shown = page.get_text()
+    assert "class Classical(Declaration)" in shown and "def expect(" in shown and "def classical(figure" in shown
+    assert "./run check li-classical --profile quick --seed 0" in shown
 
 
 def test_notebook_that_was_not_executed_shows_no_old_output():

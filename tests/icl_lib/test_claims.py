@@ -12,7 +12,7 @@ import xarray as xr
 from nbval.plugin import get_sanitize_patterns
 
 from icl_lib.companion import claim as claim_module
-from icl_lib.companion.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, Verdicts, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, distance_over_seeds, over_seeds
 from icl_lib.companion.figure import Picture
 from icl_lib.companion.marks import Measured
 from papers import registry
@@ -76,8 +76,8 @@ def test_the_control_leaves_the_data_alone():
     assert float(dataset.x[0]) == 0.0
 
 
-def test_the_table_is_escaped_and_says_everything():
-    page = Verdicts(claim().judge(toy(0.0)))._repr_html_()
+def test_a_card_is_escaped_and_says_everything():
+    page = Cards(claim().judge(toy(0.0)))._repr_html_()
     assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "verdict-fails" in page
 
 
@@ -87,10 +87,10 @@ def compared(text: str) -> str:
     return re.sub(rule, replacement, text)
 
 
-def test_of_verdicts_all_but_the_numbers_is_compared():
-    one, other, worse = (Verdicts(claim().judge(toy(x))) for x in (0.051, 0.052, 0.2))
-    assert repr(one) == "Z0: holds (value ⟨0.051⟩, margin 0.1; control fails)"
-    for shown in (repr, Verdicts._repr_html_):
+def test_of_cards_all_but_the_numbers_is_compared():
+    one, other, worse = (Cards(claim().judge(toy(x))) for x in (0.051, 0.052, 0.2))
+    assert repr(one).splitlines()[0] == "Z0: holds (value ⟨0.051⟩, margin 0.1; control fails)"
+    for shown in (repr, Cards._repr_html_):
         assert shown(one) != shown(other)
         assert compared(shown(one)) == compared(shown(other)) != compared(shown(worse))
     assert "margin 0.1; control fails" in compared(repr(one)) and "x &lt; 1 &amp; y" in compared(one._repr_html_())
@@ -145,12 +145,12 @@ def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_f
     assert claim().judge(near).near and not claim().judge(toy(0.0)).near
     monkeypatch.setattr(claim_module, "QUICK", tmp_path / "quick.json")
     own = "Z0: fails (value ⟨0.1⟩, margin 0.1; control fails)"
-    assert repr(Verdicts(claim().judge(near))) == own  # no file yet
+    assert repr(Cards(claim().judge(near))) == own  # no file yet
     claim_module.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
-    assert repr(Verdicts(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
-    assert 'verdict-holds">holds</span> (judged in full)<' in Verdicts(claim().judge(near))._repr_html_()
+    assert repr(Cards(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
+    assert 'verdict-holds">holds</span> (judged in full)<' in Cards(claim().judge(near))._repr_html_()
     for changed in ({"seed": "1"}, {"profile": "full"}, {"declaration": "Toy(N=3)"}):
-        assert repr(Verdicts(claim().judge(near.assign_attrs(changed)))) == own
+        assert repr(Cards(claim().judge(near.assign_attrs(changed)))) == own
 
 
 @pytest.mark.parametrize("claim_id", registry.CLAIMS)

@@ -1,0 +1,52 @@
+"""How a result was computed, folded below its figure: what was declared, the source that ran, the command that repeats it."""
+
+import html
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.figure import Drawing
+from icl_lib.companion.show import declared, seen_by
+
+
+def made(experiment: Experiment, attributes: Mapping[str, str]) -> str:
+    """The folded HTML about one dataset of an experiment, from its attributes and the code as it is now."""
+    profile, seed = attributes["profile"], attributes["seed"]
+    rows = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+        for name, value in entries(json.loads(attributes["declaration"]))
+    )
+    sources = [type(experiment.declaration(profile))]
+    sources += [each.draw for each in declared(seen_by(experiment), Drawing) if each.name == experiment.slug]
+    told = "".join(_source(each) for each in sources)
+    command = f"./run check {experiment.slug} --profile {profile} --seed {seed}"
+    return (
+        f'<details class="icl-made"><summary>how this was computed</summary><table>{rows}</table>{told}'
+        f"<p>Computed and judged again: <code>{command}</code></p></details>"
+    )
+
+
+def entries(declaration: dict, within: str = "") -> Iterator[tuple[str, str]]:
+    """Name and value of every field, those of a field of fields under dotted names."""
+    for name, value in declaration.items():
+        if name == "class":
+            continue
+        several = isinstance(value, list) and any(isinstance(each, dict) for each in value)
+        inner = {f"{name}[{k}]": each for k, each in enumerate(value)} if several else {}
+        if isinstance(value, dict):
+            yield from entries(value, f"{within}{name}.")
+        elif inner:
+            yield from entries(inner, within)
+        else:
+            yield f"{within}{name}", ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _source(code: object) -> str:
+    file = inspect.getmodule(code).__name__.replace(".", "/")
+    shown = highlight(inspect.getsource(code), PythonLexer(), HtmlFormatter(cssclass="highlight"))
+    return f"<p><code>{file}.py</code></p>{shown}"
