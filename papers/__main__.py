@@ -1,4 +1,4 @@
-"""python -m papers list | run SLUG | check [SLUG ...] | train [NAME ...] | renew [NAME ...] | sweep [SLUG ...] | merge"""
+"""python -m papers list | compute SLUG | check [SLUG ...] | train [NAME ...] | renew [NAME ...] | sweep [SLUG ...] | merge"""
 
 import argparse
 import json
@@ -25,17 +25,17 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    main_parser = Parser(prog="python -m papers", description="Experiments and claims of the book.")
+    main_parser = Parser(prog="./run", description="Experiments and claims of the book.")
     commands = main_parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("list", help="experiments with their claims")
     listing.add_argument("--json", action="store_true")
-    run = commands.add_parser("run", help="run one experiment")
-    run.add_argument("slug")
-    run.add_argument("--out", type=Path, help="NetCDF file to write")
+    compute = commands.add_parser("compute", help="compute one result, and print it or write it")
+    compute.add_argument("slug")
+    compute.add_argument("--out", type=Path, help="NetCDF file to write")
     check = commands.add_parser("check", help="run experiments and judge their claims")
     check.add_argument("slugs", nargs="*", metavar="SLUG")
     check.add_argument("--json", action="store_true")
-    for command in (run, check):
+    for command in (compute, check):
         command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED))
         command.add_argument("--seed", type=sweep_commands.seed, default=0)
         command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
@@ -163,7 +163,7 @@ def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
 
 COMMANDS = {
     "list": list_experiments,
-    "run": run_experiment,
+    "compute": run_experiment,
     "check": check_claims,
     "train": train_networks,
     "renew": renew_stored,

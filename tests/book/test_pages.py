@@ -15,8 +15,11 @@ from bs4 import BeautifulSoup
 from book import arguments, figures, pages, render, stage
 from book.cache import Executed, Record
 from book.figures import Provenance
+from book.made import made
 from book.verdicts import NOT_RUN, Finding, Row
+from icl_lib.companion import identity
 from papers import __main__ as command_line
+from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "book").glob("*.md"))]
@@ -171,8 +174,9 @@ def test_run_commands_in_the_prose_are_accepted():
 
 
 def test_library_commands_in_the_prose_are_accepted():
-    found = commands("python -m papers")
-    assert len(found) >= 4
+    names = ("list", "compute", "check", "renew", "train", "sweep", "merge")
+    found = [[name, *words] for name in names for words in commands(rf"\./run {name}\b")]
+    assert len(found) >= 10 and {words[0] for words in found} == {*names}
     for words in found:
         command_line.parser().parse_args(words)
 

@@ -12,7 +12,9 @@ import xarray as xr
 from nbval.plugin import get_sanitize_patterns
 
 from icl_lib.companion import claim as claim_module
-from icl_lib.companion.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion.cards import Cards
+from icl_lib.companion.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import at, exchanged, put
 from icl_lib.companion.figure import Picture
 from icl_lib.companion.marks import Measured
 from papers import registry
@@ -144,7 +146,7 @@ def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_f
     near = toy(0.1005).assign_attrs(quick)
     assert claim().judge(near).near and not claim().judge(toy(0.0)).near
     monkeypatch.setattr(claim_module, "QUICK", tmp_path / "quick.json")
-    own = "Z0: fails (value ⟨0.1⟩, margin 0.1; control fails)"
+    own = "Z0: fails (value ⟨0.1⟩, margin 0.1; control fails)\n    x < 1 & y"
     assert repr(Cards(claim().judge(near))) == own  # no file yet
     claim_module.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
     assert repr(Cards(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
@@ -184,3 +186,59 @@ def test_the_distance_is_that_of_the_mean_not_the_mean_of_distances():
     values = xr.DataArray([-1.0, 3.0], dims="seed")
     assert distance_over_seeds(values).value == 1 and distance_over_seeds(values, 1.0).value == 0
     assert float(distance_over_seeds(values, 1.0).two_se) == pytest.approx(4)
+
+
+def in_a_room(function):
+    function.__module__ = "papers.zhang.s7_toy.claims"
+    return function
+
+
+def test_a_decorated_function_is_a_claim_with_all_that_it_says():
+    @claims_of("toy")("V", "bound", margin=0.1, control=put(x="y"))
+    @in_a_room
+    def Z0(dataset):
+        """x is small:
+        at every place.
+
+        Margin: a tenth is
+        enough.
+        Control: another variable
+        """
+        return Discrepancy(dataset.x)
+
+    assert (Z0.id, Z0.experiment, Z0.paper, Z0.section, Z0.recorded) == ("Z0", "toy", "zhang", "7", HOLDS)
+    assert (Z0.sentence, Z0.reason) == ("x is small: at every place.", "a tenth is enough.")
+    assert Z0.control_sentence == "another variable"
+    data = xr.Dataset({"x": 0.0, "y": 1.0})
+    assert (Z0.judge(data).verdict, Z0.judge(data).control_verdict) == (HOLDS, FAILS)
+
+
+def test_a_formula_names_its_quantity():
+    @claims_of("toy")("D", "formula", of="risk", margin=0.1, control=put(risk="worse"))
+    @in_a_room
+    def Z0(dataset):
+        """The risk is as in theory.
+
+        Margin: relative.
+        Control: another risk
+        """
+
+    values = {"risk": 1.05, "worse": 1.2, "risk_theory": 1.0, "risk_se": 0.01}
+    judged = Z0.judge(xr.Dataset(values))
+    assert (judged.value, judged.two_se) == (pytest.approx(0.05), pytest.approx(0.02))
+    assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
+
+
+def test_a_claim_without_its_parts_is_refused():
+    with pytest.raises(ValueError, match="Z0 does not say its sentence"):
+
+        @claims_of("toy")("D", "bound", margin=0.1, control=put(x="y"))
+        def Z0(dataset):
+            """Only a sentence."""
+            return Discrepancy(dataset.x)
+
+
+def test_a_control_takes_other_places_or_other_rows():
+    data = xr.Dataset({"x": ("k", [1.0, 2.0])}, coords={"k": ["a", "b"]})
+    assert at(k=[1])(data).x.values.tolist() == [2.0]
+    assert exchanged("k", "a", "b")(data).x.sel(k="a") == 2.0

@@ -25,7 +25,7 @@ def test_list_names_every_experiment_and_claim(capsys):
 
 def test_run_writes_one_file(tmp_path, capsys):
     out = tmp_path / "flow.nc"
-    assert main(["run", "zhang-flow", "--seed", "7", "--out", str(out)]) == 0
+    assert main(["compute", "zhang-flow", "--seed", "7", "--out", str(out)]) == 0
     assert results.load(out).attrs["seed"] == "7"
     assert list(tmp_path.iterdir()) == [out]
 
@@ -56,9 +56,9 @@ def test_undecided_contradicts_in_full_only():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["run", "zhang-nothing"], "unknown experiment 'zhang-nothing'"),
+        (["compute", "zhang-nothing"], "unknown experiment 'zhang-nothing'"),
         (["check", "zhang-flow", "nothing"], "unknown experiment 'nothing'"),
-        (["run", "zhang-flow", "--out", "/proc/nowhere/flow.nc"], "nowhere"),
+        (["compute", "zhang-flow", "--out", "/proc/nowhere/flow.nc"], "nowhere"),
     ],
 )
 def test_bad_input_gives_one_sentence(arguments, says, capsys):
@@ -70,7 +70,7 @@ def test_bad_input_gives_one_sentence(arguments, says, capsys):
 @pytest.mark.parametrize("option", [["--profile", "huge"], ["--seed", "one"], ["--device", "tpu"]])
 def test_bad_options_exit_with_2(option, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["run", "zhang-flow", *option])
+        main(["compute", "zhang-flow", *option])
     assert stopped.value.code == 2
     said = capsys.readouterr().err
     assert "invalid choice" in said or "is no seed" in said
@@ -78,7 +78,7 @@ def test_bad_options_exit_with_2(option, capsys):
 
 def test_cuda_without_a_device_is_refused(monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    for command in (["run", "zhang-flow"], ["check", "zhang-flow"]):
+    for command in (["compute", "zhang-flow"], ["check", "zhang-flow"]):
         assert main([*command, "--device", "cuda"]) == 2
         assert "no CUDA device" in capsys.readouterr().err
 
@@ -137,14 +137,14 @@ def test_a_setting_that_does_not_fit_is_refused(field, text, says):
 
 def test_settings_reach_the_run_and_are_recorded(tmp_path, capsys):
     out = tmp_path / "flow.nc"
-    assert main(["run", "zhang-flow", "--set", "starts=1", "--out", str(out)]) == 0
+    assert main(["compute", "zhang-flow", "--set", "starts=1", "--out", str(out)]) == 0
     assert json.loads(results.load(out).attrs["declaration"])["starts"] == 1
-    assert main(["run", "zhang-flow", "--set", "nonsense"]) == 2
+    assert main(["compute", "zhang-flow", "--set", "nonsense"]) == 2
     assert "NAME=VALUE" in capsys.readouterr().err
 
 
 def test_the_scale_of_a_paper_is_a_profile_of_its_own(capsys):
-    assert main(["run", "zhang-risk", "--profile", "published"]) == 2
+    assert main(["compute", "zhang-risk", "--profile", "published"]) == 2
     assert "zhang-risk declares nothing at the paper's own scale" in capsys.readouterr().err
     declared = registry.experiment("zhang-gpt2").declaration("published")
     assert [training.N for training in declared.fixed] == [40, 70, 100]

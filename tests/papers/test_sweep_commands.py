@@ -184,11 +184,11 @@ def test_the_job_array_of_the_page_computes_every_shard(monkeypatch):
     folders = []
     for number in range(1, last + 1):
         monkeypatch.setenv("SLURM_ARRAY_TASK_ID", str(number))
-        words = re.search(r"-m papers (sweep .*SLURM.*)", page)[1].split()
+        words = re.search(r"\./run (sweep .*SLURM.*)", page)[1].split()
         options = parser().parse_args([os.path.expandvars(word) for word in words])
         assert options.shard == f"{number}/{last}"
         folders.append(options.out)
-    assert parser().parse_args(re.search(r"-m papers (merge [^#\n]*)", page)[1].split()).folders == folders
+    assert parser().parse_args(re.search(r"\./run (merge [^#\n]*)", page)[1].split()).folders == folders
 
 
 def test_seeds_are_lists_and_ranges():
