@@ -16,7 +16,7 @@ from icl_lib.companion.results import STORE
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 QUICK = STORE / "quick.json"
-"""The committed verdicts and numbers of the quick profile, by experiment: ``book.quick`` writes and compares them."""
+"""The committed verdicts and numbers of the quick profile, by experiment: ``book.build.quick`` writes and compares them."""
 STANDARD_ERRORS, TOLERANCE = 5, 0.01
 """So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
 

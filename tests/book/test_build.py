@@ -25,14 +25,21 @@ import xarray
 from types import SimpleNamespace
 from icl_lib.companion import results
 
+class Declared:
+    pass
+
 class Alpha:
-    slug, notebook, quick, full = "toy-alpha", "zhang_4_1_convergence", SimpleNamespace(), SimpleNamespace()
+    slug, notebook, quick, full, module = "toy-alpha", "zhang_4_1_convergence", Declared(), Declared(), "papers.registry"
+
+    def declaration(self, profile):
+        return self.quick
 
     def origin(self, profile, seed, device):
         raise AssertionError("there is no stored result to compare with")
 
     def measure(self, profile, seed):
         attributes = dict(slug=self.slug, profile=profile, seed=str(seed), seconds="0.5", device="cpu", commit="abc")
+        attributes["declaration"] = '{"class": "Declared", "N": 3}'
         return xarray.Dataset({"value": ("M", [1.0, 2.0])}, attrs=attributes)
 
     def expect(self, measured):
@@ -96,12 +103,9 @@ def checkout(tmp_path_factory):
         shutil.copy(ROOT / name, root)
     small_pages(root)
     library = root / "icl_lib"
-    (library / "companion").mkdir(parents=True)
-    for name in ("identity.py", "results.py"):
-        shutil.copy(ROOT / "icl_lib" / "companion" / name, library / "companion" / name)
-    for name in ("__init__.py", "companion/__init__.py", "beta.py"):
+    shutil.copytree(ROOT / "icl_lib" / "companion", library / "companion", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("__init__.py", "beta.py"):
         (library / name).touch()
-    (library / "companion" / "claim.py").write_text("class Claim: pass\n")
     (library / "alpha.py").write_text("from icl_lib import beta\n")
     (root / "papers").mkdir()
     (root / "papers" / "__init__.py").touch()
@@ -156,6 +160,7 @@ def test_figure_ledger_and_download_stand_on_the_data(checkout):
     html = checkout / "_build" / "html"
     figure = page(checkout, f"notebooks/{MAIN}.html").select_one("figure#fig-zhang-averaged-error")
     assert figure.select_one(".icl-provenance a[href='../data/toy-alpha.quick.csv']")
+    assert [cell.get_text() for cell in figure.select(".icl-made table :is(th, td)")] == ["N", "3"]
     assert page(checkout, "book/index.html").select_one("figure#fig-zhang-averaged-error")
     (row,) = json.loads((html / "ledger.json").read_text(encoding="utf-8"))
     assert (row["quick"]["verdict"], row["full"]["verdict"]) == ("holds", "not run")
@@ -169,7 +174,7 @@ def test_figure_ledger_and_download_stand_on_the_data(checkout):
 def stale(root):
     """The notebooks that the next build would execute."""
     program = (
-        "import sys; from pathlib import Path; from book import arguments, cache; from book.layout import Layout\n"
+        "from pathlib import Path; from book.build import arguments, cache; from book.build.layout import Layout\n"
         "layout = Layout(Path.cwd())\n"
         "print(*(n for n in arguments.notebook_names(layout.root) if not cache.lookup(n, 'quick', layout)))"
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from book import closure
+from book.build import closure
 from icl_lib.companion import identity
 
 

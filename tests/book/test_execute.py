@@ -5,8 +5,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book import execute, workers
-from book.progress import Progress
+from book.build import execute, workers
+from book.build.progress import Progress
 
 
 def write_notebook(path, source, tag):

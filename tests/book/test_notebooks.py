@@ -9,9 +9,9 @@ import pytest
 from nbformat import NotebookNode
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams, nocolors
 
-from book import arguments, cache, check, quick
-from book.cache import Executed
-from book.layout import Layout
+from book.build import arguments, cache, check, quick
+from book.build.cache import Executed
+from book.build.layout import Layout
 from icl_lib.companion.claim import stored_quick
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])

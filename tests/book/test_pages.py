@@ -12,11 +12,11 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from book import arguments, figures, pages, render, stage
-from book.cache import Executed, Record
-from book.figures import Provenance
-from book.made import made
-from book.verdicts import NOT_RUN, Finding, Row
+from book.build import arguments, figures, pages, render, stage
+from book.build.cache import Executed, Record
+from book.build.figures import Provenance
+from book.build.made import made
+from book.build.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion import identity
 from papers import __main__ as command_line
 from papers import registry

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 import xarray as xr
 
-from book import outputs, quick
-from book.layout import Layout
+from book.build import outputs, quick
+from book.build.layout import Layout
 from icl_lib.companion import results
 from icl_lib.companion.claim import Claim, Discrepancy, stored_quick
 from papers import registry
@@ -97,7 +97,7 @@ def test_outputs_are_taken_after_the_numbers_are_written(tmp_path, monkeypatch, 
         return {"one": executed(tmp_path, "one", x)}
 
     monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
-    monkeypatch.setattr(outputs.build, "bring_up_to_date", bring_up_to_date)
+    monkeypatch.setattr(outputs.book, "bring_up_to_date", bring_up_to_date)
     monkeypatch.setattr(outputs, "replaced", lambda committed, notebook: committed.name == notebook.name == "one.ipynb")
     assert outputs.refresh(Layout(tmp_path), progress=None) == ["one"]
     assert len(done) == executions and done[0] == {} and all(done[1:])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from book import arguments
+from book.build import arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,9 +20,9 @@ def checkout(tmp_path):
     """A copy of the files that `run` itself reads."""
     for name in ("run", "requirements.txt", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "book").mkdir()
-    for name in ("__init__.py", "arguments.py"):
-        shutil.copy(ROOT / "book" / name, tmp_path / "book")
+    (tmp_path / "book" / "build").mkdir(parents=True)
+    for name in ("__init__.py", "build/__init__.py", "build/arguments.py"):
+        shutil.copy(ROOT / "book" / name, tmp_path / "book" / name)
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "alpha.ipynb").write_text("{}")
     (tmp_path / "notebooks" / "beta.ipynb").write_text("{}")
@@ -135,7 +135,7 @@ def test_exit_status_and_variables_are_those_of_the_job(run, checkout):
     run.BIN.mkdir(parents=True)
     run.PYTHON.symlink_to(sys.executable)
     run.STAMP.write_text(run.fingerprint())
-    (checkout / "book" / "build.py").write_text(
+    (checkout / "book" / "build" / "__main__.py").write_text(
         "import os, sys\nprint(os.environ['JUPYTER_PREFER_ENV_PATH'], *sys.argv[1:])\nsys.exit(7)\n"
     )
     done = call(checkout, "book", "--only", "alpha", "--fresh")
@@ -159,7 +159,7 @@ def called(run, monkeypatch):
 def test_every_check_runs_also_after_one_has_failed(run, checkout, called, capsys):
     assert run.test(arguments.parse_test(["--all"], checkout)) == 3
     assert len(called) == 4
-    assert called[-1][-2:] == ["book.check", "--all"]
+    assert called[-1][-2:] == ["book.build.check", "--all"]
     summary = capsys.readouterr().out.split("== summary")[1]
     assert summary.count("passed") == 3 and summary.count("FAILED") == 1
 
@@ -177,6 +177,6 @@ def test_notebooks_are_checked_by_name_or_all(run, checkout, called):
     run.test(arguments.parse_test(["notebooks/beta.ipynb"], checkout))
     run.test(arguments.parse_test(["notebooks", "--all"], checkout))
     assert [command[2:] for command in called] == [
-        ["book.check", "notebooks/beta.ipynb"],
-        ["book.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
+        ["book.build.check", "notebooks/beta.ipynb"],
+        ["book.build.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
     ]

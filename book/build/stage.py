@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book import figures, pages, verdicts
-from book.cache import Executed, read_notebook
-from book.figures import Provenance
-from book.layout import Layout
-from book.made import made
-from book.problem import Problem
+from book.build import figures, pages, verdicts
+from book.build.cache import Executed, read_notebook
+from book.build.figures import Provenance
+from book.build.layout import Layout
+from book.build.made import made
+from book.build.problem import Problem
 from icl_lib.companion import results
 from icl_lib.companion.identity import OURS
 from papers import registry
@@ -70,7 +70,7 @@ class Stage:
     def _copy_sources(self) -> None:
         root, no_bytecode = self.layout.root, shutil.ignore_patterns("__pycache__")
         shutil.copy(root / "_toc.yml", self.source)
-        shutil.copytree(root / "book", self.source / "book", ignore=shutil.ignore_patterns("__pycache__", "data"))
+        shutil.copytree(root / "book", self.source / "book", ignore=shutil.ignore_patterns("__pycache__", "data", "build"))
         for package in OURS:  # pages include code from here
             shutil.copytree(root / package, self.source / package, ignore=no_bytecode)
 

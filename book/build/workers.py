@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from book.progress import Progress
+from book.build.progress import Progress
 
 AT_A_TIME = 2
 STATE = "state: "  # a line a task prints to say how far it is

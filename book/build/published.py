@@ -6,8 +6,8 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from book.cache import Executed, file_digest
-from book.layout import Layout
+from book.build.cache import Executed, file_digest
+from book.build.layout import Layout
 from icl_lib.companion.identity import OURS
 
 MARK = ".made-from"  # in the site's folder, so that the two appear together

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from book.cache import Executed
+from book.build.cache import Executed
 from icl_lib.companion import results
 from icl_lib.companion.claim import STANDARD_ERRORS, TOLERANCE, Judgement, near_claims, stored_quick
 from papers import registry

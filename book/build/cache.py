@@ -18,9 +18,9 @@ from typing import NamedTuple
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-from book import closure
-from book.layout import Layout
-from book.problem import Problem
+from book.build import closure
+from book.build.layout import Layout
+from book.build.problem import Problem
 from icl_lib.companion import identity
 
 

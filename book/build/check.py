@@ -1,4 +1,4 @@
-"""`python -m book.check [--all] [NOTEBOOK ...]`: execute notebooks and compare them with the committed ones.
+"""`python -m book.build.check [--all] [NOTEBOOK ...]`: execute notebooks and compare them with the committed ones.
 
 `./run test` calls it. The comparison itself is `tests/book/test_notebooks.py`.
 """
@@ -6,14 +6,14 @@
 import subprocess
 import sys
 
-from book import arguments, build, cache
-from book.cache import Executed, file_digest
-from book.layout import Layout
-from book.problem import Problem
-from book.progress import Progress
+from book.build import arguments, book, cache
+from book.build.cache import Executed, file_digest
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.build.progress import Progress
 
 TEST = "tests/book/test_notebooks.py"
-COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/quick.py", "book/data/quick.json")
+COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/build/quick.py", "book/data/quick.json")
 
 
 def check(names: list[str], again: bool, layout: Layout) -> int:
@@ -26,7 +26,7 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
     asked, status = arguments.parse(["--fresh"] if again else [], layout.root), 0
     try:
         with Progress() as progress:
-            build.bring_up_to_date(due, asked, layout, progress)
+            book.bring_up_to_date(due, asked, layout, progress)
     except Problem as problem:  # the others are compared all the same
         print(problem, flush=True)
         status = 1
@@ -55,10 +55,10 @@ def _compared(one: Executed, layout: Layout) -> str:
 def main(words: list[str]) -> int:
     def work(layout: Layout) -> int:
         asked = arguments.parse_test(words, layout.root)
-        with build.alone(layout):
+        with book.alone(layout):
             return check(asked.notebooks or arguments.notebook_names(layout.root), asked.all, layout)
 
-    return build.answer(work, "The committed notebooks are as they were.")
+    return book.answer(work, "The committed notebooks are as they were.")
 
 
 if __name__ == "__main__":

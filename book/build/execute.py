@@ -11,9 +11,9 @@ from nbclient.exceptions import DeadKernelError
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
-from book.kernels import ForkedKernelManager, Waiting
-from book.problem import Problem
-from book.workers import CAN_FORK, STATE, end_with_parent
+from book.build.kernels import ForkedKernelManager, Waiting
+from book.build.problem import Problem
+from book.build.workers import CAN_FORK, STATE, end_with_parent
 
 IMPORTED = [
     *(__name__, "h5netcdf", "ipykernel.kernelapp", "matplotlib.figure", "matplotlib.backends.backend_svg"),

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import nbformat
 
-from book import arguments, build, cache, quick
-from book.layout import Layout
-from book.problem import Problem
-from book.progress import Progress
+from book.build import arguments, book, cache, quick
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.build.progress import Progress
 from icl_lib.companion.results import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
@@ -21,9 +21,9 @@ def refresh(layout: Layout, progress: Progress) -> list[str]:
     Where a claim has come near its margin, or is near no more, notebooks show another verdict and are executed again.
     """
     asked, names = arguments.parse([], layout.root), arguments.notebook_names(layout.root)
-    executed = build.bring_up_to_date(names, asked, layout, progress)
+    executed = book.bring_up_to_date(names, asked, layout, progress)
     if quick.update(executed, layout.stored_results / quick.FILE):
-        executed = build.bring_up_to_date(names, asked, layout, progress)
+        executed = book.bring_up_to_date(names, asked, layout, progress)
     return [name for name, one in executed.items() if replaced(layout.notebooks / f"{name}.ipynb", one.notebook)]
 
 
@@ -43,7 +43,7 @@ def replaced(committed: Path, executed: Path) -> bool:
 def main() -> int:
     layout = Layout(Path.cwd())
     try:
-        with build.alone(layout), Progress() as progress:
+        with book.alone(layout), Progress() as progress:
             names = refresh(layout, progress)
     except Problem as problem:
         print(problem, file=sys.stderr)

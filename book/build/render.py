@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from book.cache import Executed
-from book.layout import Layout
-from book.problem import Problem
+from book.build.cache import Executed
+from book.build.layout import Layout
+from book.build.problem import Problem
 
 
 def render(source: Path, output: Path, env: dict[str, str]) -> Path:

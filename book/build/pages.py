@@ -6,8 +6,8 @@ import platform
 from collections import Counter
 from importlib.metadata import version
 
-from book.cache import Executed
-from book.verdicts import NOT_RUN, Finding, Row
+from book.build.cache import Executed
+from book.build.verdicts import NOT_RUN, Finding, Row
 
 CODES = {
     "V": "read in the text of the arXiv version",

@@ -1,4 +1,4 @@
-"""`python -m book.build`: compute what has changed, and build the book. `./run book` calls it."""
+"""Compute what has changed, and build the book."""
 
 import argparse
 import errno
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from book import arguments, cache, published, render, workers
-from book.cache import Executed
-from book.layout import Layout
-from book.problem import Problem
-from book.progress import Progress
+from book.build import arguments, cache, published, render, workers
+from book.build.cache import Executed
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.build.progress import Progress
 
 UNTOUCHED = "_build/html is as it was before."
 
@@ -68,7 +68,7 @@ def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout
     places = {name: cache.workplace(layout) for name in due}
     if not due:
         return found
-    from book import execute  # a second, with papermill
+    from book.build import execute  # a second, with papermill
 
     tasks = {name: (execute.work, (name, profile, str(places[name]))) for name in due}
 
@@ -87,7 +87,7 @@ def require_success(outcomes: dict[str, workers.Outcome]) -> None:
 
 def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], inputs: str) -> None:
     """Stage, render and publish; `inputs` as `published.made_from` gives it."""
-    from book.stage import Stage  # seconds: it judges every claim, so it imports all the library
+    from book.build.stage import Stage  # seconds: it judges every claim, so it imports all the library
 
     source = layout.build / "site" / "src"
     Stage(layout, source).fill(executed, quick)
@@ -145,7 +145,3 @@ def main(words: list[str]) -> int:
         return 0
 
     return answer(work, UNTOUCHED)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
