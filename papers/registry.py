@@ -11,7 +11,7 @@ import xarray as xr
 from icl_lib.companion import identity
 from icl_lib.companion.claim import Claim, Judgement
 from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.paper import Paper
+from icl_lib.companion.paper import Paper, in_order
 from papers import PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}
@@ -19,20 +19,21 @@ WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER f
 NO_ROOMS = ("bench", "theory")
 
 
+def _parts(package: str) -> tuple[list[str], list[str]]:
+    """Return the names of a package's own modules, and those of the packages in it."""
+    found = list(pkgutil.iter_modules(importlib.import_module(package).__path__))
+    return [each.name for each in found if not each.ispkg], [each.name for each in found if each.ispkg]
+
+
+ROOMS: dict[str, list[str]] = {key: in_order({*_parts(f"papers.{key}")[1]} - {*NO_ROOMS}) for key in PAPERS}
+"""The rooms of every wing, in the order of the paper."""
+
+
 def _modules() -> Iterator[ModuleType]:
     """Yield the modules of every wing, its shared ones first, then room by room."""
-    for key, paper in WINGS.items():
-        wing = importlib.import_module(f"papers.{key}")
-        for found in pkgutil.iter_modules(wing.__path__, f"{wing.__name__}."):
-            if not found.ispkg:
-                yield importlib.import_module(found.name)
-        rooms = {name for _, name, is_package in pkgutil.iter_modules(wing.__path__) if is_package} - {*NO_ROOMS}
-        if rooms != {*paper.sections}:
-            raise ImportError(f"papers/{key} has the rooms {sorted(rooms)}: list them in its sections, in their order")
-        for name in paper.sections:
-            room = importlib.import_module(f"papers.{key}.{name}")
-            for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
-                yield importlib.import_module(found.name)
+    for key, rooms in ROOMS.items():
+        for package in (f"papers.{key}", *(f"papers.{key}.{room}" for room in rooms)):
+            yield from (importlib.import_module(f"{package}.{name}") for name in _parts(package)[0])
 
 
 _MODULES = tuple(_modules())
@@ -52,8 +53,7 @@ CLAIMS: dict[str, Claim] = {claim.id: claim for claim in sorted(_declared(Claim)
 
 
 def _place(experiment: Experiment) -> tuple[int, int, int]:
-    wing = WINGS[experiment.paper]
-    section = [*wing.sections, experiment.paper].index(experiment.module.split(".")[-2])
+    section = [*ROOMS[experiment.paper], experiment.paper].index(experiment.module.split(".")[-2])
     places = [place for place, claim in enumerate(CLAIMS.values()) if claim.experiment == experiment.slug]
     return list(WINGS).index(experiment.paper), section, min(places, default=len(CLAIMS))
 

@@ -1,19 +1,19 @@
 """A paper, as a wing of the book."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Paper:
-    """One wing: ``papers/<key>``, its claims numbered by ``letters``, its rooms in the order of the pages."""
+    """One wing, ``papers/<key>``; its claims are numbered by ``letters``."""
 
     key: str
     letters: tuple[str, ...]
     authors: str
     title: str
     arXiv: str
-    sections: tuple[str, ...]
 
 
 def notebook_of(module: str) -> str:
@@ -27,3 +27,13 @@ def section_of(module: str) -> str:
     room = "".join(module.split(".")[-2:-1])
     numbered = re.match(r"s(\d+(?:_\d+)*)_", room)
     return numbered[1].replace("_", ".") if numbered else room.replace("_", " ")
+
+
+def in_order(rooms: Iterable[str]) -> list[str]:
+    """Return rooms in the order of the paper: those of numbered sections by number, then the others by name."""
+
+    def place(room: str) -> tuple[bool, list[int], str]:
+        numbered = re.match(r"s(\d+(?:_\d+)*)_", room)
+        return not numbered, [int(part) for part in numbered[1].split("_")] if numbered else [], room
+
+    return sorted(rooms, key=place)

@@ -2,4 +2,4 @@
 
 from icl_lib.companion.paper import Paper
 
-PAPER = Paper(key="engine", letters=(), authors="", title="The training engine", arXiv="", sections=())
+PAPER = Paper(key="engine", letters=(), authors="", title="The training engine", arXiv="")

@@ -3,10 +3,5 @@
 from icl_lib.companion.paper import Paper
 
 PAPER = Paper(
-    key="garg",
-    letters=("G",),
-    authors="Garg et al.",
-    title="What Can Transformers Learn In-Context?",
-    arXiv="2208.01066",
-    sections=("prior_observations",),
+    key="garg", letters=("G",), authors="Garg et al.", title="What Can Transformers Learn In-Context?", arXiv="2208.01066"
 )

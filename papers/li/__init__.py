@@ -8,13 +8,4 @@ PAPER = Paper(
     authors="Li et al.",
     title="How Do Nonlinear Transformers Learn and Generalize in In-Context Learning?",
     arXiv="2402.15607",
-    sections=(
-        "s1_introduction",
-        "s2_formulation",
-        "s3_2_data_and_tasks",
-        "s3_3_generalization",
-        "s3_4_pruning",
-        "s4_mechanism",
-        "s5_experiments",
-    ),
 )

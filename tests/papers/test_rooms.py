@@ -9,7 +9,7 @@ from papers import registry
 
 GRAPH = grimp.build_graph("icl_lib", "papers", include_external_packages=True)
 OURS = ("icl_lib", "papers")
-ROOMS = {f"papers.{key}.{section}": f"papers.{key}" for key, paper in registry.WINGS.items() for section in paper.sections}
+ROOMS = [f"papers.{key}.{room}" for key, rooms in registry.ROOMS.items() for room in rooms]
 SEEN = {"claims": {"numpy", "xarray"}, "figures": {"numpy", "xarray", "matplotlib"}}
 
 

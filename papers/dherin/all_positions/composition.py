@@ -1,6 +1,6 @@
 """dherin-composition: every block patched in turn, the query alone at the input, in networks of several architectures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -163,22 +163,17 @@ NAMES = {
     "size": "|change|_F / |weights|_F of the matrices in the query's patch, median over prompts",
 }
 
+_QUICK = Composition(
+    architectures=(
+        "skips", "layer norm", "layer norm, last matrix", "RMS norm, gated", "outer skip", "no skips", "GRU",
+        "linear attention",
+    ),
+    depth=8, d=2, width=12, heads=3, N=20, prompts=4, networks=2,
+)  # fmt: skip
 COMPOSITION = Experiment(
     slug="dherin-composition",
     title="Patching block after block",
     section="sequel 1",
-    quick=Composition(
-        architectures=(
-            "skips", "layer norm", "layer norm, last matrix", "RMS norm, gated", "outer skip", "no skips", "GRU",
-            "linear attention",
-        ),
-        depth=8, d=2, width=12, heads=3, N=20, prompts=4, networks=2,
-    ),
-    full=Composition(
-        architectures=(
-            "skips", "layer norm", "layer norm, last matrix", "RMS norm, gated", "outer skip", "no skips", "GRU",
-            "linear attention",
-        ),
-        depth=32, d=2, width=12, heads=3, N=50, prompts=8, networks=4,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, depth=32, N=50, prompts=8, networks=4),
 )  # fmt: skip

@@ -184,20 +184,16 @@ COST = {
     "error_epsilon": "the same with epsilon, median token",
 }
 
+_QUICK = Positions(
+    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
+    variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"),
+    shapes=((2, 1, 50), (9, 1, 50), (2, 3, 1000)), networks=3, prompts=4, epsilon=1e-8,
+    scales=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
+)  # fmt: skip
 POSITIONS = Experiment(
     slug="dherin-positions",
     title="Updates at all positions and in all blocks",
     section="sequel 1",
-    quick=Positions(
-        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-        variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"),
-        shapes=((2, 1, 50), (9, 1, 50), (2, 3, 1000)), networks=3, prompts=4, epsilon=1e-8,
-        scales=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
-    ),
-    full=Positions(
-        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-        variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"),
-        shapes=((2, 1, 50), (9, 1, 50), (9, 5, 200), (2, 3, 1000)), networks=12, prompts=8, epsilon=1e-8,
-        scales=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, shapes=((2, 1, 50), (9, 1, 50), (9, 5, 200), (2, 3, 1000)), networks=12, prompts=8),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-positions-training: a training run in float32, the theory beside the network at every mark."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -140,16 +140,14 @@ NAMES = {
     "last": ("block", "mean cosine of the updates of a context token and of the query"),
 }
 
+_QUICK = PositionsTraining(
+    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
+    variants=("skips", "skips, norms"), networks=2, B=32, rate=5e-2, steps=20, marks=5, tests=32,
+)  # fmt: skip
 POSITIONS_TRAINING = Experiment(
     slug="dherin-positions-training",
     title="Updates at all positions during training",
     section="sequel 1",
-    quick=PositionsTraining(
-        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-        variants=("skips", "skips, norms"), networks=2, B=32, rate=5e-2, steps=20, marks=5, tests=32,
-    ),
-    full=PositionsTraining(
-        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-        variants=("skips", "skips, norms"), networks=4, B=128, rate=5e-2, steps=100, marks=21, tests=128,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, networks=4, B=128, steps=100, marks=21, tests=128),
 )  # fmt: skip

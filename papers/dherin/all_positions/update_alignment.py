@@ -1,6 +1,6 @@
 """dherin-update-alignment: cosines between the updates of a prompt's tokens, based on the query or on an unrelated token."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -103,16 +103,17 @@ def groups(cosines: Float[Tensor, "B T T"]) -> list[float]:
     return [between.mean().item(), cosines[:, -1, :N].mean().item()]
 
 
+_QUICK = UpdateAlignment(
+    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
+    variants=("skips", "skips, norms", "no skips"), networks=16, prompts=12,
+)  # fmt: skip
 UPDATE_ALIGNMENT = Experiment(
     slug="dherin-update-alignment",
     title="Alignment of the updates of different tokens",
     section="sequel 1",
-    quick=UpdateAlignment(
-        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-        variants=("skips", "skips, norms", "no skips"), networks=16, prompts=12,
-    ),
-    full=UpdateAlignment(
-        architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
         variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"), networks=40,
         prompts=64,
     ),

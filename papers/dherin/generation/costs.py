@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -79,15 +79,13 @@ def counts(step: Callable) -> int:
     return counter.get_total_flops()
 
 
+_QUICK = Costs(
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, lengths=(4, 16, 64),
+    repeats=2,
+)  # fmt: skip
 COSTS = Experiment(
     slug="dherin-costs",
     title="The cost of a patch",
-    quick=Costs(
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, lengths=(4, 16, 64),
-        repeats=2,
-    ),
-    full=Costs(
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6,
-        lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), repeats=2,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)),
 )  # fmt: skip

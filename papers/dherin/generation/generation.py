@@ -1,6 +1,6 @@
 """dherin-generation: decoding with the context, and with a network that sees the last token only, its patches made anew."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -104,14 +104,12 @@ NAMES = {
 FIVE = ("vanilla, bias", "Llama", "Gemma", "parallel", "experts")
 SIZES = Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97)
 
+_QUICK = Generation(
+    architectures=FIVE, sizes=SIZES, depth=6, prompt=16, steps=8, prompts=2, temperature=1.0, window=4, seeds=1,
+)  # fmt: skip
 GENERATION = Experiment(
     slug="dherin-generation",
     title="Generation without the context",
-    quick=Generation(
-        architectures=FIVE, sizes=SIZES, depth=6, prompt=16, steps=8, prompts=2, temperature=1.0, window=4, seeds=1,
-    ),
-    full=Generation(
-        architectures=(*FIVE, "Gemma, conditioned"), sizes=SIZES, depth=6, prompt=16, steps=48, prompts=2,
-        temperature=1.0, window=4, seeds=4,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, architectures=(*FIVE, "Gemma, conditioned"), steps=48, seeds=4),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-stale-patches: patches used where they were not made: for the next token, for the same token again, elsewhere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -123,17 +123,14 @@ NAMES = {
     "renumbered": ("place", "relative error when patches made at absolute positions are used at positions 0, 1, ..."),
 }
 
+_QUICK = StalePatches(
+    architectures=("vanilla, bias", "Llama", "Gemma", "parallel", "experts"),
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, prompt=12, steps=10,
+    kept=6, seeds=3,
+)  # fmt: skip
 STALE_PATCHES = Experiment(
     slug="dherin-stale-patches",
     title="Patches used for another token",
-    quick=StalePatches(
-        architectures=("vanilla, bias", "Llama", "Gemma", "parallel", "experts"),
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, prompt=12, steps=10,
-        kept=6, seeds=3,
-    ),
-    full=StalePatches(
-        architectures=("vanilla, bias", "Llama", "Gemma", "parallel", "experts"),
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, prompt=16, steps=32,
-        kept=6, seeds=12,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, prompt=16, steps=32, seeds=12),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-stale-trained: in a trained regression network, the patch made for one query used for another of the same context."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -58,9 +58,10 @@ def off(found: Tensor, expected: Tensor) -> float:
     return ((found - expected).abs().median() / expected.square().mean().sqrt()).item()
 
 
+_QUICK = StaleTrained(training=FOUR_BLOCKS, N=40, prompts=60, draws=6)
 STALE_TRAINED = Experiment(
     slug="dherin-stale-trained",
     title="A patch for another query, trained network",
-    quick=StaleTrained(training=FOUR_BLOCKS, N=40, prompts=60, draws=6),
-    full=StaleTrained(training=FOUR_BLOCKS, N=40, prompts=200, draws=20),
+    quick=_QUICK,
+    full=replace(_QUICK, prompts=200, draws=20),
 )

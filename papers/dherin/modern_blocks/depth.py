@@ -1,6 +1,6 @@
 """dherin-depth: patches of deep networks, and which blocks need one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -63,18 +63,15 @@ class Depth(Declaration):
         return [relative(network.read(weights, left)[:, 0], expected).max().item() for left in lefts]
 
 
+_QUICK = Depth(
+    architectures=("Llama",), depths=(1, 2, 4, 8, 16, 32),
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=6,
+    epsilon=1e-2, seeds=2,
+)  # fmt: skip
 DEPTH = Experiment(
     slug="dherin-depth",
     title="Depth",
     section="sequel 2",
-    quick=Depth(
-        architectures=("Llama",), depths=(1, 2, 4, 8, 16, 32),
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=6,
-        epsilon=1e-2, seeds=2,
-    ),
-    full=Depth(
-        architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), depths=(1, 2, 4, 8, 16, 32),
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=39,
-        epsilon=1e-2, seeds=8,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-gemma: a norm behind the feed-forward part; the published patch, the well-conditioned one, and none of the gain."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -233,16 +233,14 @@ NAMES = {
     "outside": ("", "share of blocks and positions that no change of W_down can repair"),
 }
 
+_QUICK = Gemma(
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, tokens=40,
+    precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=3,
+)  # fmt: skip
 GEMMA = Experiment(
     slug="dherin-gemma",
     title="A norm behind the feed-forward part",
     section="sequel 2",
-    quick=Gemma(
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, tokens=40,
-        precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=3,
-    ),
-    full=Gemma(
-        sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, tokens=40,
-        precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0, 100.0, 300.0), seeds=40,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, x=(10.0, 30.0, 100.0, 300.0), seeds=40),
 )  # fmt: skip

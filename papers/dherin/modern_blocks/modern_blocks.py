@@ -1,7 +1,7 @@
 """dherin-modern-blocks: whole networks without their context, patched block by block, for every architecture and position."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -155,14 +155,13 @@ ALL = (
 )
 SIZES = Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97)
 
+_QUICK = ModernBlocks(
+    architectures=ALL, sizes=SIZES, depth=6, tokens=24, kept=(0.25, 0.75, 1.0), epsilon=1e-2, seeds=2,
+)  # fmt: skip
 MODERN_BLOCKS = Experiment(
     slug="dherin-modern-blocks",
     title="Patches of modern blocks",
     section="sequel 2",
-    quick=ModernBlocks(
-        architectures=ALL, sizes=SIZES, depth=6, tokens=24, kept=(0.25, 0.75, 1.0), epsilon=1e-2, seeds=2,
-    ),
-    full=ModernBlocks(
-        architectures=ALL, sizes=SIZES, depth=6, tokens=24, kept=(0.25, 0.75, 1.0), epsilon=1e-2, seeds=20,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, seeds=20),
 )  # fmt: skip

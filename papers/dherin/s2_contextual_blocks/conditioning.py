@@ -1,6 +1,6 @@
 """dherin-conditioning: the update as |a| goes to 0, in float64 and in float32, with and without an epsilon."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -128,12 +128,12 @@ NAMES = {
     "error_nudged": "relative error of the patched block when a is moved by a vector of fixed length",
 }
 
+_QUICK = Conditioning(
+    k=(0, 1, 2, 3, 4, 5, 6, 7, 8), epsilon=1e-8, nudge=1e-6, networks=10, d=2, N=100, width=32, heads=8, hidden=128,
+)  # fmt: skip
 CONDITIONING = Experiment(
-    slug="dherin-conditioning", title="The update when the vector it divides by goes to 0",
-    quick=Conditioning(
-        k=(0, 1, 2, 3, 4, 5, 6, 7, 8), epsilon=1e-8, nudge=1e-6, networks=10, d=2, N=100, width=32, heads=8, hidden=128,
-    ),
-    full=Conditioning(
-        k=(0, 1, 2, 3, 4, 5, 6, 7, 8), epsilon=1e-8, nudge=1e-6, networks=50, d=2, N=100, width=32, heads=8, hidden=128,
-    ),
+    slug="dherin-conditioning",
+    title="The update when the vector it divides by goes to 0",
+    quick=_QUICK,
+    full=replace(_QUICK, networks=50),
 )  # fmt: skip

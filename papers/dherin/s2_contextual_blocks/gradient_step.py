@@ -1,7 +1,7 @@
 """dherin-gradient-step: a block with linear attention against one explicit step of gradient descent on least squares."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -131,8 +131,10 @@ EXPECTED = {
     "swapped": "error at a fresh query of the update made for another, over its scale",
 }
 
+_QUICK = GradientStep(shares=(0.05, 0.5), blocks=40, d=5, N=20, rate=1.0)
 GRADIENT_STEP = Experiment(
-    slug="dherin-gradient-step", title="Linear attention whose patch is one step of gradient descent",
-    quick=GradientStep(shares=(0.05, 0.5), blocks=40, d=5, N=20, rate=1.0),
-    full=GradientStep(shares=(0.05, 0.25, 0.5, 0.75), blocks=200, d=5, N=20, rate=1.0),
+    slug="dherin-gradient-step",
+    title="Linear attention whose patch is one step of gradient descent",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.05, 0.25, 0.5, 0.75), blocks=200),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-identity: a contextual block without part of its context, with and without its update, for four layers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -164,8 +164,10 @@ NAMES = {
     "first_over_last": ("", "change of the output without the first token over that without the last of the context"),
 }
 
+_QUICK = Identity(shares=(0.01, 0.1, 0.5), networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 IDENTITY = Experiment(
-    slug="dherin-identity", title="A block without part of its context, with the update and without",
-    quick=Identity(shares=(0.01, 0.1, 0.5), networks=10, d=2, N=100, width=32, heads=8, hidden=128),
-    full=Identity(shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30, d=2, N=100, width=32, heads=8, hidden=128),
+    slug="dherin-identity",
+    title="A block without part of its context, with the update and without",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
 )  # fmt: skip

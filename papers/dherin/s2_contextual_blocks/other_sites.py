@@ -1,7 +1,7 @@
 """dherin-other-sites: six places of a block that can take up the context, each exactly; and two that cannot."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -132,8 +132,10 @@ def head_averages(layer: SoftmaxAttention, weights: Weights, tokens: Float[Tenso
     return torch.einsum("sht,stn->shn", attention, tokens)
 
 
+_QUICK = OtherSites(shares=(0.01,), networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 OTHER_SITES = Experiment(
-    slug="dherin-other-sites", title="Other places of the block that take up the context",
-    quick=OtherSites(shares=(0.01,), networks=10, d=2, N=100, width=32, heads=8, hidden=128),
-    full=OtherSites(shares=(0.01, 0.1, 0.9), networks=100, d=2, N=100, width=32, heads=8, hidden=128),
+    slug="dherin-other-sites",
+    title="Other places of the block that take up the context",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.01, 0.1, 0.9), networks=100),
 )  # fmt: skip

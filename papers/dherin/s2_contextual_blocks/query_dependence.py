@@ -1,6 +1,6 @@
 """dherin-query-dependence: the update of one context for many queries, and what it does to a query it was not made for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -160,8 +160,10 @@ NAMES = {
     "error_bare": ("context", "median relative error of the prediction without a patch"),
 }
 
+_QUICK = QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01)
 QUERY_DEPENDENCE = Experiment(
-    slug="dherin-query-dependence", title="One context, many queries, as many updates",
-    quick=QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01),
-    full=QueryDependence(training=ONE_BLOCK, contexts=16, queries=100, spread=0.01),
+    slug="dherin-query-dependence",
+    title="One context, many queries, as many updates",
+    quick=_QUICK,
+    full=replace(_QUICK, contexts=16, queries=100),
 )  # fmt: skip

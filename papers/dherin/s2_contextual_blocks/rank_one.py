@@ -1,6 +1,6 @@
 """dherin-rank-one: the update as a matrix. Its rank, its size, and all other matrices that would do as well."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -171,8 +171,10 @@ FORMULAS = {
 }
 """The norm and its bound by their formulas, each followed by itself with a planted fault."""
 
+_QUICK = RankOne(shares=(0.01, 0.1, 0.5), other=1.0, networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 RANK_ONE = Experiment(
-    slug="dherin-rank-one", title="The update: one column times one row, and the smallest matrix that does it",
-    quick=RankOne(shares=(0.01, 0.1, 0.5), other=1.0, networks=10, d=2, N=100, width=32, heads=8, hidden=128),
-    full=RankOne(shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), other=1.0, networks=30, d=2, N=100, width=32, heads=8, hidden=128),
+    slug="dherin-rank-one",
+    title="The update: one column times one row, and the smallest matrix that does it",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
 )  # fmt: skip

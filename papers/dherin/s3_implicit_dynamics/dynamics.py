@@ -1,7 +1,7 @@
 """dherin-dynamics: the matrices W_i of a consumed context, the steps between them, and the readings that do not fit."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -206,15 +206,13 @@ NAMES = {
 }
 """Readings of one prompt."""
 
+_QUICK = Dynamics(
+    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=20, width=32, heads=8, hidden=128,
+    networks=2, prompts=2, training=ONE_BLOCK,
+)  # fmt: skip
 DYNAMICS = Experiment(
     slug="dherin-dynamics",
     title="The steps of the implicit dynamics",
-    quick=Dynamics(
-        layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=20, width=32, heads=8, hidden=128,
-        networks=2, prompts=2, training=ONE_BLOCK,
-    ),
-    full=Dynamics(
-        layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=100, width=32, heads=8, hidden=128,
-        networks=10, prompts=3, training=ONE_BLOCK,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, N=100, networks=10, prompts=3),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """dherin-left-consuming: the dynamics that eats the context from the left and keeps the output, its slips, its size."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -192,15 +192,13 @@ CURVES = {
 }
 """Readings along the path: dimensions beside the kind of network, and what they are."""
 
+_QUICK = LeftConsuming(
+    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=25, width=32, heads=8, hidden=128,
+    networks=2, prompts=1, training=ONE_BLOCK,
+)  # fmt: skip
 LEFT_CONSUMING = Experiment(
     slug="dherin-left-consuming",
     title="Consuming the context from the left",
-    quick=LeftConsuming(
-        layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=25, width=32, heads=8, hidden=128,
-        networks=2, prompts=1, training=ONE_BLOCK,
-    ),
-    full=LeftConsuming(
-        layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=60, width=32, heads=8, hidden=128,
-        networks=10, prompts=2, training=ONE_BLOCK,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, N=60, networks=10, prompts=2),
 )  # fmt: skip

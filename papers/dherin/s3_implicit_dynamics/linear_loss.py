@@ -1,6 +1,6 @@
 """dherin-linear-loss: how far each step lowers the loss of proposition 3.1, with true labels, false labels and noise."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -147,9 +147,10 @@ NAMES = {
 REDUCE = {name: np.max if "worst prompt" in text else np.mean for name, (_, text) in NAMES.items()}
 """How the readings of single prompts become one."""
 
+_QUICK = LinearLoss(training=ONE_BLOCK, N=30, prompts=4, tasks=150, slope_at=(1.0, 1e6))
 LINEAR_LOSS = Experiment(
     slug="dherin-linear-loss",
     title="The loss of the implicit dynamics with false labels",
-    quick=LinearLoss(training=ONE_BLOCK, N=30, prompts=4, tasks=150, slope_at=(1.0, 1e6)),
-    full=LinearLoss(training=ONE_BLOCK, N=100, prompts=40, tasks=400, slope_at=(1.0, 1e6)),
+    quick=_QUICK,
+    full=replace(_QUICK, N=100, prompts=40, tasks=400),
 )  # fmt: skip

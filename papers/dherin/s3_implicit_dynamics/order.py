@@ -1,7 +1,7 @@
 """dherin-order: the path and the end of the implicit dynamics when the same context comes in other orders."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -143,15 +143,13 @@ def coordinates(case: Case, orders: list[Tensor]) -> tuple[ndarray, float]:
     return position * np.where(position[0, -1] < 0, -1, 1), float((sizes[:2] ** 2).sum() / (sizes**2).sum())
 
 
+_QUICK = Order(
+    layers=("softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"), d=2, N=25, width=32, heads=8,
+    hidden=128, networks=2, prompts=2, orders=4, drawn_orders=4, training=ONE_BLOCK,
+)  # fmt: skip
 ORDER = Experiment(
     slug="dherin-order",
     title="Order of the context: paths and ends",
-    quick=Order(
-        layers=("softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"), d=2, N=25, width=32, heads=8,
-        hidden=128, networks=2, prompts=2, orders=4, drawn_orders=4, training=ONE_BLOCK,
-    ),
-    full=Order(
-        layers=("softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"), d=2, N=60, width=32, heads=8,
-        hidden=128, networks=6, prompts=2, orders=5, drawn_orders=4, training=ONE_BLOCK,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, N=60, networks=6, orders=5),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-agreement-deep: a patch in every block of trained pre-norm networks of four and of ten blocks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -121,10 +121,11 @@ NAMES = {
 }
 """Readings of one network: dimensions beside network, and what they are."""
 
+_QUICK = AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=100, held_out=600)
 AGREEMENT_DEEP = Experiment(
     slug="dherin-agreement-deep",
     title="Context or patch in deep networks",
     section="4.2",
-    quick=AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=100, held_out=600),
-    full=AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=100, held_out=4000),
+    quick=_QUICK,
+    full=replace(_QUICK, held_out=4000),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-layers-compared: marginal updates and in-context error along the prompt for attention, tanh RNN and GRU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -168,13 +168,12 @@ NAMES = {
 }
 """Readings of one block: dimensions beside layer, state and seed, and what they are."""
 
+_QUICK = LayersCompared(
+    attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=100, tasks=150, held_out=1000, N=50, first=10,
+)  # fmt: skip
 LAYERS_COMPARED = Experiment(
     slug="dherin-layers-compared",
     title="Marginal updates and error of three contextual layers",
-    quick=LayersCompared(
-        attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=100, tasks=150, held_out=1000, N=50, first=10,
-    ),
-    full=LayersCompared(
-        attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=1000, tasks=2000, held_out=20000, N=50, first=10,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, trials=1000, tasks=2000, held_out=20000),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 Token n takes DeltaW_{n-1} to DeltaW_n; the paper's i is n - 1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -220,9 +220,10 @@ CHECKS = {
 }
 """Readings of one block, by block and network."""
 
+_QUICK = MarginalUpdates(training=ONE_BLOCK, trials=100, N=100, first=10, matrices=2)
 MARGINAL_UPDATES = Experiment(
     slug="dherin-marginal-updates",
     title="Marginal updates along the context",
-    quick=MarginalUpdates(training=ONE_BLOCK, trials=100, N=100, first=10, matrices=2),
-    full=MarginalUpdates(training=ONE_BLOCK, trials=1000, N=100, first=10, matrices=10),
+    quick=_QUICK,
+    full=replace(_QUICK, trials=1000, matrices=10),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """dherin-alignment: cosine of the patch and of what finetuning changes, with its ceiling, its reason and its controls."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -224,14 +224,12 @@ NAMES = {
 }
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
+_QUICK = Alignment(
+    training=ONE_BLOCK, tasks=200, N=100, lengths=10, pace=0.01, checked=2, untrained=8, untrained_tasks=30, queries=4000,
+)  # fmt: skip
 ALIGNMENT = Experiment(
     slug="dherin-alignment",
     title="Alignment of the patch and of finetuning",
-    quick=Alignment(
-        training=ONE_BLOCK, tasks=200, N=100, lengths=10, pace=0.01, checked=2, untrained=8, untrained_tasks=30, queries=4000,
-    ),
-    full=Alignment(
-        training=ONE_BLOCK, tasks=500, N=100, lengths=14, pace=0.01, checked=10, untrained=48, untrained_tasks=100,
-        queries=20000,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=20000),
 )  # fmt: skip

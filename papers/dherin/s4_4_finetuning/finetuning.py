@@ -1,7 +1,7 @@
 """dherin-finetuning: test loss of finetuning and of the patch over the number of examples, for several learning rates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -175,15 +175,13 @@ NAMES = {
 }
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
+_QUICK = Finetuning(
+    training=ONE_BLOCK, tasks=160, sweep_tasks=40, N=100, rate=0.01, rates=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+    factors=(1.0, 0.5), scales=(0.6, 1.7),
+)  # fmt: skip
 FINETUNING = Experiment(
     slug="dherin-finetuning",
     title="Finetuning one example at a time against the patch",
-    quick=Finetuning(
-        training=ONE_BLOCK, tasks=160, sweep_tasks=40, N=100, rate=0.01, rates=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
-        factors=(1.0, 0.5), scales=(0.6, 1.7),
-    ),
-    full=Finetuning(
-        training=ONE_BLOCK, tasks=1000, sweep_tasks=300, N=100, rate=0.01,
-        rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0), factors=(1.0, 0.5), scales=(0.6, 1.7),
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
 )  # fmt: skip

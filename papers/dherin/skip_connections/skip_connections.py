@@ -1,7 +1,7 @@
 """dherin-skip-connections: patches of blocks with skips for random parts Y of the context, and with parts of them missing."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -128,16 +128,18 @@ def error(block: Block, weights: Weights, bare: State, expected: Float[Tensor, "
     return ((block.feed(weights, bare)[:, 0] - expected).norm(dim=1) / expected.norm(dim=1)).numpy()
 
 
+_QUICK = SkipConnections(
+    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=30, width=32, heads=8, hidden=(128,),
+    activation="gelu", shares=(0.0, 0.1, 0.3, 0.5, 0.8, 1.0), networks=4, prompts=3,
+)  # fmt: skip
 SKIP_CONNECTIONS = Experiment(
     slug="dherin-skip-connections",
     title="Blocks with skip connections",
     section="Appendix: skip connections",
-    quick=SkipConnections(
-        layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=30, width=32, heads=8, hidden=(128,),
-        activation="gelu", shares=(0.0, 0.1, 0.3, 0.5, 0.8, 1.0), networks=4, prompts=3,
-    ),
-    full=SkipConnections(
-        layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=60, width=32, heads=8, hidden=(128, 64),
-        activation="gelu", shares=(0.0, 1 / 60, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), networks=25, prompts=4,
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
+        N=60, hidden=(128, 64), shares=(0.0, 1 / 60, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), networks=25,
+        prompts=4,
     ),
 )  # fmt: skip

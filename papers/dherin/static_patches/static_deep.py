@@ -1,6 +1,6 @@
 """dherin-static-deep: static patches of trained networks of several blocks, fitted from the first block to the last."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -225,15 +225,13 @@ NAMES = {
 }
 """Readings: dimensions beside part and network, and what they are."""
 
+_QUICK = StaticDeep(
+    training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=12, queries=50, K=(1, 5, 10, 25, 100), strength=1e-6,
+)  # fmt: skip
 STATIC_DEEP = Experiment(
     slug="dherin-static-deep",
     title="Static patches of networks of four and ten blocks",
     section="3.4 (v4)",
-    quick=StaticDeep(
-        training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=12, queries=50, K=(1, 5, 10, 25, 100), strength=1e-6,
-    ),
-    full=StaticDeep(
-        training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=40, queries=200, K=(1, 2, 5, 10, 25, 50, 100, 200),
-        strength=1e-6,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, contexts=40, queries=200, K=(1, 2, 5, 10, 25, 50, 100, 200)),
 )  # fmt: skip

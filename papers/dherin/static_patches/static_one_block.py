@@ -1,6 +1,6 @@
 """dherin-static-one-block: one change of W for all queries of a context, fitted to K of them, in the network of one block."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -170,10 +170,11 @@ NAMES = {
 }
 """Readings: dimensions beside part, span and network, and what they are."""
 
+_QUICK = StaticOneBlock(training=ONE_BLOCK, N=100, contexts=20, queries=50, K=(1, 2, 3, 5, 10, 25, 100))
 STATIC_ONE_BLOCK = Experiment(
     slug="dherin-static-one-block",
     title="One static patch for many queries, one block",
     section="3.4 (v4)",
-    quick=StaticOneBlock(training=ONE_BLOCK, N=100, contexts=20, queries=50, K=(1, 2, 3, 5, 10, 25, 100)),
-    full=StaticOneBlock(training=ONE_BLOCK, N=100, contexts=100, queries=200, K=(1, 2, 3, 5, 10, 25, 50, 100, 200)),
+    quick=_QUICK,
+    full=replace(_QUICK, contexts=100, queries=200, K=(1, 2, 3, 5, 10, 25, 50, 100, 200)),
 )

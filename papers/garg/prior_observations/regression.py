@@ -1,7 +1,7 @@
 """garg-regression: decoders trained on w ~ N(0, I), x ~ N(0, I) against the classical predictors, over prompt length."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -134,10 +134,11 @@ NAMES = {
 }
 """Measured quantities: dimensions beside k, and what they are."""
 
+_QUICK = DenseRegression(trainings=(FIXED[0], FIXED[2]), longest=40, noise_sd=0.5, penalties=PENALTIES, prompts=1_000)
 REGRESSION = Experiment(
     slug="garg-regression",
     title="Linear functions in context",
     section="linear functions",
-    quick=DenseRegression(trainings=(FIXED[0], FIXED[2]), longest=40, noise_sd=0.5, penalties=PENALTIES, prompts=1_000),
-    full=DenseRegression(trainings=(FIXED[0], FIXED[2]), longest=40, noise_sd=0.5, penalties=PENALTIES, prompts=20_000),
+    quick=_QUICK,
+    full=replace(_QUICK, prompts=20_000),
 )

@@ -131,9 +131,10 @@ def _square_coins(setting: Setting, l: int) -> float:
     return start.output_size_coins(setting.xi, setting.delta, _mean_square(setting, l)) ** 2
 
 
+_QUICK = Start(setting=A, beta=(1.0, 2.0, 4.0), length=(5, 20), seeds=15, networks=20, prompts=50)
 START = Experiment(
     slug="li-start",
     title="The untrained network",
-    quick=Start(setting=A, beta=(1.0, 2.0, 4.0), length=(5, 20), seeds=15, networks=20, prompts=50),
-    full=Start(setting=A, beta=(1.0, 1.5, 2.0, 3.0, 4.0), length=(5, 20), seeds=20, networks=20, prompts=150),
+    quick=_QUICK,
+    full=replace(_QUICK, beta=(1.0, 1.5, 2.0, 3.0, 4.0), seeds=20, prompts=150),
 )  # fmt: skip

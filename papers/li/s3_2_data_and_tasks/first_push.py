@@ -208,9 +208,10 @@ LONG = (
     *UNCOVERED,
 )
 
+_QUICK = FirstPush(law=SMALL, named=NAMED, score=0.5, base=SHORT, sets=QUICK, tested=QUICK[:8], seeds=3)
 FIRST_PUSH = Experiment(
     slug="li-first-push",
     title="The first push and what grows out of it",
-    quick=FirstPush(law=SMALL, named=NAMED, score=0.5, base=SHORT, sets=QUICK, tested=QUICK[:8], seeds=3),
-    full=FirstPush(law=SMALL, named=NAMED, score=0.5, base=HALF, sets=LONG, tested=LONG, seeds=10),
+    quick=_QUICK,
+    full=replace(_QUICK, base=HALF, sets=LONG, tested=LONG, seeds=10),
 )

@@ -113,9 +113,10 @@ FULL = (
     *UNCOVERED,
 )
 
+_QUICK = UnseenTasks(base=SHORT, sets=QUICK, seeds=3, l=20, alpha=0.8, prompts=4_000)
 UNSEEN_TASKS = Experiment(
     slug="li-unseen-tasks",
     title="Unseen tasks after training on few",
-    quick=UnseenTasks(base=SHORT, sets=QUICK, seeds=3, l=20, alpha=0.8, prompts=4_000),
-    full=UnseenTasks(base=A, sets=FULL, seeds=10, l=20, alpha=0.8, prompts=40_000),
+    quick=_QUICK,
+    full=replace(_QUICK, base=A, sets=FULL, seeds=10, prompts=40_000),
 )

@@ -96,15 +96,16 @@ def expected_vote(scores: np.ndarray, test: ODRTest) -> np.ndarray:
 
 S_1 = (-1.3, -1.0, -0.5, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3)
 
+_QUICK = CoefficientSum(
+    names=("A", "B"), settings=(replace(A, T=250), replace(B, T=250)), S_1=S_1, seeds=3,
+    test=ODRTest(count=3, distractors=10, draws=4, prompts=300, alpha=0.8, length=20),
+)  # fmt: skip
 COEFFICIENT_SUM = Experiment(
     slug="li-coefficient-sum",
     title="Hinge, error and margin over the coefficient sum",
-    quick=CoefficientSum(
-        names=("A", "B"), settings=(replace(A, T=250), replace(B, T=250)), S_1=S_1, seeds=3,
-        test=ODRTest(count=3, distractors=10, draws=4, prompts=300, alpha=0.8, length=20),
-    ),
-    full=CoefficientSum(
-        names=("A", "B"), settings=(A, B), S_1=S_1, seeds=12,
-        test=ODRTest(count=3, distractors=10, draws=12, prompts=500, alpha=0.8, length=20),
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
+        settings=(A, B), seeds=12, test=ODRTest(count=3, distractors=10, draws=12, prompts=500, alpha=0.8, length=20),
     ),
 )  # fmt: skip

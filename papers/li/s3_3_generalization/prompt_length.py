@@ -88,15 +88,17 @@ class PromptLength(Declaration):
         return np.array([[crossing(lengths, column, self.eps) for column in row.T] for row in errors])
 
 
+_QUICK = PromptLength(
+    settings=(replace(A, T=250), replace(B, T=250)), alpha=(0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24),
+    eps=0.01, S_1=1.1, seeds=3, test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
+)  # fmt: skip
 PROMPT_LENGTH = Experiment(
     slug="li-prompt-length",
     title="Prompt length and the share of the task's patterns",
-    quick=PromptLength(
-        settings=(replace(A, T=250), replace(B, T=250)), alpha=(0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24),
-        eps=0.01, S_1=1.1, seeds=3, test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
-    ),
-    full=PromptLength(
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
         settings=(A, B), alpha=(0.2, 0.3, 0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56),
-        eps=0.01, S_1=1.1, seeds=12, test=ODRTest(count=3, distractors=10, draws=12, prompts=400, alpha=0.8, length=20),
+        seeds=12, test=ODRTest(count=3, distractors=10, draws=12, prompts=400, alpha=0.8, length=20),
     ),
 )  # fmt: skip

@@ -173,18 +173,18 @@ NAMES = {
 }
 """Readings of one domain: dimensions beside domain and seed, and what they are."""
 
+_QUICK = Pruning(
+    setting=replace(A, T=200), contrast=replace(A, T=200, xi=0.3), seeds=4,
+    R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
+    S_1=1.1, count=3, distractors=10, draws=5, alpha=0.6, length=20, prompts=1000,
+)  # fmt: skip
 PRUNING = Experiment(
     slug="li-pruning",
     title="Deleting short and long neurons",
-    quick=Pruning(
-        setting=replace(A, T=200), contrast=replace(A, T=200, xi=0.3), seeds=4,
-        R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
-        S_1=1.1, count=3, distractors=10, draws=5, alpha=0.6, length=20, prompts=1000,
-    ),
-    full=Pruning(
-        setting=A, contrast=replace(A, xi=0.3), seeds=12,
-        R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-        P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-        S_1=1.1, count=3, distractors=10, draws=10, alpha=0.6, length=20, prompts=1500,
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
+        setting=A, contrast=replace(A, xi=0.3), seeds=12, P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        draws=10, prompts=1500,
     ),
 )  # fmt: skip

@@ -122,14 +122,12 @@ def classical_faults(learners, codes: Codes, patterns: Patterns, scale: float = 
 
 
 QUICK = replace(A, T=250, B=128, m=50)
+_QUICK = Classical(
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alphas=(0.8, 0.6), lengths=(6, 10),
+)  # fmt: skip
 CLASSICAL_LEARNERS = Experiment(
     slug="li-classical",
     title="In-context learning against classical learners",
-    quick=Classical(
-        setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alphas=(0.8, 0.6), lengths=(6, 10),
-    ),
-    full=Classical(
-        setting=A, seeds=10, S_1=1.1, count=3, distractors=10, draws=10, prompts=60, alphas=(0.8, 0.6),
-        lengths=(6, 8, 10, 12, 14, 16, 18, 20),
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, setting=A, seeds=10, draws=10, prompts=60, lengths=(6, 8, 10, 12, 14, 16, 18, 20)),
 )  # fmt: skip

@@ -105,15 +105,13 @@ VARIANTS = (
     Variant("inputs × ½", scale=0.5), Variant("K = 1", K=1.0), Variant("K = 1.25", K=1.25),
     Variant("K = 1.5", K=1.5), Variant("K = 2", K=2.0), Variant("K = 3", K=3.0),
 )  # fmt: skip
+_QUICK = ClassicalReasons(
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alpha=0.6, lengths=(6,),
+    variants=tuple(variant for variant in VARIANTS if variant.name in ("defaults", "K = 3")),
+)  # fmt: skip
 CLASSICAL_REASONS = Experiment(
     slug="li-classical-reasons",
     title="What changes the ranking of classical learners",
-    quick=ClassicalReasons(
-        setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alpha=0.6, lengths=(6,),
-        variants=tuple(variant for variant in VARIANTS if variant.name in ("defaults", "K = 3")),
-    ),
-    full=ClassicalReasons(
-        setting=A, seeds=10, S_1=1.1, count=3, distractors=10, draws=10, prompts=30, alpha=0.6, lengths=(6, 12, 20),
-        variants=VARIANTS,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, setting=A, seeds=10, draws=10, prompts=30, lengths=(6, 12, 20), variants=VARIANTS),
 )  # fmt: skip

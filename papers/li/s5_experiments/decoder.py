@@ -1,6 +1,6 @@
 """li-decoder: a causal transformer of three layers on pattern prompts (section 5 of Li et al.)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -176,18 +176,20 @@ SETTING = DecoderSetting(
     M1=6, M2=24, d_Y=10, beta=1.0, K=0.5, layers=3, heads=2, width=48, rate=1e-3, B=128, steps=1200, l=20, alpha=0.8
 )
 SUMS = (-1.0, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3)
+_QUICK = DecoderPrompts(
+    setting=DecoderSetting(
+        M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=6e-3, B=40, steps=320, l=12, alpha=0.8
+    ),
+    sets=("cyclic 4",), seeds=5, alphas=(0.8, 1.0), lengths=(4, 12), S_1=1.1, sums=(0.3, 0.5, 1.1),
+    count=3, distractors=10, draws=4, prompts=500,
+)  # fmt: skip
 DECODER = Experiment(
     slug="li-decoder",
     title="A transformer of three layers",
-    quick=DecoderPrompts(
-        setting=DecoderSetting(
-            M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=6e-3, B=40, steps=320, l=12, alpha=0.8
-        ),
-        sets=("cyclic 4",), seeds=5, alphas=(0.8, 1.0), lengths=(4, 12), S_1=1.1, sums=(0.3, 0.5, 1.1),
-        count=3, distractors=10, draws=4, prompts=500,
-    ),
-    full=DecoderPrompts(
-        setting=SETTING, sets=("cyclic 1", "cyclic 3"), seeds=10, alphas=(0.8, 0.9, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20),
-        S_1=1.1, sums=SUMS, count=3, distractors=10, draws=10, prompts=1000,
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
+        setting=SETTING, sets=("cyclic 1", "cyclic 3"), seeds=10, alphas=(0.8, 0.9, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16,
+        20), sums=SUMS, draws=10, prompts=1000,
     ),
 )  # fmt: skip

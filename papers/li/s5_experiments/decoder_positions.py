@@ -65,17 +65,15 @@ class DecoderPositions(Declaration):
         return tests.cells(runs.after[0], seed)[:, 0], last
 
 
+_QUICK = DecoderPositions(
+    setting=DecoderSetting(
+        M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=6e-3, B=40, steps=320, l=12, alpha=0.8
+    ),
+    tasks="cyclic 4", seeds=3, lengths=(4, 12), S_1=1.1, count=3, distractors=10, draws=4, prompts=500,
+)  # fmt: skip
 DECODER_POSITIONS = Experiment(
     slug="li-decoder-positions",
     title="A transformer of three layers with learned positions",
-    quick=DecoderPositions(
-        setting=DecoderSetting(
-            M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=6e-3, B=40, steps=320, l=12, alpha=0.8
-        ),
-        tasks="cyclic 4", seeds=3, lengths=(4, 12), S_1=1.1, count=3, distractors=10, draws=4, prompts=500,
-    ),
-    full=DecoderPositions(
-        setting=SETTING, tasks="cyclic 3", seeds=8, lengths=(2, 4, 8, 12, 20), S_1=1.1, count=3, distractors=10, draws=10,
-        prompts=1000,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, setting=SETTING, tasks="cyclic 3", seeds=8, lengths=(2, 4, 8, 12, 20), draws=10, prompts=1000),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """zhang-off-diagonal: off-diagonal entries of U_11, lower bound and PL inequality of appendix C, along a flow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -131,10 +131,11 @@ def pl_ratio(U: np.ndarray, u: np.ndarray, xi: np.ndarray, gamma: np.ndarray, ze
     return np.concatenate([ratio, np.full(len(gap) - len(ratio), ratio[-1])])
 
 
+_QUICK = OffDiagonal(d=3, N=10, fraction=0.5, spectra=20_000, rotated_spectra=200, end=20.0, points=80)
 OFF_DIAGONAL = Experiment(
     slug="zhang-off-diagonal",
     title="Off-diagonal decay, lower bound and PL inequality",
     section="C",
-    quick=OffDiagonal(d=3, N=10, fraction=0.5, spectra=20_000, rotated_spectra=200, end=20.0, points=80),
-    full=OffDiagonal(d=4, N=10, fraction=0.5, spectra=1_000_000, rotated_spectra=1_000, end=20.0, points=100),
+    quick=_QUICK,
+    full=replace(_QUICK, d=4, spectra=1_000_000, rotated_spectra=1_000, points=100),
 )

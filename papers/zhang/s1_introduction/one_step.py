@@ -1,6 +1,6 @@
 """zhang-one-step: one gradient step with the best scalar step size, against the trained model (footnote 2)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -115,9 +115,10 @@ def _exact_context(Lambda: np.ndarray, M: float) -> float:
 
 _KAPPA, _M_LONG = (1.0, 3.0, 10.0, 100.0), (100, 1_000, 10_000, 1_000_000)
 
+_QUICK = OneStep(d=20, kappa=_KAPPA, M=(10, 40), prompts=20_000, M_long=_M_LONG, contexts=200)
 ONE_STEP = Experiment(
     slug="zhang-one-step",
     title="One gradient step with a scalar step size",
-    quick=OneStep(d=20, kappa=_KAPPA, M=(10, 40), prompts=20_000, M_long=_M_LONG, contexts=200),
-    full=OneStep(d=20, kappa=_KAPPA, M=(10, 40), prompts=400_000, M_long=_M_LONG, contexts=5_000),
+    quick=_QUICK,
+    full=replace(_QUICK, prompts=400_000, contexts=5_000),
 )

@@ -1,6 +1,6 @@
 """zhang-attention: which entries of linear self-attention matter, and its rescaling (section 3.2)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import torch
@@ -86,10 +86,11 @@ def own_token(W_PV: Tensor, W_KQ: Tensor, prompts: Prompts) -> Tensor:
     return value * score / prompts.x.shape[-2]
 
 
+_QUICK = Attention(d=(1, 2, 5, 20), M=(1, 4, 40), kappa=10.0, weights=4, prompts=50, scale=7.0)
 ATTENTION = Experiment(
     slug="zhang-attention",
     title="The entries that matter",
     section="3.2",
-    quick=Attention(d=(1, 2, 5, 20), M=(1, 4, 40), kappa=10.0, weights=4, prompts=50, scale=7.0),
-    full=Attention(d=(1, 2, 5, 20), M=(1, 4, 40, 100), kappa=10.0, weights=10, prompts=50, scale=7.0),
+    quick=_QUICK,
+    full=replace(_QUICK, M=(1, 4, 40, 100), weights=10),
 )

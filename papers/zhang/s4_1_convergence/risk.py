@@ -1,6 +1,6 @@
 """zhang-risk: Theorem 4.2 against Monte Carlo, for linear, noisy and cubic test labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -67,9 +67,10 @@ class Risk(Declaration):
         return Lambda, w / np.sqrt(w @ Lambda @ w)
 
 
+_QUICK = Risk(d=5, kappa=10.0, noise_sd=0.5, N=(10, 40), M=(5, 20, 80), prompts=60_000)
 RISK = Experiment(
     slug="zhang-risk",
     title="Theorem 4.2 against Monte Carlo",
-    quick=Risk(d=5, kappa=10.0, noise_sd=0.5, N=(10, 40), M=(5, 20, 80), prompts=60_000),
-    full=Risk(d=5, kappa=10.0, noise_sd=0.5, N=(10, 40, 160), M=(5, 10, 20, 40, 80), prompts=1_000_000),
+    quick=_QUICK,
+    full=replace(_QUICK, N=(10, 40, 160), M=(5, 10, 20, 40, 80), prompts=1_000_000),
 )

@@ -1,6 +1,6 @@
 """zhang-stationarity: the gradient of the full population loss vanishes at the weights of Theorem 4.1."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -78,9 +78,10 @@ def _gradient(weights: list[Tensor], prompts: Prompts) -> Tensor:
     return torch.cat([by_KQ[:, :, :-1].flatten(1), by_PV[:, -1]], dim=-1)
 
 
+_QUICK = Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=150, pairs=1500)
 STATIONARITY = Experiment(
     slug="zhang-stationarity",
     title="The gradient vanishes at the limit",
-    quick=Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=150, pairs=1500),
-    full=Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=1000, pairs=2000),
+    quick=_QUICK,
+    full=replace(_QUICK, blocks=1000, pairs=2000),
 )

@@ -1,6 +1,6 @@
 """zhang-training: finite steps reach the fixed point of gradient flow, by population gradient descent and by SGD."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -131,15 +131,17 @@ def _distance(u: np.ndarray, U: np.ndarray, target: np.ndarray) -> tuple[np.ndar
     return np.linalg.norm(u[:, None, None] * U - target, axis=(1, 2)) / norm, abs(u - norm**0.5) / norm**0.5
 
 
+_QUICK = FiniteSteps(
+    d=3, N=20, kappa=2.0, sigma=0.3, descent_rates=(0.2, 0.1, 0.05, 0.01), descent_steps=2500,
+    sgd_rate=0.03, sgd_steps=1200, batch=256, seeds=4,
+)  # fmt: skip
 TRAINING = Experiment(
     slug="zhang-training",
     title="Gradient descent and SGD with finite steps",
-    quick=FiniteSteps(
-        d=3, N=20, kappa=2.0, sigma=0.3, descent_rates=(0.2, 0.1, 0.05, 0.01), descent_steps=2500,
-        sgd_rate=0.03, sgd_steps=1200, batch=256, seeds=4,
-    ),
-    full=FiniteSteps(
-        d=4, N=20, kappa=5.0, sigma=0.3, descent_rates=(0.2, 0.1, 0.05, 0.02, 0.01, 0.005), descent_steps=20_000,
-        sgd_rate=0.01, sgd_steps=8000, batch=512, seeds=10,
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
+        d=4, kappa=5.0, descent_rates=(0.2, 0.1, 0.05, 0.02, 0.01, 0.005), descent_steps=20_000, sgd_rate=0.01,
+        sgd_steps=8000, batch=512, seeds=10,
     ),
 )  # fmt: skip

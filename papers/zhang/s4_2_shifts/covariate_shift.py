@@ -1,6 +1,6 @@
 """zhang-covariate-shift: context and query from another covariance than that of training; LSA beside least squares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -102,29 +102,20 @@ class CovariateShift(Declaration):
         return Lambda, w / np.sqrt(w @ Lambda @ w), tests
 
 
+_QUICK = CovariateShift(
+    d=5,
+    kappa=10.0,
+    test_kappa=5.0,
+    scale=(0.5, 2.0, 3.0),
+    N=(20, 200),
+    M=(10, 40, 160),
+    prompts=10_000,
+    ols_prompts=500,
+    length=(10_000, 100_000, 1_000_000),
+)
 COVARIATE_SHIFT = Experiment(
     slug="zhang-covariate-shift",
     title="Covariate shift: LSA errs, least squares does not",
-    quick=CovariateShift(
-        d=5,
-        kappa=10.0,
-        test_kappa=5.0,
-        scale=(0.5, 2.0, 3.0),
-        N=(20, 200),
-        M=(10, 40, 160),
-        prompts=10_000,
-        ols_prompts=500,
-        length=(10_000, 100_000, 1_000_000),
-    ),
-    full=CovariateShift(
-        d=5,
-        kappa=10.0,
-        test_kappa=5.0,
-        scale=(0.5, 2.0, 3.0),
-        N=(20, 200),
-        M=(10, 20, 40, 80, 160, 320),
-        prompts=150_000,
-        ols_prompts=2_000,
-        length=(10_000, 100_000, 1_000_000),
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, M=(10, 20, 40, 80, 160, 320), prompts=150_000, ols_prompts=2_000),
 )

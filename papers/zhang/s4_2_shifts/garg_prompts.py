@@ -1,6 +1,6 @@
 """zhang-garg-prompts: LSA, averaging and least squares on the shifted prompts of Garg et al. 2022, covariance I."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -107,27 +107,19 @@ class GargPrompts(Declaration):
         return [torch.stack([(model(p) - p.y_query) ** 2 for p in batches]) for model, batches in trials]
 
 
+_QUICK = GargPrompts(
+    d=20,
+    N=40,
+    k=(10, 20, 40),
+    noise_sd=1.0,
+    scales=("1/3", "1/2", "2", "3"),
+    subspace=10,
+    prompts=6_000,
+    ols_every=30,
+)
 GARG_PROMPTS = Experiment(
     slug="zhang-garg-prompts",
     title="LSA on the shifted prompts of Garg et al.",
-    quick=GargPrompts(
-        d=20,
-        N=40,
-        k=(10, 20, 40),
-        noise_sd=1.0,
-        scales=("1/3", "1/2", "2", "3"),
-        subspace=10,
-        prompts=6_000,
-        ols_every=30,
-    ),
-    full=GargPrompts(
-        d=20,
-        N=40,
-        k=(10, 20, 40),
-        noise_sd=1.0,
-        scales=("1/3", "1/2", "2", "3"),
-        subspace=10,
-        prompts=60_000,
-        ols_every=10,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, prompts=60_000, ols_every=10),
 )

@@ -1,6 +1,6 @@
 """zhang-orthogonal-query: what LSA predicts for a query orthogonal to every context input."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -90,9 +90,10 @@ class OrthogonalQueries(Declaration):
         return mean(LinearSelfAttention(W_PV[0], W_KQ[0])(prompts) ** 2 / self.d)
 
 
+_QUICK = OrthogonalQueries(d=10, N=50, M=5, kappa=(1.0, 2.0, 5.0, 20.0, 100.0), prompts=6_000)
 ORTHOGONAL_QUERY = Experiment(
     slug="zhang-orthogonal-query",
     title="Queries orthogonal to the context",
-    quick=OrthogonalQueries(d=10, N=50, M=5, kappa=(1.0, 2.0, 5.0, 20.0, 100.0), prompts=6_000),
-    full=OrthogonalQueries(d=10, N=50, M=5, kappa=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0), prompts=150_000),
+    quick=_QUICK,
+    full=replace(_QUICK, kappa=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0), prompts=150_000),
 )

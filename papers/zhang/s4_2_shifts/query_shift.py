@@ -1,6 +1,6 @@
 """zhang-query-shift: context from the training law, query from another one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Annotated
@@ -79,19 +79,12 @@ class QueryLaws(Declaration):
         return risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"query-shift/{name}/{M}")
 
 
+_QUICK = QueryLaws(
+    d=5, kappa=10.0, query_kappa=5.0, N=(10, 80), M=(5, 20, 80), prompts=25_000, length=(10_000, 100_000, 1_000_000)
+)
 QUERY_SHIFT = Experiment(
     slug="zhang-query-shift",
     title="Query shift: the error for any query law",
-    quick=QueryLaws(
-        d=5, kappa=10.0, query_kappa=5.0, N=(10, 80), M=(5, 20, 80), prompts=25_000, length=(10_000, 100_000, 1_000_000)
-    ),
-    full=QueryLaws(
-        d=5,
-        kappa=10.0,
-        query_kappa=5.0,
-        N=(10, 80),
-        M=(5, 10, 20, 40, 80),
-        prompts=600_000,
-        length=(10_000, 100_000, 1_000_000),
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, M=(5, 10, 20, 40, 80), prompts=600_000),
 )

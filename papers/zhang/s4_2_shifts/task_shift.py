@@ -1,6 +1,6 @@
 """zhang-task-shift: tasks that training never drew; how close the trained model comes to the best linear predictor."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated
 
@@ -125,29 +125,20 @@ class TaskShift(Declaration):
         return float(measured.value[0]) / c**2
 
 
+_QUICK = TaskShift(
+    d=5,
+    kappa=10.0,
+    noise_sd=0.5,
+    short_N=10,
+    M=(10, 40, 160),
+    prompts=15_000,
+    scales=(1.0, 1 / 3, 0.5, 2.0, 3.0),
+    scaled_M=40,
+    scaled_prompts=1_000,
+)
 TASK_SHIFT = Experiment(
     slug="zhang-task-shift",
     title="Task shift: distance to the best linear predictor",
-    quick=TaskShift(
-        d=5,
-        kappa=10.0,
-        noise_sd=0.5,
-        short_N=10,
-        M=(10, 40, 160),
-        prompts=15_000,
-        scales=(1.0, 1 / 3, 0.5, 2.0, 3.0),
-        scaled_M=40,
-        scaled_prompts=1_000,
-    ),
-    full=TaskShift(
-        d=5,
-        kappa=10.0,
-        noise_sd=0.5,
-        short_N=10,
-        M=(10, 40, 160, 640),
-        prompts=120_000,
-        scales=(1.0, 1 / 3, 0.5, 2.0, 3.0),
-        scaled_M=40,
-        scaled_prompts=10_000,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, M=(10, 40, 160, 640), prompts=120_000, scaled_prompts=10_000),
 )

@@ -1,6 +1,6 @@
 """zhang-random-covariance: error of models trained on random and on fixed covariances, formula and Monte Carlo."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -101,9 +101,10 @@ def scaled(batch: Prompts, factor: float, M: int) -> Prompts:
     return Prompts(factor * batch.x[:, :M], factor * batch.y[:, :M], factor * batch.x_query, factor * batch.y_query)
 
 
+_QUICK = RandomCovariance(d=20, N=40, M=(10, 20, 40), c=(1.0, 4.0, 9.0), prompts=24_000)
 RANDOM_COVARIANCE = Experiment(
     slug="zhang-random-covariance",
     title="Error under random covariances",
-    quick=RandomCovariance(d=20, N=40, M=(10, 20, 40), c=(1.0, 4.0, 9.0), prompts=24_000),
-    full=RandomCovariance(d=20, N=40, M=(5, 10, 20, 40, 80, 100), c=(1.0, 4.0, 9.0), prompts=200_000),
+    quick=_QUICK,
+    full=replace(_QUICK, M=(5, 10, 20, 40, 80, 100), prompts=200_000),
 )

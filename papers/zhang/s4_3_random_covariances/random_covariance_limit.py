@@ -1,6 +1,6 @@
 """zhang-random-covariance-limit: the conditional mean E[y_hat | x_query, w] of the trained model as N = M grows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated
 
@@ -103,9 +103,10 @@ def bin_means(edges: np.ndarray) -> np.ndarray:
     return (np.diff(-edges * tail) - np.diff(tail) / np.sqrt(2)) / -np.diff(tail)
 
 
+_QUICK = RandomCovarianceLimit(d=3, lengths=(10, 40, 160), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=60_000)
 RANDOM_COVARIANCE_LIMIT = Experiment(
     slug="zhang-random-covariance-limit",
     title="Mean prediction under random covariances",
-    quick=RandomCovarianceLimit(d=3, lengths=(10, 40, 160), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=60_000),
-    full=RandomCovarianceLimit(d=3, lengths=(10, 40, 160, 640), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=400_000),
+    quick=_QUICK,
+    full=replace(_QUICK, lengths=(10, 40, 160, 640), prompts=400_000),
 )

@@ -1,6 +1,6 @@
 """zhang-time-course: how fast the flow leaves the origin, and the isotropic flow in closed form."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -121,11 +121,10 @@ def _slope(times: np.ndarray, amplitude: np.ndarray) -> float:
     return float(np.polyfit(times[inside], np.log(amplitude[inside]), 1)[0])
 
 
+_QUICK = TimeCourse(d=3, N=10, kappa=(2.0, 4.0, 8.0), speck=1e-6, lam=1.3, sigma=(0.001, 0.01, 0.1), times=61)
 TIME_COURSE = Experiment(
     slug="zhang-time-course",
     title="Growth from the origin and the isotropic time course",
-    quick=TimeCourse(d=3, N=10, kappa=(2.0, 4.0, 8.0), speck=1e-6, lam=1.3, sigma=(0.001, 0.01, 0.1), times=61),
-    full=TimeCourse(
-        d=5, N=20, kappa=(1.5, 2.0, 4.0, 8.0, 16.0), speck=1e-6, lam=1.3, sigma=(0.0001, 0.001, 0.01, 0.1), times=121,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, d=5, N=20, kappa=(1.5, 2.0, 4.0, 8.0, 16.0), sigma=(0.0001, 0.001, 0.01, 0.1), times=121),
 )  # fmt: skip

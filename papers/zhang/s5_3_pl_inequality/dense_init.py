@@ -1,6 +1,6 @@
 """zhang-dense-init: gradient flow of the full loss from dense starts, which Assumption 3.3 excludes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -85,9 +85,10 @@ class DenseInit(Declaration):
         return float(eigenvalues[0] / eigenvalues[-1])
 
 
+_QUICK = DenseInit(d=3, N=10, kappa=5.0, scale=(0.3,), starts=8, allowed=4, together=8, T=150.0)
 DENSE_INIT = Experiment(
     slug="zhang-dense-init",
     title="Dense starts of all live parameters",
-    quick=DenseInit(d=3, N=10, kappa=5.0, scale=(0.3,), starts=8, allowed=4, together=8, T=150.0),
-    full=DenseInit(d=3, N=10, kappa=5.0, scale=(0.1, 0.3, 0.6), starts=40, allowed=8, together=8, T=150.0),
+    quick=_QUICK,
+    full=replace(_QUICK, scale=(0.1, 0.3, 0.6), starts=40, allowed=8),
 )

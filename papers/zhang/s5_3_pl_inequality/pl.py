@@ -1,6 +1,6 @@
 """zhang-pl: balance, the PL inequality with its lower bound on u_-1, and how much the condition on sigma matters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated
 
@@ -147,9 +147,10 @@ def least_pl_ratio(Lambda: np.ndarray, N: int, flow: list[Weights]) -> float:
     return float((squares[resolved] / gaps[resolved]).min())
 
 
+_QUICK = PL(N=20, share=0.3, d=(2, 4), kappa=(2.0, 10.0), starts=3, times=120)
 PL_INEQUALITY = Experiment(
     slug="zhang-pl",
     title="Balance, the PL inequality and the lower bound",
-    quick=PL(N=20, share=0.3, d=(2, 4), kappa=(2.0, 10.0), starts=3, times=120),
-    full=PL(N=20, share=0.3, d=(1, 2, 4, 8), kappa=(1.5, 4.0, 10.0, 30.0), starts=4, times=150),
+    quick=_QUICK,
+    full=replace(_QUICK, d=(1, 2, 4, 8), kappa=(1.5, 4.0, 10.0, 30.0), starts=4, times=150),
 )

@@ -1,6 +1,6 @@
 """zhang-start-size: gradient flow from starts far below and far above the sigma of Theorem 4.1."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -87,12 +87,10 @@ class StartSize(Declaration):
         ]
 
 
+_QUICK = StartSize(d=4, N=20, kappa=10.0, multiple=(0.01, 0.5, 0.99, 2.0, 10.0, 100.0, 1000.0), starts=3, times=150)
 START_SIZE = Experiment(
     slug="zhang-start-size",
     title="Starts of every size",
-    quick=StartSize(d=4, N=20, kappa=10.0, multiple=(0.01, 0.5, 0.99, 2.0, 10.0, 100.0, 1000.0), starts=3, times=150),
-    full=StartSize(
-        d=5, N=20, kappa=10.0, multiple=(0.0001, 0.01, 0.5, 0.99, 2.0, 10.0, 100.0, 1000.0, 10_000.0), starts=8,
-        times=200,
-    ),
+    quick=_QUICK,
+    full=replace(_QUICK, d=5, multiple=(0.0001, 0.01, 0.5, 0.99, 2.0, 10.0, 100.0, 1000.0, 10_000.0), starts=8, times=200),
 )  # fmt: skip
