@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from book.build.cache import Executed
 from book.build.verdicts import NOT_RUN, Finding, Row
+from papers import registry
 
 CODES = {
     "V": "read in the text of the arXiv version",
@@ -20,12 +21,6 @@ CODES = {
     "M": "from memory only",
 }
 GENERATED = "---\ngenerated: true\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"  # wide tables need the room
-PAPERS = {
-    "garg": "Garg et al.: What Can Transformers Learn In-Context?",
-    "zhang": "Zhang, Frei, Bartlett: Trained Transformers Learn Linear Models In-Context",
-    "li": "Li et al.: How Do Nonlinear Transformers Learn and Generalize in In-Context Learning?",
-    "dherin": "Dherin et al.: Learning without Training",
-}
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "h5netcdf", "papermill", "jupyter-book", "Sphinx")
 
 
@@ -46,8 +41,9 @@ def ledger_page(rows: list[Row]) -> str:
     """The ledger as a MyST page: a summary, the legend and one table per paper."""
     legend = "\n".join(f"`{code}`\n: {meaning}\n" for code, meaning in CODES.items())
     tables = "\n".join(
-        f"## {PAPERS.get(paper, paper)}\n\n{_table([row for row in rows if row.claim.paper == paper])}\n"
-        for paper in dict.fromkeys(row.claim.paper for row in rows)
+        f"## {wing.authors}: {wing.title}\n\n{_table(own)}\n"
+        for key, wing in registry.WINGS.items()
+        if (own := [row for row in rows if row.claim.paper == key])
     )
     return f"""{GENERATED}# Ledger
 

@@ -111,10 +111,6 @@ class PatternClassification:
         return write(self.codes(generator, shape, length), self.patterns)
 
 
-def _choose(entries: Tensor, chosen: Tensor) -> Tensor:
-    return torch.take_along_dim(entries, chosen, -1) if entries.ndim > 1 else entries[chosen]
-
-
 def _signs(generator: torch.Generator, shape: tuple[int, ...], like: Tensor) -> Tensor:
     return torch.randint(2, shape, generator=generator, device=generator.device).to(like.dtype) * 2 - 1
 

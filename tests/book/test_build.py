@@ -46,6 +46,7 @@ class Alpha:
         return measured
 
 EXPERIMENTS = {"toy-alpha": Alpha()}
+WINGS = {"zhang": SimpleNamespace(authors="Z", title="T")}
 CLAIMS = {"Z1": SimpleNamespace(
     id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
     experiment="toy-alpha", margin=1e-10, reason="exact", recorded="holds")}
