@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from types import ModuleType
 
 import xarray as xr
@@ -65,6 +66,15 @@ TRAININGS = {each.name: each for module in _MODULES for each in vars(module).get
 """Trainings whose weights are shipped; each has ``train(seed, device) -> weights``."""
 PUBLISHED_TRAININGS = {each.name: each for module in _MODULES for each in vars(module).get("PUBLISHED_TRAININGS", ())}
 """Trainings at the scale of a paper, for a GPU; their weights are not shipped."""
+
+
+MOVED: dict[str, tuple[str, str]] = {
+    key: (sentence, f"tests/{folder}/test_{folder.name}_moved.py::test_{key}")
+    for module in _MODULES
+    for folder in [PurePosixPath(*module.__name__.split(".")[:2])]
+    for key, sentence in vars(module).get("MOVED", {}).items()
+}
+"""Claims that are tests now, by id: the sentence, and the test."""
 
 
 def training(name: str):

@@ -59,7 +59,17 @@ A control is the same check on a deliberately broken input. It has to come out a
 {legend}
 ```
 
-{tables}"""
+{tables}
+{_moved()}"""
+
+
+def _moved() -> str:
+    """The claims that have become tests, under the addresses that they had."""
+    entries = "\n".join(
+        f'<li id="claim-{key.lower()}">{html.escape(key)}: {html.escape(sentence)} <code>{html.escape(test)}</code></li>'
+        for key, (sentence, test) in registry.MOVED.items()
+    )
+    return f"## Tests that were claims\n\n<ul>\n{entries}\n</ul>\n" if entries else ""
 
 
 def _table(rows: list[Row]) -> str:
@@ -79,7 +89,7 @@ def _table_row(row: Row) -> str:
         "quick": _finding(row.quick),
         "full": _finding(row.full),
         "margin": f'<span title="{html.escape(claim.reason, quote=True)}">{claim.margin:g}</span>',
-        "where": f'<a href="../notebooks/{row.notebook}.html">§&nbsp;{html.escape(claim.section)}</a>',
+        "where": f'<a href="../notebooks/{row.notebook}.html#claim-{claim.id}">§&nbsp;{html.escape(claim.section)}</a>',
     }
     columns = "".join(f'<td data-title="{title}">{cell}</td>' for title, cell in cells.items())
     return f'<tr id="claim-{claim.id.lower()}">{columns}</tr>'
@@ -92,7 +102,9 @@ def _finding(finding: Finding) -> str:
 
 
 def ledger_json(rows: list[Row]) -> str:
-    return json.dumps([row.as_json() for row in rows], indent=1, ensure_ascii=False)
+    """Every claim as one object, and after them the claims that have become tests."""
+    moved = [{"id": key, "sentence": sentence, "moved_to": test} for key, (sentence, test) in registry.MOVED.items()]
+    return json.dumps([*(row.as_json() for row in rows), *moved], indent=1, ensure_ascii=False)
 
 
 def statistics_page(executed: list[Executed], missing: list[str]) -> str:

@@ -46,6 +46,7 @@ class Alpha:
         return measured
 
 EXPERIMENTS = {"toy-alpha": Alpha()}
+MOVED = {}
 WINGS = {"zhang": SimpleNamespace(authors="Z", title="T")}
 CLAIMS = {"Z1": SimpleNamespace(
     id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",

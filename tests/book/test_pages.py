@@ -59,12 +59,19 @@ def test_ledger_has_an_anchored_row_for_every_claim():
     assert first["says"].get_text() == "error < bound & more"
     assert first["quick"].select_one(".verdict-holds").get_text() == "holds"
     assert "0.01 ± 0.002" in first["quick"].get_text() and "control fails" in first["quick"].get_text()
-    assert first["where"].a["href"] == "../notebooks/zhang_4_1.html"
+    assert first["where"].a["href"] == "../notebooks/zhang_4_1.html#claim-Z10"
     assert rows[1].select_one(".verdict-not-run").get_text() == NOT_RUN
 
 
+def test_a_claim_that_became_a_test_keeps_its_row_and_its_address():
+    (row,) = [row for row in json.loads(pages.ledger_json(ROWS)) if row["id"] == "Z19c"]
+    assert row["moved_to"] == "tests/papers/zhang/test_zhang_moved.py::test_Z19c"
+    assert (ROOT / row["moved_to"].split("::")[0]).exists()
+    assert row["moved_to"] in BeautifulSoup(pages.ledger_page(ROWS), "html.parser").find(id="claim-z19c").get_text()
+
+
 def test_ledger_json_says_the_same():
-    rows = json.loads(pages.ledger_json(ROWS))
+    rows = [row for row in json.loads(pages.ledger_json(ROWS)) if "moved_to" not in row]
     assert [row["id"] for row in rows] == ["Z10", "Z11", "Z25"]
     assert rows[0]["quick"] == {"verdict": "holds", "control_verdict": "fails", "value": "0.01 ± 0.002"}
     assert rows[1]["full"]["verdict"] == NOT_RUN

@@ -180,16 +180,6 @@ def Z12(dataset):
 # --- Z13: longer training prompts can hurt ------------------------------------------------------------------------
 
 
-@claim("D", "identity", margin=0.0, control=lambda dataset: dataset.assign(best_N=dataset.best_N * 0 + dataset.curve_N[-1]))
-def Z13a(dataset):
-    """At a fixed test length M the error is least at training length N = M, for every covariance tried.
-
-    Margin: The best of all N from 1 upwards, in closed form, must be M itself.
-    Control: the longest training prompt as the best
-    """
-    return Discrepancy(abs(dataset.best_N - dataset.M))
-
-
 @claim("D", "order", margin=-0.1, control=lambda dataset: dataset.assign(cost_of_long_N=-dataset.cost_of_long_N))
 def Z13b(dataset):
     """Training on much longer prompts than the test's makes the measured error larger, by at least a tenth.

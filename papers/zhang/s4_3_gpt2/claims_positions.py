@@ -111,14 +111,3 @@ def ZF9a(dataset):
     """
     top, bottom = dataset.sel(way="own size", c=9.0, drop=True), dataset.sel(way="both scaled", c=1.0, drop=True)
     return ratio(top, bottom)
-
-
-@claim("D", "identity", margin=1e-3, control=exchanged("way", "own size", "both scaled"))
-def ZF9b(dataset):
-    """So divided, the error over that of predicting 0 is the same at c = 1, 4 and 9.
-
-    Margin: Relative; the divided prompts are the same but for rounding, and the models run in float32.
-    Control: prompts as they are
-    """
-    risk = dataset.risk.sel(way="own size")
-    return Discrepancy(abs(risk / risk.sel(c=1.0) - 1))

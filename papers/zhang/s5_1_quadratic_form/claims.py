@@ -63,16 +63,6 @@ def Z20(dataset):
     return Discrepancy(abs(dataset.loss_theory - dataset.loss) / dataset.loss.sum("parity"))
 
 
-@claim("D", "bound", margin=1e-12, control=put(excess="excess_over_plain"))
-def Z20b(dataset):
-    """The limit of Theorem 4.1 minimises the full loss: no sampled parameter point lies below it.
-
-    Margin: Depth below L*, relative; the proof says 0, rounding leaves about 1e-15.
-    Control: Λ⁻¹ in place of Γ⁻¹ as the minimiser
-    """
-    return Discrepancy(-dataset.excess)
-
-
 @claim(
     "D",
     "identity",

@@ -16,16 +16,6 @@ def Z19(dataset):
     return Discrepancy(dataset.velocity_error)
 
 
-@claim("N", "bound", margin=1e-8, control=put(loss="loss_towards_plain"))
-def Z19c(dataset):
-    """The loss never rises along the flow of Lemma 5.2.
-
-    Margin: Largest rise between neighbouring times, over L*; the integrator's relative tolerance is 1e-10.
-    Control: the flow with Λ in place of Γ, which passes Γ⁻¹ and climbs to Λ⁻¹
-    """
-    return Discrepancy(dataset.loss.diff("time"))
-
-
 @claim("V2", "identity", margin=1e-10, control=put(gap_error="gap_error_unweighted"))
 def Z19d(dataset):
     """Corollary A.2: the reduced loss exceeds its minimum by ½‖Γ^½(u₋₁Λ^½U₁₁Λ^½ − ΛΓ⁻¹)‖².

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
+from icl_lib.companion.claim import Discrepancy, claims_of
 from icl_lib.companion.controls import at, put
 
 
@@ -63,16 +63,6 @@ def Z24c(dataset):
     Control: the dimensions in falling order
     """
     return _fall(dataset, "d")
-
-
-@claim("N", "order", margin=0, recorded=FAILS, control=at(kappa=slice(None, None, -1)))
-def Z24d(dataset):
-    """The slack of the PL inequality also grows with the condition number κ, at every d.
-
-    Margin: Fall of the log of (least ratio)/μ from one κ to the next, at each d > 1, from ΘΘᵀ = I/√d.
-    Control: the condition numbers in falling order
-    """
-    return _fall(dataset, "kappa")
 
 
 claim = claims_of("zhang-start-size")

@@ -90,7 +90,6 @@ FAULTS = {
     "ZF5e": ({"trained": "fixed", "table": TABLES[3], "M": 10}, 0.05),
     "ZF5f": ({"trained": "fixed", "table": TABLES[2]}, 2.2, "jump"),
     "ZF9a": ({"trained": "fixed", "N": 20, "way": "own size", "c": 9.0}, 2.0),
-    "ZF9b": ({"trained": "random", "N": 10, "way": "own size", "c": 4.0}, 1.1),
 }
 """One cell, the factor that takes it out of what its claim allows, and the variable if it is not the error."""
 
