@@ -172,7 +172,7 @@ def test_placebos_keep_what_they_should():
 )
 def test_figures_are_drawn(name, datasets):
     figure = Figure()
-    getattr(figures, f"_draw_{name}")(figure, datasets["dherin-" + name.replace("_", "-")])
+    getattr(figures, name).draw(figure, datasets["dherin-" + name.replace("_", "-")])
     assert figure.axes and all(np.isfinite(axes.get_position().bounds).all() for axes in figure.axes)
 
 
