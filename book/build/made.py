@@ -31,19 +31,17 @@ def made(experiment: Experiment, attributes: Mapping[str, str]) -> str:
     )
 
 
-def entries(declaration: dict, within: str = "") -> Iterator[tuple[str, str]]:
-    """Name and value of every field, those of a field of fields under dotted names."""
-    for name, value in declaration.items():
-        if name == "class":
-            continue
-        several = isinstance(value, list) and any(isinstance(each, dict) for each in value)
-        inner = {f"{name}[{k}]": each for k, each in enumerate(value)} if several else {}
-        if isinstance(value, dict):
-            yield from entries(value, f"{within}{name}.")
-        elif inner:
-            yield from entries(inner, within)
-        else:
-            yield f"{within}{name}", ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def entries(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Name and value of every field, ``setting.beta`` for a field of a field and ``settings[0]`` for an entry of a list."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key != "class":
+                yield from entries(each, f"{name}.{key}".removeprefix("."))
+    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        for place, each in enumerate(value):
+            yield from entries(each, f"{name}[{place}]")
+    else:
+        yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _source(code: object) -> str:

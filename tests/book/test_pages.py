@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from book.build import arguments, figures, pages, render, stage
 from book.build.cache import Executed, Record
 from book.build.figures import Provenance
-from book.build.made import made
+from book.build.made import entries, made
 from book.build.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion import identity
 from papers import __main__ as command_line
@@ -128,6 +128,14 @@ def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path)
     assert figures.extract(notebook, tmp_path, {"zhang-risk": known}) == []
     page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
     assert [tag.name for tag in page.find_all(recursive=False)] == ["div", "p", "details"]
+
+
+def test_fields_of_fields_are_told_one_by_one():
+    declared = {"class": "X", "N": [3, 4], "setting": {"beta": 2.0}, "settings": [["A", {"T": 5}], ["B", {"T": 6}]]}
+    assert dict(entries(declared)) == {
+        "N": "3, 4", "setting.beta": "2.0",
+        "settings[0][0]": "A", "settings[0][1].T": "5", "settings[1][0]": "B", "settings[1][1].T": "6",
+    }  # fmt: skip
 
 
 def test_how_a_result_was_computed_names_every_field_and_shows_what_ran():
