@@ -12,7 +12,7 @@ import xarray as xr
 from icl_lib.companion import identity
 from icl_lib.companion.claim import Claim, Judgement
 from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.paper import Paper, in_order
+from icl_lib.companion.paper import Paper, declared, in_order
 from papers import PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}
@@ -40,16 +40,12 @@ def _modules() -> Iterator[ModuleType]:
 _MODULES = tuple(_modules())
 
 
-def _declared(kind: type) -> list:
-    return [value for module in _MODULES for value in vars(module).values() if isinstance(value, kind)]
-
-
 def _order(claim: Claim) -> tuple[int, int, str]:
     letters, number, part = re.fullmatch(r"(\D+)(\d+)(\D*)", claim.id).groups()
     return [each for paper in WINGS.values() for each in paper.letters].index(letters), int(number), part
 
 
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in sorted(_declared(Claim), key=_order)}
+CLAIMS: dict[str, Claim] = {claim.id: claim for claim in sorted(declared(_MODULES, Claim), key=_order)}
 """In the order of the ledger: by paper, then by number."""
 
 
@@ -59,7 +55,7 @@ def _place(experiment: Experiment) -> tuple[int, int, int]:
     return list(WINGS).index(experiment.paper), section, min(places, default=len(CLAIMS))
 
 
-EXPERIMENTS: dict[str, Experiment] = {each.slug: each for each in sorted(_declared(Experiment), key=_place)}
+EXPERIMENTS: dict[str, Experiment] = {each.slug: each for each in sorted(declared(_MODULES, Experiment), key=_place)}
 """In the order of the pages, and on a page in that of their first claims."""
 
 TRAININGS = {each.name: each for module in _MODULES for each in vars(module).get("TRAININGS", ())}

@@ -64,10 +64,10 @@ def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout
     due = [name for name, executed in found.items() if executed is None]
     kept = f", {len(names) - len(due)} unchanged" if len(due) < len(names) else ""
     progress.say(f"Executing {len(due)} of {len(names)} notebooks ({profile} profile{kept}).")
-    origins = {name: cache.origin(name, profile, layout) for name in due}
-    places = {name: cache.workplace(layout) for name in due}
     if not due:
         return found
+    origins = {name: cache.origin(name, profile, layout) for name in due}
+    places = {name: cache.workplace(layout) for name in due}
     from book.build import execute  # a second, with papermill
 
     tasks = {name: (execute.work, (name, profile, str(places[name]))) for name in due}

@@ -11,7 +11,8 @@ from pygments.lexers import PythonLexer
 
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.figure import Drawing
-from icl_lib.companion.show import declared, seen_by
+from icl_lib.companion.paper import declared
+from icl_lib.companion.show import seen_by
 
 
 def made(experiment: Experiment, attributes: Mapping[str, str]) -> str:

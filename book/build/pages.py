@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from book.build.cache import Executed
 from book.build.verdicts import NOT_RUN, Finding, Row
+from icl_lib.companion.cards import badge
 from papers import registry
 
 CODES = {
@@ -30,11 +31,6 @@ def summary(rows: list[Row], profile: str) -> str:
     order = ("holds", "fails", "undecided", NOT_RUN)
     found = [f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]]
     return ", ".join(found) or "no claims yet"
-
-
-def badge(verdict: str) -> str:
-    """A verdict as a word in a coloured frame."""
-    return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
 
 
 def ledger_page(rows: list[Row]) -> str:

@@ -37,8 +37,8 @@ class Cards:
 
 
 def badge(verdict: str) -> str:
-    """Return a verdict as an HTML badge."""
-    return f'<span class="verdict verdict-{verdict}">{verdict}</span>'
+    """Return a verdict as a word in a coloured frame."""
+    return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
 
 
 def _card(judgement: Judgement, note: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import ModuleType
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,8 @@ def in_order(rooms: Iterable[str]) -> list[str]:
         return not numbered, [int(part) for part in numbered[1].split("_")] if numbered else [], room
 
     return sorted(rooms, key=place)
+
+
+def declared(modules: Iterable[ModuleType], kind: type) -> list:
+    """Return what modules declare of a kind, in the order in which they do."""
+    return [value for module in modules for value in vars(module).values() if isinstance(value, kind)]

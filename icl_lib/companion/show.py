@@ -11,6 +11,7 @@ from icl_lib.companion.cards import Cards
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.figure import Drawing
+from icl_lib.companion.paper import declared
 from icl_lib.companion.results import obtain
 
 
@@ -39,8 +40,3 @@ def seen_by(experiment: Experiment) -> list[ModuleType]:
     room = importlib.import_module(experiment.module.rpartition(".")[0])
     names = [found.name for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
     return [importlib.import_module(name) for name in names if name.rpartition(".")[2].startswith(("claims", "figures"))]
-
-
-def declared(modules: list[ModuleType], kind: type) -> list:
-    """Return what these modules declare of a kind, in the order in which they do."""
-    return [value for module in modules for value in vars(module).values() if isinstance(value, kind)]

@@ -55,7 +55,6 @@ def L11c(dataset):
     few.
     Control: the large neurons
     """
-    # Share of the small rows that still move when the large ones have 90% of their length.
     length = dataset.long_size.mean("seed")
     grown = int((length >= 0.9 * length.isel(step=-1)).values.argmax())
     return over_seeds(1 - dataset.at_rest.isel(step=grown))
