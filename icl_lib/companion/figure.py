@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import xarray as xr
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -101,6 +102,16 @@ def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -
     that is named after its result, ``zhang-risk``, is the one that ``show`` draws.
     """
     return lambda draw: Drawing(name, draw, alt, caption, size)
+
+
+def points(axes: Axes, x, mean, two_se, k: int = 0, **style) -> None:
+    """Draw what was measured: markers of series ``k`` with two standard errors; ``style`` goes before the house's."""
+    axes.errorbar(x, mean, two_se, **{"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"} | style)
+
+
+def points_over_seeds(axes: Axes, x, values: xr.DataArray, k: int = 0, **style) -> None:
+    """Draw means over the dimension ``seed`` with two standard errors, as ``points`` does."""
+    points(axes, x, values.mean("seed"), 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5, k, **style)
 
 
 def in_dark(light: str) -> str:
