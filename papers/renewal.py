@@ -71,7 +71,7 @@ class Result:
     def attributes(self) -> Mapping[str, str]:
         """Return the provenance of the stored file, empty when there is none."""
         try:
-            return results.load(self.path).attrs
+            return results.attributes(self.path)
         except results.StaleResult:
             return {}
 

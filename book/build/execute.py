@@ -17,9 +17,9 @@ from book.build.workers import CAN_FORK, STATE, end_with_parent
 
 IMPORTED = [
     *(__name__, "h5netcdf", "ipykernel.kernelapp", "matplotlib.figure", "matplotlib.backends.backend_svg"),
-    *("matplotlib_inline.backend_inline", "scipy.optimize", "scipy.stats", "torch._dynamo", "xarray"),
+    *("matplotlib_inline.backend_inline", "scipy.optimize", "scipy.stats", "torch._dynamo", "xarray", "book.build.judged"),
 ]
-"""What every notebook needs, and its kernel."""
+"""What every notebook needs, and its kernel; with the last all rooms."""
 
 
 class _Reporting(NBClientEngine):
@@ -125,6 +125,10 @@ def work(name: str, profile: str, folder: str) -> int:
     end_with_parent()
     try:
         execute(Path("notebooks", f"{name}.ipynb"), profile, Path(folder))
+        if CAN_FORK:  # elsewhere this process would import all rooms for it: the build then judges by itself
+            from book.build import judged
+
+            judged.judge(name, Path(folder))
     except Problem as problem:
         print(problem, flush=True)
         return 1

@@ -5,13 +5,20 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import nbformat
-from bs4 import BeautifulSoup, Comment, Tag
 
-SUFFIX = {"data:image/svg+xml;base64": "svg", "data:image/png;base64": "png"}
-THEMES = ("light", "dark")
+SUFFIX = {"svg+xml": "svg", "png": "png"}
+FIGURE = re.compile(r'<figure class="icl-figure" id="(?P<id>[^"]*)" data-slug="(?P<slug>[^"]*)".*?</figure>', re.DOTALL)
+IMAGE = re.compile(
+    r'<img class="only-(?P<theme>light|dark)" alt="(?P<alt>[^"]*)" src="data:image/(?P<kind>[^;]+);base64,(?P<content>[^"]*)">'
+)
+CARDS = re.compile(r'<div class="icl-cards" data-slug="(?P<slug>[^"]*)">')
+STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+PLACE = "<!-- provenance -->"
+"""What `Picture` and `Cards` write, where a page differs from a notebook."""
 SVG_SIZE = re.compile(rb'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 PIXELS_PER_POINT = 96 / 72
 
@@ -56,23 +63,20 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
     A result without a figure has its provenance below its claims.
     """
     found, drawn = [], set()
-    for data in html_outputs(notebook, "icl-figure"):
-        page = BeautifulSoup(data["text/html"], "html.parser")
-        for style in page.select("style"):
-            style.decompose()  # the book's own style sheet decides which theme's image is shown
-        for figure in page.select("figure.icl-figure"):
-            _move_images(figure, pictures)
-            _add_provenance(figure, provenance)
-            found.append(str(figure))
-            drawn.add(figure.get("data-slug", ""))
-        data["text/html"] = str(page)
+
+    def placed(figure: re.Match) -> str:
+        text, slug = IMAGE.sub(partial(_moved, pictures, figure["id"]), figure[0]), figure["slug"]
+        found.append(text.replace(PLACE, provenance[slug].as_html()) if slug in provenance else text)
+        drawn.add(slug)
+        return found[-1]
+
+    for data in html_outputs(notebook, "icl-figure"):  # without its style: the book's own decides which image is shown
+        data["text/html"] = FIGURE.sub(placed, STYLE.sub("", data["text/html"]))
     for data in html_outputs(notebook, "icl-cards"):
-        page = BeautifulSoup(data["text/html"], "html.parser")
-        slug = page.select_one(".icl-cards")["data-slug"]
+        slug = CARDS.search(data["text/html"])["slug"]
         if slug in provenance and slug not in drawn:
             drawn.add(slug)
-            page.append(BeautifulSoup(provenance[slug].as_html(), "html.parser"))
-        data["text/html"] = str(page)
+            data["text/html"] += provenance[slug].as_html()
     return found
 
 
@@ -85,20 +89,12 @@ def html_outputs(notebook: nbformat.NotebookNode, mark: str) -> Iterator[dict]:
                 yield data
 
 
-def _move_images(figure: Tag, pictures: Path) -> None:
-    for theme in THEMES:
-        for image in figure.select(f"img.only-{theme}"):
-            head, _, encoded = image["src"].partition(",")
-            content, name = base64.b64decode(encoded), f"{figure['id']}-{theme}.{SUFFIX[head]}"
-            pictures.mkdir(parents=True, exist_ok=True)
-            (pictures / name).write_bytes(content)
-            image["src"] = f"../figures/{name}"
-            if size := SVG_SIZE.search(content):  # room for the picture before it has loaded
-                image["width"], image["height"] = (round(float(side) * PIXELS_PER_POINT) for side in size.groups())
-
-
-def _add_provenance(figure: Tag, provenance: dict[str, Provenance]) -> None:
-    known = provenance.get(figure.get("data-slug", ""))
-    for comment in figure.find_all(string=lambda text: isinstance(text, Comment)):
-        if known and comment.strip() == "provenance":
-            comment.replace_with(BeautifulSoup(known.as_html(), "html.parser"))
+def _moved(pictures: Path, figure: str, image: re.Match) -> str:
+    """Write one image below `pictures`; the element that shows it from there."""
+    content, name = base64.b64decode(image["content"]), f"{figure}-{image['theme']}.{SUFFIX[image['kind']]}"
+    pictures.mkdir(parents=True, exist_ok=True)
+    (pictures / name).write_bytes(content)
+    room = ""
+    if size := SVG_SIZE.search(content):  # for the picture before it has loaded
+        room = ' width="{}" height="{}"'.format(*(round(float(side) * PIXELS_PER_POINT) for side in size.groups()))
+    return f'<img class="only-{image["theme"]}" alt="{image["alt"]}" src="../figures/{name}"{room}>'

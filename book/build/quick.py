@@ -6,41 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
+from book.build import judged
 from book.build.cache import Executed
 from icl_lib.companion import results
-from icl_lib.companion.claim import STANDARD_ERRORS, TOLERANCE, Judgement, near_claims, stored_quick
-from papers import registry
+from icl_lib.companion.claim import STANDARD_ERRORS, TOLERANCE, near_claims, stored_quick
 
 FILE = "quick.json"
 ROUNDING = 1e-4
 """A margin up to here leaves room for rounding only, in float32 at most; within it digits mean nothing."""
 
 
-def judged(folder: Path) -> dict[str, dict]:
-    """Every claim on the quick results that an executed notebook left in `folder`, by experiment."""
-    found = {}
-    for path in sorted(folder.glob("*.quick.nc")):
-        dataset = results.load(path)
-        slug = dataset.attrs["slug"]
-        claims = {claim.id: _entry(claim.judge(dataset)) for claim in registry.claims_of(slug)}
-        found[slug] = {"declaration": dataset.attrs["declaration"], "claims": claims}
-    return found
-
-
-def _entry(judgement: Judgement) -> dict[str, object]:
-    return {
-        "verdict": judgement.verdict,
-        "control": judgement.control_verdict,
-        "value": judgement.value,
-        "two_se": judgement.two_se,
-        "margin": judgement.margin,
-        "near": bool(judgement.near),
-    }
-
-
 def update(executed: dict[str, Executed], path: Path) -> bool:
     """Write what these notebooks found; whether some were cleared away, for other claims are near their margins now."""
-    before, found = stored_quick(path), {name: judged(one.results) for name, one in executed.items()}
+    before, found = stored_quick(path), {name: judged.of(one)["quick"] for name, one in executed.items()}
     after = {slug: entry for each in found.values() for slug, entry in each.items()}
     other = {slug for slug, entry in after.items() if _near(before, slug, entry) != _near(after, slug, entry)}
     outdated = [name for name, each in found.items() if other & each.keys()]

@@ -43,7 +43,7 @@ class Stage:
     def fill(self, executed: list[Executed], quick: list[Executed]) -> list[str]:
         """Gather everything; the names of the notebooks that are shown without outputs.
 
-        `executed` are this build's notebooks, `quick` those whose quick results the ledger judges.
+        `executed` are this build's notebooks, `quick` those whose quick results are in the ledger.
         """
         self.extra.mkdir(parents=True)
         address = self._configure()
@@ -51,7 +51,7 @@ class Stage:
         copy_mathjax(self.source / "book" / "_static" / "mathjax")
         missing = self._add_notebooks({one.name: one for one in executed}, address)
         self._add_data([*executed, *quick])
-        rows = verdicts.ledger([one.results for one in quick])
+        rows = verdicts.ledger([*executed, *quick])
         book = self.source / "book"
         (book / "ledger.md").write_text(pages.ledger_page(rows), encoding="utf-8")
         (self.extra / "ledger.json").write_text(pages.ledger_json(rows), encoding="utf-8")
@@ -130,7 +130,7 @@ def provenance(one: Executed, address: str) -> dict[str, Provenance]:
     """What is known about every result that an executed notebook left behind, by slug."""
     known = {}
     for path in sorted(one.results.glob("*.nc")):
-        attributes = results.load(path).attrs
+        attributes = results.attributes(path)
         known[attributes["slug"]] = Provenance(
             slug=attributes["slug"],
             profile=attributes["profile"],

@@ -1,12 +1,11 @@
 """Every claim judged on the data that is there, in both profiles."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
-import xarray as xr
-
-from icl_lib.companion import results
-from icl_lib.companion.claim import Claim
+from book.build import judged
+from book.build.cache import Executed
+from icl_lib.companion.claim import Claim, shown
+from icl_lib.companion.experiment import PROFILES
 from papers import registry
 
 NOT_RUN = "not run"
@@ -52,41 +51,19 @@ class Row:
         }
 
 
-def ledger(folders: list[Path]) -> list[Row]:
-    """One row per claim, in the registry's order; `folders` hold what executed notebooks left behind."""
-    claims = registry.CLAIMS.values()
-    slugs = dict.fromkeys(claim.experiment for claim in claims)
-    quick = {slug: quick_dataset(slug, folders) for slug in slugs}
-    full = {slug: full_dataset(slug) for slug in slugs}
+def ledger(executed: list[Executed]) -> list[Row]:
+    """One row per claim, in the registry's order, on what executed notebooks left and on what is stored."""
+    every = [judged.of(one) for one in executed]
+    quick, full = ({slug: found for one in every for slug, found in one[profile].items()} for profile in PROFILES)
     return [
-        Row(
-            claim,
-            registry.EXPERIMENTS[claim.experiment].notebook,
-            judge(claim, quick[claim.experiment]),
-            judge(claim, full[claim.experiment]),
-        )
-        for claim in claims
+        Row(claim, registry.EXPERIMENTS[claim.experiment].notebook, finding(claim, quick), finding(claim, full))
+        for claim in registry.CLAIMS.values()
     ]
 
 
-def quick_dataset(slug: str, folders: list[Path]) -> xr.Dataset | None:
-    """The quick result that an executed notebook left in one of `folders`."""
-    paths = (folder / f"{slug}.quick.nc" for folder in folders)
-    return next((results.load(path) for path in paths if path.exists()), None)
-
-
-def full_dataset(slug: str) -> xr.Dataset | None:
-    """The stored measurements with what is expected of them, if they still answer for the code."""
-    experiment = registry.EXPERIMENTS[slug]
-    try:
-        return experiment.expect(results.stored(experiment))
-    except results.StaleResult:
-        return None
-
-
-def judge(claim: Claim, dataset: xr.Dataset | None) -> Finding:
-    """The claim's verdict on one dataset."""
-    if dataset is None:
+def finding(claim: Claim, judged: dict[str, dict]) -> Finding:
+    """The claim's verdict among those of one profile."""
+    found = judged.get(claim.experiment, {"claims": {}})["claims"].get(claim.id)
+    if found is None:
         return Finding(NOT_RUN)
-    judgement = registry.judge(claim.id, dataset)
-    return Finding(judgement.verdict, judgement.control_verdict, judgement.shown_value)
+    return Finding(found["verdict"], found["control"], shown(found["value"], found["two_se"], found["margin"]))

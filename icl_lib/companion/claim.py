@@ -198,10 +198,15 @@ class Judgement:
 
     @property
     def shown_value(self) -> str:
-        """The number behind the verdict to two digits; what is rounding, which machines do differently, as its bound."""
-        if abs(self.value) < 1e-7 and self.two_se == 0 and self.value <= self.margin:
-            return f"≤ {self.margin:g}"
-        return f"{self.value:.2g}" + (f" ± {self.two_se:.1g}" if self.two_se else "")
+        """The number behind the verdict as text."""
+        return shown(self.value, self.two_se, self.margin)
+
+
+def shown(value: float, two_se: float, margin: float) -> str:
+    """Return a number to two digits; what is rounding, which machines do differently, as its bound."""
+    if abs(value) < 1e-7 and two_se == 0 and value <= margin:
+        return f"≤ {margin:g}"
+    return f"{value:.2g}" + (f" ± {two_se:.1g}" if two_se else "")
 
 
 def stored_quick(path: Path | None = None) -> dict[str, dict]:

@@ -7,11 +7,12 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
+import h5netcdf
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -133,10 +134,22 @@ def save_csv(dataset: xr.Dataset, path: Path) -> None:
 
 def load(path: Path) -> xr.Dataset:
     """Read a dataset; raises StaleResult when the file is missing or damaged."""
+    with _sound(path):
+        return xr.load_dataset(path, engine="h5netcdf")
+
+
+def attributes(path: Path) -> dict[str, str]:
+    """Read where a dataset comes from, and not its data; raises StaleResult as ``load`` does."""
+    with _sound(path), h5netcdf.File(path) as file:
+        return dict(file.attrs)
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
     if not path.is_file():
         raise StaleResult(f"{path.name} is missing: {_renew(path)} makes it")
     try:
-        return xr.load_dataset(path, engine="h5netcdf")
+        yield
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise StaleResult(f"{path.name} is damaged: {_renew(path)} makes it anew") from error
 

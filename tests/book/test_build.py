@@ -48,9 +48,14 @@ class Alpha:
 EXPERIMENTS = {"toy-alpha": Alpha()}
 MOVED = {}
 WINGS = {"zhang": SimpleNamespace(authors="Z", title="T")}
+
+def judge(dataset):
+    verdict = "holds" if dataset["value"].max() == 2 else "fails"
+    return SimpleNamespace(verdict=verdict, control_verdict="fails", value=2.0, two_se=0.0, margin=1e-10, near=False)
+
 CLAIMS = {"Z1": SimpleNamespace(
     id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
-    experiment="toy-alpha", margin=1e-10, reason="exact", recorded="holds")}
+    experiment="toy-alpha", margin=1e-10, reason="exact", recorded="holds", judge=judge)}
 
 def experiment(slug):
     return EXPERIMENTS[slug]
@@ -58,9 +63,8 @@ def experiment(slug):
 def trainings_of(declaration):
     return []
 
-def judge(claim, dataset):
-    verdict = "holds" if dataset["value"].max() == 2 else "fails"
-    return SimpleNamespace(verdict=verdict, control_verdict="fails", shown_value="2")
+def claims_of(slug):
+    return list(CLAIMS.values())
 """
 FIGURE = """
 from icl_lib import alpha

@@ -9,7 +9,7 @@ import pytest
 from nbformat import NotebookNode
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams, nocolors
 
-from book.build import arguments, cache, check, quick
+from book.build import arguments, cache, check, judged, quick
 from book.build.cache import Executed
 from book.build.layout import Layout
 from icl_lib.companion.claim import stored_quick
@@ -54,4 +54,4 @@ def other_output(expected: IPyNbCell, found: NotebookNode) -> list[str]:
 
 def other_numbers(executed: Executed) -> list[str]:
     """Which verdicts and judged numbers are not those of the committed quick results."""
-    return quick.differences(stored_quick(LAYOUT.stored_results / quick.FILE), quick.judged(executed.results))
+    return quick.differences(stored_quick(LAYOUT.stored_results / quick.FILE), judged.of(executed)["quick"])

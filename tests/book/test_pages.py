@@ -105,8 +105,9 @@ def test_figure_becomes_two_files_with_provenance(tmp_path):
     known = Provenance("zhang-risk", "quick", 0, 3.14, "cpu", "https://example.org/blob/abc/risk.py")
     shown = figures.extract(notebook, tmp_path, {"zhang-risk": known})
     assert "white" in (tmp_path / "fig-risk-dark.svg").read_text()
-    page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
-    assert shown == [str(page.figure)]
+    html = notebook.cells[0].outputs[0].data["text/html"]
+    page = BeautifulSoup(html, "html.parser")
+    assert shown == [html]
     assert [image["src"] for image in page.select("img")] == [
         "../figures/fig-risk-light.svg",
         "../figures/fig-risk-dark.svg",

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import xarray as xr
 
-from book.build import outputs, quick
+from book.build import judged, outputs, quick
 from book.build.layout import Layout
 from icl_lib.companion import results
 from icl_lib.companion.claim import Claim, Discrepancy, stored_quick
@@ -72,14 +72,15 @@ def claim() -> Claim:
 def executed(folder, name: str, x: float) -> SimpleNamespace:
     attributes = dict(slug="toy", profile="quick", seed="0", declaration="Toy()")
     results.save(xr.Dataset({"x": x}, attrs=attributes), folder / name / "results" / "toy.quick.nc")
-    return SimpleNamespace(folder=folder / name, results=folder / name / "results", notebook=folder / name / f"{name}.ipynb")
+    places = dict(folder=folder / name, results=folder / name / "results", notebook=folder / name / f"{name}.ipynb")
+    return SimpleNamespace(name=name, **places)
 
 
 def test_what_executed_notebooks_saved_is_judged_and_written(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
     path, far = tmp_path / "data" / "quick.json", executed(tmp_path, "far", 0.05)
     assert not quick.update({"far": far}, path)
-    assert stored_quick(path) == quick.judged(far.results) == stored()
+    assert stored_quick(path) == judged.of(far)["quick"] == stored()
     near = executed(tmp_path, "near", 0.0995)
     assert quick.update({"near": near}, path) and not near.folder.exists()  # it will show another verdict
     assert stored_quick(path)["toy"]["claims"]["Z0"]["near"]

@@ -1,0 +1,64 @@
+"""What the claims say about the results of an executed notebook: judged once, and kept beside it."""
+
+import json
+from pathlib import Path
+
+import xarray as xr
+
+from book.build.cache import Executed, file_digest
+from icl_lib.companion import results
+from icl_lib.companion.claim import Judgement
+from icl_lib.companion.experiment import Experiment
+from papers import registry
+
+FILE = "judged.json"
+
+
+def of(one: Executed) -> dict[str, dict]:
+    """Every claim on what an executed notebook left and on the stored results of its room, by profile and slug.
+
+    They are judged again where a stored result is another than then.
+    """
+    note = one.folder / FILE
+    found = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    if not found or any(file_digest(results.STORE / file) != digest for file, digest in found["stored"].items()):
+        found = judge(one.name, one.folder)
+    return found
+
+
+def judge(name: str, folder: Path) -> dict[str, dict]:
+    """Judge the results of the notebook ``name`` that was executed into ``folder``, and note it there."""
+    quick = [results.load(path) for path in sorted((folder / "results").glob("*.quick.nc"))]
+    own = [experiment for experiment in registry.EXPERIMENTS.values() if experiment.notebook == name]
+    full = [dataset for experiment in own if (dataset := full_dataset(experiment)) is not None]
+    found = {
+        "quick": {dataset.attrs["slug"]: _judged(dataset) for dataset in quick},
+        "full": {dataset.attrs["slug"]: _judged(dataset) for dataset in full},
+        "stored": {file: file_digest(results.STORE / file) for file in (f"{each.slug}.full.nc" for each in own)},
+    }
+    (folder / FILE).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+    return found
+
+
+def full_dataset(experiment: Experiment) -> xr.Dataset | None:
+    """The stored measurements with what is expected of them, if they still answer for the code."""
+    try:
+        return experiment.expect(results.stored(experiment))
+    except results.StaleResult:
+        return None
+
+
+def _judged(dataset: xr.Dataset) -> dict:
+    claims = {claim.id: _entry(claim.judge(dataset)) for claim in registry.claims_of(dataset.attrs["slug"])}
+    return {"declaration": dataset.attrs["declaration"], "claims": claims}
+
+
+def _entry(judgement: Judgement) -> dict[str, object]:
+    return {
+        "verdict": judgement.verdict,
+        "control": judgement.control_verdict,
+        "value": judgement.value,
+        "two_se": judgement.two_se,
+        "margin": judgement.margin,
+        "near": bool(judgement.near),
+    }
