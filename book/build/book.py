@@ -15,12 +15,11 @@ from book.build import arguments, cache, published, render, workers
 from book.build.cache import Executed
 from book.build.layout import Layout
 from book.build.problem import Problem
-from book.build.progress import Progress
 
 UNTOUCHED = "_build/html is as it was before."
 
 
-def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> None:
+def build(asked: argparse.Namespace, layout: Layout) -> None:
     """Do all that was asked, and say which notebooks are shown without outputs."""
     names = arguments.notebook_names(layout.root)
     if not names:
@@ -28,7 +27,7 @@ def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> None
     selected = [asked.only] if asked.only else names
     if asked.fresh and asked.profile == "full":
         recompute(selected, layout)
-    made = bring_up_to_date(selected, asked, layout, progress)
+    made = bring_up_to_date(selected, asked, layout)
     others = (cache.lookup(name, asked.profile, layout) for name in names if name not in made)
     executed = [*made.values(), *filter(None, others)]
     executed.sort(key=lambda one: names.index(one.name))
@@ -37,13 +36,14 @@ def build(asked: argparse.Namespace, layout: Layout, progress: Progress) -> None
         quick = list(filter(None, (cache.lookup(name, "quick", layout) for name in names)))
     inputs = published.made_from(layout, executed, quick)
     if published.is_made_from(layout, inputs):
-        progress.say("No page would change: nothing that the book is made from has.")
+        print("No page would change: nothing that the book is made from has.", flush=True)
     else:
-        progress.begin("Jupyter Book", "is rendering the pages")
+        print("Rendering the pages.", flush=True)
+        began = time.monotonic()
         make_site(layout, executed, quick, inputs)
-        progress.say(f"  {'pages':32} done in {progress.end('Jupyter Book'):.1f} s")
+        print(f"  {'pages':32} done in {time.monotonic() - began:.1f} s", flush=True)
     if missing := sorted({*names} - {one.name for one in executed}):
-        progress.say(f"Shown without outputs, because not executed: {', '.join(missing)}.")
+        print(f"Shown without outputs, because not executed: {', '.join(missing)}.", flush=True)
 
 
 def recompute(names: list[str], layout: Layout) -> None:
@@ -57,13 +57,13 @@ def recompute(names: list[str], layout: Layout) -> None:
         raise Problem("Not all was computed anew, see above; what was stored of the rest is as it was.")
 
 
-def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout, progress: Progress) -> dict[str, Executed]:
+def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout) -> dict[str, Executed]:
     """Execute those notebooks whose outputs no longer answer for their sources; all of them, by name."""
     profile = asked.profile
     found = {name: None if asked.fresh else cache.lookup(name, profile, layout) for name in names}
     due = [name for name, executed in found.items() if executed is None]
     kept = f", {len(names) - len(due)} unchanged" if len(due) < len(names) else ""
-    progress.say(f"Executing {len(due)} of {len(names)} notebooks ({profile} profile{kept}).")
+    print(f"Executing {len(due)} of {len(names)} notebooks ({profile} profile{kept}).", flush=True)
     if not due:
         return found
     origins = {name: cache.origin(name, profile, layout) for name in due}
@@ -75,7 +75,7 @@ def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout
     def keep(name: str, outcome: workers.Outcome) -> None:
         found[name] = cache.keep(name, profile, origins[name], outcome.seconds, places[name], layout)
 
-    require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED, progress, keep))
+    require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED, keep))
     return found
 
 
@@ -139,8 +139,8 @@ def main(words: list[str]) -> int:
 
     def work(layout: Layout) -> int:
         asked = arguments.parse(words, layout.root)
-        with alone(layout), Progress() as progress:
-            build(asked, layout, progress)
+        with alone(layout):
+            build(asked, layout)
         print(f"The book is ready after {time.monotonic() - started:.0f} s: open _build/html/index.html")
         return 0
 

@@ -10,7 +10,6 @@ from book.build import arguments, book, cache
 from book.build.cache import Executed, file_digest
 from book.build.layout import Layout
 from book.build.problem import Problem
-from book.build.progress import Progress
 
 TEST = "tests/book/test_notebooks.py"
 COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/build/quick.py", "book/data/quick.json")
@@ -25,8 +24,7 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
         return 0
     asked, status = arguments.parse(["--fresh"] if again else [], layout.root), 0
     try:
-        with Progress() as progress:
-            book.bring_up_to_date(due, asked, layout, progress)
+        book.bring_up_to_date(due, asked, layout)
     except Problem as problem:  # the others are compared all the same
         print(problem, flush=True)
         status = 1

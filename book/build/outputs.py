@@ -7,23 +7,21 @@ import nbformat
 
 from book.build import arguments, book, cache, quick
 from book.build.layout import Layout
-from book.build.problem import Problem
-from book.build.progress import Progress
 from icl_lib.companion.results import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""
 
 
-def refresh(layout: Layout, progress: Progress) -> list[str]:
+def refresh(layout: Layout) -> list[str]:
     """Execute what has changed and write it over the committed notebooks; the names of those that differ now.
 
     Where a claim has come near its margin, or is near no more, notebooks show another verdict and are executed again.
     """
     asked, names = arguments.parse([], layout.root), arguments.notebook_names(layout.root)
-    executed = book.bring_up_to_date(names, asked, layout, progress)
+    executed = book.bring_up_to_date(names, asked, layout)
     if quick.update(executed, layout.stored_results / quick.FILE):
-        executed = book.bring_up_to_date(names, asked, layout, progress)
+        executed = book.bring_up_to_date(names, asked, layout)
     return [name for name, one in executed.items() if replaced(layout.notebooks / f"{name}.ipynb", one.notebook)]
 
 
@@ -41,21 +39,13 @@ def replaced(committed: Path, executed: Path) -> bool:
 
 
 def main() -> int:
-    layout = Layout(Path.cwd())
-    try:
-        with book.alone(layout), Progress() as progress:
-            names = refresh(layout, progress)
-    except Problem as problem:
-        print(problem, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"Stopped: {error.strerror or error}. The notebooks not yet written are as they were.", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("Stopped; the notebooks not yet written are as they were.", file=sys.stderr)
-        return 130
-    print(f"Written: {', '.join(names)}." if names else "Every notebook already had these outputs.")
-    return 0
+    def work(layout: Layout) -> int:
+        with book.alone(layout):
+            names = refresh(layout)
+        print(f"Written: {', '.join(names)}." if names else "Every notebook already had these outputs.")
+        return 0
+
+    return book.answer(work, "The notebooks not yet written are as they were.")
 
 
 if __name__ == "__main__":

@@ -9,14 +9,16 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from book.build.progress import Progress
+from tqdm import tqdm
 
 AT_A_TIME = 2
 STATE = "state: "  # a line a task prints to say how far it is
@@ -44,7 +46,6 @@ def run_all(
     cwd: Path,
     env: dict[str, str],
     imported: list[str],
-    progress: Progress,
     succeeded: Callable[[str, Outcome], None] = lambda name, outcome: None,
 ) -> dict[str, Outcome]:
     """Run every task, also after one has failed, and call `succeeded` as soon as one has not.
@@ -57,23 +58,21 @@ def run_all(
     children: list[multiprocessing.Process] = []
 
     def run_one(name: str) -> Outcome:
-        progress.begin(name, "starting")
         said, theirs = context.Pipe(duplex=False)
         child = context.Process(target=_begin, args=(theirs, cwd, *tasks[name]))
+        began = time.monotonic()
         child.start()
         theirs.close()
         children.append(child)
-        lines = _follow(said, name, progress)
+        lines = _follow(said, partial(running.say, name))
         child.join()
-        seconds = progress.end(name)
-        outcome = Outcome(child.exitcode, seconds, tuple(lines))
-        verb = "FAILED after" if outcome.status > 0 else "stopped after" if outcome.status else "done in"
+        outcome = Outcome(child.exitcode, time.monotonic() - began, tuple(lines))
         if not outcome.status:
             succeeded(name, outcome)
-        progress.say(f"  {name:32} {verb} {seconds:.1f} s")
+        running.end(name, outcome)
         return outcome
 
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
+    with _Running(len(tasks)) as running, ThreadPoolExecutor(AT_A_TIME) as pool:
         try:
             return dict(zip(tasks, pool.map(run_one, tasks), strict=True))
         except BaseException:
@@ -81,6 +80,37 @@ def run_all(
             for child in children:
                 child.kill()
             raise
+
+
+class _Running:
+    """A line for every task that has ended; on a terminal one below them for those under way, with an estimate."""
+
+    def __init__(self, number: int):
+        shown = "{n}/{total} after {elapsed}, {remaining} to go {postfix}"
+        self._bar = tqdm(total=number, bar_format=shown, file=sys.stdout, disable=None, leave=False)
+        self._states: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._bar.close()
+
+    def say(self, name: str, state: str) -> None:
+        """Show how far a task is."""
+        with self._lock:
+            self._states[name] = state
+            self._bar.set_postfix_str(" · ".join(f"{name} {state}" for name, state in self._states.items()))
+
+    def end(self, name: str, outcome: Outcome) -> None:
+        """Print how a task ended."""
+        verb = "FAILED after" if outcome.status > 0 else "stopped after" if outcome.status else "done in"
+        with self._lock:
+            self._states.pop(name, None)
+            self._bar.update()
+            tqdm.write(f"  {name:32} {verb} {outcome.seconds:.1f} s", file=sys.stdout)
+            sys.stdout.flush()
 
 
 class _Said(io.TextIOBase):
@@ -115,13 +145,14 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _follow(said: Connection, name: str, progress: Progress) -> list[str]:
+def _follow(said: Connection, state: Callable[[str], None]) -> list[str]:
+    """Return what a task prints until its end; how far it is is said at once."""
     lines = []
     with said, suppress(EOFError):
         while True:
             line = said.recv()
             if line.startswith(STATE):
-                progress.update(name, line.removeprefix(STATE))
+                state(line.removeprefix(STATE))
             else:
                 lines.append(line)
     return lines

@@ -6,7 +6,6 @@ import nbformat
 import pytest
 
 from book.build import execute, workers
-from book.build.progress import Progress
 
 
 def write_notebook(path, source, tag):
@@ -31,9 +30,8 @@ def test_bad_notebook_is_told_in_one_sentence(monkeypatch, tmp_path, source, tag
     (tmp_path / "notebooks").mkdir()
     write_notebook(tmp_path / "notebooks" / "bad.ipynb", source, tag)
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
-    with Progress() as progress:
-        tasks = {"bad": (execute.work, ("bad", "quick", str(tmp_path)))}
-        outcome = workers.run_all(tasks, tmp_path, {}, [], progress)["bad"]
+    tasks = {"bad": (execute.work, ("bad", "quick", str(tmp_path)))}
+    outcome = workers.run_all(tasks, tmp_path, {}, [])["bad"]
     assert outcome.status == 1
     assert told in outcome.complaint
 

@@ -93,12 +93,12 @@ def test_outputs_are_taken_after_the_numbers_are_written(tmp_path, monkeypatch, 
     """A claim that is near its margin is shown otherwise, so its notebook is executed once more."""
     done = []
 
-    def bring_up_to_date(names, asked, layout, progress):
+    def bring_up_to_date(names, asked, layout):
         done.append(stored_quick(layout.stored_results / quick.FILE))
         return {"one": executed(tmp_path, "one", x)}
 
     monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
     monkeypatch.setattr(outputs.book, "bring_up_to_date", bring_up_to_date)
     monkeypatch.setattr(outputs, "replaced", lambda committed, notebook: committed.name == notebook.name == "one.ipynb")
-    assert outputs.refresh(Layout(tmp_path), progress=None) == ["one"]
+    assert outputs.refresh(Layout(tmp_path)) == ["one"]
     assert len(done) == executions and done[0] == {} and all(done[1:])
