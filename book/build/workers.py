@@ -86,7 +86,7 @@ class _Running:
     """A line for every task that has ended; on a terminal one below them for those under way, with an estimate."""
 
     def __init__(self, number: int):
-        shown = "{n}/{total} after {elapsed}, {remaining} to go {postfix}"
+        shown = "{n}/{total} after {elapsed}, {remaining} to go{postfix}"
         self._bar = tqdm(total=number, bar_format=shown, file=sys.stdout, disable=None, leave=False)
         self._states: dict[str, str] = {}
         self._lock = threading.Lock()

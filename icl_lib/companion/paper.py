@@ -30,6 +30,11 @@ def section_of(module: str) -> str:
     return numbered[1].replace("_", ".") if numbered else room.replace("_", " ")
 
 
+def sees_results(module: str) -> bool:
+    """Say whether a module's name is that of claims or of figures: all that a room has to say about its results."""
+    return module.rpartition(".")[2].startswith(("claims", "figures"))
+
+
 def in_order(rooms: Iterable[str]) -> list[str]:
     """Return rooms in the order of the paper: those of numbered sections by number, then the others by name."""
 

@@ -11,7 +11,7 @@ from icl_lib.companion.cards import Cards
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.figure import Drawing
-from icl_lib.companion.paper import declared
+from icl_lib.companion.paper import declared, sees_results
 from icl_lib.companion.results import obtain
 
 
@@ -39,4 +39,4 @@ def seen_by(experiment: Experiment) -> list[ModuleType]:
     """Return the modules of claims and of figures in an experiment's room."""
     room = importlib.import_module(experiment.module.rpartition(".")[0])
     names = [found.name for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
-    return [importlib.import_module(name) for name in names if name.rpartition(".")[2].startswith(("claims", "figures"))]
+    return [importlib.import_module(name) for name in names if sees_results(name)]

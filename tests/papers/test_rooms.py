@@ -5,6 +5,7 @@ import sys
 import grimp
 import pytest
 
+from icl_lib.companion.paper import sees_results
 from papers import registry
 
 GRAPH = grimp.build_graph("icl_lib", "papers", include_external_packages=True)
@@ -38,7 +39,7 @@ def sees_a_dataset(module: str, allowed: set[str]) -> bool:
 
 
 def of_kind(kind: str) -> list[str]:
-    return sorted(name for name in GRAPH.modules if room_of(name) and name.split(".")[-1].startswith(kind))
+    return sorted(name for name in GRAPH.modules if room_of(name) and sees_results(name) and f".{kind}" in name)
 
 
 @pytest.mark.parametrize("room", ROOMS)
