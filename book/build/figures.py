@@ -1,7 +1,6 @@
 """What the notebooks show, made fit for pages: pictures as files, with where they came from."""
 
 import base64
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import nbformat
+
+from icl_lib.companion.html import template
 
 SUFFIX = {"svg+xml": "svg", "png": "png"}
 FIGURE = re.compile(r'<figure class="icl-figure" id="(?P<id>[^"]*)" data-slug="(?P<slug>[^"]*)".*?</figure>', re.DOTALL)
@@ -41,20 +42,18 @@ class Provenance:
 
     def as_html(self) -> str:
         """One line of HTML below the figure."""
-        facts = [
-            f"{self.profile} profile",
-            f"seed {self.seed}",
-            f"{self.seconds:.1f} s on {self.device}",
-        ]
-        facts = [html.escape(fact) for fact in facts]
         links = [("CSV", f"../data/{self.stem}.csv"), ("NetCDF", f"../data/{self.stem}.nc")]
         if self.source:
             links.append(("source", self.source))
-        anchors = ", ".join(f'<a href="{html.escape(href)}">{text}</a>' for text, href in links)
-        return (
-            f'<p class="icl-provenance">Result <code>{html.escape(self.slug)}</code> · '
-            f"{' · '.join(facts)} · data: {anchors}</p>{self.made}"
-        )
+        return LINE.render(one=self, links=links) + self.made
+
+
+LINE = template(
+    """
+<p class="icl-provenance">Result <code>{{ one.slug }}</code> · {{ one.profile }} profile · seed {{ one.seed }} · \
+{{ "%.1f" % one.seconds }} s on {{ one.device }} · data:
+{% for text, address in links %}<a href="{{ address }}">{{ text }}</a>{{ "" if loop.last else ", " }}{% endfor %}</p>"""
+)
 
 
 def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[str, Provenance]) -> list[str]:

@@ -1,16 +1,17 @@
 """How a result was computed, folded below its figure: what was declared, the source that ran, the command that repeats it."""
 
-import html
 import inspect
 import json
 from collections.abc import Iterator, Mapping
 
+from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.figure import Drawing
+from icl_lib.companion.html import template
 from icl_lib.companion.paper import declared
 from icl_lib.companion.show import seen_by
 
@@ -18,18 +19,24 @@ from icl_lib.companion.show import seen_by
 def made(experiment: Experiment, attributes: Mapping[str, str]) -> str:
     """The folded HTML about one dataset of an experiment, from its attributes and the code as it is now."""
     profile, seed = attributes["profile"], attributes["seed"]
-    rows = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-        for name, value in entries(json.loads(attributes["declaration"]))
-    )
     sources = [type(experiment.declaration(profile))]
     sources += [each.draw for each in declared(seen_by(experiment), Drawing) if each.name == experiment.slug]
-    told = "".join(_source(each) for each in sources)
-    command = f"./run check {experiment.slug} --profile {profile} --seed {seed}"
-    return (
-        f'<details class="icl-made"><summary>how this was computed</summary><table>{rows}</table>{told}'
-        f"<p>Computed and judged again: <code>{command}</code></p></details>"
+    return MADE.render(
+        rows=entries(json.loads(attributes["declaration"])),
+        sources=[(inspect.getmodule(each).__name__.replace(".", "/"), highlighted(each)) for each in sources],
+        command=f"./run check {experiment.slug} --profile {profile} --seed {seed}",
     )
+
+
+MADE = template(
+    """
+<details class="icl-made"><summary>how this was computed</summary>
+<table>{% for name, value in rows %}<tr><th>{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
+{% for file, source in sources %}
+<p><code>{{ file }}.py</code></p>{{ source }}
+{% endfor %}
+<p>Computed and judged again: <code>{{ command }}</code></p></details>"""
+)
 
 
 def entries(value: object, name: str = "") -> Iterator[tuple[str, str]]:
@@ -45,7 +52,6 @@ def entries(value: object, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _source(code: object) -> str:
-    file = inspect.getmodule(code).__name__.replace(".", "/")
-    shown = highlight(inspect.getsource(code), PythonLexer(), HtmlFormatter(cssclass="highlight"))
-    return f"<p><code>{file}.py</code></p>{shown}"
+def highlighted(code: object) -> Markup:
+    """The source of a class or a function as HTML."""
+    return Markup(highlight(inspect.getsource(code), PythonLexer(), HtmlFormatter(cssclass="highlight")))

@@ -1,14 +1,14 @@
 """The pages that are written from data: the ledger and the execution statistics."""
 
-import html
 import json
 import platform
 from collections import Counter
 from importlib.metadata import version
 
 from book.build.cache import Executed
-from book.build.verdicts import NOT_RUN, Finding, Row
-from icl_lib.companion.cards import badge
+from book.build.verdicts import NOT_RUN, Row
+from icl_lib.companion.experiment import PROFILES
+from icl_lib.companion.html import template
 from papers import registry
 
 CODES = {
@@ -34,67 +34,69 @@ def summary(rows: list[Row], profile: str) -> str:
 
 
 def ledger_page(rows: list[Row]) -> str:
-    """The ledger as a MyST page: a summary, the legend and one table per paper."""
-    legend = "\n".join(f"`{code}`\n: {meaning}\n" for code, meaning in CODES.items())
-    tables = "\n".join(
-        f"## {wing.authors}: {wing.title}\n\n{_table(own)}\n"
-        for key, wing in registry.WINGS.items()
-        if (own := [row for row in rows if row.claim.paper == key])
-    )
-    return f"""{GENERATED}# Ledger
+    """The ledger as a MyST page: a summary, the legend, one table per paper, and the claims that have become tests."""
+    found = {profile: summary(rows, profile) for profile in PROFILES}
+    tables = {wing: [row for row in rows if row.claim.paper == key] for key, wing in registry.WINGS.items()}
+    return GENERATED + LEDGER.render(found=found, codes=CODES, tables=tables, moved=registry.MOVED)
+
+
+LEDGER = template(
+    """
+# Ledger
 
 Every claim of the book, judged on the data behind its figure. This page is written by the build; the same rows are
 in <a href="../ledger.json"><code>ledger.json</code></a>. What the columns mean is told in [](how_to_read.md).
 
-- Quick profile: {summary(rows, "quick")}.
-- Full profile: {summary(rows, "full")}.
+- Quick profile: {{ found.quick }}.
+- Full profile: {{ found.full }}.
 
 A control is the same check on a deliberately broken input. It has to come out as *fails*.
 
-```{{dropdown}} Confidence codes: how sure we are of the paper's wording
-{legend}
+```{dropdown} Confidence codes: how sure we are of the paper's wording
+{% for code, meaning in codes.items() %}
+`{{ code }}`
+: {{ meaning | safe }}
+
+{% endfor %}
 ```
 
-{tables}
-{_moved()}"""
+{% macro finding(one) %}
+{{ one.verdict | verdict }}{% if one.value %}<br><small>{{ one.value }}</small>{% endif %}
+{% if one.control %}<br><small>control {{ one.control }}</small>{% endif %}
+{% endmacro %}
+{% for wing, rows in tables.items() if rows %}
+## {{ wing.authors }}: {{ wing.title }}
 
+<div class="icl-claims"><table>
+<thead><tr>{% for title in ("claim", "says", "quick", "full", "margin", "where") %}<th scope="col">{{ title }}</th>\
+{% endfor %}</tr></thead>
+<tbody>
+{% for row in rows %}
+{% set claim = row.claim %}
+<tr id="claim-{{ claim.id | lower }}">
+<td data-title="claim"><a href="#claim-{{ claim.id | lower }}">{{ claim.id }}</a> \
+<small title="{{ codes.get(claim.confidence, "") }}">[{{ claim.confidence }}] {{ claim.kind }}</small></td>
+<td data-title="says">{{ claim.sentence }}</td>
+<td data-title="quick">{{ finding(row.quick) }}</td>
+<td data-title="full">{{ finding(row.full) }}</td>
+<td data-title="margin"><span title="{{ claim.reason }}">{{ "%g" % claim.margin }}</span></td>
+<td data-title="where"><a href="../notebooks/{{ row.notebook }}.html#claim-{{ claim.id }}">§&nbsp;{{ claim.section }}</a></td>
+</tr>
+{% endfor %}
+</tbody></table></div>
 
-def _moved() -> str:
-    """The claims that have become tests, under the addresses that they had."""
-    entries = "\n".join(
-        f'<li id="claim-{key.lower()}">{html.escape(key)}: {html.escape(sentence)} <code>{html.escape(test)}</code></li>'
-        for key, (sentence, test) in registry.MOVED.items()
-    )
-    return f"## Tests that were claims\n\n<ul>\n{entries}\n</ul>\n" if entries else ""
+{% endfor %}
+{% if moved %}
+## Tests that were claims
 
-
-def _table(rows: list[Row]) -> str:
-    titles = ("claim", "says", "quick", "full", "margin", "where")
-    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
-    body = "\n".join(_table_row(row) for row in rows)
-    return f'<div class="icl-claims"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n'
-
-
-def _table_row(row: Row) -> str:
-    claim = row.claim
-    cells = {
-        "claim": f'<a href="#claim-{claim.id.lower()}">{html.escape(claim.id)}</a> '
-        f'<small title="{html.escape(CODES.get(claim.confidence, ""))}">[{html.escape(claim.confidence)}] '
-        f"{html.escape(claim.kind)}</small>",
-        "says": html.escape(claim.sentence),
-        "quick": _finding(row.quick),
-        "full": _finding(row.full),
-        "margin": f'<span title="{html.escape(claim.reason, quote=True)}">{claim.margin:g}</span>',
-        "where": f'<a href="../notebooks/{row.notebook}.html#claim-{claim.id}">§&nbsp;{html.escape(claim.section)}</a>',
-    }
-    columns = "".join(f'<td data-title="{title}">{cell}</td>' for title, cell in cells.items())
-    return f'<tr id="claim-{claim.id.lower()}">{columns}</tr>'
-
-
-def _finding(finding: Finding) -> str:
-    value = f"<br><small>{html.escape(finding.value)}</small>" if finding.value else ""
-    control = f"<br><small>control {finding.control}</small>" if finding.control else ""
-    return badge(finding.verdict) + value + control
+<ul>
+{% for id, (sentence, test) in moved.items() %}
+<li id="claim-{{ id | lower }}">{{ id }}: {{ sentence }} <code>{{ test }}</code></li>
+{% endfor %}
+</ul>
+{% endif %}
+"""
+)
 
 
 def ledger_json(rows: list[Row]) -> str:
@@ -105,30 +107,41 @@ def ledger_json(rows: list[Row]) -> str:
 
 def statistics_page(executed: list[Executed], missing: list[str]) -> str:
     """What was executed when and where, as a MyST page; no path and no host name on it."""
-    records = "\n".join(
-        f"| [{one.name}](../notebooks/{one.name}.ipynb) | {one.record.cells} | {one.record.seconds:.1f} | "
-        f"{one.record.profile} | {'earlier build' if one.reused else 'this build'} | {one.record.executed} |"
-        for one in executed
+    return GENERATED + STATISTICS.render(
+        executed=executed,
+        missing=missing,
+        total=sum(one.record.seconds for one in executed),
+        versions={"Python": platform.python_version()} | {name: version(name) for name in PACKAGES},
+        machine=f"{platform.system()} on {platform.machine()}",
     )
-    absent = "".join(f"| {name} | – | – | – | not executed | – |\n" for name in missing)
-    versions = "\n".join(f"| {name} | {version(name)} |" for name in PACKAGES)
-    total = sum(one.record.seconds for one in executed)
-    return f"""{GENERATED}# Execution statistics
 
-Written by the build. All notebooks together took {total:.0f} s of computing, two at a time with one thread each.
+
+STATISTICS = template(
+    """
+# Execution statistics
+
+Written by the build. All notebooks together took {{ "%.0f" % total }} s of computing, two at a time with one thread each.
 
 | notebook | code cells | seconds | profile | executed in | at (UTC) |
 |---|---|---|---|---|---|
-{records}
-{absent}
+{% for one in executed %}
+| [{{ one.name }}](../notebooks/{{ one.name }}.ipynb) | {{ one.record.cells }} | {{ "%.1f" % one.record.seconds }} \
+| {{ one.record.profile }} | {{ "earlier build" if one.reused else "this build" }} | {{ one.record.executed }} |
+{% endfor %}
+{% for name in missing %}
+| {{ name }} | – | – | – | not executed | – |
+{% endfor %}
+
 ## Versions
 
 | package | version |
 |---|---|
-| Python | {platform.python_version()} |
-{versions}
+{% for name, version in versions.items() %}
+| {{ name }} | {{ version }} |
+{% endfor %}
 
 ## Machine
 
-{platform.system()} on {platform.machine()}.
+{{ machine }}.
 """
+)

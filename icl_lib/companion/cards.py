@@ -1,10 +1,10 @@
 """Judged claims on a page: one card each."""
 
-import html
 from collections.abc import Iterator
 from dataclasses import replace
 
 from icl_lib.companion.claim import FAILS, Judgement, near_claims, stored_quick
+from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
 
 
@@ -32,28 +32,28 @@ class Cards:
 
     def _repr_html_(self) -> str:
         slug = self.judgements[0].claim.experiment if self.judgements else ""
-        cards = "".join(_card(judgement, note) for judgement, note in self._shown())
-        return f'<div class="icl-cards" data-slug="{slug}">{cards}</div>'
+        return CARDS.render(slug=slug, shown=self._shown(), fails=FAILS, marked=marked_html)
 
 
-def badge(verdict: str) -> str:
-    """Return a verdict as a word in a coloured frame."""
-    return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
-
-
-def _card(judgement: Judgement, note: str) -> str:
-    """Return one card: sentence, verdict, number and margin; folded what they rest on."""
-    claim = judgement.claim
-    sentence, reason, broken = (html.escape(text) for text in (claim.sentence, claim.reason, claim.control_sentence))
-    number = marked_html(html.escape(judgement.shown_value))
-    rejected = "is rejected" if judgement.control_verdict == FAILS else f"comes out as {judgement.control_verdict}"
-    return (
-        f'<article class="icl-card" id="claim-{claim.id}" data-claim="{claim.id}" data-verdict="{judgement.verdict}" '
-        f'data-kind="{claim.kind}"><p class="icl-says"><b>{claim.id}</b> {sentence}</p>'
-        f'<p class="icl-found">{badge(judgement.verdict)}{note} <span class="icl-number">number {number}, '
-        f'margin {claim.margin:g}</span> <span class="icl-control">control {rejected}</span></p>'
-        f"<details><summary>how it is judged</summary><dl><dt>margin</dt><dd>{reason}</dd>"
-        f"<dt>control</dt><dd>{broken}; it has to fail, and {badge(judgement.control_verdict)}</dd>"
-        f'<dt>kind, wording</dt><dd>{claim.kind}, <a href="../book/how_to_read.html">{claim.confidence}</a></dd></dl></details>'
-        "</article>"
-    )
+CARDS = template(
+    """
+<div class="icl-cards" data-slug="{{ slug }}">
+{% for judged, note in shown %}
+{% set claim = judged.claim %}
+<article class="icl-card" id="claim-{{ claim.id }}" data-claim="{{ claim.id }}" data-verdict="{{ judged.verdict }}" \
+data-kind="{{ claim.kind }}">
+<p class="icl-says"><b>{{ claim.id }}</b> {{ claim.sentence }}</p>
+<p class="icl-found">{{ judged.verdict | verdict }}{{ note }}
+<span class="icl-number">number {{ marked(judged.shown_value) }}, margin {{ "%g" % claim.margin }}</span>
+<span class="icl-control">control \
+{{ "is rejected" if judged.control_verdict == fails else "comes out as " ~ judged.control_verdict }}</span></p>
+<details><summary>how it is judged</summary><dl>
+<dt>margin</dt><dd>{{ claim.reason }}</dd>
+<dt>control</dt><dd>{{ claim.control_sentence }}; it has to fail, and {{ judged.control_verdict | verdict }}</dd>
+<dt>kind, wording</dt><dd>{{ claim.kind }}, <a href="../book/how_to_read.html">{{ claim.confidence }}</a></dd>
+</dl></details>
+</article>
+{% endfor %}
+</div>"""
+)
+"""One card a claim: sentence, verdict, number and margin; folded what they rest on."""

@@ -1,7 +1,6 @@
 """House style: theory is a line, measurement a marker with its interval; light and dark from the same data."""
 
 import base64
-import html
 import io
 import re
 from collections.abc import Callable
@@ -10,10 +9,12 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import xarray as xr
 from cycler import cycler
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked_html
 
 MARKERS = "osD^vPX"
@@ -58,17 +59,20 @@ class Picture:
         return f"Picture({self.name!r}, {self.slug!r}): {self.alt}"
 
     def _repr_html_(self) -> str:
-        images = "".join(
-            f'<img class="only-{theme}" alt="{html.escape(self.alt, quote=True)}" '
-            f'src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}">'
-            for theme, svg in (("light", self.light), ("dark", self.dark))
-        )
-        return (
-            "<style>.icl-figure .only-dark{display:none}</style>"
-            f'<figure class="icl-figure" id="fig-{self.name}" data-slug="{self.slug}" data-profile="{self.profile}">'
-            f"{marked_html(images)}<figcaption>{self.caption}</figcaption><!-- provenance --></figure>"
-        )
+        encoded = {theme: base64.b64encode(getattr(self, theme).encode()).decode() for theme in ("light", "dark")}
+        return PICTURE.render(picture=self, images=marked_html(Markup(IMAGES.render(alt=self.alt, encoded=encoded))))
 
+
+IMAGES = template(
+    """{% for theme, svg in encoded.items() %}<img class="only-{{ theme }}" alt="{{ alt }}" \
+src="data:image/svg+xml;base64,{{ svg }}">{% endfor %}"""
+)
+PICTURE = template(
+    """
+<style>.icl-figure .only-dark{display:none}</style>
+<figure class="icl-figure" id="fig-{{ picture.name }}" data-slug="{{ picture.slug }}" data-profile="{{ picture.profile }}">
+{{ images }}<figcaption>{{ picture.caption | safe }}</figcaption><!-- provenance --></figure>"""
+)
 
 Draw = Callable[[Figure, xr.Dataset], None]
 Words = str | Callable[[xr.Dataset], str]

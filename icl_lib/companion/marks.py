@@ -5,6 +5,8 @@ One rule, in ``tests/nbval_sanitize.cfg``, cuts out what stands between the mark
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 
 def marked(text: object) -> str:
     """Return a text between marks; several lines stand on lines of their own, so that columns stay below each other."""
@@ -12,9 +14,9 @@ def marked(text: object) -> str:
     return f"⟨\n{text}\n⟩" if "\n" in text else f"⟨{text}⟩"
 
 
-def marked_html(code: str) -> str:
-    """Return HTML between marks in comments, which a page does not show."""
-    return f"<!--⟨-->{code}<!--⟩-->"
+def marked_html(code: str) -> Markup:
+    """Return HTML between marks in comments, which a page does not show; a text that is no HTML is escaped."""
+    return Markup("<!--⟨-->{}<!--⟩-->").format(code)
 
 
 @dataclass(frozen=True)
@@ -30,4 +32,4 @@ class Measured:
 
     def _repr_html_(self) -> str | None:
         html = getattr(self.shown, "_repr_html_", None)
-        return marked_html(html()) if html else None
+        return marked_html(Markup(html())) if html else None

@@ -1,7 +1,8 @@
 """Tables on pages."""
 
-import html
 from dataclasses import dataclass
+
+from icl_lib.companion.html import template
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,14 @@ class Table:
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.head)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
-        return f'<div class="icl-table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        return TABLE.render(head=self.head, rows=self.rows)
+
+
+TABLE = template(
+    """
+<div class="icl-table"><table><thead><tr>{% for cell in head %}<th>{{ cell }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in rows %}
+<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>"""
+)

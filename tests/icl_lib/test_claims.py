@@ -150,7 +150,7 @@ def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_f
     assert repr(Cards(claim().judge(near))) == own  # no file yet
     claim_module.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
     assert repr(Cards(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
-    assert 'verdict-holds">holds</span> (judged in full) <' in Cards(claim().judge(near))._repr_html_()
+    assert 'verdict-holds">holds</span> (judged in full)\n<' in Cards(claim().judge(near))._repr_html_()
     for changed in ({"seed": "1"}, {"profile": "full"}, {"declaration": "Toy(N=3)"}):
         assert repr(Cards(claim().judge(near.assign_attrs(changed)))) == own
 

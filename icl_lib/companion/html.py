@@ -1,0 +1,19 @@
+"""HTML from templates: what is put in is escaped, and a name that is missing is an error."""
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+_ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+
+
+def template(source: str) -> Template:
+    """Return a template; ``verdict`` in it is a filter that puts a verdict into a coloured frame."""
+    return _ENVIRONMENT.from_string(source.strip())
+
+
+def badge(verdict: str) -> Markup:
+    """Return a verdict as a word in a coloured frame."""
+    return Markup('<span class="verdict verdict-{}">{}</span>').format(verdict.replace(" ", "-"), verdict)
+
+
+_ENVIRONMENT.filters["verdict"] = badge
