@@ -70,7 +70,7 @@ STANDARD = Size("standard", layers=12, heads=8, width=256, d=20, N=40, B=64, eve
 def laps(run: Callable[[int, Stopwatch], object], every: int, number: int, device: str) -> list[float]:
     """Return the seconds of a step in ``number`` laps of ``run(steps, stopwatch)``, after one lap as a warm-up."""
     every *= ON_CUDA if device == "cuda" else 1
-    watch = Stopwatch(every, device)
+    watch = Stopwatch(every)
     with redirect_stderr(StringIO()):  # a progress bar would be timed too
         run(every * (number + 1), watch)
     return watch.laps()

@@ -1,33 +1,15 @@
 """Times of calls and of training steps, and what a device can do at most."""
 
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
+from torch.utils.benchmark import timer
 
 from icl_lib.train.recording import capture
 
 ROUNDS = 50
-
-
-def synchronize(device: str) -> None:
-    """Wait until the device has done what it was given; the CPU is never behind."""
-    if device == "cuda":
-        torch.cuda.synchronize()
-
-
-def clock(call: Callable[[], object], device: str) -> Callable[[], float]:
-    """Return a call that does the same and returns the seconds it took."""
-
-    def timed() -> float:
-        synchronize(device)
-        began = time.perf_counter()
-        call()
-        synchronize(device)
-        return time.perf_counter() - began
-
-    return timed
 
 
 def alternating(contenders: Mapping[str, Callable[[], Sequence[float]]], repeats: int) -> dict[str, float]:
@@ -42,12 +24,18 @@ def alternating(contenders: Mapping[str, Callable[[], Sequence[float]]], repeats
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def medians(contenders: Mapping[str, Callable[[], object]], device: str, repeats: int) -> dict[str, float]:
+def medians(contenders: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Return the median seconds of calls that take turns, after one warm-up each."""
-    clocks = {name: clock(call, device) for name, call in contenders.items()}
-    for timed in clocks.values():
-        timed()
-    return alternating({name: lambda timed=timed: [timed()] for name, timed in clocks.items()}, repeats)
+    for call in contenders.values():
+        call()
+    return alternating({name: partial(seconds, call) for name, call in contenders.items()}, repeats)
+
+
+def seconds(call: Callable[[], object]) -> list[float]:
+    """Return the seconds of one call, as the only entry; ``timer`` waits until the device has done what it was given."""
+    began = timer()
+    call()
+    return [timer() - began]
 
 
 class Stopwatch:
@@ -56,8 +44,8 @@ class Stopwatch:
     The loop up to the first mark is the warm-up: it makes the weights and, on CUDA, records the step.
     """
 
-    def __init__(self, every: int, device: str):
-        self.every, self.device = every, device
+    def __init__(self, every: int):
+        self.every = every
         self.marks: list[float] = []
 
     def load(self) -> None:
@@ -65,8 +53,7 @@ class Stopwatch:
 
     def save(self, state: object) -> None:
         """Note the time."""
-        synchronize(self.device)
-        self.marks.append(time.perf_counter())
+        self.marks.append(timer())
 
     def laps(self) -> list[float]:
         """Return the seconds of a step between one mark and the next; raises ValueError when there are fewer than two."""
@@ -103,4 +90,4 @@ def seconds_of(work: Callable[[], object], device: str, repeats: int) -> float:
             work()
 
     repeated = capture(several) if device == "cuda" else several
-    return medians({"work": repeated}, device, repeats)["work"] / rounds
+    return medians({"work": repeated}, repeats)["work"] / rounds

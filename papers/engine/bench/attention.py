@@ -35,7 +35,7 @@ def linear(device: str, scale: Scale, N: int) -> Row:
     law = LinearRegression(torch.tensor(Lambda, dtype=torch.float32, device=device))
     prompts = law.sample(stream(0, "bench", device), (256,), N)
     contenders = {"full": lambda: model.tokens(embed(prompts))[..., -1, -1], "row": lambda: model(prompts)}
-    found = medians(contenders, device, scale.repeats)
+    found = medians(contenders, scale.repeats)
     return comparison(f"linear attention, N={N}: full matrix / query row", *found.values())
 
 
@@ -48,7 +48,7 @@ def softmax(device: str, scale: Scale) -> Row:
         "all": lambda: layer.everywhere(weights, tokens, torch.arange(101)),
         "row": lambda: layer(weights, tokens),
     }
-    found = medians(contenders, device, scale.repeats)
+    found = medians(contenders, scale.repeats)
     return comparison("softmax attention, 101 tokens: every row / query row", *found.values())
 
 
@@ -63,5 +63,5 @@ def columns(device: str, scale: Scale) -> Row:
     law = PatternClassification(patterns, task_set("all", setting.M1), setting.alpha, setting.K)
     codes = law.codes(stream(0, "bench", device), (scale.prompts,), setting.l)
     contenders = {"columns": lambda: model(write(codes, patterns)), "coordinates": lambda: model.on(patterns)(codes)}
-    found = medians(contenders, device, scale.repeats)
+    found = medians(contenders, scale.repeats)
     return comparison(f"{scale.prompts} pattern prompts: columns / coordinates", *found.values())

@@ -45,7 +45,7 @@ def pattern_replicates(device: str, scale: Scale) -> Iterator[Row]:
         "apart": lambda: [train_afresh((setting,), 1, seed, device) for seed in range(R)],
         "batch": lambda: train_afresh((setting,), R, 0, device),
     }
-    found = medians(contenders, device, scale.repeats)
+    found = medians(contenders, scale.repeats)
     yield comparison(f"training {R} softmax-attention models: one by one / batch", *found.values())
 
 
@@ -62,5 +62,5 @@ def positions(device: str, scale: Scale) -> Iterator[Row]:
         "apart": lambda: [patched_network(network, site, weights, at[i], tokens[None, i : i + 1]) for i in places],
         "together": lambda: patched_network(network, site, weights, everywhere, tokens[:, None]),
     }
-    found = medians(contenders, device, scale.repeats)
+    found = medians(contenders, scale.repeats)
     yield comparison(f"patches of 6 blocks at {POSITIONS} positions: one by one / batch", *found.values())

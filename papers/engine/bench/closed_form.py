@@ -25,5 +25,5 @@ def closed_form(device: str, scale: Scale) -> Iterator[Row]:
         "sampled": lambda: squared_errors(model, law, prompts=needed, length=40, seed=0, name="bench"),
         "closed": lambda: error.averaged_error(Lambda, 40, 40),
     }
-    found = medians(contenders, "cpu", scale.repeats)
+    found = medians(contenders, scale.repeats)
     yield comparison(f"error to {scale.accuracy:.0%}: {needed} prompts / closed form", *found.values())

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,21 +42,21 @@ def test_contenders_take_turns_and_the_median_counts():
 def test_rates_divide_by_the_time(monkeypatch):
     """A clock that adds 2 s a look: every call takes 2 s."""
     ticks = iter(range(0, 10_000, 2))
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(speed, "timer", lambda: float(next(ticks)))
     assert speed.product_rate([(3, 4, 5, 6), (1, 2, 2, 2)], torch.float32, "cpu", 3) == (2 * 3 * 4 * 5 * 6 + 16) / 2
     assert speed.copy_rate(100, "cpu", 3) == 2 * 100 / 2
 
 
 def test_laps_leave_out_the_warm_up(monkeypatch):
     """Marks at 100, 104 and 110 s, two steps apart: 2 s and 3 s a step, whatever came before the first."""
-    watch, ticks = speed.Stopwatch(2, "cpu"), iter([100.0, 104.0, 110.0])
-    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
+    watch, ticks = speed.Stopwatch(2), iter([100.0, 104.0, 110.0])
+    monkeypatch.setattr(speed, "timer", lambda: next(ticks))
     assert watch.load() is None
     for _ in range(3):
         watch.save({})
     assert watch.laps() == [2.0, 3.0]
     with pytest.raises(ValueError, match="run at least 4 steps"):
-        speed.Stopwatch(2, "cpu").laps()
+        speed.Stopwatch(2).laps()
 
 
 def test_a_training_is_timed_by_lap():

@@ -82,7 +82,7 @@ def test_the_roof_has_a_slope_and_a_level():
 
 
 def test_the_timed_loop_is_that_of_the_training():
-    declared, watch = TOY.training(3, 4), speed.Stopwatch(2, "cpu")
+    declared, watch = TOY.training(3, 4), speed.Stopwatch(2)
     timed, plain = train_watched(declared, 5, "cpu", watch), declared.run(5, "cpu")
     assert torch.equal(timed.losses, plain.losses) and len(watch.marks) == 2
     assert all(torch.equal(timed.parameters[k], plain.parameters[k]) for k in plain.parameters)
@@ -121,7 +121,7 @@ def test_both_loops_have_the_same_loss_and_gradient(size):
 def test_both_loops_take_the_same_steps():
     """With a constant rate, from the same start on the same prompts, in float32."""
     pytest.importorskip("transformers")
-    declared, watch = replace(TOY.training(1, 6), rate=0.01), speed.Stopwatch(2, "cpu")
+    declared, watch = replace(TOY.training(1, 6), rate=0.01), speed.Stopwatch(2)
     decoder = declared.decoder()
     start = decoder.start(stream(2, "weights"), 1, torch.zeros(()))
     ours = train(
