@@ -36,7 +36,7 @@ def summary(rows: list[Row], profile: str) -> str:
 def ledger_page(rows: list[Row]) -> str:
     """The ledger as a MyST page: a summary, the legend, one table per paper, and the claims that have become tests."""
     found = {profile: summary(rows, profile) for profile in PROFILES}
-    tables = {wing: [row for row in rows if row.claim.paper == key] for key, wing in registry.WINGS.items()}
+    tables = [(wing, [row for row in rows if row.claim.paper == key]) for key, wing in registry.WINGS.items()]
     return GENERATED + LEDGER.render(found=found, codes=CODES, tables=tables, moved=registry.MOVED)
 
 
@@ -64,7 +64,7 @@ A control is the same check on a deliberately broken input. It has to come out a
 {{ one.verdict | verdict }}{% if one.value %}<br><small>{{ one.value }}</small>{% endif %}
 {% if one.control %}<br><small>control {{ one.control }}</small>{% endif %}
 {% endmacro %}
-{% for wing, rows in tables.items() if rows %}
+{% for wing, rows in tables if rows %}
 ## {{ wing.authors }}: {{ wing.title }}
 
 <div class="icl-claims"><table>

@@ -190,39 +190,17 @@ def stale(root):
     return done.stdout.split()
 
 
-def test_only_what_changed_is_executed(checkout):
-    write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "profile, 1")
-    left_out = build(checkout, "--only", MAIN)
-    assert "Executing 0 of 1" in left_out.said and f"not executed: {OTHER}" in left_out.said
-    assert "was not executed" in page(checkout, f"notebooks/{OTHER}.html").get_text()
-    (checkout / "icl_lib" / "beta.py").write_text("VALUE = 1\n")
-    (checkout / "icl_lib" / "unused.py").write_text("VALUE = 1\n")
-    assert stale(checkout) == [MAIN, OTHER]
-    assert f"Executing 2 of {len(NAMES)}" in build(checkout).said
-    assert stale(checkout) == []
-    (checkout / "requirements.txt").write_text("# other versions\n")
-    assert stale(checkout) == NAMES
-    shutil.copy(ROOT / "requirements.txt", checkout)
-
-
-def test_what_would_not_change_is_not_rendered(checkout):
-    assert build(checkout).status == 0
-    before = snapshot(checkout)
+def test_what_would_not_change_is_not_rendered_and_an_address_switches_its_links_on(checkout):
+    before, path, address = snapshot(checkout), f"notebooks/{MAIN}.html", "https://github.com/owner/name"
     assert "No page would change" in build(checkout).said
     assert snapshot(checkout) == before
+    assert not page(checkout, path).select("a[href^=http]")
     config = checkout / "_config.yml"
     kept = config.read_text(encoding="utf-8")
     config.write_text(kept.replace("recomputed", "computed again"), encoding="utf-8")
-    assert "No page would change" not in build(checkout).said
-    assert "computed again" in page(checkout, "book/index.html").title.get_text()
+    assert "No page would change" not in build(checkout, ICL_REPOSITORY=address).said
     config.write_text(kept, encoding="utf-8")
-
-
-def test_address_switches_its_links_on(checkout):
-    address = "https://github.com/owner/name"
-    path = f"notebooks/{MAIN}.html"
-    assert not page(checkout, path).select("a[href^=http]")
-    assert build(checkout, ICL_REPOSITORY=address).status == 0
+    assert "computed again" in page(checkout, "book/index.html").title.get_text()
     links = " ".join(a["href"] for a in page(checkout, path).select("a[href^=http]"))
     assert f"{address}/edit/main/notebooks/{MAIN}.ipynb" in links
     assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
@@ -240,7 +218,7 @@ def test_failed_build_loses_nothing(checkout, source):
     assert OTHER in failed.said and "Traceback" not in failed.said
     assert snapshot(checkout) == before
     assert stale(checkout) == []
-    assert {path.name for path in (checkout / "_build").iterdir()} == {"executed", "html", "lock"}
+    assert leftovers(checkout) == set()
 
 
 def test_warning_fails_the_build_and_loses_nothing(checkout):
@@ -254,9 +232,16 @@ def test_warning_fails_the_build_and_loses_nothing(checkout):
     assert snapshot(checkout) == before
 
 
+def test_what_was_not_executed_is_shown_without_outputs(checkout):
+    write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "profile, 1")
+    left_out = build(checkout, "--only", MAIN)
+    assert "Executing 0 of 1" in left_out.said and f"not executed: {OTHER}" in left_out.said
+    assert "was not executed" in page(checkout, f"notebooks/{OTHER}.html").get_text()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_stopped_in_the_middle_the_next_build_is_whole(checkout, stop):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])  # the second leaves its work behind
+def test_stopped_in_the_middle_it_loses_nothing(checkout, stop):
     """Also when SIGINT is ignored at first, as a background job hands it down."""
     notebook = checkout / "notebooks" / f"{OTHER}.ipynb"
     write_notebook(notebook, f"import time; time.sleep(600)  # {stop}")
@@ -277,9 +262,24 @@ def test_stopped_in_the_middle_the_next_build_is_whole(checkout, stop):
     assert running.returncode == (130 if stop == signal.SIGINT else -stop)
     assert ("Stopped" in said) == (stop == signal.SIGINT)
     assert snapshot(checkout) == before
-    write_notebook(notebook, f"'after {stop}'")
-    if stop == signal.SIGKILL:
-        again = build(checkout)
-        assert again.status == 0, again.said
-        assert f"after {stop}" in page(checkout, f"notebooks/{OTHER}.html").get_text()
-    assert {path.name for path in (checkout / "_build").iterdir()} == {"executed", "html", "lock"}
+    if stop == signal.SIGINT:
+        assert leftovers(checkout) == set()
+
+
+def test_the_next_build_executes_what_changed_and_is_whole(checkout):
+    """After all that failed above and was stopped, and with another module that one notebook needs."""
+    write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "'after all'")
+    (checkout / "icl_lib" / "beta.py").write_text("VALUE = 1\n")
+    (checkout / "icl_lib" / "unused.py").write_text("VALUE = 1\n")
+    assert stale(checkout) == [MAIN, OTHER]
+    whole = build(checkout)
+    assert f"Executing 2 of {len(NAMES)}" in whole.said and whole.status == 0, whole.said
+    assert "after all" in page(checkout, f"notebooks/{OTHER}.html").get_text()
+    assert stale(checkout) == [] and leftovers(checkout) == set()
+    (checkout / "requirements.txt").write_text("# other versions\n")
+    assert stale(checkout) == NAMES
+
+
+def leftovers(root):
+    """What a build has left beside the site."""
+    return {path.name for path in (root / "_build").iterdir()} - {"executed", "html", "lock"}
