@@ -100,31 +100,6 @@ def G1d(dataset):
     """
 
 
-@claim(
-    "D",
-    "identity",
-    margin=0.15,
-    control=lambda dataset: dataset.assign(
-        cross=dataset.cross.sel(reference=["averaging", "averaging"]).assign_coords(reference=dataset.reference),
-        cross_se=dataset.cross_se.sel(reference=["averaging", "averaging"]).assign_coords(reference=dataset.reference),
-    ),
-)
-def G1e(dataset):
-    """The excess of the error over that of the Bayes predictor is the squared distance to that predictor: least squares
-    without noise, ridge with it.
-
-    Margin: |mean of 2(model − Bayes)(Bayes − label)|/d at every k, also beyond N; its standard error is up to 0.03 in
-    quick.
-    Control: averaging taken for the Bayes predictor
-    """
-    return _cross(dataset, "Bayes")
-
-
-def _cross(dataset: xr.Dataset, reference: str) -> Discrepancy:
-    cell = dataset.sel(reference=reference)
-    return Discrepancy(abs(cell.cross), 2 * cell.cross_se)
-
-
 @claim("D", "order", margin=0.5, control=lambda dataset: dataset.sel(penalty=[dataset.penalty.values[-1]]))
 def G1f(dataset):
     """At k = d, where least squares is exact but ill conditioned, the models are nearer to a ridge predictor: at most half

@@ -47,17 +47,6 @@ def _determined(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.sel(k=dataset.k > dataset.sparsity)
 
 
-@claim("D", "identity", margin=1e-12, control=_replaced("Bayes", by="Lasso"))
-def G2c(dataset):
-    """From one example more than there are entries on, the Bayes predictor makes no error.
-
-    Margin: Error over that of predicting 0. Rounding is 1e-32, times the squared condition of an unlucky pair of
-    examples.
-    Control: the Lasso in its place
-    """
-    return Discrepancy(_determined(dataset).risk.sel(predictor="Bayes"))
-
-
 @claim("D", "bound", margin=0.0, control=_replaced("GPT-2", "Lasso", by="Bayes"))
 def G2d(dataset):
     """Neither the model nor the Lasso finds the answer when it is first determined: both keep a third of the label

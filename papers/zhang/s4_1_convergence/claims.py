@@ -28,17 +28,6 @@ def Z7a(dataset):
     return Discrepancy(abs(limit.gradient) / scale, 2 * limit.gradient_se / scale)
 
 
-@claim("D", "identity", margin=1e-10, control=put(gradient="gradient_unpaired"))
-def Z7b(dataset):
-    """With ±w pairs, the gradient in u₁₂ and u₂₁ is zero for every draw, not only on average.
-
-    Margin: Exact in exact arithmetic; float64 rounding of sums of size 1 stays below 1e-13.
-    Control: single prompts, without the pairs
-    """
-    vectors = dataset.entry.str.startswith("u_21") | dataset.entry.str.startswith("u_12")
-    return Discrepancy(abs(dataset.gradient.isel(point=0).where(vectors, drop=True)))
-
-
 # --- Z8: gradient flow --------------------------------------------------------------------------------------------
 
 
@@ -94,16 +83,6 @@ def Z9b(dataset):
     """
 
 
-@claim("D", "bound", margin=0.002, control=lambda dataset: dataset.assign_coords(rate=dataset.rate.values[::-1]))
-def Z9c(dataset):
-    """With steps of 0.01 or less the factors themselves match Theorem 4.1: u₋₁ is right within 0.2%.
-
-    Margin: Relative; balance breaks in proportion to the step size, and a step of 0.2 costs more than 0.7%.
-    Control: the largest steps in place of the smallest
-    """
-    return Discrepancy(dataset.descent_factor.where(dataset.rate <= 0.01, drop=True))
-
-
 # --- Z10: Theorem 4.2 ---------------------------------------------------------------------------------------------
 
 
@@ -132,16 +111,6 @@ def _tallest_N_for_all(dataset: xr.Dataset) -> xr.Dataset:
 
 
 claim = claims_of("zhang-averaged-error")
-
-
-@claim("D", "identity", margin=1e-10, control=_tallest_N_for_all)
-def Z11a(dataset):
-    """Theorem 4.2 averaged over w ~ N(0, I) is e(N, M) = tr Λ − 2 tr(Λ²Γ_N⁻¹) + tr(Γ_M Λ² Γ_N⁻²).
-
-    Margin: Relative; two closed forms in float64.
-    Control: one training length for all
-    """
-    return Discrepancy(abs(dataset.error_by_theorem / dataset.error_theory - 1))
 
 
 @claim("D", "formula", of="error", margin=0.08, control=_tallest_N_for_all)
@@ -201,15 +170,6 @@ def _at_N_equal_M(values: xr.DataArray) -> xr.DataArray:
 
 
 claim = claims_of("zhang-isotropic")
-
-
-@claim("D", "identity", check=_worst("shrinkage_gap"), margin=1e-10, control=put(shrinkage_gap="unshrunk_gap"))
-def Z14a(dataset):
-    """At Λ = I the trained model is averaging times a = 1/(1 + (d+1)/N), prompt by prompt.
-
-    Margin: Relative to the largest prediction; float64.
-    Control: averaging without the factor a
-    """
 
 
 @claim("D", "formula", of="lsa", margin=0.12, control=put(lsa_theory="averaging_theory"))

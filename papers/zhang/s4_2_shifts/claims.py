@@ -49,23 +49,6 @@ def Z15b(dataset):
     return Discrepancy(abs(slope + 1), 2 * error)
 
 
-def _unscaled_noise(dataset: xr.Dataset) -> xr.Dataset:
-    fixed = dataset.scaled_error.sel(noise=["fixed"]).assign_coords(noise=["none"])
-    return dataset.drop_vars("scaled_error").drop_dims("noise").assign(scaled_error=fixed)
-
-
-@claim("D", "identity", margin=1e-10, control=_unscaled_noise)
-def Z15c(dataset):
-    """Weights scaled by c change nothing but the unit: the noiseless error divided by c² is the same for c = 1/3, 1/2, 1,
-    2, 3, because LSA is linear in the labels.
-
-    Margin: Exact on the same prompts in float64; rounding is near 1e-16.
-    Control: label noise that does not scale with the weights
-    """
-    relative = dataset.scaled_error.sel(noise="none")
-    return Discrepancy(abs(relative / relative.sel(scale=1.0) - 1))
-
-
 # --- Z16: query shift ---------------------------------------------------------------------------------------------
 
 
@@ -157,22 +140,6 @@ def Z17a(dataset):
     Margin: Relative; s.e. up to 3% in quick. A query left unshifted errs by the factor c².
     Control: the context shifted, the query not
     """
-
-
-def _covariance_scaled_by_c(dataset: xr.Dataset) -> xr.Dataset:
-    c = dataset.c
-    return dataset.assign(scaling_limit=dataset.scaling_limit * c * (c - 1) ** 2 / (c**2 * (c**2 - 1) ** 2))
-
-
-@claim("D", "convergence", margin=1e-3, control=_covariance_scaled_by_c)
-def Z17b(dataset):
-    """Inputs scaled by c: the error tends to c²(c² − 1)²‖w‖² in the norm of Λ as N, M → ∞, the error of the paper's limit
-    c²wᵀx_query of the prediction.
-
-    Margin: Relative, by the formula at N = M = 10⁶; the corrections are of order d·κ/N.
-    Control: c as the scale of the covariance, as in Figure 1 of the paper
-    """
-    return Discrepancy(abs(dataset.long_theory.isel(length=-1) / dataset.scaling_limit - 1))
 
 
 def _lsa_for_ols(dataset: xr.Dataset) -> xr.Dataset:

@@ -33,23 +33,6 @@ def ZF5b(dataset):
     """
 
 
-@claim(
-    "D",
-    "identity",
-    margin=1e-6,
-    control=lambda dataset: dataset.assign(row_moved=dataset.row_moved.max("row").broadcast_like(dataset.row_moved)),
-)
-def ZF5c(dataset):
-    """Training leaves every row of the table beyond position 2N, where the last query of training stands, exactly where it
-    started.
-
-    Margin: The gradient of such a row is 0, and Adam without weight decay then does not move it: exact on the machine
-    that trained. Another processor rounds the start, which is drawn anew here, by 3e-8, so the margin is not 0.
-    Control: the rows up to 2N, which training moves
-    """
-    return Discrepancy(dataset.row_moved.where(dataset.row > 2 * dataset.attrs["N"], drop=True))
-
-
 @claim("D", "order", margin=1.0, control=exchanged("table", "zeros beyond N", "frozen at 0 in training"))
 def ZF5d(dataset):
     """Zeros in the place of the untouched rows leave the jump: still more than twice the error at N.

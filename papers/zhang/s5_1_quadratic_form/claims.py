@@ -1,4 +1,4 @@
-"""Claims Z19a, Z19b, Z19e and Z20 to Z20d: section 5.1, the quadratic form and the full loss."""
+"""Claims Z19a, Z19b, Z19e and Z20c, Z20d: section 5.1, the quadratic form and the full loss."""
 
 import numpy as np
 import xarray as xr
@@ -46,21 +46,7 @@ def Z19e(dataset):
     return Discrepancy(dataset.negative_paper - dataset.negative)
 
 
-def _odd_only(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(loss_theory=dataset.loss_theory.where(dataset.parity == "odd", 0.0))
-
-
 claim = claims_of("zhang-full-loss")
-
-
-@claim("D", "identity", margin=1e-10, control=_odd_only)
-def Z20(dataset):
-    """Over all live parameters the loss is odd part + even part under w → −w, each an exact polynomial.
-
-    Margin: Relative to the loss. The layer's loss is averaged by a quadrature that is exact for its degree.
-    Control: the even part left out, as on the slice u₁₂ = u₂₁ = 0
-    """
-    return Discrepancy(abs(dataset.loss_theory - dataset.loss) / dataset.loss.sum("parity"))
 
 
 @claim(

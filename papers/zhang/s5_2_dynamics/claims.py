@@ -1,4 +1,4 @@
-"""Claims Z19, Z19c, Z19d, Z21 and Z22: section 5.2, the dynamics."""
+"""Claims Z19, Z19d, Z21 and Z22: section 5.2, the dynamics."""
 
 from icl_lib.companion.claim import Discrepancy, claims_of
 from icl_lib.companion.controls import put

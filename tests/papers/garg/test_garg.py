@@ -201,7 +201,7 @@ def test_controls_fail_on_a_good_model(ridge_datasets, claim_id):
 def test_a_ridge_predictor_is_told_from_least_squares(ridge_datasets):
     """G1f and G1g tell ridge, near to ridge and without a bump, from least squares, which has the bump."""
     data = ridge_datasets["garg-regression"]
-    found = {name: verdict(name, data) for name in ("G1", "G1b", "G1c", "G1d", "G1e", "G1f", "G1g", "G1h")}
+    found = {name: verdict(name, data) for name in ("G1", "G1b", "G1c", "G1d", "G1f", "G1g", "G1h")}
     assert found == dict.fromkeys(found, HOLDS) | {"G1g": FAILS}
     exact = with_model("garg-regression", "nearly exact")
     assert verdict("G1f", exact) != HOLDS and verdict("G1h", exact) != HOLDS
@@ -211,7 +211,8 @@ def test_a_ridge_predictor_is_told_from_least_squares(ridge_datasets):
 def test_a_useless_model_is_told_from_a_good_one():
     data = with_model("garg-regression", "zero")
     assert [verdict(name, data) for name in ("G1", "G1b", "G1c", "G1d", "G1h")] == [FAILS] * 5
-    assert verdict("G1e", data) != FAILS  # the identity is true of every predictor
+    bayes = data.sel(reference="Bayes")
+    assert (abs(bayes.cross) <= 0.15 + 2 * bayes.cross_se).all()  # the identity is true of every predictor
 
 
 def test_shifts_are_judged_both_ways():
@@ -224,8 +225,8 @@ def test_shifts_are_judged_both_ways():
 
 def test_sparse_tasks_are_judged_both_ways(ridge_datasets):
     lasso, best = ridge_datasets["garg-sparse"], with_model("garg-sparse", "sparse Bayes")
-    assert [verdict(name, lasso) for name in ("G2", "G2b", "G2c", "G2d")] == [HOLDS] * 4
-    assert [verdict(name, best) for name in ("G2", "G2b", "G2c", "G2d")] == [HOLDS, HOLDS, HOLDS, FAILS]
+    assert [verdict(name, lasso) for name in ("G2", "G2b", "G2d")] == [HOLDS] * 3
+    assert [verdict(name, best) for name in ("G2", "G2b", "G2d")] == [HOLDS, HOLDS, FAILS]
 
 
 @pytest.mark.parametrize("slug", SMALL)
