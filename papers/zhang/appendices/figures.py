@@ -113,13 +113,7 @@ def fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
     interval = 2 * dataset.moment_se.values.ravel()
     axes.errorbar(
-        theory,
-        dataset.moment.values.ravel(),
-        interval,
-        color="C0",
-        marker=MARKERS[0],
-        linestyle="none",
-        label="measured",
+        theory, dataset.moment.values.ravel(), interval, color="C0", marker=MARKERS[0], linestyle="none", label="measured"
     )
     symmetric = dataset.moment_symmetric.values.ravel()
     axes.plot(theory, symmetric, color="C1", marker=MARKERS[1], fillstyle="none", linestyle="none", label="as if $A=A^T$")

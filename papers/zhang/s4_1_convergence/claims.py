@@ -157,8 +157,7 @@ def Z13b(dataset):
     Control: the two training lengths exchanged
     """
     return Discrepancy(
-        -dataset.cost_of_long_N / _at_N_equal_M(dataset.error),
-        2 * dataset.cost_of_long_N_se / _at_N_equal_M(dataset.error),
+        -dataset.cost_of_long_N / _at_N_equal_M(dataset.error), 2 * dataset.cost_of_long_N_se / _at_N_equal_M(dataset.error)
     )
 
 

@@ -179,13 +179,7 @@ def isotropic(figure: Figure, dataset: xr.Dataset) -> None:
         if f"{name}_theory_curve" in dataset:
             axes.plot(dataset.curve_N, dataset[f"{name}_theory_curve"], color=f"C{k}", linestyle=LINES[k])
         axes.errorbar(
-            dataset.N,
-            dataset[name],
-            2 * dataset[f"{name}_se"],
-            color=f"C{k}",
-            marker=MARKERS[k],
-            linestyle="none",
-            label=label,
+            dataset.N, dataset[name], 2 * dataset[f"{name}_se"], color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label
         )
     axes.set(xscale="log", xlabel="prompt length $N = M$", ylabel="error per dimension")
     label_lengths(axes, dataset.N.values)

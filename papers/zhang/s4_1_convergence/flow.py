@@ -62,9 +62,7 @@ class Flow(Declaration):
         Theta = standard_normal((d, d), seed, f"flow/{d}/{start}")
         weights = dynamics.Weights(sigma * unit_gram(Theta), sigma)
         path = gradient_flow(
-            lambda theta: dynamics.pack(dynamics.velocity(Lambda, N, dynamics.unpack(theta))),
-            dynamics.pack(weights),
-            times,
+            lambda theta: dynamics.pack(dynamics.velocity(Lambda, N, dynamics.unpack(theta))), dynamics.pack(weights), times
         )
         limit, naive = dynamics.limit(Lambda, N, 0.0).U_11, np.linalg.inv(Lambda)
         naive = naive / np.linalg.norm(naive) ** 0.5

@@ -43,13 +43,7 @@ def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
         axes.errorbar(place, rows, xerr=spread, color=color, marker=marker, markersize=size, linestyle="none", label=name)
     read = dataset.gpt2_of_garg.isel(k=-1).values / zero
     axes.plot(
-        read,
-        rows,
-        color="C1",
-        marker="D",
-        markerfacecolor="none",
-        linestyle="none",
-        label="GPT-2, read from Garg et al.",
+        read, rows, color="C1", marker="D", markerfacecolor="none", linestyle="none", label="GPT-2, read from Garg et al."
     )
     axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1)
     axes.set_yticks(rows, dataset.prompt.values)

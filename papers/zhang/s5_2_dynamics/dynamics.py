@@ -119,12 +119,7 @@ def _errors_at(Lambda: np.ndarray, N: int, U: np.ndarray, measured: np.ndarray) 
     gap = dynamics.reduced_loss(Lambda, N, weights) - dynamics.reduced_minimum(Lambda, N)
     root = dynamics.symmetric_root(Lambda)
     unweighted = weights.u_last * root @ weights.U_11 @ root - Lambda @ np.linalg.inv(optimum.Gamma(Lambda, N))
-    return (
-        miss(N),
-        miss(np.inf),
-        abs(dynamics.gap(Lambda, N, weights) / gap - 1),
-        abs(0.5 * np.sum(unweighted**2) / gap - 1),
-    )
+    return (miss(N), miss(np.inf), abs(dynamics.gap(Lambda, N, weights) / gap - 1), abs(0.5 * np.sum(unweighted**2) / gap - 1))
 
 
 _QUICK = Dynamics(
