@@ -12,9 +12,9 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "garg-regression",
     alt=(
-        "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model "
-        "falls along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging "
-        "and three nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
+        "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model falls "
+        "along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging and three "
+        "nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
     ),
     caption=(
         "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
@@ -52,17 +52,17 @@ def _measured(axes: Axes, cell: xr.Dataset, color: str, marker: str, name: str, 
 @drawing(
     "garg-regression-noise",
     alt=(
-        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a "
-        "tall peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance "
-        "of the models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal "
-        "lines of the distance to least squares."
+        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a tall "
+        "peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance of the "
+        "models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal lines of the "
+        "distance to least squares."
     ),
     caption=(
-        "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, "
-        "up to each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares "
-        "is measured; at <i>k</i> = 4, 5, 6 its mean is infinite, so its markers there are chance or outside the panel. "
-        "Right: without noise at <i>k</i> = <i>d</i>, squared distance/<i>d</i> of the models to ridge by its penalty, and "
-        "to least squares (horizontal lines)."
+        "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, up to "
+        "each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares is "
+        "measured; at <i>k</i> = 4, 5, 6 its mean is infinite, so its markers there are chance or outside the panel. Right: "
+        "without noise at <i>k</i> = <i>d</i>, squared distance/<i>d</i> of the models to ridge by its penalty, and to least "
+        "squares (horizontal lines)."
     ),
     size=(7.2, 3.7),
 )

@@ -25,9 +25,9 @@ ALT = (
     alt=ALT,
     caption=(
         "Error over that of predicting 0 (vertical line), <i>d</i> = 5, after <i>k</i> = <i>N</i> = 20 examples; the "
-        "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the "
-        "same <i>N</i>, closed form. Crosses: least squares; errors of 0 stand at the left edge. Open diamonds are not "
-        "ours: GPT-2 as printed by Garg et al. [V] at their <i>d</i> = 20, <i>k</i> = <i>N</i> = 40."
+        "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the same "
+        "<i>N</i>, closed form. Crosses: least squares; errors of 0 stand at the left edge. Open diamonds are not ours: GPT-2 "
+        "as printed by Garg et al. [V] at their <i>d</i> = 20, <i>k</i> = <i>N</i> = 40."
     ),
     size=(6.4, 5.6),
 )

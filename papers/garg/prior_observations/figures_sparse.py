@@ -17,10 +17,10 @@ ALT = (
     "garg-sparse",
     alt=ALT,
     caption=(
-        "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is "
-        "the model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, "
-        "with two standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The "
-        "Bayes predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
+        "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is the "
+        "model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, with two "
+        "standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The Bayes "
+        "predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
     ),
     size=(6.4, 3.9),
 )

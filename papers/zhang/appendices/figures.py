@@ -11,14 +11,12 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "zhang-six-terms",
     alt=(
-        "Six terms side by side. The three squares match best linear error, variance and bias; the three cross "
-        "terms sit "
-        "at zero. Around a wrong centre the product of I and III is far from zero."
+        "Six terms side by side. The three squares match best linear error, variance and bias; the three cross terms sit at "
+        "zero. Around a wrong centre the product of I and III is far from zero."
     ),
     caption=(
-        "The six terms of the expansion for cubic labels. Bars: Theorem 4.2. Circles: measured around "
-        "<i>a</i> = Λ<sup>−1</sup>E[<i>xy</i>], with two standard errors. Squares: around ½<i>a</i>, where a "
-        "cross term survives."
+        "The six terms of the expansion for cubic labels. Bars: Theorem 4.2. Circles: measured around <i>a</i> = "
+        "Λ<sup>−1</sup>E[<i>xy</i>], with two standard errors. Squares: around ½<i>a</i>, where a cross term survives."
     ),
 )
 def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
@@ -37,15 +35,13 @@ def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-off-diagonal",
     alt=(
-        "Two panels of off-diagonal entries over their start against time. With diagonal covariances they fall to "
-        "zero along "
-        "the theory lines. With covariances that are not diagonal they settle away from zero, some with the other "
-        "sign."
+        "Two panels of off-diagonal entries over their start against time. With diagonal covariances they fall to zero along "
+        "the theory lines. With covariances that are not diagonal they settle away from zero, some with the other sign."
     ),
     caption=(
-        "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential "
-        "variances. Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. "
-        "Right: the same entries under covariances that are random but not diagonal."
+        "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential variances. "
+        "Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. Right: the same entries "
+        "under covariances that are random but not diagonal."
     ),
     size=(6.8, 3.4),
 )
@@ -67,14 +63,12 @@ def off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance-bounds",
     alt=(
-        "Left: u rises from its start to its limit, above a horizontal bound. Right: squared gradient over loss "
-        "gap, on a "
+        "Left: u rises from its start to its limit, above a horizontal bound. Right: squared gradient over loss gap, on a "
         "logarithmic axis, stays well above its horizontal bound."
     ),
     caption=(
-        "Along the flow. Left: <i>u</i><sub>−1</sub> and the bound of Lemma C.7. Right: squared gradient over "
-        "loss gap, "
-        "and the constant ν of Lemma C.8. Thick: the flow. Thin, same dashes: the bounds. Both hold, loosely."
+        "Along the flow. Left: <i>u</i><sub>−1</sub> and the bound of Lemma C.7. Right: squared gradient over loss gap, and "
+        "the constant ν of Lemma C.8. Thick: the flow. Thin, same dashes: the bounds. Both hold, loosely."
     ),
     size=(6.8, 3.4),
 )
@@ -94,14 +88,12 @@ def bounds(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-fourth-moment",
     alt=(
-        "Measured entries lie on the diagonal against the identity; those of the formula for symmetric matrices "
-        "scatter around it."
+        "Measured entries lie on the diagonal against the identity; those of the formula for symmetric matrices scatter around "
+        "it."
     ),
     caption=(
-        "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for a matrix <i>A</i> that is not symmetric. "
-        "Circles: Monte Carlo "
-        "(intervals are smaller than the markers) against the identity; line: equality. Squares: the formula that "
-        "takes "
+        "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for a matrix <i>A</i> that is not symmetric. Circles: Monte "
+        "Carlo (intervals are smaller than the markers) against the identity; line: equality. Squares: the formula that takes "
         "<i>A</i> for symmetric."
     ),
     size=(5.4, 4.0),

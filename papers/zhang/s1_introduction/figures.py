@@ -9,17 +9,15 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "zhang-one-step",
     alt=(
-        "Two panels of relative error against prompt length on logarithmic axes, for condition numbers 1, 3, "
-        "10, 100. Left, the best scalar gradient step: the curve for condition number 1 falls without end, "
-        "the others level off between 0.08 and 0.24. Right, the trained model: all four curves fall without "
-        "end, nearly together."
+        "Two panels of relative error against prompt length on logarithmic axes, for condition numbers 1, 3, 10, 100. Left, "
+        "the best scalar gradient step: the curve for condition number 1 falls without end, the others level off between 0.08 "
+        "and 0.24. Right, the trained model: all four curves fall without end, nearly together."
     ),
     caption=(
         "Error divided by tr&nbsp;&Lambda; against prompt length <i>M</i>, by condition number &kappa; "
-        "(<i>d</i>&nbsp;=&nbsp;20). Left: one gradient step with the best scalar step size; right: the "
-        "trained model with <i>N</i>&nbsp;=&nbsp;<i>M</i>. Lines: formulas. Markers: Monte Carlo with two "
-        "standard errors, mostly smaller than the marker; up to <i>M</i>&nbsp;=&nbsp;40 example by example "
-        "(left), beyond by drawing the empirical covariance."
+        "(<i>d</i>&nbsp;=&nbsp;20). Left: one gradient step with the best scalar step size; right: the trained model with "
+        "<i>N</i>&nbsp;=&nbsp;<i>M</i>. Lines: formulas. Markers: Monte Carlo with two standard errors, mostly smaller than "
+        "the marker; up to <i>M</i>&nbsp;=&nbsp;40 example by example (left), beyond by drawing the empirical covariance."
     ),
     size=(8.0, 3.6),
 )

@@ -11,17 +11,16 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "zhang-two-notions",
     alt=(
-        "Two panels, identity covariance and condition number 10: error per dimension against test prompt "
-        "length, from 20 to a million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall "
-        "and level off; the floor is lower for longer training prompts. A dotted line for infinite training "
-        "length falls on."
+        "Two panels, identity covariance and condition number 10: error per dimension against test prompt length, from 20 to a "
+        "million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall and level off; the floor is lower for "
+        "longer training prompts. A dotted line for infinite training length falls on."
     ),
     caption=(
         "Error per dimension of a model trained at prompt length <i>N</i>, tested at length <i>M</i> "
-        "(<i>d</i>&nbsp;=&nbsp;20). Lines: <i>e</i>(<i>N</i>,&nbsp;<i>M</i>)/<i>d</i>. Filled markers: "
-        "contexts drawn by their empirical covariance; large open markers at <i>M</i>&nbsp;=&nbsp;200: the "
-        "attention layer fed example by example; two standard errors are smaller than the markers. Dotted: "
-        "weights &Lambda;<sup>&minus;1</sup>, the limit <i>N</i>&nbsp;&rarr;&nbsp;&infin;."
+        "(<i>d</i>&nbsp;=&nbsp;20). Lines: <i>e</i>(<i>N</i>,&nbsp;<i>M</i>)/<i>d</i>. Filled markers: contexts drawn by their "
+        "empirical covariance; large open markers at <i>M</i>&nbsp;=&nbsp;200: the attention layer fed example by example; two "
+        "standard errors are smaller than the markers. Dotted: weights &Lambda;<sup>&minus;1</sup>, the limit "
+        "<i>N</i>&nbsp;&rarr;&nbsp;&infin;."
     ),
     size=(8.0, 3.6),
 )
@@ -54,14 +53,13 @@ _STATEMENTS = {
 @drawing(
     "zhang-attention",
     alt=(
-        "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the "
-        "prediction alone give relative differences of at most one part in ten to the fifteen; the controls "
-        "give differences between a hundredth and a hundred."
+        "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the prediction alone give "
+        "relative differences of at most one part in ten to the fifteen; the controls give differences between a hundredth and "
+        "a hundred."
     ),
     caption=(
-        "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with "
-        "dense random weights. Circles: the statement; crosses: its control. Exact zeros are drawn at "
-        "10<sup>&minus;17</sup>."
+        "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with dense random "
+        "weights. Circles: the statement; crosses: its control. Exact zeros are drawn at 10<sup>&minus;17</sup>."
     ),
     size=(7.0, 3.2),
 )
@@ -82,16 +80,14 @@ def attention(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-population-loss",
     alt=(
-        "Left: population loss along A = s times the inverse of Gamma, a parabola for each training length "
-        "with its minimum at s = 1; measured markers lie on it, and the minimum is lower for longer prompts. "
-        "Right: measured entries of the mean of the squared empirical covariance against Gamma Lambda, on the"
-        " diagonal."
+        "Left: population loss along A = s times the inverse of Gamma, a parabola for each training length with its minimum at "
+        "s = 1; measured markers lie on it, and the minimum is lower for longer prompts. Right: measured entries of the mean "
+        "of the squared empirical covariance against Gamma Lambda, on the diagonal."
     ),
     caption=(
-        "Left: population loss at <i>A</i>&nbsp;=&nbsp;<i>s</i>&nbsp;&Gamma;<sup>&minus;1</sup>; lines by "
-        "formula, markers by Monte Carlo with two standard errors. Right: entries of the mean of "
-        "&Lambda;&#770;&sup2; against those of &Gamma;&Lambda; (filled) and of &Lambda;&sup2; (open, off the "
-        "line); standard errors are smaller than the markers."
+        "Left: population loss at <i>A</i>&nbsp;=&nbsp;<i>s</i>&nbsp;&Gamma;<sup>&minus;1</sup>; lines by formula, markers by "
+        "Monte Carlo with two standard errors. Right: entries of the mean of &Lambda;&#770;&sup2; against those of "
+        "&Gamma;&Lambda; (filled) and of &Lambda;&sup2; (open, off the line); standard errors are smaller than the markers."
     ),
     size=(8.0, 3.6),
 )

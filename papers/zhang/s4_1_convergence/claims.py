@@ -66,8 +66,7 @@ claim = claims_of("zhang-training")
 def Z9a(dataset):
     """Gradient descent on the population loss with finite steps reaches u₋₁U₁₁ = Γ⁻¹ at every learning rate tried.
 
-    Margin: Relative Frobenius error; a fixed point does not depend on the step size, what remains is unfinished
-    training.
+    Margin: Relative Frobenius error; a fixed point does not depend on the step size, what remains is unfinished training.
     Control: the single factor u₋₁, which does depend on the step size
     """
 

@@ -11,12 +11,12 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "zhang-flow",
     alt=(
-        "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to "
-        "about 1e-11. Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
+        "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to about 1e-11. "
+        "Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
     ),
     caption=(
-        "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of "
-        "Theorem 4.1. Right: loss above its minimum, relative to the minimum. One start a setting is drawn."
+        "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of Theorem 4.1. "
+        "Right: loss above its minimum, relative to the minimum. One start a setting is drawn."
     ),
     size=(8.4, 3.5),
 )
@@ -36,13 +36,13 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-training",
     alt=(
-        "Left: the error of the factor u_-1 grows with the learning rate, in proportion while small; the error of the "
-        "product stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
+        "Left: the error of the factor u_-1 grows with the learning rate, in proportion while small; the error of the product "
+        "stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
     ),
     caption=(
-        "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is "
-        "right at every step size for which descent is stable, the factor only in the limit of small steps. "
-        "Right: loss of SGD on fresh minibatches, one thin line a seed; the dashed line is the least population loss."
+        "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is right at "
+        "every step size for which descent is stable, the factor only in the limit of small steps. Right: loss of SGD on fresh "
+        "minibatches, one thin line a seed; the dashed line is the least population loss."
     ),
     size=(8.4, 3.5),
 )
@@ -65,13 +65,12 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-stationarity",
     alt=(
-        "The entries of the gradient at three points. At Theorem 4.1 all intervals contain zero; with u_-1 ten "
-        "percent too large, or with the inverse of Lambda, several entries are far from zero."
+        "The entries of the gradient at three points. At Theorem 4.1 all intervals contain zero; with u_-1 ten percent too "
+        "large, or with the inverse of Lambda, several entries are far from zero."
     ),
     caption=(
-        "Gradient of the full population loss in all live parameters, with two standard errors: at the limit of "
-        "Theorem 4.1 (circles), with <i>u</i><sub>−1</sub> 10% too large (squares), with Λ<sup>−1</sup> for "
-        "Γ<sup>−1</sup> (diamonds)."
+        "Gradient of the full population loss in all live parameters, with two standard errors: at the limit of Theorem 4.1 "
+        "(circles), with <i>u</i><sub>−1</sub> 10% too large (squares), with Λ<sup>−1</sup> for Γ<sup>−1</sup> (diamonds)."
     ),
 )
 def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
@@ -96,13 +95,13 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-risk",
     alt=(
-        "Three panels of test error against test prompt length for noiseless, noisy and cubic labels. "
-        "Measured markers lie on the theory lines, which fall towards a floor that is lower for longer training prompts."
+        "Three panels of test error against test prompt length for noiseless, noisy and cubic labels. Measured markers lie on "
+        "the theory lines, which fall towards a floor that is lower for longer training prompts."
     ),
     caption=(
-        "Test error of the trained model against test prompt length <i>M</i>. Lines: Theorem 4.2. "
-        "Markers: Monte Carlo with two standard errors. The floor at large <i>M</i> is the bias, set by the "
-        "training length <i>N</i>, plus the error of the best linear predictor."
+        "Test error of the trained model against test prompt length <i>M</i>. Lines: Theorem 4.2. Markers: Monte Carlo with "
+        "two standard errors. The floor at large <i>M</i> is the bias, set by the training length <i>N</i>, plus the error of "
+        "the best linear predictor."
     ),
     size=(8.4, 3.4),
 )
@@ -137,8 +136,8 @@ def _caption_averaged_error(dataset: xr.Dataset) -> str:
 @drawing(
     "zhang-averaged-error",
     alt=(
-        "One panel a condition number: error against training length for several test lengths. Each curve falls, "
-        "has its least value where the training length equals the test length, and rises again. Markers lie on the lines."
+        "One panel a condition number: error against training length for several test lengths. Each curve falls, has its least "
+        "value where the training length equals the test length, and rises again. Markers lie on the lines."
     ),
     caption=_caption_averaged_error,
     size=(8.4, 3.6),
@@ -163,13 +162,13 @@ def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-isotropic",
     alt=(
-        "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and above "
-        "least squares, which is at zero from 20 examples on. Markers lie on the theory lines."
+        "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and above least "
+        "squares, which is at zero from 20 examples on. Markers lie on the theory lines."
     ),
     caption=(
-        "Isotropic inputs, trained and tested at the same length. Lines: closed forms for the trained model and for "
-        "averaging. Markers: Monte Carlo with two standard errors. Least squares is exact from "
-        "<i>N</i> = <i>d</i> on; the trained model is not, at any finite length."
+        "Isotropic inputs, trained and tested at the same length. Lines: closed forms for the trained model and for averaging. "
+        "Markers: Monte Carlo with two standard errors. Least squares is exact from <i>N</i> = <i>d</i> on; the trained model "
+        "is not, at any finite length."
     ),
 )
 def isotropic(figure: Figure, dataset: xr.Dataset) -> None:

@@ -35,14 +35,14 @@ def _log_errors(axes: Axes) -> None:
 @drawing(
     "zhang-task-shift",
     alt=(
-        "Two log-log panels of the distance to the best linear predictor against prompt length M. Trained at N = "
-        "M, three nearly parallel lines for linear, noisy and cubic labels fall like 1/M with the measured "
-        "markers on them. Trained at a short N, all three flatten out."
+        "Two log-log panels of the distance to the best linear predictor against prompt length M. Trained at N = M, three "
+        "nearly parallel lines for linear, noisy and cubic labels fall like 1/M with the measured markers on them. Trained at "
+        "a short N, all three flatten out."
     ),
     caption=(
-        "Task shift: mean squared distance of LSA to the best linear predictor, over E y<sup>2</sup>, for one "
-        "fixed task. Lines: variance plus bias of Theorem 4.2. Markers: Monte Carlo with two standard errors. "
-        "Left: trained at <i>N</i> = <i>M</i>. Right: trained at <i>N</i> = 10, where the bias stays."
+        "Task shift: mean squared distance of LSA to the best linear predictor, over E y<sup>2</sup>, for one fixed task. "
+        "Lines: variance plus bias of Theorem 4.2. Markers: Monte Carlo with two standard errors. Left: trained at <i>N</i> = "
+        "<i>M</i>. Right: trained at <i>N</i> = 10, where the bias stays."
     ),
     size=(6.4, 3.8),
 )
@@ -64,14 +64,14 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-query-shift",
     alt=(
-        "Two panels of test error against test prompt length M, for a short and a longer training length N. Each "
-        "has three lines, for queries as in training, in another basis and on one line; measured markers lie on "
-        "them. All lines fall with M; their floors are much lower for the longer N."
+        "Two panels of test error against test prompt length M, for a short and a longer training length N. Each has three "
+        "lines, for queries as in training, in another basis and on one line; measured markers lie on them. All lines fall "
+        "with M; their floors are much lower for the longer N."
     ),
     caption=(
-        "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. "
-        "Markers: Monte Carlo with two standard errors. How much the query law costs depends on the task and the "
-        "law; that the error falls with <i>M</i>, to a lower floor for the longer <i>N</i>, does not."
+        "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. Markers: "
+        "Monte Carlo with two standard errors. How much the query law costs depends on the task and the law; that the error "
+        "falls with <i>M</i>, to a lower floor for the longer <i>N</i>, does not."
     ),
     size=(6.4, 3.8),
 )
@@ -92,14 +92,14 @@ def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-orthogonal-query",
     alt=(
-        "Mean square of the prediction over that of the label against the condition number of the covariance. For "
-        "contexts in an invariant subspace it is 0 throughout. For ordinary contexts with an orthogonal query it "
-        "is 0 at condition number 1 and rises steadily, past 1 at condition number 100."
+        "Mean square of the prediction over that of the label against the condition number of the covariance. For contexts in "
+        "an invariant subspace it is 0 throughout. For ordinary contexts with an orthogonal query it is 0 at condition number "
+        "1 and rises steadily, past 1 at condition number 100."
     ),
     caption=(
-        "A query orthogonal to every context input: mean square of LSA's prediction, over that of the label, with "
-        "two standard errors. The prediction is 0 for isotropic covariance and for a context that spans an "
-        "invariant subspace, and in general not. Above the dashed line it is larger than the label itself."
+        "A query orthogonal to every context input: mean square of LSA's prediction, over that of the label, with two standard "
+        "errors. The prediction is 0 for isotropic covariance and for a context that spans an invariant subspace, and in "
+        "general not. Above the dashed line it is larger than the label itself."
     ),
 )
 def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
@@ -130,15 +130,15 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-covariate-shift",
     alt=(
-        "Three panels of error relative to predicting zero against test prompt length M: inputs halved, doubled, "
-        "and drawn from another covariance. LSA's measured markers lie on the formula's lines, which level off "
-        "away from 0: below 1 for halved inputs, far above 1 for doubled ones. A dotted line marks the limit of "
-        "long prompts. Least squares is at 0 in all panels."
+        "Three panels of error relative to predicting zero against test prompt length M: inputs halved, doubled, and drawn "
+        "from another covariance. LSA's measured markers lie on the formula's lines, which level off away from 0: below 1 for "
+        "halved inputs, far above 1 for doubled ones. A dotted line marks the limit of long prompts. Least squares is at 0 in "
+        "all panels."
     ),
     caption=(
-        "Covariate shift: error over that of predicting 0. Lines: the formula for two training lengths. Markers: "
-        "Monte Carlo with two standard errors. Dotted: the limit <i>N</i>, <i>M</i> → ∞. Crosses: least squares, "
-        "which is exact. Each panel has its own vertical scale."
+        "Covariate shift: error over that of predicting 0. Lines: the formula for two training lengths. Markers: Monte Carlo "
+        "with two standard errors. Dotted: the limit <i>N</i>, <i>M</i> → ∞. Crosses: least squares, which is exact. Each "
+        "panel has its own vertical scale."
     ),
     size=(6.8, 3.9),
 )

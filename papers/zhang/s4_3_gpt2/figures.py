@@ -22,16 +22,16 @@ TITLES = {
     alt=(
         "Four panels, one a test law: error per dimension on a logarithmic axis against the number of examples, for six "
         "models. On the fixed covariance and on random ones at scale 1 every curve falls from 1 to below 0.1 at its own "
-        "training length N and jumps up right after. At scales 4 and 9 the curves stay far above least squares and the "
-        "jump is smaller; up to N models trained on random covariances lie below those trained on the fixed one."
+        "training length N and jumps up right after. At scales 4 and 9 the curves stay far above least squares and the jump is "
+        "smaller; up to N models trained on random covariances lie below those trained on the fixed one."
     ),
     caption=(
         "Figure 1 of the paper at the size of two cores, on a logarithmic axis: squared error over <i>d</i> at the query "
         "against the number of examples <i>M</i>. One model a curve; a marker stands at its <i>N</i>. Bands: 90% bootstrap "
-        "intervals over single prompts, as we read the paper. Dotted: least squares, measured; it is 0 from "
-        "<i>M</i> = <i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random "
-        "covariances, exact, at the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and "
-        "9 it is above the panel, the limit at 25.3 and 387."
+        "intervals over single prompts, as we read the paper. Dotted: least squares, measured; it is 0 from <i>M</i> = "
+        "<i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at "
+        "the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, "
+        "the limit at 25.3 and 387."
     ),
     size=(7.6, 7.0),
 )
@@ -78,16 +78,15 @@ def _plain_ticks(axes: Axes) -> None:
 @drawing(
     "zhang-gpt2-positions",
     alt=(
-        "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed "
-        "and on random covariances. As trained, and with zeros in the rows beyond N, the error falls to below 0.1 at N and "
-        "jumps to about 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on "
-        "smoothly. On untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short "
-        "beyond."
+        "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed and "
+        "on random covariances. As trained, and with zeros in the rows beyond N, the error falls to below 0.1 at N and jumps "
+        "to about 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on smoothly. On "
+        "untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short beyond."
     ),
     caption=(
-        "Left and middle: squared error over <i>d</i> on the training law, with two standard errors over covariances, "
-        "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> "
-        "(vertical line) is the last that training reaches; beyond it both models keep the start, which they share."
+        "Left and middle: squared error over <i>d</i> on the training law, with two standard errors over covariances, <i>N</i> "
+        "= 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> (vertical line) is "
+        "the last that training reaches; beyond it both models keep the start, which they share."
     ),
     size=(7.6, 4.4),
 )
@@ -122,13 +121,13 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     "zhang-gpt2-scale",
     alt=(
         "Two panels, models trained on the fixed and on random covariances at N = 10: error over that of predicting zero "
-        "against the scale c. With inputs or labels or both scaled the error rises with c, most with inputs alone. Divided "
-        "by the prompt's own size it is flat at its value for c = 1."
+        "against the scale c. With inputs or labels or both scaled the error rises with c, most with inputs alone. Divided by "
+        "the prompt's own size it is flat at its value for c = 1."
     ),
     caption=(
-        "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, with two standard "
-        "errors over covariances. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own size: both are "
-        "then divided by the root mean square of the prompt's inputs, entry by entry or of all entries together."
+        "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, with two standard errors "
+        "over covariances. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own size: both are then "
+        "divided by the root mean square of the prompt's inputs, entry by entry or of all entries together."
     ),
     size=(7.6, 4.2),
 )

@@ -65,11 +65,10 @@ claim = claims_of("zhang-random-covariance-limit")
 
 @claim("V", "formula", margin=0.015, control=_consistent)
 def Z18c(dataset):
-    """Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = wᵀx_query / (3 + (d +
-    5)/N), which tends to one third of the target: the trained model fails.
+    """Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = wᵀx_query / (3 + (d + 5)/N),
+    which tends to one third of the target: the trained model fails.
 
-    Margin: Absolute, for unit x_query and w; standard errors are 0.0014 in quick, and any other simple fraction is 0.08
-    away.
+    Margin: Absolute, for unit x_query and w; standard errors are 0.0014 in quick, and any other simple fraction is 0.08 away.
     Control: the unbiased prediction wᵀx_query, which least squares makes
     """
     return Discrepancy(abs(dataset["mean"] - dataset.mean_theory), 2 * dataset.mean_se)

@@ -11,15 +11,12 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "zhang-random-covariance-flow",
     alt=(
-        "Left: on a logarithmic axis the relative distance of the product to A star falls in straight lines to "
-        "rounding. "
+        "Left: on a logarithmic axis the relative distance of the product to A star falls in straight lines to rounding. "
         "Right: u over its limit rises to 1 for both laws; the limits printed without squares lie elsewhere."
     ),
     caption=(
-        "Gradient flow under random diagonal covariances, over time as a fraction of the run. Left: relative "
-        "distance of "
-        "<i>u</i><sub>−1</sub><i>U</i><sub>11</sub> to <i>A</i><sub>*</sub>. Right: <i>u</i><sub>−1</sub> over "
-        "the limit with "
+        "Gradient flow under random diagonal covariances, over time as a fraction of the run. Left: relative distance of "
+        "<i>u</i><sub>−1</sub><i>U</i><sub>11</sub> to <i>A</i><sub>*</sub>. Right: <i>u</i><sub>−1</sub> over the limit with "
         "squares (horizontal line at 1); thin dotted lines show where (C.15), printed without squares, puts it."
     ),
     size=(6.8, 3.4),
@@ -46,16 +43,13 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance",
     alt=(
-        "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt "
-        "length. Markers lie on "
-        "the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at "
-        "scales 4 and 9."
+        "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt length. Markers lie "
+        "on the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at scales 4 and "
+        "9."
     ),
     caption=(
-        "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), "
-        "against test prompt "
-        "length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the "
-        "limit "
+        "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), against test "
+        "prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the limit "
         "<i>N</i>, <i>M</i> → ∞. Least squares would be at 0 from <i>M</i> = <i>d</i> on."
     ),
     size=(7.2, 3.4),
@@ -84,17 +78,14 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance-limit",
     alt=(
-        "Left: the mean prediction over its target rises with the prompt length towards one third, far below 1. "
-        "Right: for a query with its prompt's covariance the fraction grows linearly with the size of the query's "
-        "entry."
+        "Left: the mean prediction over its target rises with the prompt length towards one third, far below 1. Right: for a "
+        "query with its prompt's covariance the fraction grows linearly with the size of the query's entry."
     ),
     caption=(
-        "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query "
-        "drawn apart from the "
-        "prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
-        "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. "
-        "Markers: Monte "
-        "Carlo with two standard errors."
+        "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query drawn apart from "
+        "the prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
+        "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. Markers: "
+        "Monte Carlo with two standard errors."
     ),
     size=(6.8, 3.4),
 )

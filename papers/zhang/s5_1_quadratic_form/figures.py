@@ -15,8 +15,8 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
         "which rises by one each step and stops at d + 1. The horizontal line d + 1 is reached only from N = d on."
     ),
     caption=(
-        "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. "
-        "Line: min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
+        "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. Line: "
+        "min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
     ),
     size=(5.6, 3.3),
 )
@@ -41,14 +41,14 @@ def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-full-loss",
     alt=(
-        "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several "
-        "decades. Right: the least excess over the optimum among random points falls with the square of their "
-        "distance from it and is positive everywhere."
+        "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several decades. "
+        "Right: the least excess over the optimum among random points falls with the square of their distance from it and is "
+        "positive everywhere."
     ),
     caption=(
-        "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against "
-        "the closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random "
-        "points around the limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
+        "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against the "
+        "closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random points around the "
+        "limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
     ),
     size=(7.6, 4.0),
 )
