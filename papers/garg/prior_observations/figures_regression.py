@@ -3,10 +3,11 @@
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+
+_SMALL = {"markersize": 4, "elinewidth": 0.8}
 
 
 @drawing(
@@ -34,19 +35,16 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
         axes.plot(later.k, later.lsa, color="C1", linestyle=LINES[1], label="LSA")
         axes.plot(later.k, later.averaging, color="C4", linestyle=LINES[3], label="averaging")
         clean = cell.sel(label="clean")
-        _measured(axes, clean.sel(predictor="3 nearest"), "C3", MARKERS[4], "3 nearest", markerfacecolor="none")
-        _measured(axes, clean.sel(predictor=name), "C0", MARKERS[0], "GPT-2")
+        nearest, own = clean.sel(predictor="3 nearest"), clean.sel(predictor=name)
+        style = _SMALL | {"marker": MARKERS[4], "markerfacecolor": "none"}
+        points(axes, nearest.k, nearest.risk, 2 * nearest.risk_se, 3, label="3 nearest", **style)
+        points(axes, own.k, own.risk, 2 * own.risk_se, 0, label="GPT-2", **_SMALL)
         axes.axvline(N, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
         axes.set_xticks(range(0, 2 * N + 1, N // 2))
     panels[0].set_ylabel("error / $d$")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=5, columnspacing=1.0)
-
-
-def _measured(axes: Axes, cell: xr.Dataset, color: str, marker: str, name: str, **style) -> None:
-    style = {"markersize": 4, "elinewidth": 0.8} | style
-    axes.errorbar(cell.k, cell.risk, yerr=2 * cell.risk_se, color=color, marker=marker, linestyle="none", label=name, **style)
 
 
 @drawing(
@@ -75,12 +73,10 @@ def noise(figure: Figure, dataset: xr.Dataset) -> None:
     left.plot(squares.k, squares.risk, color="C4", marker="x", linestyle="none", label="least squares")
     for j, name in enumerate(dataset.model.values):
         own = noisy.sel(predictor=name, model=name)
-        own = own.sel(k=own.k <= int(own.N))
-        _measured(left, own, ("C0", "C1")[j], MARKERS[j], name)
-        at = dataset.sel(model=name, k=dataset.d)
-        style = {"color": ("C0", "C1")[j], "linestyle": LINES[j]}
-        right.errorbar(at.penalty, at.ridge, yerr=2 * at.ridge_se, marker=MARKERS[j], linewidth=0.8, **style)
-        right.axhline(float(at.distance.sel(label="clean")), linewidth=1.2, **style)
+        own, at = own.sel(k=own.k <= int(own.N)), dataset.sel(model=name, k=dataset.d)
+        points(left, own.k, own.risk, 2 * own.risk_se, j, label=name, **_SMALL)
+        points(right, at.penalty, at.ridge, 2 * at.ridge_se, j, linestyle=LINES[j], linewidth=0.8)
+        right.axhline(float(at.distance.sel(label="clean")), color=f"C{j}", linestyle=LINES[j], linewidth=1.2)
     left.set(yscale="log", ylim=(0.012, 30), xlabel="examples $k$", ylabel="error / $d$, with label noise")
     left.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     left.legend(loc="upper right", fontsize=8.5)

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 
 
 @drawing(
@@ -23,8 +23,7 @@ def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
     """The six terms behind Theorem 4.2: theory as bars, measured around the right and a wrong centre."""
     axes, place = figure.subplots(), np.arange(dataset.sizes["term_name"])
     axes.bar(place, dataset.term_theory, 0.7, color="C0", alpha=0.35, label="Theorem 4.2")
-    interval = 2 * dataset.term_se
-    axes.errorbar(place - 0.12, dataset.term, interval, color="C0", marker=MARKERS[0], linestyle="none", label="around $a$")
+    points(axes, place - 0.12, dataset.term, 2 * dataset.term_se, 0, label="around $a$")
     axes.plot(place + 0.12, dataset.term_wrong, color="C1", marker=MARKERS[1], linestyle="none", label="around $a/2$")
     axes.axhline(0, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set_xticks(place, [name.replace("x", "×") for name in dataset.term_name.values])
@@ -103,10 +102,7 @@ def fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     axes, theory = figure.subplots(), dataset.moment_theory.values.ravel()
     ends = [theory.min(), theory.max()]
     axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
-    interval = 2 * dataset.moment_se.values.ravel()
-    axes.errorbar(
-        theory, dataset.moment.values.ravel(), interval, color="C0", marker=MARKERS[0], linestyle="none", label="measured"
-    )
+    points(axes, theory, dataset.moment.values.ravel(), 2 * dataset.moment_se.values.ravel(), 0, label="measured")
     symmetric = dataset.moment_symmetric.values.ravel()
     axes.plot(theory, symmetric, color="C1", marker=MARKERS[1], fillstyle="none", linestyle="none", label="as if $A=A^T$")
     axes.set(xlabel="entry by the identity", ylabel="entry, measured")

@@ -5,7 +5,8 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import MARKERS, drawing, points
+from papers.zhang.lines import series
 
 
 @drawing(
@@ -29,12 +30,9 @@ def two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True)
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
         for k, N in enumerate(dataset.N.values):
-            cell, color = dataset.sel(kappa=kappa, N=N), f"C{k}"
-            axes.plot(cell.length, cell.risk_line, color=color, linestyle=LINES[k])
-            axes.errorbar(cell.M, cell.risk, 2 * cell.risk_se, color=color, marker=MARKERS[k], linestyle="none")
-            open_marker = {"marker": MARKERS[k], "markersize": 10, "fillstyle": "none", "linestyle": "none"}
-            axes.errorbar(cell.M_examples, cell.attention, 2 * cell.attention_se, color=color, **open_marker)
-            axes.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
+            cell = dataset.sel(kappa=kappa, N=N)
+            series(axes, k, f"$N={N}$", (cell.length, cell.risk_line), (cell.M, cell.risk, cell.risk_se))
+            points(axes, cell.M_examples, cell.attention, 2 * cell.attention_se, k, markersize=10, fillstyle="none")
         endless = dataset.risk_vanishing.sel(kappa=kappa).isel(N=0)
         axes.plot(dataset.M, endless, color=rcParams["text.color"], linestyle=":", label=r"$N=\infty$")
         name = r"$\Lambda=I$" if kappa == 1 else rf"$\kappa={kappa:g}$"
@@ -96,14 +94,11 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     along = {0.5: "0.5 / Gamma", 1.0: "1 / Gamma", 1.5: "1.5 / Gamma"}
     for k, N in enumerate(dataset.N.values):
-        cell, color = dataset.sel(N=N), f"C{k}"
-        point, style = cell.sel(point=list(along.values())), {"color": color, "marker": MARKERS[k], "linestyle": "none"}
-        left.plot(cell.s, cell.loss_line, color=color, linestyle=LINES[k])
-        left.errorbar(list(along), point.loss, 2 * point.loss_se, **style)
-        left.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
-        right.plot(cell.second_moment_theory.values.ravel(), cell.second_moment.values.ravel(), **style)
-        style["fillstyle"] = "none"
-        right.plot(cell.second_moment_of_mean.values.ravel(), cell.second_moment.values.ravel(), **style)
+        cell = dataset.sel(N=N)
+        point, style = cell.sel(point=list(along.values())), {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none"}
+        series(left, k, f"$N={N}$", (cell.s, cell.loss_line), (list(along), point.loss, point.loss_se))
+        for theory, fill in ((cell.second_moment_theory, "full"), (cell.second_moment_of_mean, "none")):
+            right.plot(theory.values.ravel(), cell.second_moment.values.ravel(), fillstyle=fill, **style)
     ends = [float(dataset.second_moment.min()), float(dataset.second_moment.max())]
     right.plot(ends, ends, color=rcParams["text.color"], linestyle="-", linewidth=1)
     left.set(xlabel=r"$s$ in $A=s\,\Gamma^{-1}$", ylabel="population loss $L$", ylim=(0, None))

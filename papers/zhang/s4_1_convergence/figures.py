@@ -5,7 +5,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from papers.zhang.lines import series
 
 
 @drawing(
@@ -49,11 +50,9 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 def training(figure: Figure, dataset: xr.Dataset) -> None:
     """What finite steps keep and what they lose: the product and the factor over the learning rate; SGD's loss."""
     left, right = figure.subplots(1, 2)
-    left.plot(dataset.rate, dataset.descent_factor, color="C1", marker=MARKERS[1], linestyle="none", label="factor $u_{-1}$")
-    left.plot(
-        dataset.rate, dataset.descent_product.clip(1e-17), color="C0", marker=MARKERS[0], linestyle="none",
-        label="product $u_{-1}U_{11}$",
-    )  # fmt: skip
+    product = dataset.descent_product.clip(1e-17)
+    left.plot(dataset.rate, dataset.descent_factor, MARKERS[1], color="C1", label="factor $u_{-1}$")
+    left.plot(dataset.rate, product, MARKERS[0], color="C0", label="product $u_{-1}U_{11}$")
     left.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="relative error", ylim=(1e-17, 1))
     left.legend(loc="center right")
     right.plot(dataset.step, dataset.sgd_loss, color="C0", linewidth=0.8)
@@ -81,9 +80,7 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     for k, label in enumerate(labels):
         row = dataset.isel(point=k)
         shifted = [place + 0.22 * (k - 1) for place in places]
-        axes.errorbar(
-            shifted, row.gradient, 2 * row.gradient_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label
-        )
+        points(axes, shifted, row.gradient, 2 * row.gradient_se, k, label=label)
     kinds = [str(entry).split("[")[0] for entry in dataset.entry.values]
     groups = {kind: [i for i in places if kinds[i] == kind] for kind in dict.fromkeys(kinds)}
     symbols = {"U_11": "$U_{11}$", "u_21": "$u_{21}$", "u_12": "$u_{12}$", "u_-1": "$u_{-1}$"}
@@ -114,9 +111,7 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
             cell = dataset.sel(labels=law, N=N)
             first = cell.isel(M=0)
             curve = first.best_linear + first.variance * first.M / lengths + first.bias
-            axes.plot(lengths, curve, color=f"C{k}", linestyle=LINES[k])
-            axes.errorbar(cell.M, cell.risk, 2 * cell.risk_se, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-            axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
+            series(axes, k, f"$N={N}$", (lengths, curve), (cell.M, cell.risk, cell.risk_se))
         axes.set(xscale="log", title=f"{law} labels", xlabel="test length $M$")
         label_lengths(axes, dataset.M.values)
         axes.set_ylim(bottom=0)
@@ -149,9 +144,7 @@ def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
         for k, M in enumerate(dataset.M.values):
             cell, best = shown.sel(kappa=kappa, M=M), dataset.best_N.sel(kappa=kappa, M=M)
-            axes.plot(cell.curve_N, cell.error_over_N, color=f"C{k}", linestyle=LINES[k])
-            axes.errorbar(cell.N, cell.error, 2 * cell.error_se, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-            axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=f"$M={M}$")
+            series(axes, k, f"$M={M}$", (cell.curve_N, cell.error_over_N), (cell.N, cell.error, cell.error_se))
             axes.plot(best, cell.error_over_N.sel(curve_N=best), color=f"C{k}", marker="x", markersize=10)
         axes.set(xscale="log", title=rf"$\kappa={kappa:g}$", xlabel="training length $N$")
         axes.set_ylim(bottom=0)
@@ -177,9 +170,7 @@ def isotropic(figure: Figure, dataset: xr.Dataset) -> None:
     for k, (name, label) in enumerate({"averaging": "averaging", "lsa": "trained LSA", "ols": "least squares"}.items()):
         if f"{name}_theory_curve" in dataset:
             axes.plot(dataset.curve_N, dataset[f"{name}_theory_curve"], color=f"C{k}", linestyle=LINES[k])
-        axes.errorbar(
-            dataset.N, dataset[name], 2 * dataset[f"{name}_se"], color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label
-        )
+        points(axes, dataset.N, dataset[name], 2 * dataset[f"{name}_se"], k, label=label)
     axes.set(xscale="log", xlabel="prompt length $N = M$", ylabel="error per dimension")
     label_lengths(axes, dataset.N.values)
     axes.legend()

@@ -4,16 +4,10 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-
-
-def _series(axes: Axes, x, theory, value, error, k: int, label: str) -> None:
-    """One theory line with its measured markers, and one entry for both in the legend."""
-    axes.plot(x, theory, color=f"C{k}", linestyle=LINES[k])
-    axes.errorbar(x, value, 2 * error, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-    axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=label)
+from icl_lib.companion.figure import drawing, points
+from papers.zhang.lines import plain_logarithms, series
 
 
 def _lengths(axes: Axes, dataset: xr.Dataset) -> None:
@@ -22,14 +16,6 @@ def _lengths(axes: Axes, dataset: xr.Dataset) -> None:
     shown = dataset.M.values[:: 2 if dataset.sizes["M"] > 4 else 1]
     axes.set_xticks(shown, [str(M) for M in shown])
     axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _log_errors(axes: Axes) -> None:
-    """A logarithmic axis of errors, labelled 0.03, 0.1, 0.3, ..."""
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 @drawing(
@@ -53,10 +39,10 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, (training, title) in zip(panels, titles.items(), strict=True):
         for k, labels in enumerate(dataset.labels.values):
             cell = dataset.sel(labels=labels, training=training)
-            _series(axes, cell.M, cell.distance_theory, cell.distance, cell.distance_se, k, f"{labels} labels")
-        axes.set(title=title, xlabel="test prompt length $M$")
+            series(axes, k, f"{labels} labels", (cell.M, cell.distance_theory), (cell.M, cell.distance, cell.distance_se))
+        axes.set(title=title, xlabel="test prompt length $M$", yscale="log")
         _lengths(axes, dataset)
-        _log_errors(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("distance / $E\\,y^2$")
     panels[0].legend(loc="lower left")
 
@@ -81,10 +67,10 @@ def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, N in zip(panels, dataset.N.values, strict=True):
         for k, query in enumerate(dataset["query"].values):
             cell = dataset.sel(query=query, N=N)
-            _series(axes, cell.M, cell.risk_theory, cell.risk, cell.risk_se, k, query)
-        axes.set(title=f"trained at $N={N}$", xlabel="test prompt length $M$")
+            series(axes, k, query, (cell.M, cell.risk_theory), (cell.M, cell.risk, cell.risk_se))
+        axes.set(title=f"trained at $N={N}$", xlabel="test prompt length $M$", yscale="log")
         _lengths(axes, dataset)
-        _log_errors(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("test error")
     panels[0].legend(loc="lower left")
 
@@ -107,18 +93,8 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     labels = {"orthogonal": "ordinary context", "invariant": "context in an invariant subspace"}
     for k, (query, label) in enumerate(labels.items()):
-        cell = dataset.sel(query=query)
-        axes.errorbar(
-            cell.kappa,
-            cell.power,
-            2 * cell.power_se,
-            color=f"C{k}",
-            marker=MARKERS[k],
-            linestyle="none",
-            label=label,
-            markerfacecolor=("C0", "none")[k],
-            markersize=(5, 9)[k],
-        )
+        cell, style = dataset.sel(query=query), {"markerfacecolor": ("C0", "none")[k], "markersize": (5, 9)[k]}
+        points(axes, cell.kappa, cell.power, 2 * cell.power_se, k, label=label, **style)
     axes.axhline(1, color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set(xscale="log", xlabel="condition number $\\kappa$ of $\\Lambda$")
     axes.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values])
@@ -150,9 +126,8 @@ def covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, test in zip(panels, tests, strict=True):
         row = dataset.sel(test=test)
         for k, N in enumerate(dataset.N.values):
-            cell = row.sel(N=N)
-            zero = cell.zero
-            _series(axes, cell.M, cell.risk_theory / zero, cell.risk / zero, cell.risk_se / zero, k, f"LSA, $N={N}$")
+            cell = row.sel(N=N)[["risk", "risk_se", "risk_theory"]] / row.zero
+            series(axes, k, f"LSA, $N={N}$", (cell.M, cell.risk_theory), (cell.M, cell.risk, cell.risk_se))
         axes.axhline(row.limit / row.zero, color=ink, linestyle=":", label="limit")
         axes.plot(row.M, row.ols / row.zero, color="C2", marker="X", linestyle="none", label="least squares")
         axes.set(title=test, xlabel="test length $M$")

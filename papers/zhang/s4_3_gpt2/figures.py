@@ -5,16 +5,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from papers.zhang.lines import plain_logarithms
 
-TITLES = {
-    "covariance I": "fixed covariance $I$",
-    "c = 1": "random covariance, $c=1$",
-    "c = 4": "random covariance, $c=4$",
-    "c = 9": "random covariance, $c=9$",
-}
+TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covariance, $c={c}$" for c in (1, 4, 9)}
 
 
 @drawing(
@@ -41,12 +36,10 @@ def curves(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, test in zip(panels, dataset.test.values, strict=True):
         _draw_panel(axes, dataset.sel(test=test))
         axes.set_title(TITLES[test])
-    for axes in panels[2:]:
-        axes.set_xlabel("examples $M$")
-    for axes in panels[::2]:
-        axes.set_ylabel("squared error / $d$")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4)
+    for lower, left in zip(panels[2:], panels[::2], strict=True):
+        lower.set_xlabel("examples $M$")
+        left.set_ylabel("squared error / $d$")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
 
 def _draw_panel(axes: Axes, cell: xr.Dataset) -> None:
@@ -66,13 +59,7 @@ def _draw_panel(axes: Axes, cell: xr.Dataset) -> None:
         style = {"color": mpl.rcParams["text.color"], "linestyle": LINES[4], "linewidth": 0.9}
         axes.plot(cell.M, finite, label=f"linear, $N={int(finite.N)}$", **style)
     axes.set(yscale="log", ylim=(0.015 * zero**1.35, 9 * zero**0.35), xlim=(0, int(cell.M[-1])))
-    _plain_ticks(axes)
-
-
-def _plain_ticks(axes: Axes) -> None:
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    plain_logarithms(axes.yaxis)
 
 
 @drawing(
@@ -104,7 +91,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
             )
         axes.axvline(N, color=ink, linewidth=0.8)
         axes.set(yscale="log", ylim=(0.03, 9), xlabel="examples $M$", title=f"{trained} covariance")
-        _plain_ticks(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("squared error / $d$")
     panels[1].tick_params(labelleft=False)
     for k, trained in enumerate(dataset.trained.values):
@@ -112,7 +99,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
         right.plot(dataset.row, norm, MARKERS[k], color=f"C{k + 5}", markersize=3.5, label=trained)
     right.axvline(2 * N, color=ink, linewidth=0.8)
     right.set(yscale="log", ylim=(0.08, 8), xlabel="row of the table", title="length of the row")
-    _plain_ticks(right)
+    plain_logarithms(right.yaxis)
     right.legend()
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
@@ -139,10 +126,10 @@ def scale(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, trained in zip(panels, dataset.trained.values, strict=True):
         for k, way in enumerate(dataset.way.values):
             cell = dataset.sel(trained=trained, N=N, way=way)
-            style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": LINES[k], "linewidth": 1.0, "label": way}
-            axes.errorbar(place + 0.06 * (k - 2), cell.risk, 2 * cell.risk_se, **style)
+            style = {"linestyle": LINES[k], "linewidth": 1.0, "label": way}
+            points(axes, place + 0.06 * (k - 2), cell.risk, 2 * cell.risk_se, k, **style)
         axes.set_xticks(place, [f"{c:g}" for c in dataset.c.values])
         axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=f"{trained} covariance, $N={N}$")
-        _plain_ticks(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("error / error of predicting 0")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

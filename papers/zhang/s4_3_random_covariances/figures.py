@@ -3,9 +3,9 @@
 import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points
+from papers.zhang.lines import plain_logarithms, series
 
 
 @drawing(
@@ -61,16 +61,12 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, c in zip(panels, dataset.c.values, strict=True):
         for k, trained in enumerate(dataset.trained.values):
             cell = dataset.sel(law="exponential", c=c, trained=trained)
-            axes.plot(cell.M_line, cell.risk_line / cell.zero, color=f"C{k}", linestyle=LINES[k])
-            interval = 2 * cell.risk_se / cell.zero
-            axes.errorbar(cell.M, cell.risk / cell.zero, interval, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-            axes.axhline(float(cell.risk_limit / cell.zero), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-            axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=names[trained])
+            cell = cell[["risk", "risk_se", "risk_line", "risk_limit"]] / cell.zero
+            series(axes, k, names[trained], (cell.M_line, cell.risk_line), (cell.M, cell.risk, cell.risk_se))
+            axes.axhline(float(cell.risk_limit), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
         axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(yscale="log", title=f"$c={c:g}$", xlabel="test length $M$")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("error / error of predicting 0")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
@@ -95,12 +91,12 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     ink = mpl.rcParams["text.color"]
     first, last = dataset.isel(i=0, j=0), dataset.isel(N=-1)
     left.plot(first.N_line, first.shrinkage_line, color="C0", label="theory")
-    left.errorbar(first.N, first["mean"], 2 * first.mean_se, color="C0", marker=MARKERS[0], linestyle="none", label="measured")
+    points(left, first.N, first["mean"], 2 * first.mean_se, 0, label="measured")
     left.axhline(1 / 3, color=ink, linestyle="--", linewidth=1, label="limit 1/3")
     left.set(xscale="log", ylim=(0, 0.4), xlabel="prompt length $N=M$", ylabel="mean prediction / target")
     left.legend(loc="lower right")
     right.plot(last["size"], last.own_theory, color="C1", label="theory")
-    right.errorbar(last["size"], last.own, 2 * last.own_se, color="C1", marker=MARKERS[1], linestyle="none", label="measured")
+    points(right, last["size"], last.own, 2 * last.own_se, 1, label="measured")
     right.axhline(float(last.mean_theory[0, 0]), color=ink, linestyle="--", linewidth=1, label="independent query")
     right.set(ylim=(0, 0.7), xlabel="size of the query's entry, $|x|$", ylabel="mean prediction / target")
     right.legend(loc="lower right")

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 
 
 @drawing(
@@ -28,10 +28,7 @@ def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
     for k, sign in enumerate(("negative", "positive")):
         found = dataset[sign].mean("prompt")
         spread = abs(dataset[sign] - found).max("prompt")
-        size = 9 - 4 * k
-        axes.errorbar(
-            dataset.N, found, spread, color=f"C{k + 1}", marker=MARKERS[k], markersize=size, linestyle="none", label=sign
-        )
+        points(axes, dataset.N, found, spread, k, color=f"C{k + 1}", markersize=9 - 4 * k, label=sign)
     axes.set(xlabel="prompt length $N$", ylabel="number of eigenvalues", ylim=(0, float(dataset.negative_paper) + 1))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
