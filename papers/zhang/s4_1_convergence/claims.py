@@ -3,20 +3,15 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
-from icl_lib.companion.controls import put
+from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
+from icl_lib.companion.controls import at, put
 
 # --- Z7: the gradient at the limit --------------------------------------------------------------------------------
-
-
-def _naive_inverse_first(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.isel(point=[2, 1])
-
 
 claim = claims_of("zhang-stationarity")
 
 
-@claim("D", "formula", margin=0.25, control=_naive_inverse_first)
+@claim("D", "formula", margin=0.25, control=at(point=[2, 1]))
 def Z7a(dataset):
     """The gradient of the population loss is zero at the weights of Theorem 4.1, in every live parameter.
 
@@ -29,7 +24,6 @@ def Z7a(dataset):
 
 
 # --- Z8: gradient flow --------------------------------------------------------------------------------------------
-
 
 claim = claims_of("zhang-flow")
 
@@ -46,54 +40,41 @@ def Z8(dataset):
 
 # --- Z9: finite steps ---------------------------------------------------------------------------------------------
 
-
-def _worst(*names: str):
-    return lambda dataset: Discrepancy(np.concatenate([np.ravel(dataset[name]) for name in names]))
-
-
-def _mean_over_seeds(name: str):
-    def check(dataset: xr.Dataset) -> Discrepancy:
-        values = dataset[name]
-        return Discrepancy(float(values.mean()), 2 * float(values.std(ddof=1)) / values.size**0.5)
-
-    return check
-
-
 claim = claims_of("zhang-training")
 
 
-@claim("D", "convergence", check=_worst("descent_product"), margin=1e-6, control=put(descent_product="descent_factor"))
+@claim("D", "convergence", margin=1e-6, control=put(descent_product="descent_factor"))
 def Z9a(dataset):
     """Gradient descent on the population loss with finite steps reaches u₋₁U₁₁ = Γ⁻¹ at every learning rate tried.
 
     Margin: Relative Frobenius error; a fixed point does not depend on the step size, what remains is unfinished training.
     Control: the single factor u₋₁, which does depend on the step size
     """
+    return Discrepancy(dataset.descent_product)
 
 
-@claim(
-    "D", "convergence", check=_mean_over_seeds("sgd_product"), margin=0.03, control=put(sgd_product="sgd_product_without_Gamma")
-)
+@claim("D", "convergence", margin=0.03, control=put(sgd_product="sgd_product_without_Gamma"))
 def Z9b(dataset):
     """SGD on fresh minibatches of prompts reaches u₋₁U₁₁ = Γ⁻¹ up to its noise.
 
     Margin: Relative Frobenius error, mean over seeds; Λ⁻¹, the large-N limit, is more than 15% away.
     Control: Λ⁻¹ in place of Γ⁻¹
     """
+    return over_seeds(dataset.sgd_product)
 
 
 # --- Z10: Theorem 4.2 ---------------------------------------------------------------------------------------------
 
-
-def _variance_over_N(dataset: xr.Dataset) -> xr.Dataset:
-    wrong = dataset.best_linear + dataset.variance * dataset.M / dataset.N + dataset.bias
-    return dataset.assign(risk_theory=wrong)
-
-
 claim = claims_of("zhang-risk")
 
 
-@claim("V2", "formula", of="risk", margin=0.15, control=_variance_over_N)
+@claim(
+    "V2",
+    "formula",
+    of="risk",
+    margin=0.15,
+    control=lambda d: d.assign(risk_theory=d.best_linear + d.variance * d.M / d.N + d.bias),
+)
 def Z10(dataset):
     """Theorem 4.2: the test error is best linear error + variance/M + bias/N², for linear, noisy and cubic labels.
 
@@ -104,15 +85,10 @@ def Z10(dataset):
 
 # --- Z11: the averaged error and its bound ------------------------------------------------------------------------
 
-
-def _tallest_N_for_all(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(error_theory=dataset.error_theory.isel(N=-1).broadcast_like(dataset.error_theory))
-
-
 claim = claims_of("zhang-averaged-error")
 
 
-@claim("D", "formula", of="error", margin=0.08, control=_tallest_N_for_all)
+@claim("D", "formula", of="error", margin=0.08, control=lambda d: d.assign(error_theory=d.error_theory.isel(N=-1, drop=True)))
 def Z11b(dataset):
     """Measured on fresh prompts and tasks, the error of the trained model is e(N, M).
 
@@ -165,7 +141,6 @@ def _at_N_equal_M(values: xr.DataArray) -> xr.DataArray:
 
 
 # --- Z14: isotropic inputs ----------------------------------------------------------------------------------------
-
 
 claim = claims_of("zhang-isotropic")
 

@@ -13,7 +13,6 @@ from papers.zhang.s4_3_gpt2.cells import ERRORS, TRAINING_LAWS, after, at_N, mea
 
 # --- at the training length -----------------------------------------------------------------------------------------
 
-
 claim = claims_of("zhang-gpt2")
 
 
@@ -83,12 +82,7 @@ def ZF3(dataset):
     return Discrepancy(*xr.broadcast(-cells.gain, cells.gain - cells.gain_lower))
 
 
-@claim(
-    "V",
-    "bound",
-    margin=0.0,
-    control=lambda dataset: dataset.assign(risk=dataset.ols.broadcast_like(dataset.risk), risk_se=0 * dataset.risk_se),
-)
+@claim("V", "bound", margin=0.0, control=lambda d: d.assign(risk=d.ols.broadcast_like(d.risk), risk_se=0 * d.risk_se))
 def ZF4(dataset):
     """Models trained on random covariances stay above least squares at c = 9, M = N: by 1% of the label variance or more.
 
@@ -145,12 +139,7 @@ def ZF7(dataset):
     return ratio(found.isel(N=slice(1, None)).drop_vars("N"), found.isel(N=slice(-1)).drop_vars("N"))
 
 
-@claim(
-    "D",
-    "order",
-    margin=1.0,
-    control=lambda dataset: dataset.assign(reach=1 / dataset.reach, reach_se=dataset.reach_se / dataset.reach**2),
-)
+@claim("D", "order", margin=1.0, control=lambda d: d.assign(reach=1 / d.reach, reach_se=d.reach_se / d.reach**2))
 def ZF7b(dataset):
     """Larger N is better within reach: at M = 10, a length on which all were trained, the model of N = 20 is better than
     that of N = 10, each on its training law.
