@@ -1,6 +1,7 @@
 """zhang-averaged-error: the exact error e(N, M), its bound, its Monte Carlo, its rates and its best training length."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -62,12 +63,9 @@ class AveragedError(Declaration):
     def _errors(self, kappa: float, seed: int) -> Float[Tensor, "M N prompts"]:
         """Return the squared errors, those of one M on the same prompts."""
         Lambda = geometric_covariance(self.d, kappa, seed)
-        model, law = (
-            LinearSelfAttention(*stacked_limits(Lambda, (*self.N, self.long_N))),
-            LinearRegression(torch.tensor(Lambda)),
-        )
-        shared = {"prompts": self.prompts, "seed": seed}
-        return torch.stack([squared_errors(model, law, length=M, name=f"average/{kappa}/{M}", **shared) for M in self.M])
+        model = LinearSelfAttention(*stacked_limits(Lambda, (*self.N, self.long_N)))
+        measured = partial(squared_errors, model, LinearRegression(torch.tensor(Lambda)), prompts=self.prompts, seed=seed)
+        return torch.stack([measured(length=M, name=f"average/{kappa}/{M}") for M in self.M])
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
