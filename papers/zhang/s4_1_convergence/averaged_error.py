@@ -95,7 +95,7 @@ class AveragedError(Declaration):
 
 def rate(Lambda: np.ndarray, N: np.ndarray | float, M: np.ndarray | float) -> float:
     """Return the slope of log e(N, M) on the log of the length that grows, of both where both do."""
-    errors = [error.averaged_error(Lambda, *lengths) for lengths in zip(*np.broadcast_arrays(N, M), strict=True)]
+    errors = [error.averaged_error(Lambda, *lengths) for lengths in np.stack(np.broadcast_arrays(N, M), axis=-1).tolist()]
     return np.polyfit(np.log(N if np.ndim(N) else M), np.log(errors), 1)[0]
 
 

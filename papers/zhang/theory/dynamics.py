@@ -31,8 +31,8 @@ def unpack(theta: Float[ndarray, "P"]) -> Weights:
     return Weights(theta[:-1].reshape(d, d), float(theta[-1]))
 
 
-def live(weights: Weights) -> Float[ndarray, "d+1 d+1"]:
-    """Return all live parameters, U = [[U_11, 0], [0, u_-1]]."""
+def live(weights: Weights) -> Float[ndarray, "D D"]:
+    """Return all live parameters, U = [[U_11, 0], [0, u_-1]], D = d + 1."""
     U = np.pad(weights.U_11, (0, 1))
     U[-1, -1] = weights.u_last
     return U
