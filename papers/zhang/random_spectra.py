@@ -6,7 +6,6 @@ from jaxtyping import Float
 
 from icl_lib.seeds import stream
 from icl_lib.tasks.random_covariance import ExponentialSpectrum, UniformSpectrum
-from papers.zhang.spectra import standard_normal
 from papers.zhang.theory import random_covariance as theory
 
 
@@ -33,12 +32,6 @@ def scales(d: int, seed: int) -> Float[np.ndarray, "d"]:
 def spectrum_sample(spectrum, count: int, seed: int, name: str) -> Float[np.ndarray, "S d"]:
     """Return ``count`` spectra drawn from (seed, name)."""
     return spectrum.sample(stream(seed, name), (count,)).numpy()
-
-
-def unit_start(d: int, seed: int, name: str) -> Float[np.ndarray, "d d"]:
-    """Return a dense Theta with ||Theta Theta^T||_F = 1, as Assumption 3.3 asks."""
-    Theta = standard_normal((d, d), seed, name)
-    return Theta / np.linalg.norm(Theta @ Theta.T) ** 0.5
 
 
 def stacked_weights(products: list[Float[np.ndarray, "d d"]]) -> tuple[torch.Tensor, torch.Tensor]:

@@ -91,47 +91,20 @@ def _excess_of(by: str):
 
 @claim("V", "bound", check=_from_bayes("clean"), margin=0.25, control=_excess_of("3 nearest"))
 def G1d(dataset):
-    """The models compare with least squares: at no k <= N do they err by more than a quarter of the label variance above
-    it.
+    """The models compare with least squares: at no k <= N do they err by more than a quarter of the label variance above it.
 
-    Margin: Squared distance to least squares over d, the excess by G1e. Garg et al. say comparable; the quarter is
-    ours, set after a look at the model with N = 10 (0.17 at k = d).
+    Margin: Squared distance to least squares over d, the excess by G1e. Garg et al. say comparable; the quarter is ours, set
+    after a look at the model with N = 10 (0.17 at k = d).
     Control: the three nearest neighbours in the models' place
     """
 
 
-@claim(
-    "D",
-    "identity",
-    margin=0.15,
-    control=lambda dataset: dataset.assign(
-        cross=dataset.cross.sel(reference=["averaging", "averaging"]).assign_coords(reference=dataset.reference),
-        cross_se=dataset.cross_se.sel(reference=["averaging", "averaging"]).assign_coords(reference=dataset.reference),
-    ),
-)
-def G1e(dataset):
-    """The excess of the error over that of the Bayes predictor is the squared distance to that predictor: least squares
-    without noise, ridge with it.
-
-    Margin: |mean of 2(model − Bayes)(Bayes − label)|/d at every k, also beyond N; its standard error is up to 0.03 in
-    quick.
-    Control: averaging taken for the Bayes predictor
-    """
-    return _cross(dataset, "Bayes")
-
-
-def _cross(dataset: xr.Dataset, reference: str) -> Discrepancy:
-    cell = dataset.sel(reference=reference)
-    return Discrepancy(abs(cell.cross), 2 * cell.cross_se)
-
-
 @claim("D", "order", margin=0.5, control=lambda dataset: dataset.sel(penalty=[dataset.penalty.values[-1]]))
 def G1f(dataset):
-    """At k = d, where least squares is exact but ill conditioned, the models are nearer to a ridge predictor: at most half
-    as far, squared.
+    """At k = d, where least squares is exact but ill conditioned, the models are nearer to a ridge predictor: at most half as
+    far, squared.
 
-    Margin: Squared distance to the nearest of seven penalties over that to least squares. Set after a look at N = 10
-    (0.27).
+    Margin: Squared distance to the nearest of seven penalties over that to least squares. Set after a look at N = 10 (0.27).
     Control: ridge with the largest penalty alone
     """
     cell, whole = dataset.sel(k=dataset.d), dataset.distance.sel(k=dataset.d, label="clean")
@@ -156,7 +129,6 @@ def G1g(dataset):
 def G1h(dataset):
     """Under noise they never saw in training, the models stay within 0.15 of the Bayes error at every k <= N.
 
-    Margin: Squared distance to ridge over d. Set after a look at N = 10 (0.09). Least squares exceeds it without bound
-    at d.
+    Margin: Squared distance to ridge over d. Set after a look at N = 10 (0.09). Least squares exceeds it without bound at d.
     Control: the three nearest neighbours in the models' place
     """

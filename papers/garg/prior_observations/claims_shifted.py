@@ -34,12 +34,7 @@ def _by_lsa(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("garg-shifts", section="distribution shifts")
 
 
-@claim(
-    "V",
-    "bound",
-    margin=0.2,
-    control=lambda dataset: dataset.assign(risk=dataset.zero.broadcast_like(dataset.risk), risk_se=0 * dataset.risk_se),
-)
+@claim("V", "bound", margin=0.2, control=lambda d: d.assign(risk=d.zero.broadcast_like(d.risk), risk_se=0 * d.risk_se))
 def G3(dataset):
     """Weights scaled by 1/3 to 3 are tolerated: after N examples the error is below a fifth of that of predicting 0.
 

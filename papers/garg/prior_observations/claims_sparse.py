@@ -23,8 +23,7 @@ claim = claims_of("garg-sparse", section="sparse linear functions")
 def G2(dataset):
     """The model outperforms least squares: after d/2 examples it makes at most three quarters of its error.
 
-    Margin: Ratio to the closed form 1 − k/d. At d = 20, 3 entries, k = 10 Garg et al. print 0.09; the closed form is
-    0.5.
+    Margin: Ratio to the closed form 1 − k/d. At d = 20, 3 entries, k = 10 Garg et al. print 0.09; the closed form is 0.5.
     Control: least squares in the model's place
     """
     cell = dataset.sel(predictor="GPT-2", k=dataset.d // 2)
@@ -35,8 +34,7 @@ def G2(dataset):
 def G2b(dataset):
     """The model nearly matches the Lasso: at no k does it err by more than a tenth of the label variance above it.
 
-    Margin: Difference on the same prompts. Garg et al. say nearly matches, and print 0.58 against 0.62 and 0.09 against
-    0.08.
+    Margin: Difference on the same prompts. Garg et al. say nearly matches, and print 0.58 against 0.62 and 0.09 against 0.08.
     Control: least squares in the model's place
     """
     cell = dataset.sel(predictor="GPT-2")
@@ -45,17 +43,6 @@ def G2b(dataset):
 
 def _determined(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.sel(k=dataset.k > dataset.sparsity)
-
-
-@claim("D", "identity", margin=1e-12, control=_replaced("Bayes", by="Lasso"))
-def G2c(dataset):
-    """From one example more than there are entries on, the Bayes predictor makes no error.
-
-    Margin: Error over that of predicting 0. Rounding is 1e-32, times the squared condition of an unlucky pair of
-    examples.
-    Control: the Lasso in its place
-    """
-    return Discrepancy(_determined(dataset).risk.sel(predictor="Bayes"))
 
 
 @claim("D", "bound", margin=0.0, control=_replaced("GPT-2", "Lasso", by="Bayes"))

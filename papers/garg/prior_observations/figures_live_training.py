@@ -12,14 +12,14 @@ REFERENCES = (("predicting 0", "C3", ":"), ("LSA", "C1", "--"), ("least squares"
 @drawing(
     "garg-live-training",
     alt=(
-        "Left: training loss over d against steps for each model. It stays near the error of predicting zero for a while, "
-        "then falls below the line of LSA towards that of least squares. Right: error against the number of examples "
-        "after training; markers lie well below the line of LSA and above that of least squares."
+        "Left: training loss over d against steps for each model. It stays near the error of predicting zero for a while, then "
+        "falls below the line of LSA towards that of least squares. Right: error against the number of examples after "
+        "training; markers lie well below the line of LSA and above that of least squares."
     ),
     caption=(
-        "Left: loss/<i>d</i>, the mean over all prefixes, in windows of steps, one curve a model. Horizontal lines: the "
-        "same mean for predicting 0, for LSA trained at <i>N</i>, and for least squares. Right: error/<i>d</i> on fresh "
-        "prompts after <i>k</i> examples, one marker a model; lines: closed forms."
+        "Left: loss/<i>d</i>, the mean over all prefixes, in windows of steps, one curve a model. Horizontal lines: the same "
+        "mean for predicting 0, for LSA trained at <i>N</i>, and for least squares. Right: error/<i>d</i> on fresh prompts "
+        "after <i>k</i> examples, one marker a model; lines: closed forms."
     ),
     size=(7.2, 3.7),
 )

@@ -3,18 +3,19 @@
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+
+_SMALL = {"markersize": 4, "elinewidth": 0.8}
 
 
 @drawing(
     "garg-regression",
     alt=(
-        "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model "
-        "falls along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging "
-        "and three nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
+        "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model falls "
+        "along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging and three "
+        "nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
     ),
     caption=(
         "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
@@ -34,8 +35,10 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
         axes.plot(later.k, later.lsa, color="C1", linestyle=LINES[1], label="LSA")
         axes.plot(later.k, later.averaging, color="C4", linestyle=LINES[3], label="averaging")
         clean = cell.sel(label="clean")
-        _measured(axes, clean.sel(predictor="3 nearest"), "C3", MARKERS[4], "3 nearest", markerfacecolor="none")
-        _measured(axes, clean.sel(predictor=name), "C0", MARKERS[0], "GPT-2")
+        nearest, own = clean.sel(predictor="3 nearest"), clean.sel(predictor=name)
+        style = _SMALL | {"marker": MARKERS[4], "markerfacecolor": "none"}
+        points(axes, nearest.k, nearest.risk, 2 * nearest.risk_se, 3, label="3 nearest", **style)
+        points(axes, own.k, own.risk, 2 * own.risk_se, 0, label="GPT-2", **_SMALL)
         axes.axvline(N, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
         axes.set_xticks(range(0, 2 * N + 1, N // 2))
@@ -44,25 +47,20 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=5, columnspacing=1.0)
 
 
-def _measured(axes: Axes, cell: xr.Dataset, color: str, marker: str, name: str, **style) -> None:
-    style = {"markersize": 4, "elinewidth": 0.8} | style
-    axes.errorbar(cell.k, cell.risk, yerr=2 * cell.risk_se, color=color, marker=marker, linestyle="none", label=name, **style)
-
-
 @drawing(
     "garg-regression-noise",
     alt=(
-        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a "
-        "tall peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance "
-        "of the models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal "
-        "lines of the distance to least squares."
+        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a tall "
+        "peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance of the "
+        "models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal lines of the "
+        "distance to least squares."
     ),
     caption=(
-        "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, "
-        "up to each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares "
-        "is measured; at <i>k</i> = 4, 5, 6 its mean is infinite, so its markers there are chance or outside the panel. "
-        "Right: without noise at <i>k</i> = <i>d</i>, squared distance/<i>d</i> of the models to ridge by its penalty, and "
-        "to least squares (horizontal lines)."
+        "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, up to "
+        "each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares is "
+        "measured; at <i>k</i> = 4, 5, 6 its mean is infinite, so its markers there are chance or outside the panel. Right: "
+        "without noise at <i>k</i> = <i>d</i>, squared distance/<i>d</i> of the models to ridge by its penalty, and to least "
+        "squares (horizontal lines)."
     ),
     size=(7.2, 3.7),
 )
@@ -75,12 +73,10 @@ def noise(figure: Figure, dataset: xr.Dataset) -> None:
     left.plot(squares.k, squares.risk, color="C4", marker="x", linestyle="none", label="least squares")
     for j, name in enumerate(dataset.model.values):
         own = noisy.sel(predictor=name, model=name)
-        own = own.sel(k=own.k <= int(own.N))
-        _measured(left, own, ("C0", "C1")[j], MARKERS[j], name)
-        at = dataset.sel(model=name, k=dataset.d)
-        style = {"color": ("C0", "C1")[j], "linestyle": LINES[j]}
-        right.errorbar(at.penalty, at.ridge, yerr=2 * at.ridge_se, marker=MARKERS[j], linewidth=0.8, **style)
-        right.axhline(float(at.distance.sel(label="clean")), linewidth=1.2, **style)
+        own, at = own.sel(k=own.k <= int(own.N)), dataset.sel(model=name, k=dataset.d)
+        points(left, own.k, own.risk, 2 * own.risk_se, j, label=name, **_SMALL)
+        points(right, at.penalty, at.ridge, 2 * at.ridge_se, j, linestyle=LINES[j], linewidth=0.8)
+        right.axhline(float(at.distance.sel(label="clean")), color=f"C{j}", linestyle=LINES[j], linewidth=1.2)
     left.set(yscale="log", ylim=(0.012, 30), xlabel="examples $k$", ylabel="error / $d$, with label noise")
     left.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     left.legend(loc="upper right", fontsize=8.5)

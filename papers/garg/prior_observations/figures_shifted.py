@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
+from icl_lib.companion.figure import drawing, points
 from icl_lib.companion.table import Table
 
 FLOOR = 1e-4
@@ -25,9 +25,9 @@ ALT = (
     alt=ALT,
     caption=(
         "Error over that of predicting 0 (vertical line), <i>d</i> = 5, after <i>k</i> = <i>N</i> = 20 examples; the "
-        "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the "
-        "same <i>N</i>, closed form. Crosses: least squares; errors of 0 stand at the left edge. Open diamonds are not "
-        "ours: GPT-2 as printed by Garg et al. [V] at their <i>d</i> = 20, <i>k</i> = <i>N</i> = 40."
+        "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the same "
+        "<i>N</i>, closed form. Crosses: least squares; errors of 0 stand at the left edge. Open diamonds are not ours: GPT-2 "
+        "as printed by Garg et al. [V] at their <i>d</i> = 20, <i>k</i> = <i>N</i> = 40."
     ),
     size=(6.4, 5.6),
 )
@@ -40,8 +40,8 @@ def shifts(figure: Figure, dataset: xr.Dataset) -> None:
     axes.plot(np.maximum(squares, FLOOR), rows, color="C2", marker="X", linestyle="none", label="least squares")
     lsa = _longest(dataset.risk_theory / zero).sel(model="LSA")
     axes.plot(lsa, rows, color="C1", marker="|", markersize=13, markeredgewidth=2.2, linestyle="none", label="LSA")
-    own = {"color": "C0", "marker": "o", "markersize": 7, "linestyle": "none", "label": "GPT-2, here"}
-    axes.errorbar(value.sel(model="GPT-2"), rows, xerr=2 * error.sel(model="GPT-2"), **own)
+    own = {"xerr": 2 * error.sel(model="GPT-2"), "markersize": 7, "label": "GPT-2, here"}
+    points(axes, value.sel(model="GPT-2"), rows, None, 0, **own)
     read = (dataset.gpt2_of_garg / zero).sel(k=2 * dataset.d)
     style = {"color": "C3", "marker": "D", "markerfacecolor": "none", "linestyle": "none"}
     axes.plot(read, rows, label="GPT-2 of Garg et al.", **style)

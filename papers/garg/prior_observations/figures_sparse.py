@@ -4,7 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points
 
 ALT = (
     "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "
@@ -17,10 +17,10 @@ ALT = (
     "garg-sparse",
     alt=ALT,
     caption=(
-        "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is "
-        "the model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, "
-        "with two standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The "
-        "Bayes predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
+        "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is the "
+        "model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, with two "
+        "standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The Bayes "
+        "predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
     ),
     size=(6.4, 3.9),
 )
@@ -28,16 +28,10 @@ def sparse(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over the number of examples: the model, least squares, the Lasso and the Bayes predictor."""
     axes = figure.subplots()
     axes.plot(dataset.k, dataset.least_squares, color="C2", linestyle=LINES[0], label="least squares")
-    series = (
-        *(("Lasso", "C1", MARKERS[1]), ("Bayes", "C3", MARKERS[2])),
-        *(("GPT-2, fast curriculum", "C4", MARKERS[4]), ("GPT-2", "C0", MARKERS[0])),
-    )
-    for name, color, marker in series:
+    for name, k, color in (("Lasso", 1, "C1"), ("Bayes", 2, "C3"), ("GPT-2, fast curriculum", 4, "C4"), ("GPT-2", 0, "C0")):
         cell, open_marker = dataset.sel(predictor=name), {} if name == "GPT-2" else {"markerfacecolor": "none"}
-        axes.errorbar(
-            cell.k, cell.risk, yerr=2 * cell.risk_se, color=color, marker=marker, linestyle=":", linewidth=0.8, label=name,
-            **open_marker,
-        )  # fmt: skip
+        style = {"color": color, "linestyle": ":", "linewidth": 0.8, "label": name} | open_marker
+        points(axes, cell.k, cell.risk, 2 * cell.risk_se, k, **style)
     axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set(xlabel="examples $k$", ylabel="error / error of predicting 0", ylim=(-0.03, None))
     axes.set_xticks(range(0, int(dataset.k.max()) + 1, 5))

@@ -4,36 +4,17 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.controls import put
 
 
 def _norm(values: xr.DataArray) -> float:
     return float(np.sqrt((values**2).sum()))
 
 
-def _as_if_symmetric(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(moment_theory=dataset.moment_symmetric)
-
-
-def _rotated(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(off=dataset.off_rotated)
-
-
-def _limit_as_bound(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(u_bound=dataset.u_limit)
-
-
-def _fastest(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(nu=dataset.nu_fastest)
-
-
-def _wrong_centre(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(term=dataset.term_wrong)
-
-
 claim = claims_of("zhang-fourth-moment", section="D")
 
 
-@claim("V", "formula", margin=0.01, control=_as_if_symmetric)
+@claim("V", "formula", margin=0.01, control=put(moment_theory="moment_symmetric"))
 def Z27(dataset):
     """For x ~ N(0, Λ) and any square A: E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ + tr(AΛ)Λ.
 
@@ -47,7 +28,7 @@ def Z27(dataset):
 claim = claims_of("zhang-off-diagonal", section="C")
 
 
-@claim("D", "identity", margin=1e-7, control=_rotated)
+@claim("D", "identity", margin=1e-7, control=put(off="off_rotated"))
 def Z28(dataset):
     """Under random diagonal covariances every off-diagonal entry of U₁₁ decays monotonically to 0 and keeps its sign:
     uᵢⱼ(t) = uᵢⱼ(0) exp(−ζᵢⱼ ∫u₋₁²).
@@ -64,7 +45,7 @@ def Z28(dataset):
 claim = claims_of("zhang-off-diagonal", section="C.3")
 
 
-@claim("V", "bound", margin=1.0, control=_limit_as_bound)
+@claim("V", "bound", margin=1.0, control=put(u_bound="u_limit"))
 def Z28a(dataset):
     """Lemma C.7: when σ² is below the bound of Theorem 4.5, u₋₁(t) stays above a positive constant.
 
@@ -74,7 +55,7 @@ def Z28a(dataset):
     return Discrepancy((dataset.u_bound / dataset.u).max("step"))
 
 
-@claim("D", "bound", margin=1.0, control=_fastest)
+@claim("D", "bound", margin=1.0, control=put(nu="nu_fastest"))
 def Z28b(dataset):
     """Lemma C.8: along the flow ‖∇ℓ‖² ≥ ν(ℓ − min ℓ) with ν = ησ²[…]/(√d‖EΛ²‖), η the least of γᵢ, ζᵢⱼ.
 
@@ -88,7 +69,7 @@ def Z28b(dataset):
 claim = claims_of("zhang-six-terms", section="B")
 
 
-@claim("V", "formula", margin=0.1, control=_wrong_centre)
+@claim("V", "formula", margin=0.1, control=put(term="term_wrong"))
 def Z10b(dataset):
     """In the expansion behind Theorem 4.2 the squares are best linear error, variance and bias, and the three cross terms
     vanish.

@@ -5,28 +5,25 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 
 
 @drawing(
     "zhang-six-terms",
     alt=(
-        "Six terms side by side. The three squares match best linear error, variance and bias; the three cross "
-        "terms sit "
-        "at zero. Around a wrong centre the product of I and III is far from zero."
+        "Six terms side by side. The three squares match best linear error, variance and bias; the three cross terms sit at "
+        "zero. Around a wrong centre the product of I and III is far from zero."
     ),
     caption=(
-        "The six terms of the expansion for cubic labels. Bars: Theorem 4.2. Circles: measured around "
-        "<i>a</i> = Λ<sup>−1</sup>E[<i>xy</i>], with two standard errors. Squares: around ½<i>a</i>, where a "
-        "cross term survives."
+        "The six terms of the expansion for cubic labels. Bars: Theorem 4.2. Circles: measured around <i>a</i> = "
+        "Λ<sup>−1</sup>E[<i>xy</i>], with two standard errors. Squares: around ½<i>a</i>, where a cross term survives."
     ),
 )
 def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
     """The six terms behind Theorem 4.2: theory as bars, measured around the right and a wrong centre."""
     axes, place = figure.subplots(), np.arange(dataset.sizes["term_name"])
     axes.bar(place, dataset.term_theory, 0.7, color="C0", alpha=0.35, label="Theorem 4.2")
-    interval = 2 * dataset.term_se
-    axes.errorbar(place - 0.12, dataset.term, interval, color="C0", marker=MARKERS[0], linestyle="none", label="around $a$")
+    points(axes, place - 0.12, dataset.term, 2 * dataset.term_se, 0, label="around $a$")
     axes.plot(place + 0.12, dataset.term_wrong, color="C1", marker=MARKERS[1], linestyle="none", label="around $a/2$")
     axes.axhline(0, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set_xticks(place, [name.replace("x", "×") for name in dataset.term_name.values])
@@ -37,15 +34,13 @@ def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-off-diagonal",
     alt=(
-        "Two panels of off-diagonal entries over their start against time. With diagonal covariances they fall to "
-        "zero along "
-        "the theory lines. With covariances that are not diagonal they settle away from zero, some with the other "
-        "sign."
+        "Two panels of off-diagonal entries over their start against time. With diagonal covariances they fall to zero along "
+        "the theory lines. With covariances that are not diagonal they settle away from zero, some with the other sign."
     ),
     caption=(
-        "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential "
-        "variances. Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. "
-        "Right: the same entries under covariances that are random but not diagonal."
+        "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential variances. "
+        "Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. Right: the same entries "
+        "under covariances that are random but not diagonal."
     ),
     size=(6.8, 3.4),
 )
@@ -67,14 +62,12 @@ def off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance-bounds",
     alt=(
-        "Left: u rises from its start to its limit, above a horizontal bound. Right: squared gradient over loss "
-        "gap, on a "
+        "Left: u rises from its start to its limit, above a horizontal bound. Right: squared gradient over loss gap, on a "
         "logarithmic axis, stays well above its horizontal bound."
     ),
     caption=(
-        "Along the flow. Left: <i>u</i><sub>−1</sub> and the bound of Lemma C.7. Right: squared gradient over "
-        "loss gap, "
-        "and the constant ν of Lemma C.8. Thick: the flow. Thin, same dashes: the bounds. Both hold, loosely."
+        "Along the flow. Left: <i>u</i><sub>−1</sub> and the bound of Lemma C.7. Right: squared gradient over loss gap, and "
+        "the constant ν of Lemma C.8. Thick: the flow. Thin, same dashes: the bounds. Both hold, loosely."
     ),
     size=(6.8, 3.4),
 )
@@ -94,14 +87,12 @@ def bounds(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-fourth-moment",
     alt=(
-        "Measured entries lie on the diagonal against the identity; those of the formula for symmetric matrices "
-        "scatter around it."
+        "Measured entries lie on the diagonal against the identity; those of the formula for symmetric matrices scatter around "
+        "it."
     ),
     caption=(
-        "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for a matrix <i>A</i> that is not symmetric. "
-        "Circles: Monte Carlo "
-        "(intervals are smaller than the markers) against the identity; line: equality. Squares: the formula that "
-        "takes "
+        "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for a matrix <i>A</i> that is not symmetric. Circles: Monte "
+        "Carlo (intervals are smaller than the markers) against the identity; line: equality. Squares: the formula that takes "
         "<i>A</i> for symmetric."
     ),
     size=(5.4, 4.0),
@@ -111,16 +102,7 @@ def fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     axes, theory = figure.subplots(), dataset.moment_theory.values.ravel()
     ends = [theory.min(), theory.max()]
     axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
-    interval = 2 * dataset.moment_se.values.ravel()
-    axes.errorbar(
-        theory,
-        dataset.moment.values.ravel(),
-        interval,
-        color="C0",
-        marker=MARKERS[0],
-        linestyle="none",
-        label="measured",
-    )
+    points(axes, theory, dataset.moment.values.ravel(), 2 * dataset.moment_se.values.ravel(), 0, label="measured")
     symmetric = dataset.moment_symmetric.values.ravel()
     axes.plot(theory, symmetric, color="C1", marker=MARKERS[1], fillstyle="none", linestyle="none", label="as if $A=A^T$")
     axes.set(xlabel="entry by the identity", ylabel="entry, measured")

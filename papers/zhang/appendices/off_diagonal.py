@@ -12,7 +12,8 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.train.flow import gradient_flow
-from papers.zhang.random_spectra import exponential, scales, spectrum_sample, uniform, unit_start
+from papers.zhang.random_spectra import exponential, scales, spectrum_sample, uniform
+from papers.zhang.reduced_flow import random_Theta
 from papers.zhang.spectra import standard_normal
 from papers.zhang.theory import random_covariance as theory
 from papers.zhang.theory import random_covariance_flow as flow
@@ -67,7 +68,7 @@ class OffDiagonal(Declaration):
 
     def _start(self, spectrum, seed: int, name: str) -> tuple[np.ndarray, np.ndarray, float]:
         """Return Theta, the drawn spectra, and sigma."""
-        Theta = unit_start(self.d, seed, f"off-diagonal/{name}")
+        Theta = random_Theta(self.d, seed, f"off-diagonal/{name}")
         draws = spectrum_sample(spectrum, self.spectra, seed, f"off-diagonal/spectra/{name}")
         return Theta, draws, (self.fraction * flow.sigma_squared_bound(Theta, draws, self.N)) ** 0.5
 

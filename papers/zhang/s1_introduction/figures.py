@@ -3,23 +3,22 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points
+from papers.zhang.lines import series
 
 
 @drawing(
     "zhang-one-step",
     alt=(
-        "Two panels of relative error against prompt length on logarithmic axes, for condition numbers 1, 3, "
-        "10, 100. Left, the best scalar gradient step: the curve for condition number 1 falls without end, "
-        "the others level off between 0.08 and 0.24. Right, the trained model: all four curves fall without "
-        "end, nearly together."
+        "Two panels of relative error against prompt length on logarithmic axes, for condition numbers 1, 3, 10, 100. Left, "
+        "the best scalar gradient step: the curve for condition number 1 falls without end, the others level off between 0.08 "
+        "and 0.24. Right, the trained model: all four curves fall without end, nearly together."
     ),
     caption=(
         "Error divided by tr&nbsp;&Lambda; against prompt length <i>M</i>, by condition number &kappa; "
-        "(<i>d</i>&nbsp;=&nbsp;20). Left: one gradient step with the best scalar step size; right: the "
-        "trained model with <i>N</i>&nbsp;=&nbsp;<i>M</i>. Lines: formulas. Markers: Monte Carlo with two "
-        "standard errors, mostly smaller than the marker; up to <i>M</i>&nbsp;=&nbsp;40 example by example "
-        "(left), beyond by drawing the empirical covariance."
+        "(<i>d</i>&nbsp;=&nbsp;20). Left: one gradient step with the best scalar step size; right: the trained model with "
+        "<i>N</i>&nbsp;=&nbsp;<i>M</i>. Lines: formulas. Markers: Monte Carlo with two standard errors, mostly smaller than "
+        "the marker; up to <i>M</i>&nbsp;=&nbsp;40 example by example (left), beyond by drawing the empirical covariance."
     ),
     size=(8.0, 3.6),
 )
@@ -27,15 +26,11 @@ def one_step(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error over prompt length: the best scalar gradient step beside the trained model."""
     left, right = figure.subplots(1, 2, sharey=True)
     for k, kappa in enumerate(dataset.kappa.values):
-        cell, style = dataset.sel(kappa=kappa), {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none"}
+        cell, name = dataset.sel(kappa=kappa), rf"$\kappa={kappa:g}$"
         left.plot(cell.length, cell.risk_line, color=f"C{k}", linestyle=LINES[k])
-        left.errorbar(cell.M, cell.risk, 2 * cell.risk_se, **style)
-        left.errorbar(cell.M_long, cell.risk_long, 2 * cell.risk_long_se, **style)
-        right.plot(cell.length, cell.trained_line, color=f"C{k}", linestyle=LINES[k])
-        right.errorbar(cell.M_long, cell.trained_long, 2 * cell.trained_long_se, **style)
-        right.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=rf"$\kappa={kappa:g}$")
-    left.set(xscale="log", yscale="log", ylabel=r"error / tr $\Lambda$", title="best scalar step")
-    right.set(xscale="log", title="trained model, $N=M$")
-    for axes in (left, right):
-        axes.set_xlabel("prompt length $M$")
+        points(left, cell.M, cell.risk, 2 * cell.risk_se, k)
+        points(left, cell.M_long, cell.risk_long, 2 * cell.risk_long_se, k)
+        series(right, k, name, (cell.length, cell.trained_line), (cell.M_long, cell.trained_long, cell.trained_long_se))
+    left.set(xscale="log", yscale="log", xlabel="prompt length $M$", ylabel=r"error / tr $\Lambda$", title="best scalar step")
+    right.set(xscale="log", xlabel="prompt length $M$", title="trained model, $N=M$")
     right.legend()

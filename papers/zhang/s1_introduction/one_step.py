@@ -80,7 +80,6 @@ class OneStep(Declaration):
                 "risk_theory": variable("kappa M", tabulate(_step_risk, self.M), step),
                 "risk_exact_context": variable("kappa M", tabulate(_exact_context, self.M), exact),
                 "risk_long_theory": variable("kappa M_long", tabulate(_step_risk, self.M_long), step),
-                "risk_long_exact_context": variable("kappa M_long", tabulate(_exact_context, self.M_long), exact),
                 "trained_long_theory": variable("kappa M_long", tabulate(trained, self.M_long), model),
                 "risk_line": variable("kappa length", tabulate(_step_risk, length), step),
                 "trained_line": variable("kappa length", tabulate(trained, length), "relative error, trained model, formula"),

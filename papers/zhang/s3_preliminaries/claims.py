@@ -1,4 +1,4 @@
-"""Claims Z2 to Z6: section 3, definitions, linear self-attention, training procedure."""
+"""Claims Z2 to Z5: section 3, definitions, linear self-attention, training procedure."""
 
 import numpy as np
 import xarray as xr
@@ -26,25 +26,6 @@ def Z2(dataset):
     return Discrepancy(abs(longest.risk / longest.floor_theory - 1), 2 * longest.risk_se / longest.floor_theory)
 
 
-@claim("D", "identity", margin=1e-10, control=put(shrinkage="shrinkage_without_trace_term"))
-def Z2a(dataset):
-    """For Λ = I the general formula for e(N, ∞) reduces to d (1 − a)².
-
-    Margin: Relative; two closed forms in float64.
-    Control: the term tr(Λ)/N dropped from Γ, so a = 1/(1 + 1/N)
-    """
-    return Discrepancy(abs(dataset.floor_theory.sel(kappa=1) / (1 - dataset.shrinkage) ** 2 - 1))
-
-
-@claim("D", "formula", of="attention", margin=0.1, control=put(attention_theory="attention_exchanged"))
-def Z2b(dataset):
-    """The attention layer, fed example by example at M = 200, has the error e(N, M).
-
-    Margin: Relative; the standard error is about 1.6% in quick and 0.7% in full.
-    Control: N and M exchanged
-    """
-
-
 claim = claims_of("zhang-attention", section="3.2")
 
 
@@ -56,16 +37,6 @@ def Z3(dataset):
     Control: the last row of those d columns redrawn as well
     """
     return Discrepancy(dataset.dead_entries)
-
-
-@claim("V2", "identity", margin=1e-12, control=put(query_row="query_row_without_own_token"))
-def Z3a(dataset):
-    """The prediction computed from the query's column alone equals entry (d+1, M+1) of the layer as printed.
-
-    Margin: Relative to the largest |ŷ|: float64 rounding with dense weights and d up to 20.
-    Control: the query's own token left out of E Eᵀ
-    """
-    return Discrepancy(dataset.query_row)
 
 
 @claim("V", "identity", margin=1e-12, control=put(rescaling="rescaling_one_sided"))
@@ -91,33 +62,3 @@ def Z5(dataset):
     size = _norm(dataset.second_moment_theory)
     miss = _norm(dataset.second_moment - dataset.second_moment_theory)
     return Discrepancy(miss / size, 2 * _norm(dataset.second_moment_se) / size)
-
-
-@claim("D", "formula", of="loss", margin=0.05, control=put(loss_theory="loss_exact_context"))
-def Z6(dataset):
-    """With zero off-diagonal blocks and A = u U₁₁ the population loss is ½ [tr Λ − 2 tr(Λ²A) + tr(ΓΛAΛAᵀ)], at the
-    initialisation, at the minimum and at a dense A.
-
-    Margin: Relative; the standard error is below 0.9% in quick and 0.3% in full.
-    Control: Λ in place of Γ: the context taken to be infinite
-    """
-
-
-@claim("D", "identity", margin=1e-10, control=put(loss_minimum="loss_at_inverse_covariance"))
-def Z6a(dataset):
-    """The minimum ½ tr(Λ − Λ²Γ⁻¹) equals (1/2N) tr[ΛΓ⁻¹(Λ + tr(Λ) I)], so it is positive at every finite N.
-
-    Margin: Relative; two closed forms in float64.
-    Control: the loss at A = Λ⁻¹ in place of A = Γ⁻¹
-    """
-    return Discrepancy(abs(dataset.loss_minimum_by_length / dataset.loss_minimum - 1))
-
-
-@claim("V2", "bound", margin=1e-10, control=put(loss_minimum="loss_at_inverse_covariance"))
-def Z6b(dataset):
-    """No A at any tried distance from Γ⁻¹ has a loss below that minimum.
-
-    Margin: Relative excess of the minimum over the least loss found; exact formula, so rounding only.
-    Control: Λ⁻¹ claimed as the minimiser
-    """
-    return Discrepancy((dataset.loss_minimum - dataset.loss_nearby) / dataset.loss_minimum)

@@ -5,23 +5,23 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import MARKERS, drawing, points
+from papers.zhang.lines import series
 
 
 @drawing(
     "zhang-two-notions",
     alt=(
-        "Two panels, identity covariance and condition number 10: error per dimension against test prompt "
-        "length, from 20 to a million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall "
-        "and level off; the floor is lower for longer training prompts. A dotted line for infinite training "
-        "length falls on."
+        "Two panels, identity covariance and condition number 10: error per dimension against test prompt length, from 20 to a "
+        "million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall and level off; the floor is lower for "
+        "longer training prompts. A dotted line for infinite training length falls on."
     ),
     caption=(
         "Error per dimension of a model trained at prompt length <i>N</i>, tested at length <i>M</i> "
-        "(<i>d</i>&nbsp;=&nbsp;20). Lines: <i>e</i>(<i>N</i>,&nbsp;<i>M</i>)/<i>d</i>. Filled markers: "
-        "contexts drawn by their empirical covariance; large open markers at <i>M</i>&nbsp;=&nbsp;200: the "
-        "attention layer fed example by example; two standard errors are smaller than the markers. Dotted: "
-        "weights &Lambda;<sup>&minus;1</sup>, the limit <i>N</i>&nbsp;&rarr;&nbsp;&infin;."
+        "(<i>d</i>&nbsp;=&nbsp;20). Lines: <i>e</i>(<i>N</i>,&nbsp;<i>M</i>)/<i>d</i>. Filled markers: contexts drawn by their "
+        "empirical covariance; large open markers at <i>M</i>&nbsp;=&nbsp;200: the attention layer fed example by example; two "
+        "standard errors are smaller than the markers. Dotted: weights &Lambda;<sup>&minus;1</sup>, the limit "
+        "<i>N</i>&nbsp;&rarr;&nbsp;&infin;."
     ),
     size=(8.0, 3.6),
 )
@@ -30,12 +30,9 @@ def two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True)
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
         for k, N in enumerate(dataset.N.values):
-            cell, color = dataset.sel(kappa=kappa, N=N), f"C{k}"
-            axes.plot(cell.length, cell.risk_line, color=color, linestyle=LINES[k])
-            axes.errorbar(cell.M, cell.risk, 2 * cell.risk_se, color=color, marker=MARKERS[k], linestyle="none")
-            open_marker = {"marker": MARKERS[k], "markersize": 10, "fillstyle": "none", "linestyle": "none"}
-            axes.errorbar(cell.M_examples, cell.attention, 2 * cell.attention_se, color=color, **open_marker)
-            axes.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
+            cell = dataset.sel(kappa=kappa, N=N)
+            series(axes, k, f"$N={N}$", (cell.length, cell.risk_line), (cell.M, cell.risk, cell.risk_se))
+            points(axes, cell.M_examples, cell.attention, 2 * cell.attention_se, k, markersize=10, fillstyle="none")
         endless = dataset.risk_vanishing.sel(kappa=kappa).isel(N=0)
         axes.plot(dataset.M, endless, color=rcParams["text.color"], linestyle=":", label=r"$N=\infty$")
         name = r"$\Lambda=I$" if kappa == 1 else rf"$\kappa={kappa:g}$"
@@ -54,14 +51,13 @@ _STATEMENTS = {
 @drawing(
     "zhang-attention",
     alt=(
-        "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the "
-        "prediction alone give relative differences of at most one part in ten to the fifteen; the controls "
-        "give differences between a hundredth and a hundred."
+        "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the prediction alone give "
+        "relative differences of at most one part in ten to the fifteen; the controls give differences between a hundredth and "
+        "a hundred."
     ),
     caption=(
-        "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with "
-        "dense random weights. Circles: the statement; crosses: its control. Exact zeros are drawn at "
-        "10<sup>&minus;17</sup>."
+        "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with dense random "
+        "weights. Circles: the statement; crosses: its control. Exact zeros are drawn at 10<sup>&minus;17</sup>."
     ),
     size=(7.0, 3.2),
 )
@@ -82,16 +78,14 @@ def attention(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-population-loss",
     alt=(
-        "Left: population loss along A = s times the inverse of Gamma, a parabola for each training length "
-        "with its minimum at s = 1; measured markers lie on it, and the minimum is lower for longer prompts. "
-        "Right: measured entries of the mean of the squared empirical covariance against Gamma Lambda, on the"
-        " diagonal."
+        "Left: population loss along A = s times the inverse of Gamma, a parabola for each training length with its minimum at "
+        "s = 1; measured markers lie on it, and the minimum is lower for longer prompts. Right: measured entries of the mean "
+        "of the squared empirical covariance against Gamma Lambda, on the diagonal."
     ),
     caption=(
-        "Left: population loss at <i>A</i>&nbsp;=&nbsp;<i>s</i>&nbsp;&Gamma;<sup>&minus;1</sup>; lines by "
-        "formula, markers by Monte Carlo with two standard errors. Right: entries of the mean of "
-        "&Lambda;&#770;&sup2; against those of &Gamma;&Lambda; (filled) and of &Lambda;&sup2; (open, off the "
-        "line); standard errors are smaller than the markers."
+        "Left: population loss at <i>A</i>&nbsp;=&nbsp;<i>s</i>&nbsp;&Gamma;<sup>&minus;1</sup>; lines by formula, markers by "
+        "Monte Carlo with two standard errors. Right: entries of the mean of &Lambda;&#770;&sup2; against those of "
+        "&Gamma;&Lambda; (filled) and of &Lambda;&sup2; (open, off the line); standard errors are smaller than the markers."
     ),
     size=(8.0, 3.6),
 )
@@ -100,14 +94,11 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     along = {0.5: "0.5 / Gamma", 1.0: "1 / Gamma", 1.5: "1.5 / Gamma"}
     for k, N in enumerate(dataset.N.values):
-        cell, color = dataset.sel(N=N), f"C{k}"
-        point, style = cell.sel(point=list(along.values())), {"color": color, "marker": MARKERS[k], "linestyle": "none"}
-        left.plot(cell.s, cell.loss_line, color=color, linestyle=LINES[k])
-        left.errorbar(list(along), point.loss, 2 * point.loss_se, **style)
-        left.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
-        right.plot(cell.second_moment_theory.values.ravel(), cell.second_moment.values.ravel(), **style)
-        style["fillstyle"] = "none"
-        right.plot(cell.second_moment_of_mean.values.ravel(), cell.second_moment.values.ravel(), **style)
+        cell = dataset.sel(N=N)
+        point, style = cell.sel(point=list(along.values())), {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none"}
+        series(left, k, f"$N={N}$", (cell.s, cell.loss_line), (list(along), point.loss, point.loss_se))
+        for theory, fill in ((cell.second_moment_theory, "full"), (cell.second_moment_of_mean, "none")):
+            right.plot(theory.values.ravel(), cell.second_moment.values.ravel(), fillstyle=fill, **style)
     ends = [float(dataset.second_moment.min()), float(dataset.second_moment.max())]
     right.plot(ends, ends, color=rcParams["text.color"], linestyle="-", linewidth=1)
     left.set(xlabel=r"$s$ in $A=s\,\Gamma^{-1}$", ylabel="population loss $L$", ylim=(0, None))

@@ -1,12 +1,15 @@
 """zhang-averaged-error: the exact error e(N, M), its bound, its Monte Carlo, its rates and its best training length."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
 from annotated_types import Ge
+from jaxtyping import Float
+from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
@@ -43,69 +46,57 @@ class AveragedError(Declaration):
             raise ValueError(f"rates are fitted over the lengths {self.rate_range}: take the shorter one first")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure at every (kappa, N, M), and what a long N costs on the same prompts."""
-        lengths = (*self.N, self.long_N)
-        samples = [
-            [self._errors(Lambda, lengths, M, seed, kappa) for M in self.M]
-            for kappa, Lambda in zip(self.kappa, self._covariances(seed), strict=True)
-        ]
-        found = [[mean(cell) for cell in row] for row in samples]
-        costs = [[mean(cell[-1] - cell[self.N.index(M)]) for M, cell in zip(self.M, row, strict=True)] for row in samples]
-        grid, pairs = "kappa M N", "kappa M"
+        """Measure at every (kappa, M, N), and what a long N costs on the same prompts."""
+        samples = torch.stack([self._errors(kappa, seed) for kappa in self.kappa])
+        at_M = torch.stack([samples[:, k, self.N.index(M)] for k, M in enumerate(self.M)], dim=1)
+        found, cost = mean(samples), mean(samples[:, :, -1] - at_M)
         return xr.Dataset(
             {
-                "error": variable(grid, [[e.value for e in row] for row in found], "measured error", "y^2"),
-                "error_se": variable(grid, [[e.standard_error for e in row] for row in found], "standard error", "y^2"),
-                "cost_of_long_N": variable(pairs, [[c.value for c in row] for row in costs], "e(long N, M) - e(M, M)", "y^2"),
-                "cost_of_long_N_se": variable(pairs, [[c.standard_error for c in row] for row in costs], "standard error"),
+                "error": variable("kappa M N", found.value, "measured error", "y^2"),
+                "error_se": variable("kappa M N", found.standard_error, "standard error", "y^2"),
+                "cost_of_long_N": variable("kappa M", cost.value, "e(long N, M) - e(M, M)", "y^2"),
+                "cost_of_long_N_se": variable("kappa M", cost.standard_error, "standard error"),
             },
-            coords={"kappa": list(self.kappa), "N": list(lengths), "M": list(self.M)},
+            coords={"kappa": list(self.kappa), "N": [*self.N, self.long_N], "M": list(self.M)},
         )
 
-    def _errors(self, Lambda, lengths, M, seed, kappa) -> torch.Tensor:
-        model = LinearSelfAttention(*stacked_limits(Lambda, lengths))
-        law = LinearRegression(torch.tensor(Lambda))
-        return squared_errors(model, law, prompts=self.prompts, length=M, seed=seed, name=f"average/{kappa}/{M}")
-
-    def _covariances(self, seed: int) -> list[np.ndarray]:
-        return [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+    def _errors(self, kappa: float, seed: int) -> Float[Tensor, "M N prompts"]:
+        """Return the squared errors, those of one M on the same prompts."""
+        Lambda = geometric_covariance(self.d, kappa, seed)
+        model = LinearSelfAttention(*stacked_limits(Lambda, (*self.N, self.long_N)))
+        measured = partial(squared_errors, model, LinearRegression(torch.tensor(Lambda)), prompts=self.prompts, seed=seed)
+        return torch.stack([measured(length=M, name=f"average/{kappa}/{M}") for M in self.M])
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the closed form e(N, M) beside it, with its bound, its rates and its best training length."""
-        covariances, grid = self._covariances(seed), "kappa M N"
-        curve = np.arange(1, self.searched_N + 1)
+        covariances = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
+        curve, line = np.arange(1, self.searched_N + 1), np.geomspace(*self.rate_range, 9)
 
-        def tabulate(function, lengths=(*self.N, self.long_N)) -> np.ndarray:
+        def tabulate(function, lengths) -> np.ndarray:
             return np.array([[[function(Lambda, N, M) for N in lengths] for M in self.M] for Lambda in covariances])
 
         searched = tabulate(error.averaged_error, curve.tolist())
-        return dataset.assign_coords(curve_N=curve).assign(
-            {
-                "error_theory": variable(grid, tabulate(error.averaged_error), "e(N, M)", "y^2"),
-                "error_by_theorem": variable(grid, tabulate(theorem_average), "Theorem 4.2 averaged over w", "y^2"),
-                "error_bound": variable(grid, tabulate(error.averaged_bound), "bound of section 4.1", "y^2"),
-                "eta": variable(grid, tabulate(lambda L, N, M: error.eta(L, N)), "its 1/N^2 part", "y^2"),
-                "error_over_N": variable("kappa M curve_N", searched, "e(N, M)", "y^2"),
-                "best_N": variable("kappa M", curve[searched.argmin(-1)], "training length of least error"),
-                **self._slopes(covariances),
-            }
-        )
+        formulas = {
+            "error_theory": (error.averaged_error, "e(N, M)"),
+            "error_by_theorem": (theorem_average, "Theorem 4.2 averaged over w"),
+            "error_bound": (error.averaged_bound, "bound of section 4.1"),
+            "eta": (lambda L, N, M: error.eta(L, N), "its 1/N^2 part"),
+        }
+        paths = {"M": (np.inf, line), "N": (line, np.inf), "both": (line, line), "N_at_fixed_M": (line, self.M[0])}
+        slopes = {name: [rate(Lambda, *path) for Lambda in covariances] for name, path in paths.items()}
+        lengths, columns = (*self.N, self.long_N), {}
+        columns |= {name: variable("kappa M N", tabulate(e, lengths), text, "y^2") for name, (e, text) in formulas.items()}
+        columns |= {f"slope_{name}": variable("kappa", slope, "slope of log e on log length") for name, slope in slopes.items()}
+        columns["error_over_N"] = variable("kappa M curve_N", searched, "e(N, M)", "y^2")
+        columns["best_N"] = variable("kappa M", curve[searched.argmin(-1)], "training length of least error")
+        return dataset.assign_coords(curve_N=curve).assign(columns)
 
-    @expectation
-    def _slopes(self, covariances) -> dict[str, xr.Variable]:
-        lengths = np.geomspace(*self.rate_range, 9)
-        paths = {
-            "slope_M": lambda L, K: error.averaged_error(L, np.inf, K),
-            "slope_N": lambda L, K: error.averaged_error(L, K, np.inf),
-            "slope_both": lambda L, K: error.averaged_error(L, K, K),
-            "slope_N_at_fixed_M": lambda L, K: error.averaged_error(L, K, self.M[0]),
-        }
-        fits = {
-            name: [np.polyfit(np.log(lengths), np.log([path(L, K) for K in lengths]), 1)[0] for L in covariances]
-            for name, path in paths.items()
-        }
-        return {name: variable("kappa", fit, "slope of log e on log length") for name, fit in fits.items()}
+
+def rate(Lambda: np.ndarray, N: np.ndarray | float, M: np.ndarray | float) -> float:
+    """Return the slope of log e(N, M) on the log of the length that grows, of both where both do."""
+    errors = [error.averaged_error(Lambda, *lengths) for lengths in np.stack(np.broadcast_arrays(N, M), axis=-1).tolist()]
+    return np.polyfit(np.log(N if np.ndim(N) else M), np.log(errors), 1)[0]
 
 
 def theorem_average(Lambda: np.ndarray, N: float, M: float) -> float:

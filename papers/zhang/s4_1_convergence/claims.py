@@ -3,20 +3,15 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
-from icl_lib.companion.controls import put
+from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
+from icl_lib.companion.controls import at, put
 
 # --- Z7: the gradient at the limit --------------------------------------------------------------------------------
-
-
-def _naive_inverse_first(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.isel(point=[2, 1])
-
 
 claim = claims_of("zhang-stationarity")
 
 
-@claim("D", "formula", margin=0.25, control=_naive_inverse_first)
+@claim("D", "formula", margin=0.25, control=at(point=[2, 1]))
 def Z7a(dataset):
     """The gradient of the population loss is zero at the weights of Theorem 4.1, in every live parameter.
 
@@ -28,19 +23,7 @@ def Z7a(dataset):
     return Discrepancy(abs(limit.gradient) / scale, 2 * limit.gradient_se / scale)
 
 
-@claim("D", "identity", margin=1e-10, control=put(gradient="gradient_unpaired"))
-def Z7b(dataset):
-    """With ±w pairs, the gradient in u₁₂ and u₂₁ is zero for every draw, not only on average.
-
-    Margin: Exact in exact arithmetic; float64 rounding of sums of size 1 stays below 1e-13.
-    Control: single prompts, without the pairs
-    """
-    vectors = dataset.entry.str.startswith("u_21") | dataset.entry.str.startswith("u_12")
-    return Discrepancy(abs(dataset.gradient.isel(point=0).where(vectors, drop=True)))
-
-
 # --- Z8: gradient flow --------------------------------------------------------------------------------------------
-
 
 claim = claims_of("zhang-flow")
 
@@ -57,65 +40,41 @@ def Z8(dataset):
 
 # --- Z9: finite steps ---------------------------------------------------------------------------------------------
 
-
-def _worst(*names: str):
-    return lambda dataset: Discrepancy(np.concatenate([np.ravel(dataset[name]) for name in names]))
-
-
-def _mean_over_seeds(name: str):
-    def check(dataset: xr.Dataset) -> Discrepancy:
-        values = dataset[name]
-        return Discrepancy(float(values.mean()), 2 * float(values.std(ddof=1)) / values.size**0.5)
-
-    return check
-
-
 claim = claims_of("zhang-training")
 
 
-@claim("D", "convergence", check=_worst("descent_product"), margin=1e-6, control=put(descent_product="descent_factor"))
+@claim("D", "convergence", margin=1e-6, control=put(descent_product="descent_factor"))
 def Z9a(dataset):
     """Gradient descent on the population loss with finite steps reaches u₋₁U₁₁ = Γ⁻¹ at every learning rate tried.
 
-    Margin: Relative Frobenius error; a fixed point does not depend on the step size, what remains is unfinished
-    training.
+    Margin: Relative Frobenius error; a fixed point does not depend on the step size, what remains is unfinished training.
     Control: the single factor u₋₁, which does depend on the step size
     """
+    return Discrepancy(dataset.descent_product)
 
 
-@claim(
-    "D", "convergence", check=_mean_over_seeds("sgd_product"), margin=0.03, control=put(sgd_product="sgd_product_without_Gamma")
-)
+@claim("D", "convergence", margin=0.03, control=put(sgd_product="sgd_product_without_Gamma"))
 def Z9b(dataset):
     """SGD on fresh minibatches of prompts reaches u₋₁U₁₁ = Γ⁻¹ up to its noise.
 
     Margin: Relative Frobenius error, mean over seeds; Λ⁻¹, the large-N limit, is more than 15% away.
     Control: Λ⁻¹ in place of Γ⁻¹
     """
-
-
-@claim("D", "bound", margin=0.002, control=lambda dataset: dataset.assign_coords(rate=dataset.rate.values[::-1]))
-def Z9c(dataset):
-    """With steps of 0.01 or less the factors themselves match Theorem 4.1: u₋₁ is right within 0.2%.
-
-    Margin: Relative; balance breaks in proportion to the step size, and a step of 0.2 costs more than 0.7%.
-    Control: the largest steps in place of the smallest
-    """
-    return Discrepancy(dataset.descent_factor.where(dataset.rate <= 0.01, drop=True))
+    return over_seeds(dataset.sgd_product)
 
 
 # --- Z10: Theorem 4.2 ---------------------------------------------------------------------------------------------
 
-
-def _variance_over_N(dataset: xr.Dataset) -> xr.Dataset:
-    wrong = dataset.best_linear + dataset.variance * dataset.M / dataset.N + dataset.bias
-    return dataset.assign(risk_theory=wrong)
-
-
 claim = claims_of("zhang-risk")
 
 
-@claim("V2", "formula", of="risk", margin=0.15, control=_variance_over_N)
+@claim(
+    "V2",
+    "formula",
+    of="risk",
+    margin=0.15,
+    control=lambda d: d.assign(risk_theory=d.best_linear + d.variance * d.M / d.N + d.bias),
+)
 def Z10(dataset):
     """Theorem 4.2: the test error is best linear error + variance/M + bias/N², for linear, noisy and cubic labels.
 
@@ -126,25 +85,10 @@ def Z10(dataset):
 
 # --- Z11: the averaged error and its bound ------------------------------------------------------------------------
 
-
-def _tallest_N_for_all(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(error_theory=dataset.error_theory.isel(N=-1).broadcast_like(dataset.error_theory))
-
-
 claim = claims_of("zhang-averaged-error")
 
 
-@claim("D", "identity", margin=1e-10, control=_tallest_N_for_all)
-def Z11a(dataset):
-    """Theorem 4.2 averaged over w ~ N(0, I) is e(N, M) = tr Λ − 2 tr(Λ²Γ_N⁻¹) + tr(Γ_M Λ² Γ_N⁻²).
-
-    Margin: Relative; two closed forms in float64.
-    Control: one training length for all
-    """
-    return Discrepancy(abs(dataset.error_by_theorem / dataset.error_theory - 1))
-
-
-@claim("D", "formula", of="error", margin=0.08, control=_tallest_N_for_all)
+@claim("D", "formula", of="error", margin=0.08, control=lambda d: d.assign(error_theory=d.error_theory.isel(N=-1, drop=True)))
 def Z11b(dataset):
     """Measured on fresh prompts and tasks, the error of the trained model is e(N, M).
 
@@ -188,8 +132,7 @@ def Z13b(dataset):
     Control: the two training lengths exchanged
     """
     return Discrepancy(
-        -dataset.cost_of_long_N / _at_N_equal_M(dataset.error),
-        2 * dataset.cost_of_long_N_se / _at_N_equal_M(dataset.error),
+        -dataset.cost_of_long_N / _at_N_equal_M(dataset.error), 2 * dataset.cost_of_long_N_se / _at_N_equal_M(dataset.error)
     )
 
 
@@ -199,17 +142,7 @@ def _at_N_equal_M(values: xr.DataArray) -> xr.DataArray:
 
 # --- Z14: isotropic inputs ----------------------------------------------------------------------------------------
 
-
 claim = claims_of("zhang-isotropic")
-
-
-@claim("D", "identity", check=_worst("shrinkage_gap"), margin=1e-10, control=put(shrinkage_gap="unshrunk_gap"))
-def Z14a(dataset):
-    """At Λ = I the trained model is averaging times a = 1/(1 + (d+1)/N), prompt by prompt.
-
-    Margin: Relative to the largest prediction; float64.
-    Control: averaging without the factor a
-    """
 
 
 @claim("D", "formula", of="lsa", margin=0.12, control=put(lsa_theory="averaging_theory"))

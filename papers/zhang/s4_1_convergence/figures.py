@@ -5,18 +5,19 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from papers.zhang.lines import series
 
 
 @drawing(
     "zhang-flow",
     alt=(
-        "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to "
-        "about 1e-11. Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
+        "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to about 1e-11. "
+        "Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
     ),
     caption=(
-        "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of "
-        "Theorem 4.1. Right: loss above its minimum, relative to the minimum. One start a setting is drawn."
+        "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of Theorem 4.1. "
+        "Right: loss above its minimum, relative to the minimum. One start a setting is drawn."
     ),
     size=(8.4, 3.5),
 )
@@ -36,24 +37,22 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-training",
     alt=(
-        "Left: the error of the factor u_-1 grows with the learning rate, in proportion while small; the error of the "
-        "product stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
+        "Left: the error of the factor u_-1 grows with the learning rate, in proportion while small; the error of the product "
+        "stays below 1e-7. Right: minibatch loss of SGD falls to the least population loss."
     ),
     caption=(
-        "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is "
-        "right at every step size for which descent is stable, the factor only in the limit of small steps. "
-        "Right: loss of SGD on fresh minibatches, one thin line a seed; the dashed line is the least population loss."
+        "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is right at "
+        "every step size for which descent is stable, the factor only in the limit of small steps. Right: loss of SGD on fresh "
+        "minibatches, one thin line a seed; the dashed line is the least population loss."
     ),
     size=(8.4, 3.5),
 )
 def training(figure: Figure, dataset: xr.Dataset) -> None:
     """What finite steps keep and what they lose: the product and the factor over the learning rate; SGD's loss."""
     left, right = figure.subplots(1, 2)
-    left.plot(dataset.rate, dataset.descent_factor, color="C1", marker=MARKERS[1], linestyle="none", label="factor $u_{-1}$")
-    left.plot(
-        dataset.rate, dataset.descent_product.clip(1e-17), color="C0", marker=MARKERS[0], linestyle="none",
-        label="product $u_{-1}U_{11}$",
-    )  # fmt: skip
+    product = dataset.descent_product.clip(1e-17)
+    left.plot(dataset.rate, dataset.descent_factor, MARKERS[1], color="C1", label="factor $u_{-1}$")
+    left.plot(dataset.rate, product, MARKERS[0], color="C0", label="product $u_{-1}U_{11}$")
     left.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="relative error", ylim=(1e-17, 1))
     left.legend(loc="center right")
     right.plot(dataset.step, dataset.sgd_loss, color="C0", linewidth=0.8)
@@ -65,13 +64,12 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-stationarity",
     alt=(
-        "The entries of the gradient at three points. At Theorem 4.1 all intervals contain zero; with u_-1 ten "
-        "percent too large, or with the inverse of Lambda, several entries are far from zero."
+        "The entries of the gradient at three points. At Theorem 4.1 all intervals contain zero; with u_-1 ten percent too "
+        "large, or with the inverse of Lambda, several entries are far from zero."
     ),
     caption=(
-        "Gradient of the full population loss in all live parameters, with two standard errors: at the limit of "
-        "Theorem 4.1 (circles), with <i>u</i><sub>−1</sub> 10% too large (squares), with Λ<sup>−1</sup> for "
-        "Γ<sup>−1</sup> (diamonds)."
+        "Gradient of the full population loss in all live parameters, with two standard errors: at the limit of Theorem 4.1 "
+        "(circles), with <i>u</i><sub>−1</sub> 10% too large (squares), with Λ<sup>−1</sup> for Γ<sup>−1</sup> (diamonds)."
     ),
 )
 def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
@@ -82,9 +80,7 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     for k, label in enumerate(labels):
         row = dataset.isel(point=k)
         shifted = [place + 0.22 * (k - 1) for place in places]
-        axes.errorbar(
-            shifted, row.gradient, 2 * row.gradient_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label
-        )
+        points(axes, shifted, row.gradient, 2 * row.gradient_se, k, label=label)
     kinds = [str(entry).split("[")[0] for entry in dataset.entry.values]
     groups = {kind: [i for i in places if kinds[i] == kind] for kind in dict.fromkeys(kinds)}
     symbols = {"U_11": "$U_{11}$", "u_21": "$u_{21}$", "u_12": "$u_{12}$", "u_-1": "$u_{-1}$"}
@@ -96,13 +92,13 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-risk",
     alt=(
-        "Three panels of test error against test prompt length for noiseless, noisy and cubic labels. "
-        "Measured markers lie on the theory lines, which fall towards a floor that is lower for longer training prompts."
+        "Three panels of test error against test prompt length for noiseless, noisy and cubic labels. Measured markers lie on "
+        "the theory lines, which fall towards a floor that is lower for longer training prompts."
     ),
     caption=(
-        "Test error of the trained model against test prompt length <i>M</i>. Lines: Theorem 4.2. "
-        "Markers: Monte Carlo with two standard errors. The floor at large <i>M</i> is the bias, set by the "
-        "training length <i>N</i>, plus the error of the best linear predictor."
+        "Test error of the trained model against test prompt length <i>M</i>. Lines: Theorem 4.2. Markers: Monte Carlo with "
+        "two standard errors. The floor at large <i>M</i> is the bias, set by the training length <i>N</i>, plus the error of "
+        "the best linear predictor."
     ),
     size=(8.4, 3.4),
 )
@@ -115,9 +111,7 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
             cell = dataset.sel(labels=law, N=N)
             first = cell.isel(M=0)
             curve = first.best_linear + first.variance * first.M / lengths + first.bias
-            axes.plot(lengths, curve, color=f"C{k}", linestyle=LINES[k])
-            axes.errorbar(cell.M, cell.risk, 2 * cell.risk_se, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-            axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=f"$N={N}$")
+            series(axes, k, f"$N={N}$", (lengths, curve), (cell.M, cell.risk, cell.risk_se))
         axes.set(xscale="log", title=f"{law} labels", xlabel="test length $M$")
         label_lengths(axes, dataset.M.values)
         axes.set_ylim(bottom=0)
@@ -137,8 +131,8 @@ def _caption_averaged_error(dataset: xr.Dataset) -> str:
 @drawing(
     "zhang-averaged-error",
     alt=(
-        "One panel a condition number: error against training length for several test lengths. Each curve falls, "
-        "has its least value where the training length equals the test length, and rises again. Markers lie on the lines."
+        "One panel a condition number: error against training length for several test lengths. Each curve falls, has its least "
+        "value where the training length equals the test length, and rises again. Markers lie on the lines."
     ),
     caption=_caption_averaged_error,
     size=(8.4, 3.6),
@@ -150,9 +144,7 @@ def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
         for k, M in enumerate(dataset.M.values):
             cell, best = shown.sel(kappa=kappa, M=M), dataset.best_N.sel(kappa=kappa, M=M)
-            axes.plot(cell.curve_N, cell.error_over_N, color=f"C{k}", linestyle=LINES[k])
-            axes.errorbar(cell.N, cell.error, 2 * cell.error_se, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-            axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=f"$M={M}$")
+            series(axes, k, f"$M={M}$", (cell.curve_N, cell.error_over_N), (cell.N, cell.error, cell.error_se))
             axes.plot(best, cell.error_over_N.sel(curve_N=best), color=f"C{k}", marker="x", markersize=10)
         axes.set(xscale="log", title=rf"$\kappa={kappa:g}$", xlabel="training length $N$")
         axes.set_ylim(bottom=0)
@@ -163,13 +155,13 @@ def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-isotropic",
     alt=(
-        "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and above "
-        "least squares, which is at zero from 20 examples on. Markers lie on the theory lines."
+        "Error per dimension against prompt length on a log axis. Trained attention lies below averaging and above least "
+        "squares, which is at zero from 20 examples on. Markers lie on the theory lines."
     ),
     caption=(
-        "Isotropic inputs, trained and tested at the same length. Lines: closed forms for the trained model and for "
-        "averaging. Markers: Monte Carlo with two standard errors. Least squares is exact from "
-        "<i>N</i> = <i>d</i> on; the trained model is not, at any finite length."
+        "Isotropic inputs, trained and tested at the same length. Lines: closed forms for the trained model and for averaging. "
+        "Markers: Monte Carlo with two standard errors. Least squares is exact from <i>N</i> = <i>d</i> on; the trained model "
+        "is not, at any finite length."
     ),
 )
 def isotropic(figure: Figure, dataset: xr.Dataset) -> None:
@@ -178,15 +170,7 @@ def isotropic(figure: Figure, dataset: xr.Dataset) -> None:
     for k, (name, label) in enumerate({"averaging": "averaging", "lsa": "trained LSA", "ols": "least squares"}.items()):
         if f"{name}_theory_curve" in dataset:
             axes.plot(dataset.curve_N, dataset[f"{name}_theory_curve"], color=f"C{k}", linestyle=LINES[k])
-        axes.errorbar(
-            dataset.N,
-            dataset[name],
-            2 * dataset[f"{name}_se"],
-            color=f"C{k}",
-            marker=MARKERS[k],
-            linestyle="none",
-            label=label,
-        )
+        points(axes, dataset.N, dataset[name], 2 * dataset[f"{name}_se"], k, label=label)
     axes.set(xscale="log", xlabel="prompt length $N = M$", ylabel="error per dimension")
     label_lengths(axes, dataset.N.values)
     axes.legend()

@@ -11,7 +11,7 @@ from icl_lib.companion.declaration import Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.train.flow import gradient_flow
+from papers.zhang.reduced_flow import reduced_flow
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import dynamics, optimum
 from papers.zhang.theory.loss import largest_sigma, unit_gram
@@ -60,16 +60,11 @@ class Flow(Declaration):
         Lambda = _covariance(d, kappa, seed)
         sigma = np.sqrt(self.sigma_fraction) * largest_sigma(Lambda, N)
         Theta = standard_normal((d, d), seed, f"flow/{d}/{start}")
-        weights = dynamics.Weights(sigma * unit_gram(Theta), sigma)
-        path = gradient_flow(
-            lambda theta: dynamics.pack(dynamics.velocity(Lambda, N, dynamics.unpack(theta))),
-            dynamics.pack(weights),
-            times,
-        )
+        path = reduced_flow(Lambda, N, dynamics.Weights(sigma * unit_gram(Theta), sigma), times)
         limit, naive = dynamics.limit(Lambda, N, 0.0).U_11, np.linalg.inv(Lambda)
         naive = naive / np.linalg.norm(naive) ** 0.5
         least = optimum.loss_minimum(Lambda, N)
-        return np.array([_distances(dynamics.unpack(theta), limit, naive, Lambda, N, least) for theta in path]).T
+        return np.array([_distances(weights, limit, naive, Lambda, N, least) for weights in path]).T
 
 
 def _covariance(d: int, kappa: float, seed: int) -> np.ndarray:

@@ -70,13 +70,11 @@ class FiniteSteps(Declaration):
         target = np.linalg.inv(optimum.Gamma(Lambda, self.N))
         descent, sgd = (dataset.descent_u.values, dataset.descent_U.values), (dataset.sgd_u.values, dataset.sgd_U.values)
         descent_product, descent_factor = _distance(*descent, target)
-        sgd_product, sgd_factor = _distance(*sgd, target)
-        plain = _distance(*sgd, np.linalg.inv(Lambda))[0]
+        sgd_product, plain = (_distance(*sgd, matrix)[0] for matrix in (target, np.linalg.inv(Lambda)))
         return dataset.assign(
             descent_product=variable("rate", descent_product, "relative error of u_-1 U_11, descent"),
             descent_factor=variable("rate", descent_factor, "relative error of u_-1, descent"),
             sgd_product=variable("seed", sgd_product, "relative error of u_-1 U_11, SGD"),
-            sgd_factor=variable("seed", sgd_factor, "relative error of u_-1, SGD"),
             sgd_product_without_Gamma=variable("seed", plain, "relative distance to Lambda^-1, SGD"),
             loss_minimum=variable("", optimum.loss_minimum(Lambda, self.N), "least population loss", "y^2"),
         )

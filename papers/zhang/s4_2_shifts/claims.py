@@ -4,19 +4,20 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
+from icl_lib.companion.controls import exchanged, put
 
 # --- Z15: task shift ----------------------------------------------------------------------------------------------
-
-
-def _training_length_ignored(dataset: xr.Dataset) -> xr.Dataset:
-    matched = dataset.distance_theory.sel(training="matched", drop=True)
-    return dataset.assign(distance_theory=matched.broadcast_like(dataset.distance))
-
 
 claim = claims_of("zhang-task-shift")
 
 
-@claim("V2", "formula", of="distance", margin=0.15, control=_training_length_ignored)
+@claim(
+    "V2",
+    "formula",
+    of="distance",
+    margin=0.15,
+    control=lambda d: d.assign(distance_theory=d.distance_theory.sel(training="matched", drop=True)),
+)
 def Z15a(dataset):
     """Task shift: for one fixed linear, noisy or cubic task the excess error over the best linear predictor is the
     variance term plus the bias term of Theorem 4.2.
@@ -26,15 +27,7 @@ def Z15a(dataset):
     """
 
 
-def _short_training(dataset: xr.Dataset) -> xr.Dataset:
-    short = dataset.sel(training=["short"])
-    return dataset.sel(training=["matched"]).assign(
-        distance=short.distance.assign_coords(training=["matched"]),
-        distance_se=short.distance_se.assign_coords(training=["matched"]),
-    )
-
-
-@claim("V", "rate", margin=0.25, control=_short_training)
+@claim("V", "rate", margin=0.25, control=exchanged("training", "matched", "short"))
 def Z15b(dataset):
     """Task shift is tolerated: with N = M the excess over the best linear predictor vanishes like 1/M, for linear, noisy
     and cubic tasks.
@@ -49,35 +42,18 @@ def Z15b(dataset):
     return Discrepancy(abs(slope + 1), 2 * error)
 
 
-def _unscaled_noise(dataset: xr.Dataset) -> xr.Dataset:
-    fixed = dataset.scaled_error.sel(noise=["fixed"]).assign_coords(noise=["none"])
-    return dataset.drop_vars("scaled_error").drop_dims("noise").assign(scaled_error=fixed)
-
-
-@claim("D", "identity", margin=1e-10, control=_unscaled_noise)
-def Z15c(dataset):
-    """Weights scaled by c change nothing but the unit: the noiseless error divided by c² is the same for c = 1/3, 1/2, 1,
-    2, 3, because LSA is linear in the labels.
-
-    Margin: Exact on the same prompts in float64; rounding is near 1e-16.
-    Control: label noise that does not scale with the weights
-    """
-    relative = dataset.scaled_error.sel(noise="none")
-    return Discrepancy(abs(relative / relative.sel(scale=1.0) - 1))
-
-
 # --- Z16: query shift ---------------------------------------------------------------------------------------------
-
-
-def _query_law_ignored(dataset: xr.Dataset) -> xr.Dataset:
-    trained = dataset.risk_theory.sel(query="as in training", drop=True)
-    return dataset.assign(risk_theory=trained.broadcast_like(dataset.risk))
-
 
 claim = claims_of("zhang-query-shift")
 
 
-@claim("D", "formula", of="risk", margin=0.15, control=_query_law_ignored)
+@claim(
+    "D",
+    "formula",
+    of="risk",
+    margin=0.15,
+    control=lambda d: d.assign(risk_theory=d.risk_theory.sel(query="as in training", drop=True)),
+)
 def Z16a(dataset):
     """Query shift: for a query with second moment Q the error is tr[Q Γ⁻¹ΣΓ⁻¹]/M + ‖(Γ⁻¹Λ − I)w‖² in the norm of Q.
 
@@ -86,12 +62,7 @@ def Z16a(dataset):
     """
 
 
-def _short_training_long(dataset: xr.Dataset) -> xr.Dataset:
-    short = dataset.long_theory.sel(training=["short"]).assign_coords(training=["matched"])
-    return dataset.drop_dims("training").assign(long_theory=short)
-
-
-@claim("V", "rate", margin=0.05, control=_short_training_long)
+@claim("V", "rate", margin=0.05, control=exchanged("training", "matched", "short"))
 def Z16d(dataset):
     """Query shift is tolerated: for a query law independent of the context the error vanishes like 1/M along N = M, even
     when all queries lie on one line.
@@ -123,11 +94,7 @@ def Z16b(dataset):
     return Discrepancy(np.append(dataset.power.sel(query="invariant").values, isotropic))
 
 
-def _ordinary_query(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.sel(query=["ordinary"]).assign_coords(query=["orthogonal"])
-
-
-@claim("V", "identity", margin=0.01, recorded=FAILS, control=_ordinary_query)
+@claim("V", "identity", margin=0.01, recorded=FAILS, control=exchanged("query", "orthogonal", "ordinary"))
 def Z16c(dataset):
     """A query orthogonal to every context input is predicted as 0 whatever Λ is (the paper's sentence, read without a
     condition on Λ).
@@ -141,15 +108,10 @@ def Z16c(dataset):
 
 # --- Z17: covariate shift -----------------------------------------------------------------------------------------
 
-
-def _unshifted_query(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(risk_theory=dataset.unshifted_query_theory)
-
-
 claim = claims_of("zhang-covariate-shift")
 
 
-@claim("D", "formula", of="risk", margin=0.15, control=_unshifted_query)
+@claim("D", "formula", of="risk", margin=0.15, control=put(risk_theory="unshifted_query_theory"))
 def Z17a(dataset):
     """Covariate shift: for test covariance Λ′ the error is tr[Λ′ Γ⁻¹Σ′Γ⁻¹]/M + ‖(Γ⁻¹Λ′ − I)w‖² in the norm of Λ′, with Γ
     still that of training.
@@ -159,27 +121,7 @@ def Z17a(dataset):
     """
 
 
-def _covariance_scaled_by_c(dataset: xr.Dataset) -> xr.Dataset:
-    c = dataset.c
-    return dataset.assign(scaling_limit=dataset.scaling_limit * c * (c - 1) ** 2 / (c**2 * (c**2 - 1) ** 2))
-
-
-@claim("D", "convergence", margin=1e-3, control=_covariance_scaled_by_c)
-def Z17b(dataset):
-    """Inputs scaled by c: the error tends to c²(c² − 1)²‖w‖² in the norm of Λ as N, M → ∞, the error of the paper's limit
-    c²wᵀx_query of the prediction.
-
-    Margin: Relative, by the formula at N = M = 10⁶; the corrections are of order d·κ/N.
-    Control: c as the scale of the covariance, as in Figure 1 of the paper
-    """
-    return Discrepancy(abs(dataset.long_theory.isel(length=-1) / dataset.scaling_limit - 1))
-
-
-def _lsa_for_ols(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(ols=dataset.risk.isel(N=-1))
-
-
-@claim("V", "identity", margin=1e-15, control=_lsa_for_ols)
+@claim("V", "identity", margin=1e-15, control=lambda dataset: dataset.assign(ols=dataset.risk.isel(N=-1)))
 def Z17c(dataset):
     """Least squares is unaffected by a covariate shift: with M ≥ d noiseless examples its error is 0 whatever the test
     covariance.

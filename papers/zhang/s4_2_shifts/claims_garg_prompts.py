@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.controls import at
 
 
 def _model(dataset: xr.Dataset, prompts: list[str], model: str = "LSA") -> xr.Dataset:
@@ -42,9 +43,7 @@ def _with_exact_ols(dataset: xr.Dataset, prompts: list[str], value, two_se) -> D
 claim = claims_of("zhang-garg-prompts")
 
 
-@claim(
-    "D", "order", margin=0.25, control=lambda dataset: _replaced(dataset, _rows(dataset, "weights"), _rows(dataset, "inputs"))
-)
+@claim("D", "order", margin=0.25, control=lambda d: _replaced(d, _rows(d, "weights"), _rows(d, "inputs")))
 def Z17d(dataset):
     """Label noise and scaled weights leave LSA's error, over that of predicting 0, where it is without a shift; a query
     orthogonal to the context is predicted as 0. Garg et al. report the same three tolerances for GPT-2.
@@ -60,12 +59,7 @@ def Z17d(dataset):
     return Discrepancy(np.append(abs(ratio - 1), null), np.append(2 * error, 0.0))
 
 
-@claim(
-    "D",
-    "order",
-    margin=0.5,
-    control=lambda dataset: _replaced(dataset, ["skewed covariance", "orthants"], ["no shift", "no shift"]),
-)
+@claim("D", "order", margin=0.5, control=lambda d: _replaced(d, ["skewed covariance", "orthants"], ["no shift"] * 2))
 def Z17e(dataset):
     """On skewed covariances and on orthants LSA is at least twice as bad as predicting 0 at every length, while least
     squares is exact from k = d on. On orthants Garg et al. report 0.004 for GPT-2 at k = 40.
@@ -90,11 +84,7 @@ def Z17f(dataset):
     return _with_exact_ols(dataset, prompts, *_zero_over(_model(dataset, prompts), usual))
 
 
-def _longest_first(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.isel(k=slice(None, None, -1))
-
-
-@claim("D", "order", margin=0.75, control=_longest_first)
+@claim("D", "order", margin=0.75, control=at(k=slice(None, None, -1)))
 def Z17g(dataset):
     """When the query copies one of 10 context inputs, LSA does worse than predicting 0 by a third or more, although the
     answer stands in the prompt; least squares is exact. Garg et al. report 0.001 for GPT-2.

@@ -4,16 +4,10 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-
-
-def _series(axes: Axes, x, theory, value, error, k: int, label: str) -> None:
-    """One theory line with its measured markers, and one entry for both in the legend."""
-    axes.plot(x, theory, color=f"C{k}", linestyle=LINES[k])
-    axes.errorbar(x, value, 2 * error, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-    axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=label)
+from icl_lib.companion.figure import drawing, points
+from papers.zhang.lines import plain_logarithms, series
 
 
 def _lengths(axes: Axes, dataset: xr.Dataset) -> None:
@@ -24,25 +18,17 @@ def _lengths(axes: Axes, dataset: xr.Dataset) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _log_errors(axes: Axes) -> None:
-    """A logarithmic axis of errors, labelled 0.03, 0.1, 0.3, ..."""
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-
-
 @drawing(
     "zhang-task-shift",
     alt=(
-        "Two log-log panels of the distance to the best linear predictor against prompt length M. Trained at N = "
-        "M, three nearly parallel lines for linear, noisy and cubic labels fall like 1/M with the measured "
-        "markers on them. Trained at a short N, all three flatten out."
+        "Two log-log panels of the distance to the best linear predictor against prompt length M. Trained at N = M, three "
+        "nearly parallel lines for linear, noisy and cubic labels fall like 1/M with the measured markers on them. Trained at "
+        "a short N, all three flatten out."
     ),
     caption=(
-        "Task shift: mean squared distance of LSA to the best linear predictor, over E y<sup>2</sup>, for one "
-        "fixed task. Lines: variance plus bias of Theorem 4.2. Markers: Monte Carlo with two standard errors. "
-        "Left: trained at <i>N</i> = <i>M</i>. Right: trained at <i>N</i> = 10, where the bias stays."
+        "Task shift: mean squared distance of LSA to the best linear predictor, over E y<sup>2</sup>, for one fixed task. "
+        "Lines: variance plus bias of Theorem 4.2. Markers: Monte Carlo with two standard errors. Left: trained at <i>N</i> = "
+        "<i>M</i>. Right: trained at <i>N</i> = 10, where the bias stays."
     ),
     size=(6.4, 3.8),
 )
@@ -53,10 +39,10 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, (training, title) in zip(panels, titles.items(), strict=True):
         for k, labels in enumerate(dataset.labels.values):
             cell = dataset.sel(labels=labels, training=training)
-            _series(axes, cell.M, cell.distance_theory, cell.distance, cell.distance_se, k, f"{labels} labels")
-        axes.set(title=title, xlabel="test prompt length $M$")
+            series(axes, k, f"{labels} labels", (cell.M, cell.distance_theory), (cell.M, cell.distance, cell.distance_se))
+        axes.set(title=title, xlabel="test prompt length $M$", yscale="log")
         _lengths(axes, dataset)
-        _log_errors(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("distance / $E\\,y^2$")
     panels[0].legend(loc="lower left")
 
@@ -64,14 +50,14 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-query-shift",
     alt=(
-        "Two panels of test error against test prompt length M, for a short and a longer training length N. Each "
-        "has three lines, for queries as in training, in another basis and on one line; measured markers lie on "
-        "them. All lines fall with M; their floors are much lower for the longer N."
+        "Two panels of test error against test prompt length M, for a short and a longer training length N. Each has three "
+        "lines, for queries as in training, in another basis and on one line; measured markers lie on them. All lines fall "
+        "with M; their floors are much lower for the longer N."
     ),
     caption=(
-        "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. "
-        "Markers: Monte Carlo with two standard errors. How much the query law costs depends on the task and the "
-        "law; that the error falls with <i>M</i>, to a lower floor for the longer <i>N</i>, does not."
+        "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. Markers: "
+        "Monte Carlo with two standard errors. How much the query law costs depends on the task and the law; that the error "
+        "falls with <i>M</i>, to a lower floor for the longer <i>N</i>, does not."
     ),
     size=(6.4, 3.8),
 )
@@ -81,10 +67,10 @@ def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, N in zip(panels, dataset.N.values, strict=True):
         for k, query in enumerate(dataset["query"].values):
             cell = dataset.sel(query=query, N=N)
-            _series(axes, cell.M, cell.risk_theory, cell.risk, cell.risk_se, k, query)
-        axes.set(title=f"trained at $N={N}$", xlabel="test prompt length $M$")
+            series(axes, k, query, (cell.M, cell.risk_theory), (cell.M, cell.risk, cell.risk_se))
+        axes.set(title=f"trained at $N={N}$", xlabel="test prompt length $M$", yscale="log")
         _lengths(axes, dataset)
-        _log_errors(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("test error")
     panels[0].legend(loc="lower left")
 
@@ -92,14 +78,14 @@ def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-orthogonal-query",
     alt=(
-        "Mean square of the prediction over that of the label against the condition number of the covariance. For "
-        "contexts in an invariant subspace it is 0 throughout. For ordinary contexts with an orthogonal query it "
-        "is 0 at condition number 1 and rises steadily, past 1 at condition number 100."
+        "Mean square of the prediction over that of the label against the condition number of the covariance. For contexts in "
+        "an invariant subspace it is 0 throughout. For ordinary contexts with an orthogonal query it is 0 at condition number "
+        "1 and rises steadily, past 1 at condition number 100."
     ),
     caption=(
-        "A query orthogonal to every context input: mean square of LSA's prediction, over that of the label, with "
-        "two standard errors. The prediction is 0 for isotropic covariance and for a context that spans an "
-        "invariant subspace, and in general not. Above the dashed line it is larger than the label itself."
+        "A query orthogonal to every context input: mean square of LSA's prediction, over that of the label, with two standard "
+        "errors. The prediction is 0 for isotropic covariance and for a context that spans an invariant subspace, and in "
+        "general not. Above the dashed line it is larger than the label itself."
     ),
 )
 def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
@@ -107,18 +93,8 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     labels = {"orthogonal": "ordinary context", "invariant": "context in an invariant subspace"}
     for k, (query, label) in enumerate(labels.items()):
-        cell = dataset.sel(query=query)
-        axes.errorbar(
-            cell.kappa,
-            cell.power,
-            2 * cell.power_se,
-            color=f"C{k}",
-            marker=MARKERS[k],
-            linestyle="none",
-            label=label,
-            markerfacecolor=("C0", "none")[k],
-            markersize=(5, 9)[k],
-        )
+        cell, style = dataset.sel(query=query), {"markerfacecolor": ("C0", "none")[k], "markersize": (5, 9)[k]}
+        points(axes, cell.kappa, cell.power, 2 * cell.power_se, k, label=label, **style)
     axes.axhline(1, color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set(xscale="log", xlabel="condition number $\\kappa$ of $\\Lambda$")
     axes.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values])
@@ -130,15 +106,15 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-covariate-shift",
     alt=(
-        "Three panels of error relative to predicting zero against test prompt length M: inputs halved, doubled, "
-        "and drawn from another covariance. LSA's measured markers lie on the formula's lines, which level off "
-        "away from 0: below 1 for halved inputs, far above 1 for doubled ones. A dotted line marks the limit of "
-        "long prompts. Least squares is at 0 in all panels."
+        "Three panels of error relative to predicting zero against test prompt length M: inputs halved, doubled, and drawn "
+        "from another covariance. LSA's measured markers lie on the formula's lines, which level off away from 0: below 1 for "
+        "halved inputs, far above 1 for doubled ones. A dotted line marks the limit of long prompts. Least squares is at 0 in "
+        "all panels."
     ),
     caption=(
-        "Covariate shift: error over that of predicting 0. Lines: the formula for two training lengths. Markers: "
-        "Monte Carlo with two standard errors. Dotted: the limit <i>N</i>, <i>M</i> → ∞. Crosses: least squares, "
-        "which is exact. Each panel has its own vertical scale."
+        "Covariate shift: error over that of predicting 0. Lines: the formula for two training lengths. Markers: Monte Carlo "
+        "with two standard errors. Dotted: the limit <i>N</i>, <i>M</i> → ∞. Crosses: least squares, which is exact. Each "
+        "panel has its own vertical scale."
     ),
     size=(6.8, 3.9),
 )
@@ -150,9 +126,8 @@ def covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, test in zip(panels, tests, strict=True):
         row = dataset.sel(test=test)
         for k, N in enumerate(dataset.N.values):
-            cell = row.sel(N=N)
-            zero = cell.zero
-            _series(axes, cell.M, cell.risk_theory / zero, cell.risk / zero, cell.risk_se / zero, k, f"LSA, $N={N}$")
+            cell = row.sel(N=N)[["risk", "risk_se", "risk_theory"]] / row.zero
+            series(axes, k, f"LSA, $N={N}$", (cell.M, cell.risk_theory), (cell.M, cell.risk, cell.risk_se))
         axes.axhline(row.limit / row.zero, color=ink, linestyle=":", label="limit")
         axes.plot(row.M, row.ols / row.zero, color="C2", marker="X", linestyle="none", label="least squares")
         axes.set(title=test, xlabel="test length $M$")

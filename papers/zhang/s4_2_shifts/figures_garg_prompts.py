@@ -15,17 +15,16 @@ FLOOR = 1e-4
 @drawing(
     "zhang-garg-prompts",
     alt=(
-        "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic "
-        "axis. LSA is near 0.34 without a shift, with label noise and with scaled weights; above 1 for stretched "
-        "inputs, orthants and, near 36, the skewed covariance. Least squares is at zero almost everywhere. GPT-2 "
-        "values read from Garg et al. lie between 0.0003 and 0.1 in most rows."
+        "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic axis. LSA is "
+        "near 0.34 without a shift, with label noise and with scaled weights; above 1 for stretched inputs, orthants and, near "
+        "36, the skewed covariance. Least squares is at zero almost everywhere. GPT-2 values read from Garg et al. lie between "
+        "0.0003 and 0.1 in most rows."
     ),
     caption=(
-        "Error over that of predicting 0 (vertical line), <i>d</i> = 20, <i>k</i> = 40 examples; the orthogonal "
-        "query, which needs <i>k</i> &lt; <i>d</i>, at <i>k</i> = 10. Filled markers are measured here, with two "
-        "standard errors where they show; LSA is trained at <i>N</i> = 40 on N(0, I). Errors of 0 stand at the "
-        "left edge. Open diamonds are not ours: GPT-2 as printed by Garg et al. [V], divided by the error of "
-        "predicting 0, as their code divides by <i>d</i> alone."
+        "Error over that of predicting 0 (vertical line), <i>d</i> = 20, <i>k</i> = 40 examples; the orthogonal query, which "
+        "needs <i>k</i> &lt; <i>d</i>, at <i>k</i> = 10. Filled markers are measured here, with two standard errors where they "
+        "show; LSA is trained at <i>N</i> = 40 on N(0, I). Errors of 0 stand at the left edge. Open diamonds are not ours: "
+        "GPT-2 as printed by Garg et al. [V], divided by the error of predicting 0, as their code divides by <i>d</i> alone."
     ),
     size=(6.4, 6.0),
 )
@@ -43,13 +42,7 @@ def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
         axes.errorbar(place, rows, xerr=spread, color=color, marker=marker, markersize=size, linestyle="none", label=name)
     read = dataset.gpt2_of_garg.isel(k=-1).values / zero
     axes.plot(
-        read,
-        rows,
-        color="C1",
-        marker="D",
-        markerfacecolor="none",
-        linestyle="none",
-        label="GPT-2, read from Garg et al.",
+        read, rows, color="C1", marker="D", markerfacecolor="none", linestyle="none", label="GPT-2, read from Garg et al."
     )
     axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1)
     axes.set_yticks(rows, dataset.prompt.values)

@@ -63,19 +63,14 @@ class OrthogonalQueries(Declaration):
         """Measure orthogonal queries, ordinary ones, and contexts that span an invariant subspace."""
         covariances = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
         laws = {
-            "orthogonal": [OrthogonalQuery(torch.tensor(Lambda)) for Lambda in covariances],
-            "invariant": [InvariantSpan(Lambda) for Lambda in covariances],
-            "ordinary": [LinearRegression(torch.tensor(Lambda)) for Lambda in covariances],
+            "orthogonal": lambda Lambda: OrthogonalQuery(torch.tensor(Lambda)),
+            "invariant": InvariantSpan,
+            "ordinary": lambda Lambda: LinearRegression(torch.tensor(Lambda)),
         }
-        found = np.array(
-            [
-                [
-                    self._power(Lambda, law, f"{name}/{k}", seed)
-                    for k, (Lambda, law) in enumerate(zip(covariances, row, strict=True))
-                ]
-                for name, row in laws.items()
-            ]
-        )
+        found = np.array([
+            [self._power(Lambda, law(Lambda), f"{name}/{k}", seed) for k, Lambda in enumerate(covariances)]
+            for name, law in laws.items()
+        ])  # fmt: skip
         return xr.Dataset(
             {
                 "power": variable("query kappa", found[:, :, 0], "E y_hat^2 / E y_query^2"),

@@ -13,7 +13,6 @@ from papers.zhang.s4_3_gpt2.cells import ERRORS, TRAINING_LAWS, after, at_N, mea
 
 # --- at the training length -----------------------------------------------------------------------------------------
 
-
 claim = claims_of("zhang-gpt2")
 
 
@@ -21,8 +20,7 @@ claim = claims_of("zhang-gpt2")
 def ZF1(dataset):
     """On its own training law and at its own length, M = N, every model is within 0.1 of least squares, which has error 0.
 
-    Margin: Error per dimension less that of least squares. Predicting 0 has 1. At the paper's scale 0.01 would be
-    asked.
+    Margin: Error per dimension less that of least squares. Predicting 0 has 1. At the paper's scale 0.01 would be asked.
     Control: the errors after 3 examples, fewer than d
     """
     found = own_law(at_N(dataset[[*ERRORS, "ols"]]))
@@ -74,28 +72,21 @@ def _models_exchanged(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=0.0, control=_models_exchanged)
 def ZF3(dataset):
-    """Models trained on random covariances are better than those trained on the fixed one at c = 4 and 9, for every N, at
-    M = N.
+    """Models trained on random covariances are better than those trained on the fixed one at c = 4 and 9, for every N, at M =
+    N.
 
-    Margin: Paired difference on the same prompts: the 90% interval excludes 0, resampling prompts and resampling
-    covariances.
+    Margin: Paired difference on the same prompts: the 90% interval excludes 0, resampling prompts and resampling covariances.
     Control: the two trainings exchanged
     """
     cells = dataset.sel(test=["c = 4", "c = 9"])
     return Discrepancy(*xr.broadcast(-cells.gain, cells.gain - cells.gain_lower))
 
 
-@claim(
-    "V",
-    "bound",
-    margin=0.0,
-    control=lambda dataset: dataset.assign(risk=dataset.ols.broadcast_like(dataset.risk), risk_se=0 * dataset.risk_se),
-)
+@claim("V", "bound", margin=0.0, control=lambda d: d.assign(risk=d.ols.broadcast_like(d.risk), risk_se=0 * d.risk_se))
 def ZF4(dataset):
     """Models trained on random covariances stay above least squares at c = 9, M = N: by 1% of the label variance or more.
 
-    Margin: 0.01 less the excess over that of predicting 0. More than 0 alone would say nothing: a squared error is
-    positive.
+    Margin: 0.01 less the excess over that of predicting 0. More than 0 alone would say nothing: a squared error is positive.
     Control: least squares in the place of the models
     """
     cell, zero = dataset.sel(trained="random", test="c = 9"), dataset.zero.sel(test="c = 9")
@@ -148,12 +139,7 @@ def ZF7(dataset):
     return ratio(found.isel(N=slice(1, None)).drop_vars("N"), found.isel(N=slice(-1)).drop_vars("N"))
 
 
-@claim(
-    "D",
-    "order",
-    margin=1.0,
-    control=lambda dataset: dataset.assign(reach=1 / dataset.reach, reach_se=dataset.reach_se / dataset.reach**2),
-)
+@claim("D", "order", margin=1.0, control=lambda d: d.assign(reach=1 / d.reach, reach_se=d.reach_se / d.reach**2))
 def ZF7b(dataset):
     """Larger N is better within reach: at M = 10, a length on which all were trained, the model of N = 20 is better than
     that of N = 10, each on its training law.
@@ -166,11 +152,10 @@ def ZF7b(dataset):
 
 @claim("V", "order", margin=1.0, control=exchanged("test", "c = 1", "c = 9"))
 def ZF8(dataset):
-    """The jump above N is smaller when the test covariance is larger: the error just above N over that at N is smaller at
-    c = 4 and c = 9 than at c = 1, for all models.
+    """The jump above N is smaller when the test covariance is larger: the error just above N over that at N is smaller at c = 4
+    and c = 9 than at c = 1, for all models.
 
-    Margin: The ratio at c = 4 and 9 over that at c = 1. That the paper means the ratio, and not the height, is our
-    reading.
+    Margin: The ratio at c = 4 and 9 over that at c = 1. That the paper means the ratio, and not the height, is our reading.
     Control: c = 1 and c = 9 exchanged
     """
     # Return the jump at larger scales over that at c = 1.

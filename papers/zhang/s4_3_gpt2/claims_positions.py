@@ -3,6 +3,8 @@
 The margins were set when the curve of one model had been seen (fixed, N = 10), that of ZF5f when its result was known.
 """
 
+import xarray as xr
+
 from icl_lib.companion.claim import Discrepancy, claims_of
 from icl_lib.companion.controls import exchanged
 from papers.zhang.s4_3_gpt2.cells import ERRORS, over_jump, ratio
@@ -10,44 +12,21 @@ from papers.zhang.s4_3_gpt2.cells import ERRORS, over_jump, ratio
 # --- positions ------------------------------------------------------------------------------------------------------
 
 
-def _kept_flat(table: str):
-    return lambda dataset: Discrepancy(dataset.jump.sel(table=table), 2 * dataset.jump_se.sel(table=table))
+def _jump(dataset: xr.Dataset, table: str) -> Discrepancy:
+    return Discrepancy(dataset.jump.sel(table=table), 2 * dataset.jump_se.sel(table=table))
 
 
 claim = claims_of("zhang-gpt2-positions")
 
 
-@claim(
-    "D",
-    "order",
-    check=_kept_flat("frozen at 0 in training"),
-    margin=1.25,
-    control=exchanged("table", "frozen at 0 in training", "as trained"),
-)
+@claim("D", "order", margin=1.25, control=exchanged("table", "frozen at 0 in training", "as trained"))
 def ZF5b(dataset):
     """With positions frozen at 0 in training the jump is gone: the error just above N is at most 1.25 times that at N.
 
-    Margin: Error for N < M ≤ 1.2 N over error at N, each model on its training law. With learned positions it is above
-    2.
+    Margin: Error for N < M ≤ 1.2 N over error at N, each model on its training law. With learned positions it is above 2.
     Control: learned positions
     """
-
-
-@claim(
-    "D",
-    "identity",
-    margin=1e-6,
-    control=lambda dataset: dataset.assign(row_moved=dataset.row_moved.max("row").broadcast_like(dataset.row_moved)),
-)
-def ZF5c(dataset):
-    """Training leaves every row of the table beyond position 2N, where the last query of training stands, exactly where it
-    started.
-
-    Margin: The gradient of such a row is 0, and Adam without weight decay then does not move it: exact on the machine
-    that trained. Another processor rounds the start, which is drawn anew here, by 3e-8, so the margin is not 0.
-    Control: the rows up to 2N, which training moves
-    """
-    return Discrepancy(dataset.row_moved.where(dataset.row > 2 * dataset.attrs["N"], drop=True))
+    return _jump(dataset, "frozen at 0 in training")
 
 
 @claim("D", "order", margin=1.0, control=exchanged("table", "zeros beyond N", "frozen at 0 in training"))
@@ -60,17 +39,11 @@ def ZF5d(dataset):
     return over_jump(dataset.sel(table="zeros beyond N"), 2.0)
 
 
-@claim(
-    "D",
-    "order",
-    margin=1.0,
-    control=lambda dataset: dataset.where(dataset.table != "untrained rows throughout", dataset.sel(table="as trained")),
-)
+@claim("D", "order", margin=1.0, control=lambda d: d.where(d.table != "untrained rows throughout", d.sel(table="as trained")))
 def ZF5e(dataset):
     """Short prompts fail too when they stand on untouched rows: at M = N the error is more than twice the usual one.
 
-    Margin: 2 times the error at N as trained over that at N with the table moved on by 2N + 1 rows. The prompts are the
-    same.
+    Margin: 2 times the error at N as trained over that at N with the table moved on by 2N + 1 rows. The prompts are the same.
     Control: the table where it was
     """
     at_N = dataset[[*ERRORS]].sel(M=dataset.attrs["N"])
@@ -78,13 +51,7 @@ def ZF5e(dataset):
     return ratio(usual, moved, 2.0)
 
 
-@claim(
-    "D",
-    "order",
-    check=_kept_flat("last rows beyond N"),
-    margin=2.0,
-    control=exchanged("table", "last rows beyond N", "as trained"),
-)
+@claim("D", "order", margin=2.0, control=exchanged("table", "last rows beyond N", "as trained"))
 def ZF5f(dataset):
     """Long prompts do not fail when they stand on trained rows: with the last trained rows repeated beyond N the error
     just above N is at most twice that at N.
@@ -92,21 +59,20 @@ def ZF5f(dataset):
     Margin: Twice is what ZF5a calls a jump. Set after the result was seen; 1.25, as for ZF5b, was too close to decide.
     Control: the rows as training left them
     """
+    return _jump(dataset, "last rows beyond N")
 
 
 # --- scale ----------------------------------------------------------------------------------------------------------
-
 
 claim = claims_of("zhang-gpt2-scale")
 
 
 @claim("D", "bound", margin=1.5, control=exchanged("way", "own size", "both scaled"))
 def ZF9a(dataset):
-    """The failure at c = 9 is one of scale: with inputs and labels divided by the size of the prompt's own inputs, the
-    error over that of predicting 0 is at most 1.5 times that at c = 1 without the division, for every model, M = N.
+    """The failure at c = 9 is one of scale: with inputs and labels divided by the size of the prompt's own inputs, the error
+    over that of predicting 0 is at most 1.5 times that at c = 1 without the division, for every model, M = N.
 
-    Margin: Error over that of predicting 0, at c = 9 so divided and at c = 1 not divided. 1 is what a known c would
-    give.
+    Margin: Error over that of predicting 0, at c = 9 so divided and at c = 1 not divided. 1 is what a known c would give.
     Control: not divided at c = 9, divided at c = 1
     """
     top, bottom = dataset.sel(way="own size", c=9.0, drop=True), dataset.sel(way="both scaled", c=1.0, drop=True)

@@ -5,16 +5,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from papers.zhang.lines import plain_logarithms
 
-TITLES = {
-    "covariance I": "fixed covariance $I$",
-    "c = 1": "random covariance, $c=1$",
-    "c = 4": "random covariance, $c=4$",
-    "c = 9": "random covariance, $c=9$",
-}
+TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covariance, $c={c}$" for c in (1, 4, 9)}
 
 
 @drawing(
@@ -22,16 +17,16 @@ TITLES = {
     alt=(
         "Four panels, one a test law: error per dimension on a logarithmic axis against the number of examples, for six "
         "models. On the fixed covariance and on random ones at scale 1 every curve falls from 1 to below 0.1 at its own "
-        "training length N and jumps up right after. At scales 4 and 9 the curves stay far above least squares and the "
-        "jump is smaller; up to N models trained on random covariances lie below those trained on the fixed one."
+        "training length N and jumps up right after. At scales 4 and 9 the curves stay far above least squares and the jump is "
+        "smaller; up to N models trained on random covariances lie below those trained on the fixed one."
     ),
     caption=(
         "Figure 1 of the paper at the size of two cores, on a logarithmic axis: squared error over <i>d</i> at the query "
         "against the number of examples <i>M</i>. One model a curve; a marker stands at its <i>N</i>. Bands: 90% bootstrap "
-        "intervals over single prompts, as we read the paper. Dotted: least squares, measured; it is 0 from "
-        "<i>M</i> = <i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random "
-        "covariances, exact, at the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and "
-        "9 it is above the panel, the limit at 25.3 and 387."
+        "intervals over single prompts, as we read the paper. Dotted: least squares, measured; it is 0 from <i>M</i> = "
+        "<i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at "
+        "the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, "
+        "the limit at 25.3 and 387."
     ),
     size=(7.6, 7.0),
 )
@@ -41,12 +36,10 @@ def curves(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, test in zip(panels, dataset.test.values, strict=True):
         _draw_panel(axes, dataset.sel(test=test))
         axes.set_title(TITLES[test])
-    for axes in panels[2:]:
-        axes.set_xlabel("examples $M$")
-    for axes in panels[::2]:
-        axes.set_ylabel("squared error / $d$")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4)
+    for lower, left in zip(panels[2:], panels[::2], strict=True):
+        lower.set_xlabel("examples $M$")
+        left.set_ylabel("squared error / $d$")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
 
 def _draw_panel(axes: Axes, cell: xr.Dataset) -> None:
@@ -66,28 +59,21 @@ def _draw_panel(axes: Axes, cell: xr.Dataset) -> None:
         style = {"color": mpl.rcParams["text.color"], "linestyle": LINES[4], "linewidth": 0.9}
         axes.plot(cell.M, finite, label=f"linear, $N={int(finite.N)}$", **style)
     axes.set(yscale="log", ylim=(0.015 * zero**1.35, 9 * zero**0.35), xlim=(0, int(cell.M[-1])))
-    _plain_ticks(axes)
-
-
-def _plain_ticks(axes: Axes) -> None:
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    plain_logarithms(axes.yaxis)
 
 
 @drawing(
     "zhang-gpt2-positions",
     alt=(
-        "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed "
-        "and on random covariances. As trained, and with zeros in the rows beyond N, the error falls to below 0.1 at N and "
-        "jumps to about 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on "
-        "smoothly. On untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short "
-        "beyond."
+        "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed and "
+        "on random covariances. As trained, and with zeros in the rows beyond N, the error falls to below 0.1 at N and jumps "
+        "to about 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on smoothly. On "
+        "untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short beyond."
     ),
     caption=(
-        "Left and middle: squared error over <i>d</i> on the training law, with two standard errors over covariances, "
-        "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> "
-        "(vertical line) is the last that training reaches; beyond it both models keep the start, which they share."
+        "Left and middle: squared error over <i>d</i> on the training law, with two standard errors over covariances, <i>N</i> "
+        "= 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> (vertical line) is "
+        "the last that training reaches; beyond it both models keep the start, which they share."
     ),
     size=(7.6, 4.4),
 )
@@ -105,7 +91,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
             )
         axes.axvline(N, color=ink, linewidth=0.8)
         axes.set(yscale="log", ylim=(0.03, 9), xlabel="examples $M$", title=f"{trained} covariance")
-        _plain_ticks(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("squared error / $d$")
     panels[1].tick_params(labelleft=False)
     for k, trained in enumerate(dataset.trained.values):
@@ -113,7 +99,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
         right.plot(dataset.row, norm, MARKERS[k], color=f"C{k + 5}", markersize=3.5, label=trained)
     right.axvline(2 * N, color=ink, linewidth=0.8)
     right.set(yscale="log", ylim=(0.08, 8), xlabel="row of the table", title="length of the row")
-    _plain_ticks(right)
+    plain_logarithms(right.yaxis)
     right.legend()
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
@@ -122,13 +108,13 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     "zhang-gpt2-scale",
     alt=(
         "Two panels, models trained on the fixed and on random covariances at N = 10: error over that of predicting zero "
-        "against the scale c. With inputs or labels or both scaled the error rises with c, most with inputs alone. Divided "
-        "by the prompt's own size it is flat at its value for c = 1."
+        "against the scale c. With inputs or labels or both scaled the error rises with c, most with inputs alone. Divided by "
+        "the prompt's own size it is flat at its value for c = 1."
     ),
     caption=(
-        "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, with two standard "
-        "errors over covariances. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own size: both are "
-        "then divided by the root mean square of the prompt's inputs, entry by entry or of all entries together."
+        "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, with two standard errors "
+        "over covariances. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own size: both are then "
+        "divided by the root mean square of the prompt's inputs, entry by entry or of all entries together."
     ),
     size=(7.6, 4.2),
 )
@@ -140,10 +126,10 @@ def scale(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, trained in zip(panels, dataset.trained.values, strict=True):
         for k, way in enumerate(dataset.way.values):
             cell = dataset.sel(trained=trained, N=N, way=way)
-            style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": LINES[k], "linewidth": 1.0, "label": way}
-            axes.errorbar(place + 0.06 * (k - 2), cell.risk, 2 * cell.risk_se, **style)
+            style = {"linestyle": LINES[k], "linewidth": 1.0, "label": way}
+            points(axes, place + 0.06 * (k - 2), cell.risk, 2 * cell.risk_se, k, **style)
         axes.set_xticks(place, [f"{c:g}" for c in dataset.c.values])
         axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=f"{trained} covariance, $N={N}$")
-        _plain_ticks(axes)
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("error / error of predicting 0")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

@@ -1,38 +1,14 @@
 """Claims Z18a to Z18e: section 4.3, training on random covariances."""
 
 import numpy as np
-import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
-
-
-def _without_squares(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(u_theory=dataset.u_printed)
-
-
-def _mean_covariance(dataset: xr.Dataset) -> xr.Dataset:
-    trace = (dataset.product_mean**2).sum(["i", "j"])
-    return dataset.assign(u_printed=trace**0.25)
-
-
-def _training_length(dataset: xr.Dataset) -> xr.Dataset:
-    at_training = dataset.risk_theory.sel(M=dataset.attrs["N"], drop=True)
-    return dataset.assign(risk_theory=at_training.broadcast_like(dataset.risk_theory).transpose(*dataset.risk.dims))
-
-
-def _consistent(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(mean_theory=np.sign(dataset.mean_theory))
-
-
-def _constant(dataset: xr.Dataset) -> xr.Dataset:
-    shrinkage = dataset.mean_theory.isel(i=0, j=0)
-    return dataset.assign(own_theory=shrinkage.broadcast_like(dataset.own_theory))
-
+from icl_lib.companion.controls import put
 
 claim = claims_of("zhang-random-covariance-flow")
 
 
-@claim("V2", "convergence", margin=1e-6, control=_without_squares)
+@claim("V2", "convergence", margin=1e-6, control=put(u_theory="u_printed"))
 def Z18a(dataset):
     """Theorem 4.5: gradient flow on random diagonal covariances drives u₋₁U₁₁ to A* = [E ΓΛ²]⁻¹E[Λ²] and u₋₁ to [Σ
     ξᵢ²/γᵢ²]^¼ = ‖A*‖^½.
@@ -49,7 +25,9 @@ def Z18a(dataset):
 claim = claims_of("zhang-random-covariance")
 
 
-@claim("D", "formula", of="risk", margin=0.15, control=_training_length)
+@claim(
+    "D", "formula", of="risk", margin=0.15, control=lambda d: d.assign(risk_theory=d.risk_theory.sel(M=d.attrs["N"], drop=True))
+)
 def Z18b(dataset):
     """With weights A the error on a random spectrum is Σ E λᵢ − 2 Σ Aᵢᵢ E λᵢ² + Σ Aᵢⱼ² ζᵢⱼ(M), at every test length M and
     covariance scale c = 1, 4, 9, for exponential and uniform variances.
@@ -63,13 +41,12 @@ def Z18b(dataset):
 claim = claims_of("zhang-random-covariance-limit")
 
 
-@claim("V", "formula", margin=0.015, control=_consistent)
+@claim("V", "formula", margin=0.015, control=lambda dataset: dataset.assign(mean_theory=np.sign(dataset.mean_theory)))
 def Z18c(dataset):
-    """Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = wᵀx_query / (3 + (d +
-    5)/N), which tends to one third of the target: the trained model fails.
+    """Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = wᵀx_query / (3 + (d + 5)/N),
+    which tends to one third of the target: the trained model fails.
 
-    Margin: Absolute, for unit x_query and w; standard errors are 0.0014 in quick, and any other simple fraction is 0.08
-    away.
+    Margin: Absolute, for unit x_query and w; standard errors are 0.0014 in quick, and any other simple fraction is 0.08 away.
     Control: the unbiased prediction wᵀx_query, which least squares makes
     """
     return Discrepancy(abs(dataset["mean"] - dataset.mean_theory), 2 * dataset.mean_se)
@@ -78,7 +55,13 @@ def Z18c(dataset):
 claim = claims_of("zhang-random-covariance-flow", section="C.3")
 
 
-@claim("V", "convergence", margin=1e-6, recorded=FAILS, control=_mean_covariance)
+@claim(
+    "V",
+    "convergence",
+    margin=1e-6,
+    recorded=FAILS,
+    control=lambda d: d.assign(u_printed=(d.product_mean**2).sum(["i", "j"]) ** 0.25),
+)
 def Z18d(dataset):
     """(C.15), as far as the copy we read shows: u₋₁ tends to [Σ ξᵢ/γᵢ]^¼, without squares.
 
@@ -91,7 +74,7 @@ def Z18d(dataset):
 claim = claims_of("zhang-random-covariance-limit")
 
 
-@claim("D", "formula", margin=0.025, control=_constant)
+@claim("D", "formula", margin=0.025, control=lambda d: d.assign(own_theory=d.mean_theory.isel(i=0, j=0, drop=True)))
 def Z18e(dataset):
     """Exp(1) variances: for a query drawn with the prompt's own covariance, E[ŷ | x_query, w] = Σ wᵢxᵢ(½ + |xᵢ|/√2) / (3 +
     (d + 5)/N), not a fixed fraction of the target.

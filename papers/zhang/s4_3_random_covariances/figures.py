@@ -3,23 +3,20 @@
 import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points
+from papers.zhang.lines import plain_logarithms, series
 
 
 @drawing(
     "zhang-random-covariance-flow",
     alt=(
-        "Left: on a logarithmic axis the relative distance of the product to A star falls in straight lines to "
-        "rounding. "
+        "Left: on a logarithmic axis the relative distance of the product to A star falls in straight lines to rounding. "
         "Right: u over its limit rises to 1 for both laws; the limits printed without squares lie elsewhere."
     ),
     caption=(
-        "Gradient flow under random diagonal covariances, over time as a fraction of the run. Left: relative "
-        "distance of "
-        "<i>u</i><sub>−1</sub><i>U</i><sub>11</sub> to <i>A</i><sub>*</sub>. Right: <i>u</i><sub>−1</sub> over "
-        "the limit with "
+        "Gradient flow under random diagonal covariances, over time as a fraction of the run. Left: relative distance of "
+        "<i>u</i><sub>−1</sub><i>U</i><sub>11</sub> to <i>A</i><sub>*</sub>. Right: <i>u</i><sub>−1</sub> over the limit with "
         "squares (horizontal line at 1); thin dotted lines show where (C.15), printed without squares, puts it."
     ),
     size=(6.8, 3.4),
@@ -46,16 +43,13 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance",
     alt=(
-        "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt "
-        "length. Markers lie on "
-        "the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at "
-        "scales 4 and 9."
+        "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt length. Markers lie "
+        "on the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at scales 4 and "
+        "9."
     ),
     caption=(
-        "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), "
-        "against test prompt "
-        "length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the "
-        "limit "
+        "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), against test "
+        "prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the limit "
         "<i>N</i>, <i>M</i> → ∞. Least squares would be at 0 from <i>M</i> = <i>d</i> on."
     ),
     size=(7.2, 3.4),
@@ -67,16 +61,12 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, c in zip(panels, dataset.c.values, strict=True):
         for k, trained in enumerate(dataset.trained.values):
             cell = dataset.sel(law="exponential", c=c, trained=trained)
-            axes.plot(cell.M_line, cell.risk_line / cell.zero, color=f"C{k}", linestyle=LINES[k])
-            interval = 2 * cell.risk_se / cell.zero
-            axes.errorbar(cell.M, cell.risk / cell.zero, interval, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-            axes.axhline(float(cell.risk_limit / cell.zero), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-            axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=names[trained])
+            cell = cell[["risk", "risk_se", "risk_line", "risk_limit"]] / cell.zero
+            series(axes, k, names[trained], (cell.M_line, cell.risk_line), (cell.M, cell.risk, cell.risk_se))
+            axes.axhline(float(cell.risk_limit), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
         axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(yscale="log", title=f"$c={c:g}$", xlabel="test length $M$")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("error / error of predicting 0")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
@@ -84,17 +74,14 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance-limit",
     alt=(
-        "Left: the mean prediction over its target rises with the prompt length towards one third, far below 1. "
-        "Right: for a query with its prompt's covariance the fraction grows linearly with the size of the query's "
-        "entry."
+        "Left: the mean prediction over its target rises with the prompt length towards one third, far below 1. Right: for a "
+        "query with its prompt's covariance the fraction grows linearly with the size of the query's entry."
     ),
     caption=(
-        "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query "
-        "drawn apart from the "
-        "prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
-        "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. "
-        "Markers: Monte "
-        "Carlo with two standard errors."
+        "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query drawn apart from "
+        "the prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
+        "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. Markers: "
+        "Monte Carlo with two standard errors."
     ),
     size=(6.8, 3.4),
 )
@@ -104,12 +91,12 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     ink = mpl.rcParams["text.color"]
     first, last = dataset.isel(i=0, j=0), dataset.isel(N=-1)
     left.plot(first.N_line, first.shrinkage_line, color="C0", label="theory")
-    left.errorbar(first.N, first["mean"], 2 * first.mean_se, color="C0", marker=MARKERS[0], linestyle="none", label="measured")
+    points(left, first.N, first["mean"], 2 * first.mean_se, 0, label="measured")
     left.axhline(1 / 3, color=ink, linestyle="--", linewidth=1, label="limit 1/3")
     left.set(xscale="log", ylim=(0, 0.4), xlabel="prompt length $N=M$", ylabel="mean prediction / target")
     left.legend(loc="lower right")
     right.plot(last["size"], last.own_theory, color="C1", label="theory")
-    right.errorbar(last["size"], last.own, 2 * last.own_se, color="C1", marker=MARKERS[1], linestyle="none", label="measured")
+    points(right, last["size"], last.own, 2 * last.own_se, 1, label="measured")
     right.axhline(float(last.mean_theory[0, 0]), color=ink, linestyle="--", linewidth=1, label="independent query")
     right.set(ylim=(0, 0.7), xlabel="size of the query's entry, $|x|$", ylabel="mean prediction / target")
     right.legend(loc="lower right")

@@ -12,7 +12,8 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.train.flow import gradient_flow
-from papers.zhang.random_spectra import exponential, scales, spectrum_sample, uniform, unit_start
+from papers.zhang.random_spectra import exponential, scales, spectrum_sample, uniform
+from papers.zhang.reduced_flow import random_Theta
 from papers.zhang.theory import random_covariance as theory
 from papers.zhang.theory import random_covariance_flow as flow
 
@@ -74,7 +75,7 @@ class RandomCovarianceFlow(Declaration):
 
     def _flow(self, spectrum, moments: theory.SpectrumMoments, N: int, seed: int, name: str) -> tuple[np.ndarray, np.ndarray]:
         xi, gamma, zeta = theory.xi(moments), theory.gamma(moments, N), theory.zeta(moments, N)
-        Theta = unit_start(self.d, seed, f"flow/{name}")
+        Theta = random_Theta(self.d, seed, f"flow/{name}")
         draws = spectrum_sample(spectrum, self.spectra, seed, f"flow/spectra/{name}")
         sigma = (self.fraction * flow.sigma_squared_bound(Theta, draws, N)) ** 0.5
         return trajectory(Theta, sigma, xi, zeta, horizon(sigma, xi, gamma, zeta), self.points)

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 
 
 @drawing(
@@ -15,8 +15,8 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
         "which rises by one each step and stops at d + 1. The horizontal line d + 1 is reached only from N = d on."
     ),
     caption=(
-        "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. "
-        "Line: min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
+        "Number of negative and of positive eigenvalues of <i>H</i> on random prompts, the same on every prompt. Line: "
+        "min(<i>N</i>, <i>d</i>) + 1. Dotted: <i>d</i> + 1."
     ),
     size=(5.6, 3.3),
 )
@@ -28,10 +28,7 @@ def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
     for k, sign in enumerate(("negative", "positive")):
         found = dataset[sign].mean("prompt")
         spread = abs(dataset[sign] - found).max("prompt")
-        size = 9 - 4 * k
-        axes.errorbar(
-            dataset.N, found, spread, color=f"C{k + 1}", marker=MARKERS[k], markersize=size, linestyle="none", label=sign
-        )
+        points(axes, dataset.N, found, spread, k, color=f"C{k + 1}", markersize=9 - 4 * k, label=sign)
     axes.set(xlabel="prompt length $N$", ylabel="number of eigenvalues", ylim=(0, float(dataset.negative_paper) + 1))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -41,14 +38,14 @@ def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-full-loss",
     alt=(
-        "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several "
-        "decades. Right: the least excess over the optimum among random points falls with the square of their "
-        "distance from it and is positive everywhere."
+        "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several decades. "
+        "Right: the least excess over the optimum among random points falls with the square of their distance from it and is "
+        "positive everywhere."
     ),
     caption=(
-        "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against "
-        "the closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random "
-        "points around the limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
+        "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against the "
+        "closed form (line: equality). Right: the least excess (<i>L</i> − <i>L</i>*)/<i>L</i>* among random points around the "
+        "limit of Theorem 4.1, over the scale of the step away from it; it stays above 0."
     ),
     size=(7.6, 4.0),
 )

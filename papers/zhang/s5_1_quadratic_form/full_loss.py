@@ -79,7 +79,7 @@ class FullLoss(Declaration):
     def _lowest(self, d: int, N: int, kappa: float, seed: int) -> np.ndarray:
         Lambda = geometric_covariance(d, kappa, seed)
         minimum = optimum.loss_minimum(Lambda, N)
-        plain = full_loss.full_loss(Lambda, N, _joined(np.linalg.inv(Lambda), 1.0))
+        plain = full_loss.full_loss(Lambda, N, dynamics.live(dynamics.Weights(np.linalg.inv(Lambda), 1.0)))
         steps = standard_normal((self.draws, d + 1, d + 1), seed, f"steps/{d}/{N}")
         around = (_limit(Lambda, N) + radius * steps for radius in self.radii)  # one radius at a time fits the cache
         lowest = np.array([full_loss.full_loss(Lambda, N, U).min() for U in around])
@@ -90,14 +90,8 @@ def _polynomial_halves(Lambda: np.ndarray, points: np.ndarray, N: int) -> list[l
     return [[float(part(Lambda, N, U)) for part in (full_loss.odd_loss, full_loss.even_loss)] for U in points]
 
 
-def _joined(U_11: np.ndarray, u_last: float) -> np.ndarray:
-    U = np.pad(U_11, (0, 1))
-    U[-1, -1] = u_last
-    return U
-
-
 def _limit(Lambda: np.ndarray, N: int) -> np.ndarray:
-    return _joined(*dynamics.limit(Lambda, N, 0.0))
+    return dynamics.live(dynamics.limit(Lambda, N, 0.0))
 
 
 def _hessian_signs(Lambda: np.ndarray, N: int) -> list[list[int]]:

@@ -20,13 +20,6 @@ ZERO = 1e-12
 """Eigenvalues below this share of the largest count as 0; rounding leaves about 1e-16."""
 
 
-def signs(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many eigenvalues of each symmetric matrix are negative, and how many positive."""
-    eigenvalues = np.linalg.eigvalsh(forms)
-    floor = ZERO * eigenvalues[:, -1:]
-    return (eigenvalues < -floor).sum(axis=1), (eigenvalues > floor).sum(axis=1)
-
-
 @dataclass(frozen=True)
 class QuadraticForm(Declaration):
     """Random prompts of several lengths through a layer with every weight random."""
@@ -40,35 +33,32 @@ class QuadraticForm(Declaration):
         """Predict with the layer as printed."""
         model = LinearSelfAttention(*map(torch.tensor, self._weights(seed)))
         y = [model.tokens(E)[:, -1, -1].numpy() for E in self._prompts(seed)]
-        return xr.Dataset(
-            {"prediction": variable("N prompt", y, "prediction of the layer", "y")}, coords={"N": list(self.N)}
-        )  # fmt: skip
+        columns = {"prediction": variable("N prompt", y, "prediction of the layer", "y")}
+        return xr.Dataset(columns, coords={"N": list(self.N)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Predict with the quadratic form, and count the eigenvalues of H by sign."""
-        U = quadratic.U(*self._weights(seed))
-        y, y_by_rows, negative, positive, bare = zip(*(self._form(E.numpy(), U) for E in self._prompts(seed)), strict=True)
-        return dataset.assign(
-            prediction_theory=variable("N prompt", y, "u^T H u with u = Vec(U), columns stacked", "y"),
-            prediction_by_rows=variable("N prompt", y_by_rows, "u^T H u with the rows of U stacked", "y"),
-            negative=variable("N prompt", negative, "negative eigenvalues of H"),
-            positive=variable("N prompt", positive, "positive eigenvalues of H"),
-            negative_without_query=variable(
-                "N prompt", bare, "negative eigenvalues of H with the query's column left out of E E^T"
+        U, prompts = quadratic.U(*self._weights(seed)), [E.numpy() for E in self._prompts(seed)]
+
+        def of_each(function) -> np.ndarray:
+            return np.array([[function(E) for E in batch] for batch in prompts])
+
+        forms = of_each(quadratic.H)
+        columns = {
+            "prediction_theory": (
+                of_each(lambda E: quadratic.quadratic_prediction(E, U)),
+                "u^T H u, columns stacked",
+                "y",
             ),
+            "prediction_by_rows": (np.einsum("i,npij,j->np", U.ravel(), forms, U.ravel()), "u^T H u, rows stacked", "y"),
+            "negative": (negative_eigenvalues(forms), "negative eigenvalues of H"),
+            "positive": (negative_eigenvalues(-forms), "positive eigenvalues of H"),
+            "negative_without_query": (negative_eigenvalues(of_each(H_without_query)), "negative, without the query's column"),
+        }
+        return dataset.assign({name: variable("N prompt", *column) for name, column in columns.items()}).assign(
             negative_theory=variable("N", [quadratic.negative_eigenvalues(N, self.d) for N in self.N], "min(N, d) + 1"),
             negative_paper=variable("", self.d + 1, "d + 1"),
-        )
-
-    @expectation
-    def _form(self, prompts: np.ndarray, U: np.ndarray) -> tuple:
-        forms, bare = (np.stack([form(E) for E in prompts]) for form in (quadratic.H, _without_query))
-        return (
-            [quadratic.quadratic_prediction(E, U) for E in prompts],
-            np.einsum("i,bij,j->b", U.ravel(), forms, U.ravel()),
-            *signs(forms),
-            signs(bare)[0],
         )
 
     def _weights(self, seed: int) -> np.ndarray:
@@ -81,7 +71,14 @@ class QuadraticForm(Declaration):
         return [embed(law.sample(stream(seed, f"prompts/{N}"), (self.prompts,), N)) for N in self.N]
 
 
-def _without_query(E: np.ndarray) -> np.ndarray:
+def negative_eigenvalues(forms: np.ndarray) -> np.ndarray:
+    """Return how many eigenvalues of each symmetric matrix, (..., n, n), are negative."""
+    eigenvalues = np.linalg.eigvalsh(forms)
+    return (eigenvalues < -ZERO * abs(eigenvalues).max(-1, keepdims=True)).sum(-1)
+
+
+def H_without_query(E: np.ndarray) -> np.ndarray:
+    """Return H, but for a factor, with the query's column left out of E E^T."""
     return np.kron(quadratic.X(E[:-1, -1]), E[:, :-1] @ E[:, :-1].T)
 
 

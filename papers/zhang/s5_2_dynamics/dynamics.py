@@ -17,7 +17,7 @@ from papers.zhang.exact_prompts import exact_loss
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import dynamics, optimum
-from papers.zhang.theory.dynamics import Weights
+from papers.zhang.theory.dynamics import Weights, live
 
 FIRST = 0.3
 """The first time after 0 that is recorded, in growth times."""
@@ -83,7 +83,7 @@ class Dynamics(Declaration):
     def _points(self, d: int, N: int, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return a covariance, and parameters U with u_12 = u_21 = 0."""
         draws = standard_normal((self.points, d + 1, d + 1), seed, f"points/{d}/{N}")
-        return geometric_covariance(d, 4.0, seed, f"basis/{d}/{N}"), [_joined(U[:d, :d], U[d, d]) for U in draws]
+        return geometric_covariance(d, 4.0, seed, f"basis/{d}/{N}"), [live(Weights(U[:d, :d], U[d, d])) for U in draws]
 
     def _velocities(self, d: int, N: int, seed: int) -> np.ndarray:
         Lambda, points = self._points(d, N, seed)
@@ -103,28 +103,17 @@ class Dynamics(Declaration):
         return [_errors_at(Lambda, N, U, v[: d + 1, : d + 1]) for U, v in zip(points, velocity, strict=True)]
 
 
-def _joined(U_11: np.ndarray, u_last: float) -> np.ndarray:
-    U = np.pad(U_11, (0, 1))
-    U[-1, -1] = u_last
-    return U
-
-
 def _errors_at(Lambda: np.ndarray, N: int, U: np.ndarray, measured: np.ndarray) -> tuple[float, float, float, float]:
     weights = Weights(U[:-1, :-1], float(U[-1, -1]))
 
     def miss(length: float) -> float:
-        predicted = _joined(*dynamics.velocity(Lambda, length, weights))
+        predicted = live(dynamics.velocity(Lambda, length, weights))
         return float(abs(predicted - measured).max() / abs(measured).max())
 
     gap = dynamics.reduced_loss(Lambda, N, weights) - dynamics.reduced_minimum(Lambda, N)
     root = dynamics.symmetric_root(Lambda)
     unweighted = weights.u_last * root @ weights.U_11 @ root - Lambda @ np.linalg.inv(optimum.Gamma(Lambda, N))
-    return (
-        miss(N),
-        miss(np.inf),
-        abs(dynamics.gap(Lambda, N, weights) / gap - 1),
-        abs(0.5 * np.sum(unweighted**2) / gap - 1),
-    )
+    return (miss(N), miss(np.inf), abs(dynamics.gap(Lambda, N, weights) / gap - 1), abs(0.5 * np.sum(unweighted**2) / gap - 1))
 
 
 _QUICK = Dynamics(

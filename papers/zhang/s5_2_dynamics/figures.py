@@ -9,13 +9,13 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "zhang-dynamics",
     alt=(
-        "Excess loss against time, both on logarithmic axes, for flows of several sizes. The flow of Lemma 5.2 falls "
-        "all the way. The flow with Lambda in place of Gamma dips, turns and rises to a plateau."
+        "Excess loss against time, both on logarithmic axes, for flows of several sizes. The flow of Lemma 5.2 falls all the "
+        "way. The flow with Lambda in place of Gamma dips, turns and rises to a plateau."
     ),
     caption=(
-        "Excess of the loss over its minimum along gradient flow from Assumption 3.3, in units of the growth time "
-        "1/‖Λ²‖. Thick: Lemma 5.2, falling at all times. Thin: the same with Λ in place of Γ, which passes the "
-        "minimum and climbs towards Λ<sup>−1</sup>."
+        "Excess of the loss over its minimum along gradient flow from Assumption 3.3, in units of the growth time 1/‖Λ²‖. "
+        "Thick: Lemma 5.2, falling at all times. Thin: the same with Λ in place of Γ, which passes the minimum and climbs "
+        "towards Λ<sup>−1</sup>."
     ),
     size=(6.4, 3.9),
 )
@@ -34,15 +34,13 @@ def loss(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-time-course",
     alt=(
-        "Left: loss against time for several start sizes, markers on sigmoidal lines; smaller starts drop later. "
-        "Right: two growth rates against condition number, markers on lines; the two approach each other as the "
-        "condition number grows."
+        "Left: loss against time for several start sizes, markers on sigmoidal lines; smaller starts drop later. Right: two "
+        "growth rates against condition number, markers on lines; the two approach each other as the condition number grows."
     ),
     caption=(
-        "Left: Λ = λ<i>I</i>. Lines: the closed form. Markers: the integrated flow. Vertical lines: when "
-        "<i>v</i> is predicted to be halfway. Right: rates at which small weights grow. Lines: ‖Λ²‖ (Frobenius) and "
-        "‖Λ‖² (operator). "
-        "Markers: fitted to the flow."
+        "Left: Λ = λ<i>I</i>. Lines: the closed form. Markers: the integrated flow. Vertical lines: when <i>v</i> is predicted "
+        "to be halfway. Right: rates at which small weights grow. Lines: ‖Λ²‖ (Frobenius) and ‖Λ‖² (operator). Markers: fitted "
+        "to the flow."
     ),
     size=(7.6, 3.4),
 )

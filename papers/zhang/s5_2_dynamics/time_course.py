@@ -53,9 +53,8 @@ class TimeCourse(Declaration):
         return xr.Dataset(
             {
                 "rate": variable("direction kappa", [reduced, transverse], "fitted growth rate", "1/time"),
-                "v": variable("sigma time", courses[:, 0], "(tr U_11 / d)^2 by integration"),
-                "loss": variable("sigma time", courses[:, 1], "loss by integration", "y^2"),
-                "loss_generic_start": variable("sigma time", courses[:, 2], "loss from a generic Theta", "y^2"),
+                "loss": variable("sigma time", courses[:, 0], "loss by integration", "y^2"),
+                "loss_generic_start": variable("sigma time", courses[:, 1], "loss from a generic Theta", "y^2"),
             },
             coords={
                 "direction": ["(U_11, u_-1)", "(u_12, u_21)"],
@@ -73,7 +72,6 @@ class TimeCourse(Declaration):
         cells = self._cells()
         return dataset.assign(
             rate_theory=variable("direction kappa", rates, "predicted growth rate", "1/time"),
-            v_theory=variable("sigma time", [cell.v(times) for cell in cells], "v(t) in closed form"),
             loss_theory=variable("sigma time", [cell.loss(times) for cell in cells], "loss in closed form", "y^2"),
             drop_time=variable("sigma", [cell.drop_time for cell in cells], "predicted time of the drop", "time"),
         )
@@ -108,8 +106,7 @@ class TimeCourse(Declaration):
         flow = reduced_flow(Lambda, self.N, balanced_start(special, sigma), self._times())
         generic = reduced_flow(Lambda, self.N, balanced_start(random_Theta(self.d, seed, "Theta"), sigma), self._times())
         constant = self.lam * self.d / 2
-        v = [(np.trace(weights.U_11) / self.d) ** 2 for weights in flow]
-        return np.array([v, *(constant + _losses(Lambda, self.N, path) for path in (flow, generic))])
+        return np.array([constant + _losses(Lambda, self.N, path) for path in (flow, generic)])
 
 
 def _losses(Lambda: np.ndarray, N: int, path: list[Weights]) -> np.ndarray:

@@ -92,10 +92,7 @@ claim = claims_of("zhang-dense-init")
 
 
 @claim(
-    "N",
-    "convergence",
-    margin=0.9,
-    control=lambda dataset: dataset.drop_dims("start").assign(loss=dataset.loss_allowed.rename(allowed="start")),
+    "N", "convergence", margin=0.9, control=lambda d: d.drop_dims("start").assign(loss=d.loss_allowed.rename(allowed="start"))
 )
 def Z26(dataset):
     """From dense starts of all live parameters not every flow is at the optimum by T = 150 (d = 3).

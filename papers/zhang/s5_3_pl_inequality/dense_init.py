@@ -13,6 +13,7 @@ from icl_lib.train.flow import gradient_flow
 from papers.zhang.reduced_flow import balanced_start, random_Theta
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import full_loss, optimum
+from papers.zhang.theory.dynamics import live
 from papers.zhang.theory.rank_one_trap import rank_one_loss
 
 AT_OPTIMUM = 1.01
@@ -63,10 +64,8 @@ class DenseInit(Declaration):
         ).assign_attrs(at_optimum=AT_OPTIMUM)
 
     def _allowed(self, seed: int, scale: float) -> np.ndarray:
-        starts = np.zeros((self.allowed, self.d + 1, self.d + 1))
-        for k, U in enumerate(starts):
-            U[:-1, :-1], U[-1, -1] = balanced_start(random_Theta(self.d, seed, f"Theta/{k}"), scale)
-        return starts
+        draws = (random_Theta(self.d, seed, f"Theta/{k}") for k in range(self.allowed))
+        return np.array([live(balanced_start(Theta, scale)) for Theta in draws])
 
     def _ends(self, Lambda: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the parameters at time T; tolerance 1e-5, since ends and not paths are compared."""

@@ -11,14 +11,14 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 @drawing(
     "zhang-pl",
     alt=(
-        "Left: slack of the PL inequality against condition number, one line a dimension, all above 1 and higher for "
-        "higher dimension. At d = 2 it falls with the condition number, from d = 4 on it rises. Right: least u along "
-        "each flow against the lower bound; all points lie above the diagonal."
+        "Left: slack of the PL inequality against condition number, one line a dimension, all above 1 and higher for higher "
+        "dimension. At d = 2 it falls with the condition number, from d = 4 on it rises. Right: least u along each flow "
+        "against the lower bound; all points lie above the diagonal."
     ),
     caption=(
-        "Left: least ‖∇ℓ‖²/(ℓ − min ℓ) along the flow over the constant μ of Lemma 5.4, from ΘΘᵀ = <i>I</i>/√<i>d</i>; "
-        "the lemma says at least 1. Right: least <i>u</i><sub>−1</sub> along flows from random Θ against the bound of "
-        "Lemma A.5; equality on the line."
+        "Left: least ‖∇ℓ‖²/(ℓ − min ℓ) along the flow over the constant μ of Lemma 5.4, from ΘΘᵀ = <i>I</i>/√<i>d</i>; the "
+        "lemma says at least 1. Right: least <i>u</i><sub>−1</sub> along flows from random Θ against the bound of Lemma A.5; "
+        "equality on the line."
     ),
     size=(7.4, 3.5),
 )
@@ -43,13 +43,13 @@ def slack(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-start-size",
     alt=(
-        "Left: the distance of the end from Gamma inverse is below 1e-9 for every start size. Right: the least u "
-        "along the flow rises with the start size and saturates; the lower bound stays below it and above zero."
+        "Left: the distance of the end from Gamma inverse is below 1e-9 for every start size. Right: the least u along the "
+        "flow rises with the start size and saturates; the lower bound stays below it and above zero."
     ),
     caption=(
-        "Starts with σ² at multiples of the largest value that Theorem 4.1 allows (vertical line at 1). Left: distance "
-        "of the end of the flow from Γ<sup>−1</sup>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and "
-        "the bound for every σ (line through the lowest bound over the starts)."
+        "Starts with σ² at multiples of the largest value that Theorem 4.1 allows (vertical line at 1). Left: distance of the "
+        "end of the flow from Γ<sup>−1</sup>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and the bound for "
+        "every σ (line through the lowest bound over the starts)."
     ),
     size=(7.4, 3.4),
 )
@@ -73,12 +73,12 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-dense-init",
     alt=(
-        "Loss at the end of each flow over the least loss. Flows from starts of Assumption 3.3 all lie at 1. Flows "
-        "from dense starts fall into two groups, one at 1 and one near the loss of the rank-one point."
+        "Loss at the end of each flow over the least loss. Flows from starts of Assumption 3.3 all lie at 1. Flows from dense "
+        "starts fall into two groups, one at 1 and one near the loss of the rank-one point."
     ),
     caption=(
-        "Loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). Dense: all live "
-        "parameters start at scale × N(0, 1). Dotted: the rank-one point, a critical point that is not global."
+        "Loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). Dense: all live parameters "
+        "start at scale × N(0, 1). Dotted: the rank-one point, a critical point that is not global."
     ),
     size=(5.8, 3.4),
 )
@@ -99,14 +99,13 @@ def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-rank-one-trap",
     alt=(
-        "Panels for several d. Markers over prompt length and condition number: filled where the Hessian at the "
-        "rank-one point is positive, open where it is not. The predicted boundary separates them: short prompts and "
-        "large condition numbers make it a local minimum."
+        "Panels for several d. Markers over prompt length and condition number: filled where the Hessian at the rank-one point "
+        "is positive, open where it is not. The predicted boundary separates them: short prompts and large condition numbers "
+        "make it a local minimum."
     ),
     caption=(
-        "The rank-one point over training length <i>N</i> and condition number κ. Filled: local minimum (Hessian with "
-        "one zero mode, all else positive). Open: saddle. Line: where the criterion changes sign, interpolated "
-        "between the cells."
+        "The rank-one point over training length <i>N</i> and condition number κ. Filled: local minimum (Hessian with one zero "
+        "mode, all else positive). Open: saddle. Line: where the criterion changes sign, interpolated between the cells."
     ),
     size=(7.4, 3.3),
 )

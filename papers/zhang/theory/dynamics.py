@@ -31,6 +31,13 @@ def unpack(theta: Float[ndarray, "P"]) -> Weights:
     return Weights(theta[:-1].reshape(d, d), float(theta[-1]))
 
 
+def live(weights: Weights) -> Float[ndarray, "D D"]:
+    """Return all live parameters, U = [[U_11, 0], [0, u_-1]], D = d + 1."""
+    U = np.pad(weights.U_11, (0, 1))
+    U[-1, -1] = weights.u_last
+    return U
+
+
 def reduced_loss(Lambda: Float[ndarray, "d d"], N: float, weights: Weights) -> float:
     """l = tr[(1/2) u_-1^2 Gamma Lambda U_11 Lambda U_11^T - u_-1 Lambda^2 U_11^T] (Lemma A.1); L = l + (1/2) tr Lambda."""
     U_11, u = weights

@@ -87,10 +87,7 @@ def W_PV_limit(A: Float[ndarray, "d d"]) -> Float[ndarray, "d+1 d+1"]:
 
 
 def prediction(
-    A: Float[ndarray, "d d"],
-    x: Float[ndarray, "... M d"],
-    y: Float[ndarray, "... M"],
-    x_query: Float[ndarray, "... d"],
+    A: Float[ndarray, "d d"], x: Float[ndarray, "... M d"], y: Float[ndarray, "... M"], x_query: Float[ndarray, "... d"]
 ) -> Float[ndarray, "..."] | float:
     """y_hat = x_query^T A_* (1/M) sum_i y_i x_i, which is x_query^T A_* Lambda_hat w without noise (4.13)."""
     moment = np.einsum("...md,...m->...d", x, y) / x.shape[-2]

@@ -51,11 +51,7 @@ def shift_error(
 
 
 def averaged_shift_error(
-    Lambda: Float[ndarray, "d d"],
-    N: float,
-    M: float,
-    Lambda_test: Float[ndarray, "d d"],
-    Q: Float[ndarray, "d d"],
+    Lambda: Float[ndarray, "d d"], N: float, M: float, Lambda_test: Float[ndarray, "d d"], Q: Float[ndarray, "d d"]
 ) -> float:
     """tr Q - 2 tr(Q Gamma^-1 Lambda_test) + tr(Q Gamma^-1 E[Lambda_hat^2] Gamma^-1), the mean over w ~ N(0, I).
 

@@ -1,4 +1,4 @@
-"""Garg et al.: Bayes errors by a second route, experiments on known predictors and toy decoders, claims, figures."""
+"""Garg et al.: Bayes errors by a second route, experiments on known predictors, claims, figures."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -17,18 +17,16 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
 from papers import registry
-from papers.garg.decoders import DecoderTraining
-from papers.garg.prior_observations import claims_live_training as live_claims
 from papers.garg.prior_observations import claims_regression as regression_claims
 from papers.garg.prior_observations import claims_shifted as shifted_claims
 from papers.garg.prior_observations import claims_sparse as sparse_claims
-from papers.garg.prior_observations import figures_live_training as live_figures
 from papers.garg.prior_observations import figures_regression as regression_figures
 from papers.garg.prior_observations import figures_shifted as shifted_figures
 from papers.garg.prior_observations import figures_sparse as sparse_figures
-from papers.garg.prior_observations import live_training, regression, shifted, sparse
-from papers.garg.prior_observations.prefixes import by_length, first, labels
+from papers.garg.prior_observations import regression, shifted, sparse
+from papers.garg.prior_observations.prefixes import by_length
 from papers.garg.theory import bayes
+from papers.garg.trainings import FIXED, SPARSE
 
 SMALL = {
     "garg-regression": replace(regression.REGRESSION.quick, prompts=300),
@@ -36,7 +34,7 @@ SMALL = {
     "garg-shifts": replace(shifted.SHIFTS.quick, prompts=300),
 }
 MODULES = {"garg-regression": regression, "garg-sparse": sparse, "garg-shifts": shifted}
-CLAIM_MODULES = (regression_claims, sparse_claims, shifted_claims, live_claims)
+CLAIM_MODULES = (regression_claims, sparse_claims, shifted_claims)
 CLAIMS = {claim.id: claim for module in CLAIM_MODULES for claim in vars(module).values() if isinstance(claim, Claim)}
 
 
@@ -100,38 +98,6 @@ def test_the_posterior_error_is_the_error_of_ridge(k):
     assert np.median(bayes.posterior_error(prompts.x.numpy(), 1e-3)) == pytest.approx(max(0, 1 - k / 3), abs=1e-3)
 
 
-# --- prefixes -----------------------------------------------------------------------------------------------------
-
-TOY = DecoderTraining(
-    "", layers=2, heads=2, width=8, d=3, N=4, law="fixed", sparsity=3, room=7, dims=live_training.Ramp(3, 3, 1, 1),
-    points=live_training.Ramp(5, 5, 1, 1), B=8, rate=1e-2, steps=6, replicates=2,
-)  # fmt: skip
-
-
-def untrained(training: DecoderTraining, seed: int, device: str) -> InContextGPT2:
-    decoder = training.decoder()
-    return InContextGPT2(decoder, decoder.start(stream(seed, "weights", device), training.replicates, torch.zeros(())))
-
-
-def test_a_prefix_asks_for_the_example_that_follows():
-    prompts, model = law(3).sample(stream(0, "prefixes"), (5,), 6), untrained(TOY, 0, "cpu")
-    every = model.prefixes(prompts)
-    for k in (0, 2, 6):
-        cut = first(prompts, k)
-        assert cut.y.shape == (5, k) and torch.equal(cut.y_query, labels(prompts)[:, k])
-        assert torch.allclose(model(cut), every[..., k], atol=1e-5)
-    assert torch.equal(first(prompts, 6).x_query, prompts.x_query)
-    with pytest.raises(ValueError, match="take 0 <= k <= 6"):
-        first(prompts, 7)
-
-
-def test_without_examples_a_classical_predictor_says_0():
-    prompts = law(3).sample(stream(0, "prefixes"), (5,), 3)
-    found = by_length(MinimumNormOLS(), prompts, (0, 3))
-    assert torch.equal(found[:, 0], torch.zeros(5).double())
-    assert torch.allclose(found[:, 1], prompts.y_query)
-
-
 # --- datasets of known predictors ---------------------------------------------------------------------------------
 
 
@@ -192,7 +158,7 @@ def verdict(claim_id: str, dataset: xr.Dataset) -> str:
     return CLAIMS[claim_id].judge(dataset).verdict
 
 
-@pytest.mark.parametrize("claim_id", [name for name in CLAIMS if name != "G4"])
+@pytest.mark.parametrize("claim_id", CLAIMS)
 def test_controls_fail_on_a_good_model(ridge_datasets, claim_id):
     claim = CLAIMS[claim_id]
     assert claim.judge(ridge_datasets[claim.experiment]).control_verdict == FAILS
@@ -201,7 +167,7 @@ def test_controls_fail_on_a_good_model(ridge_datasets, claim_id):
 def test_a_ridge_predictor_is_told_from_least_squares(ridge_datasets):
     """G1f and G1g tell ridge, near to ridge and without a bump, from least squares, which has the bump."""
     data = ridge_datasets["garg-regression"]
-    found = {name: verdict(name, data) for name in ("G1", "G1b", "G1c", "G1d", "G1e", "G1f", "G1g", "G1h")}
+    found = {name: verdict(name, data) for name in ("G1", "G1b", "G1c", "G1d", "G1f", "G1g", "G1h")}
     assert found == dict.fromkeys(found, HOLDS) | {"G1g": FAILS}
     exact = with_model("garg-regression", "nearly exact")
     assert verdict("G1f", exact) != HOLDS and verdict("G1h", exact) != HOLDS
@@ -211,7 +177,8 @@ def test_a_ridge_predictor_is_told_from_least_squares(ridge_datasets):
 def test_a_useless_model_is_told_from_a_good_one():
     data = with_model("garg-regression", "zero")
     assert [verdict(name, data) for name in ("G1", "G1b", "G1c", "G1d", "G1h")] == [FAILS] * 5
-    assert verdict("G1e", data) != FAILS  # the identity is true of every predictor
+    bayes = data.sel(reference="Bayes")
+    assert (abs(bayes.cross) <= 0.15 + 2 * bayes.cross_se).all()  # the identity is true of every predictor
 
 
 def test_shifts_are_judged_both_ways():
@@ -224,8 +191,8 @@ def test_shifts_are_judged_both_ways():
 
 def test_sparse_tasks_are_judged_both_ways(ridge_datasets):
     lasso, best = ridge_datasets["garg-sparse"], with_model("garg-sparse", "sparse Bayes")
-    assert [verdict(name, lasso) for name in ("G2", "G2b", "G2c", "G2d")] == [HOLDS] * 4
-    assert [verdict(name, best) for name in ("G2", "G2b", "G2c", "G2d")] == [HOLDS, HOLDS, HOLDS, FAILS]
+    assert [verdict(name, lasso) for name in ("G2", "G2b", "G2d")] == [HOLDS] * 3
+    assert [verdict(name, best) for name in ("G2", "G2b", "G2d")] == [HOLDS, HOLDS, FAILS]
 
 
 @pytest.mark.parametrize("slug", SMALL)
@@ -244,41 +211,14 @@ def test_the_shipped_models_give_the_recorded_verdicts(slug):
         assert judgement.control_verdict == FAILS, claim.id
 
 
-# --- the live training --------------------------------------------------------------------------------------------
-
-LIVE = live_training.LiveTraining(trainings=(replace(TOY, points=live_training.Ramp(3, 5, 2, 3)), TOY), window=3, prompts=60)
-
-
-@pytest.fixture(scope="module")
-def live() -> xr.Dataset:
-    return LIVE.expect(LIVE.run(5, "cpu"), 5)
-
-
-def test_the_live_training_is_the_declared_one(live):
-    """Losses are those of the training itself; before the training the error is that of the untrained decoder."""
-    losses = TOY.run(5, "cpu").losses.double() / TOY.d
-    assert np.allclose(live.loss.sel(curriculum="without", step=6), losses[3:].mean(0))
-    prompts = law(3).sample(stream(5, "garg-live-training"), (60,), 4)
-    error = (untrained(TOY, 5, "cpu").prefixes(prompts) - labels(prompts)).square().mean(1) / 3
-    assert np.allclose(live.risk_start.sel(curriculum="without"), error)
-    assert not np.allclose(live.risk, live.risk_start)
-    assert live.sizes == {"curriculum": 2, "step": 2, "seed": 2, "k": 5}
-
-
-def test_a_training_is_judged_by_what_it_learned(live):
-    assert CLAIMS["G4"].judge(live.assign(risk=0.2 * live.lsa.broadcast_like(live.risk))).verdict == HOLDS
-    assert CLAIMS["G4"].judge(live.assign(risk=live.lsa.broadcast_like(live.risk))).verdict == FAILS
-    assert CLAIMS["G4"].judge(live).control_verdict == FAILS
-
-
 # --- bad input and figures ----------------------------------------------------------------------------------------
 
 
 def test_bad_declarations():
     with pytest.raises(ValueError, match="take trainings of equal d"):
-        replace(regression.REGRESSION.quick, trainings=(TOY, regression.FIXED[0]))
+        replace(regression.REGRESSION.quick, trainings=(SPARSE, FIXED[0]))
     with pytest.raises(ValueError, match="take trainings of one law"):
-        replace(sparse.SPARSE_REGRESSION.quick, fast=TOY)
+        replace(sparse.SPARSE_REGRESSION.quick, fast=FIXED[0])
     with pytest.raises(ValueError, match="take 2 <= d <= N <= longest"):
         replace(regression.REGRESSION.quick, longest=15)
     with pytest.raises(ValueError, match=r"\[3, 5\], among them"):
@@ -287,21 +227,15 @@ def test_bad_declarations():
         replace(shifted.SHIFTS.quick, k=(4, 10))
     with pytest.raises(ValueError, match="multiple of 100"):
         replace(shifted.SHIFTS.quick, prompts=150)
-    with pytest.raises(ValueError, match="do not divide 6"):
-        replace(LIVE, window=4)
-    with pytest.raises(ValueError, match="change dims and points alone"):
-        replace(LIVE, trainings=(TOY, replace(TOY, rate=1.0)))
-    with pytest.raises(ValueError, match="law='fixed'"):
-        replace(LIVE, trainings=(replace(TOY, law="random"),))
 
 
-def test_figures_and_table(ridge_datasets, live):
+def test_figures_and_table(ridge_datasets):
     dense, shifts = ridge_datasets["garg-regression"], ridge_datasets["garg-shifts"]
     pictures = [
         regression_figures.regression(dense), regression_figures.noise(dense), shifted_figures.shifts(shifts),
-        sparse_figures.sparse(ridge_datasets["garg-sparse"]), live_figures.live_training(live),
+        sparse_figures.sparse(ridge_datasets["garg-sparse"]),
     ]  # fmt: skip
-    assert len({picture.name for picture in pictures}) == 5
+    assert len({picture.name for picture in pictures}) == 4
     assert all("<svg" in picture.light and picture.light != picture.dark and picture.alt for picture in pictures)
     table = shifted_figures.table(shifts)
     assert len(table.rows) == 14 * 4 + 1 and {len(row) for row in table.rows} == {8}

@@ -1,9 +1,113 @@
-"""What was a claim and is a test: on the stored results, each beside the near miss that has to fail."""
+"""What was a claim and is a test: on the stored results, each beside the near miss that has to fail.
+
+What is measured is taken with two standard errors: it holds when it is within the margin even so, and misses when it is beyond.
+"""
 
 import numpy as np
+import pytest
 
 from papers import registry
 from papers.zhang.moved import MOVED
+
+
+def holds(value, margin: float, two_se=0.0) -> bool:
+    return bool((value + two_se <= margin).all())
+
+
+def misses(value, margin: float, two_se=0.0) -> bool:
+    return bool((value - two_se > margin).any())
+
+
+def off(dataset, name: str, theory: str) -> dict:
+    """How far a measurement is from a formula, relative to it."""
+    formula = dataset[theory]
+    return {"value": abs(dataset[name] / formula - 1), "two_se": 2 * dataset[f"{name}_se"] / abs(formula)}
+
+
+# --- sections 1 and 3 -----------------------------------------------------------------------------------------------
+
+
+def test_Z1a(stored):
+    """Relative; the standard error is 1.2% in quick. With Λ for Γ_M, the context's fluctuation left out, it is off by 25%."""
+    step = stored("zhang-one-step")
+    assert holds(**off(step, "risk", "risk_theory"), margin=0.1)
+    assert misses(**off(step, "risk", "risk_exact_context"), margin=0.1)
+
+
+def test_Z1b(stored):
+    """Relative to tr Λ, the margin of Z1; the exact error is about (d + 1)/M = 2e-5. The best scalar step has a floor."""
+    longest = stored("zhang-one-step").isel(M_long=-1)
+    assert holds(longest.trained_long, 1e-3, 2 * longest.trained_long_se)
+    assert misses(longest.risk_long, 1e-3, 2 * longest.risk_long_se)
+
+
+def test_Z2a(stored):
+    """Two closed forms in float64; without the term tr(Λ)/N in Γ, a = 1/(1 + 1/N)."""
+    notions = stored("zhang-two-notions")
+    floor = notions.floor_theory.sel(kappa=1)
+    assert holds(abs(floor / (1 - notions.shrinkage) ** 2 - 1), 1e-10)
+    assert misses(abs(floor / (1 - notions.shrinkage_without_trace_term) ** 2 - 1), 1e-10)
+
+
+def test_Z2b(stored):
+    """Relative; the standard error is about 1.6% in quick and 0.7% in full. N and M exchanged is another error."""
+    notions = stored("zhang-two-notions")
+    assert holds(**off(notions, "attention", "attention_theory"), margin=0.1)
+    assert misses(**off(notions, "attention", "attention_exchanged"), margin=0.1)
+
+
+def test_Z3a(stored):
+    """Relative to the largest |ŷ|: float64 rounding, dense weights, d up to 20. The query's own token counts in E Eᵀ."""
+    attention = stored("zhang-attention")
+    assert holds(attention.query_row, 1e-12)
+    assert misses(attention.query_row_without_own_token, 1e-12)
+
+
+def test_Z6(stored):
+    """Relative; the standard error is below 0.9% in quick and 0.3% in full. Λ for Γ takes the context to be infinite."""
+    loss = stored("zhang-population-loss")
+    assert holds(**off(loss, "loss", "loss_theory"), margin=0.05)
+    assert misses(**off(loss, "loss", "loss_exact_context"), margin=0.05)
+
+
+def test_Z6a(stored):
+    """Relative; two closed forms in float64. At A = Λ⁻¹ the loss is another."""
+    loss = stored("zhang-population-loss")
+    assert holds(abs(loss.loss_minimum_by_length / loss.loss_minimum - 1), 1e-10)
+    assert misses(abs(loss.loss_minimum_by_length / loss.loss_at_inverse_covariance - 1), 1e-10)
+
+
+def test_Z6b(stored):
+    """Relative excess over the least loss found, an exact formula, so rounding only; Λ⁻¹ is not the minimiser."""
+    loss = stored("zhang-population-loss")
+    assert holds(1 - loss.loss_nearby / loss.loss_minimum, 1e-10)
+    assert misses(1 - loss.loss_nearby / loss.loss_at_inverse_covariance, 1e-10)
+
+
+# --- section 4 ------------------------------------------------------------------------------------------------------
+
+
+def test_Z7b(stored):
+    """Rounding of sums of size 1 in float64 stays below 1e-13; single prompts, without the pairs, have a gradient."""
+    at_rest = stored("zhang-stationarity")
+    vectors = at_rest.entry.str.startswith("u_21") | at_rest.entry.str.startswith("u_12")
+    assert holds(abs(at_rest.gradient.isel(point=0).where(vectors, drop=True)), 1e-10)
+    assert misses(abs(at_rest.gradient_unpaired.isel(point=0).where(vectors, drop=True)), 1e-10)
+
+
+def test_Z9c(stored):
+    """Relative; balance breaks in proportion to the step size, and the largest steps cost more than 0.7%."""
+    training = stored("zhang-training")
+    small = training.rate.values <= 0.01
+    assert holds(training.descent_factor.isel(rate=small), 0.002)
+    assert misses(training.descent_factor.isel(rate=small[::-1]), 0.002)
+
+
+def test_Z11a(stored):
+    """Relative; two closed forms in float64. The tallest training length for all is another error."""
+    averaged = stored("zhang-averaged-error")
+    assert holds(abs(averaged.error_by_theorem / averaged.error_theory - 1), 1e-10)
+    assert misses(abs(averaged.error_by_theorem / averaged.error_theory.isel(N=-1) - 1), 1e-10)
 
 
 def test_Z13a(stored):
@@ -13,11 +117,63 @@ def test_Z13a(stored):
     assert not (averaged.curve_N[-1] == averaged.M).any()
 
 
+def test_Z14a(stored):
+    """Relative to the largest prediction; float64. Averaging without the factor a is another predictor."""
+    isotropic = stored("zhang-isotropic")
+    assert holds(isotropic.shrinkage_gap, 1e-10)
+    assert misses(isotropic.unshrunk_gap, 1e-10)
+
+
+def test_Z15c(stored):
+    """Exact on the same prompts in float64, rounding is near 1e-16; label noise that does not scale with the weights tells."""
+    scaled = stored("zhang-task-shift").scaled_error
+    assert holds(abs(scaled.sel(noise="none") / scaled.sel(noise="none", scale=1.0) - 1), 1e-10)
+    assert misses(abs(scaled.sel(noise="fixed") / scaled.sel(noise="fixed", scale=1.0) - 1), 1e-10)
+
+
+def test_Z17b(stored):
+    """Relative, at N = M = 10⁶, where the corrections are of order dκ/N; in Figure 1 of the paper c scales the covariance."""
+    shift = stored("zhang-covariate-shift")
+    c, error = shift.c, shift.long_theory.isel(length=-1)
+    as_in_figure_1 = shift.scaling_limit * c * (c - 1) ** 2 / (c**2 * (c**2 - 1) ** 2)
+    assert holds(abs(error / shift.scaling_limit - 1), 1e-3)
+    assert misses(abs(error / as_in_figure_1 - 1), 1e-3)
+
+
+def test_ZF5c(stored):
+    """The gradient of such a row is 0, and Adam without weight decay does not move it: exact on the machine that trained.
+
+    Another processor rounds the start, which is drawn anew, by 3e-8, so the margin is not 0. The rows up to 2N do move.
+    """
+    positions = stored("zhang-gpt2-positions")
+    beyond = positions.row > 2 * positions.attrs["N"]
+    assert holds(positions.row_moved.where(beyond, drop=True), 1e-6)
+    assert misses(positions.row_moved.where(~beyond, drop=True), 1e-6)
+
+
+def test_ZF9b(stored):
+    """The models run in float32; prompts that are not divided differ."""
+    risk = stored("zhang-gpt2-scale").risk
+    assert holds(abs(risk.sel(way="own size") / risk.sel(way="own size", c=1.0) - 1), 1e-3)
+    assert misses(abs(risk.sel(way="both scaled") / risk.sel(way="both scaled", c=1.0) - 1), 1e-3)
+
+
+# --- section 5 ------------------------------------------------------------------------------------------------------
+
+
 def test_Z19c(stored):
     """Up to the integrator's tolerance of 1e-10; the flow with Lambda in place of Gamma passes the minimum and climbs."""
     flow = stored("zhang-dynamics")
-    assert flow.loss.diff("time").max() <= 1e-8
-    assert flow.loss_towards_plain.diff("time").max() > 1e-8
+    assert holds(flow.loss.diff("time"), 1e-8)
+    assert misses(flow.loss_towards_plain.diff("time"), 1e-8)
+
+
+def test_Z20(stored):
+    """Relative to the loss, which is averaged by a quadrature that is exact for its degree; the even part is not 0."""
+    full = stored("zhang-full-loss")
+    odd_only = full.loss_theory.where(full.parity == "odd", 0.0)
+    assert holds(abs(full.loss_theory - full.loss) / full.loss.sum("parity"), 1e-10)
+    assert misses(abs(odd_only - full.loss) / full.loss.sum("parity"), 1e-10)
 
 
 def test_Z20b(stored):
@@ -34,14 +190,10 @@ def test_Z24d(stored):
     assert slack.isel(d=-1).diff("kappa").min() > 0
 
 
-def test_ZF9b(stored):
-    """The models run in float32; prompts that are not divided differ."""
-    risk = stored("zhang-gpt2-scale").risk
-    assert abs(risk.sel(way="own size") / risk.sel(way="own size", c=1.0) - 1).max() <= 1e-3
-    assert abs(risk.sel(way="both scaled") / risk.sel(way="both scaled", c=1.0) - 1).max() > 1e-3
+# --- the list -------------------------------------------------------------------------------------------------------
 
 
-def test_every_claim_that_moved_has_its_test_and_is_no_claim_any_more():
-    assert {f"test_{claim_id}" for claim_id in MOVED} <= {*globals()}
-    assert not MOVED.keys() & registry.CLAIMS.keys() and registry.MOVED.keys() >= MOVED.keys()
-    assert registry.MOVED["Z13a"][1] == "tests/papers/zhang/test_zhang_moved.py::test_Z13a"
+@pytest.mark.parametrize("claim_id", MOVED)
+def test_every_claim_that_moved_has_its_test_and_is_no_claim_any_more(claim_id):
+    assert callable(globals()[f"test_{claim_id}"]) and claim_id not in registry.CLAIMS
+    assert registry.MOVED[claim_id] == (MOVED[claim_id], f"tests/papers/zhang/test_zhang_moved.py::test_{claim_id}")

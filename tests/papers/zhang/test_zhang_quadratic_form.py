@@ -92,17 +92,10 @@ def test_exact_prompts_average_gaussian_moments():
 @pytest.mark.parametrize(("d", "N", "kappa"), SETTINGS)
 def test_the_limit_minimises_the_full_loss(d, N, kappa):
     Lambda = covariance(d, kappa)
-    U = at_limit(Lambda, N)
+    U = dynamics.live(dynamics.limit(Lambda, N, 0.0))
     assert full_loss.full_loss(Lambda, N, U) == pytest.approx(optimum.loss_minimum(Lambda, N), rel=1e-10)
     eigenvalues, modes = np.linalg.eigh(full_loss.full_hessian(Lambda, N, U))
     assert abs(full_loss.full_gradient(Lambda, N, U)).max() < 1e-10 * eigenvalues[-1]
     assert abs(eigenvalues[0]) < 1e-12 * eigenvalues[-1] < eigenvalues[1] * 1e-3
     turn = full_loss.rescaling_direction(U).ravel()
     assert abs(modes[:, 0] @ turn) == pytest.approx(np.linalg.norm(turn), rel=1e-6)
-
-
-def at_limit(Lambda: np.ndarray, N: int) -> np.ndarray:
-    U_11, u_last = dynamics.limit(Lambda, N, 0.0)
-    U = np.pad(U_11, (0, 1))
-    U[-1, -1] = u_last
-    return U

@@ -11,7 +11,8 @@ from scipy import integrate
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.random_covariance import ExponentialSpectrum, RandomDiagonalRegression
-from papers.zhang.random_spectra import uniform, unit_start
+from papers.zhang.random_spectra import uniform
+from papers.zhang.reduced_flow import random_Theta
 from papers.zhang.s4_3_random_covariances.random_covariance import scaled
 from papers.zhang.s4_3_random_covariances.random_covariance_limit import bin_means, unit_probes
 from papers.zhang.theory import optimum
@@ -201,6 +202,6 @@ def test_scaled_prompts_keep_the_task():
 
 
 def test_start_is_dense_and_of_unit_norm():
-    Theta = unit_start(4, 7, "start")
+    Theta = random_Theta(4, 7, "start")
     assert np.isclose(np.linalg.norm(Theta @ Theta.T), 1)
     assert np.abs(Theta @ Theta.T).min() > 0

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from papers.zhang.random_spectra import unit_start
+from papers.zhang.reduced_flow import random_Theta
 from papers.zhang.theory import optimum
 from papers.zhang.theory import random_covariance as theory
 from papers.zhang.theory import random_covariance_flow as flow
@@ -129,7 +129,7 @@ def test_lower_bound_by_hand():
 
 def test_pl_constant_is_the_paper_expression():
     spectra, moments = two_point(4, 2)
-    N, Theta = 6, unit_start(4, 0, "test")
+    N, Theta = 6, random_Theta(4, 0, "test")
     sigma = 0.7 * flow.sigma_squared_bound(Theta, spectra, N) ** 0.5
     zeta = theory.zeta(moments, N)
     K = 2 * flow.initial_pull(Theta, spectra) - 4**0.5 * sigma**2 * flow.initial_drag(spectra, N)
