@@ -1,4 +1,4 @@
-"""Claims L0a to L0e: section 1, what each nonlinearity of the comparison table buys on this task (derived here)."""
+"""Claims L0a to L0d: section 1, what each nonlinearity of the comparison table buys on this task (derived here)."""
 
 import numpy as np
 import xarray as xr
@@ -74,19 +74,3 @@ def L0d(dataset):
     with_majority, against = dataset.absent_error.sel(sign=1), dataset.absent_error.sel(sign=-1)
     linear = dataset.error_short.sel(variant=["linear, ReLU", BOTH])
     return over_seeds((linear - against) / (with_majority - against))
-
-
-@claim(
-    "D",
-    "bound",
-    margin=0.5,
-    control=lambda dataset: dataset.assign(feature_shifted=dataset.feature.sel(variant="linear, ReLU", drop=True)),
-)
-def L0e(dataset):
-    """Neurons under linear attention learn a small feature part because its weights add up to almost 0 at the start: with
-    1/l added to each weight the part is at least half as large as under the softmax.
-
-    Margin: One minus the ratio of the two feature parts; half way between equal and none.
-    Control: linear attention without the added 1/l
-    """
-    return over_seeds(1 - dataset.feature_shifted / dataset.feature.sel(variant=PAPER))

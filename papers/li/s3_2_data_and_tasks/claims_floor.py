@@ -33,20 +33,6 @@ def L6(dataset):
     return Discrepancy(abs(mean.value / cells.error_theory - 1), mean.two_se / cells.error_theory)
 
 
-@claim(
-    "D", "bound", margin=0.05, control=lambda dataset: dataset.assign(error=dataset.error_start.broadcast_like(dataset.error))
-)
-def L6b(dataset):
-    """A trained model errs between 0.5 and 1 times the probability (1−α′/2)ˡ that the query's pattern is missing.
-
-    Margin: By how much the ratio leaves [0.5, 1]; it comes close to 1 as l grows.
-    Control: the models before training
-    """
-    cells = _judged(dataset)
-    mean, two_se = over_seeds(cells.error).value / cells.missing, over_seeds(cells.error).two_se / cells.missing
-    return Discrepancy(np.maximum(mean - 1, 0.5 - mean), two_se)
-
-
 @claim("D", "bound", margin=0.95, control=lambda dataset: dataset.assign(best=dataset.error.isel(tasks=0).mean("seed")))
 def L6c(dataset):
     """Half of that is no floor for every predictor: one that knows the law of tasks errs less than (1−α′/2)ˡ/2.
@@ -56,18 +42,6 @@ def L6c(dataset):
     """
     cells = _judged(dataset)
     return Discrepancy(cells.best / (cells.missing / 2), 2 * cells.best_se / (cells.missing / 2))
-
-
-@claim("D", "formula", margin=0.015, control=lambda dataset: dataset.assign(best=dataset.error.isel(tasks=0).mean("seed")))
-def L6d(dataset):
-    """The best predictor's error, summed exactly over all prompts, is what it makes on drawn prompts.
-
-    Margin: Absolute; two standard errors of the quick run are 0.006.
-    Control: the trained model
-    """
-    cells = dataset.stack(cell=("alpha", "l"))
-    cells = cells.isel(cell=np.flatnonzero(np.isfinite(cells.best_theory)))
-    return Discrepancy(abs(cells.best - cells.best_theory), 2 * cells.best_se)
 
 
 @claim("S", "bound", margin=0.002, control=put(error_guaranteed="error"))

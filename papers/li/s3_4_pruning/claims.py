@@ -95,17 +95,6 @@ def L12(dataset):
     return over_seeds(abs(dataset.cost_small))
 
 
-@claim("D", "bound", margin=0.02, control=put(change_small="change_long"))
-def L12b(dataset):
-    """Small neurons hardly speak: without them the output changes by less than 2% of its size.
-
-    Margin: Mean |change of F| over mean |F|. They are a tenth of the rows; a share of the output like that would be
-    10%.
-    Control: as many of the largest neurons deleted
-    """
-    return over_seeds(dataset.change_small)
-
-
 @claim("S", "bound", margin=0, control=put(hinge="hinge_restored"))
 def L12c(dataset):
     """Deleting a fraction R of the large neurons costs hinge loss Ω(R): at least 0.3 R for R = 0.7 to 0.9.

@@ -80,34 +80,6 @@ def _law_error(ds: xr.Dataset, name: str) -> Discrepancy:
     return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds[name]).sel(setting=COVERING))
 
 
-@claim("D", "identity", margin=1e-10, control=put(gradient_error="gradient_error_uncentred"))
-def L13f(ds):
-    """∂F/∂sᵢ = attnᵢ (φᵢ − φ̄) at every recorded step of training.
-
-    Margin: Against automatic differentiation in float64, relative to the largest entry.
-    Control: φᵢ in place of φᵢ − φ̄
-    """
-    return Discrepancy(ds.gradient_error)
-
-
-claim = claims_of("li-hinge-margin")
-
-
-@claim(
-    "D",
-    "bound",
-    margin=0.01,
-    control=lambda ds: ds.assign(active_before=ds.active_before.where(False, ds.active_before.isel(step=1, drop=True))),
-)
-def L13g(ds):
-    """At the end of training fewer than 1 % of the training prompts have zF < 1 and so a gradient at all.
-
-    Margin: Share of fresh training prompts, setting A. A prototype had 0.1 % after 200 steps.
-    Control: the same models after ten steps
-    """
-    return over_seeds(ds.active_before.isel(step=-1))
-
-
 claim = claims_of("li-growth")
 
 
@@ -140,45 +112,3 @@ def L14b(ds):
     Control: the relevant patterns
     """
     return over_seeds(ds.change.sel(kind="irrelevant", setting=COVERING))
-
-
-@claim("D", "bound", margin=0.2, control=lambda ds: ds.assign(match=ds.match.where(False, ds.match.sel(tasks="not trained"))))
-def L14c(ds):
-    """The learnt scores between different patterns follow the Laplacian of the training tasks: most negative for pairs
-    that tasks oppose.
-
-    Margin: 1 − correlation over the pairs, settings A and r = 1. The push predicts the direction at the start, not the
-    end.
-    Control: the Laplacian of the tasks that were not trained
-    """
-    return over_seeds(1 - ds.match.sel(tasks="trained", setting=["A", "A, r = 1"]))
-
-
-@claim(
-    "D",
-    "identity",
-    margin=1e-4,
-    control=lambda ds: ds.assign(key_change=ds.key_change.where(False, ds.key_change.sel(direction="one pattern"))),
-)
-def L14d(ds):
-    """The keys of the mean pattern never move: W_K (μ̄; 0) is conserved by every step, in all settings.
-
-    Margin: Relative, worst setting and step. Exact but for training in float32; the number is rounded to 1e-5 for that.
-    Control: the keys of a single pattern
-    """
-    return Discrepancy(ds.key_change.sel(direction="mean pattern").round(5))
-
-
-@claim("D", "rate", margin=0.15, control=put(eigenvalue="eigenvalue_uniform"))
-def L14e(ds):
-    """At first the logarithm of each mode of the scores grows in proportion to its eigenvalue of the task Laplacian.
-
-    Margin: Deviation over the largest eigenvalue, r = 1, after 30 steps, where attention is still near uniform.
-    Control: the eigenvalues for all ordered pairs as tasks
-    """
-    return _proportional(ds.mode_growth, ds.eigenvalue, ds.multiplicity)
-
-
-def _proportional(growth: xr.DataArray, eigenvalue: xr.DataArray, multiplicity: xr.DataArray) -> Discrepancy:
-    slope = (multiplicity * growth * eigenvalue).sum("mode") / (multiplicity * eigenvalue**2).sum()
-    return distance_over_seeds((growth / slope - eigenvalue) / eigenvalue.max())

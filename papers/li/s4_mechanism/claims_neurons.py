@@ -3,7 +3,6 @@
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, claims_of, over_seeds
-from icl_lib.companion.controls import at
 
 COVERING = ["A", "B", "A, r = 1"]
 UNCOVERED = "half of the patterns"
@@ -42,19 +41,6 @@ def L15b(ds):
     Control: the same rows before training
     """
     return over_seeds(1 - ds.label_cosine.sel(setting=COVERING).isel(step=-1))
-
-
-@claim("N", "bound", margin=-0.2, control=at(step=[0]))
-def L15c(ds):
-    """Training turns small rows away from the mean pattern: their cosine falls by at least 0.2 (setting A).
-
-    Margin: Change of the cosine of the feature part, mean over small rows and over settings A and r = 1. Silent rows
-    lean away at the start already, at a cosine near -0.2; a model has only about ten small rows, and their mean varies.
-    Control: the same rows before training
-    """
-    # Return the cosine of the small rows with the mean pattern, after training less before it.
-    cosine = ds.feature_cosine_small.sel(setting=["A", "A, r = 1"]).mean("setting")
-    return over_seeds(cosine.isel(step=-1, drop=True) - cosine.isel(step=0, drop=True))
 
 
 def _share_small(ds: xr.Dataset, start: str) -> xr.DataArray:
@@ -102,13 +88,3 @@ def L15f(ds):
     Control: all rows that are not lucky
     """
     return over_seeds(1 - _share_small(ds, "right on no pattern"))
-
-
-@claim("D", "bound", margin=0.02, control=lambda ds: ds.assign(wrong=ds.wrong.where(False, ds.wrong.isel(step=0, drop=True))))
-def L15g(ds):
-    """After training no large row is active on μ̄ with the wrong label.
-
-    Margin: Share of the large rows, settings A, B and r = 1. A prototype had 0.
-    Control: the same rows before training
-    """
-    return over_seeds(ds.wrong.sel(setting=COVERING).isel(step=-1))

@@ -53,18 +53,6 @@ def L16b(dataset):
     return over_seeds(dataset.error.sel(positions="learned", domain="in").isel(l=-1))
 
 
-@claim("D", "bound", margin=0.1, control=_chance)
-def L16c(dataset):
-    """Leaving the positions out changes little: at the longest prompts errors differ by 0.1 at most, in both domains.
-
-    Margin: The spread between models of one kind is up to 0.1. Set after three quick pilots (0.002 to 0.05 apart).
-    Control: a coin in the place of the models with positions
-    """
-    errors = dataset.error.isel(l=-1)
-    learned, none = (over_seeds(errors.sel(positions=kind)) for kind in ("learned", "none"))
-    return Discrepancy(abs(learned.value - none.value), np.hypot(learned.two_se, none.two_se))
-
-
 claim = claims_of("li-decoder")
 
 

@@ -107,22 +107,3 @@ def L20g(dataset):
     """
     errors = dataset.error.sel(variant="K = 3", l=6)
     return over_seeds(1.3 * errors.sel(learner="ICL") - errors.sel(learner=OTHERS))
-
-
-@claim(
-    "D",
-    "bound",
-    margin=0.02,
-    control=lambda dataset: dataset.assign(
-        error=dataset.error.where(dataset.learner != "ICL", dataset.error.sel(learner="3-NN"))
-    ),
-)
-def L20h(dataset):
-    """The trained model does not feel the noise: its error stays as it is up to κ = 3.
-
-    Margin: Largest change of its error; the learners' errors change by 0.1 and more.
-    Control: 3-NN in place of the model
-    """
-    errors = dataset.error.sel(learner="ICL")
-    gap = over_seeds(errors - errors.sel(variant="defaults"))
-    return Discrepancy(abs(gap.value).round(9), gap.two_se)  # counts that cancel leave rounding

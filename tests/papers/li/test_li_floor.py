@@ -132,12 +132,10 @@ def ideal() -> xr.Dataset:
 
 
 def test_claims_hold_on_ideal_data_and_fail_on_each_planted_fault():
-    judged = (claims.L6, claims.L6b, claims.L6c, claims.L6d, claims.L6e)
+    judged = (claims.L6, claims.L6c, claims.L6e)
     found = [claim.judge(ideal()) for claim in judged]
-    assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 5
+    assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 3
     coin = ideal().assign(error=ideal().missing / 2 + 0 * ideal().error)
-    assert claims.L6.judge(coin).verdict == "fails" and claims.L6b.judge(coin).verdict == "holds"
-    worse = ideal().assign(error=1.4 * ideal().error)
-    assert claims.L6b.judge(worse).verdict == "fails"
+    assert claims.L6.judge(coin).verdict == "fails"
     assert claims.L6c.judge(ideal().assign(best=ideal().missing / 2)).verdict == "fails"
     assert claims.L6e.judge(ideal().assign(error_guaranteed=ideal().error_guaranteed + 0.01)).verdict == "fails"
