@@ -2,27 +2,16 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import at
+from icl_lib.companion.claim import claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import at, put
 
 COVERING = ["cyclic 3", "cyclic 1"]
-
-
-def _worse(*found: Discrepancy) -> Discrepancy:
-    """Return several discrepancies as one array."""
-    parts = [xr.concat([getattr(one, name) for one in found], "part") for name in ("value", "two_se")]
-    return Discrepancy(*parts)
 
 
 claim = claims_of("li-start")
 
 
-@claim(
-    "D",
-    "formula",
-    margin=0.015,
-    control=lambda dataset: dataset.assign(mass_theory=dataset.mass_uniform + 0 * dataset.mass_theory),
-)
+@claim("D", "formula", margin=0.015, control=put(mass_theory="mass_uniform"))
 def L1b(dataset):
     """Untrained attention is near uniform: its mass on the query's pattern is E[ng/(ng + l − n) | n ≥ 1], with g =
     exp(δ²β²) and n binomial (l, α/2). At δβ = 0.4, l = 20, α = 0.8 it is 0.437, uniform 0.400.
@@ -45,4 +34,4 @@ def L2(dataset):
     Control: the same networks before training
     """
     end = dataset.isel(step=-1).sel(tasks=COVERING)
-    return _worse(over_seeds(end.error_training - dataset.absent), over_seeds(end.hinge_training - 3 * dataset.absent))
+    return over_seeds(xr.concat([end.error_training - dataset.absent, end.hinge_training - 3 * dataset.absent], "loss"))

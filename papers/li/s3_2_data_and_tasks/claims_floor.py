@@ -19,9 +19,7 @@ def _judged(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-floor")
 
 
-@claim(
-    "D", "formula", margin=0.15, control=lambda dataset: dataset.assign(error=dataset.error_start.broadcast_like(dataset.error))
-)
+@claim("D", "formula", margin=0.15, control=put(error="error_start"))
 def L6(dataset):
     """A trained model errs as the vote law says: 2⁻ˡ Σ C(l,k)(1−α′)^(l−k) over k > l/2, half the term k = l/2.
 

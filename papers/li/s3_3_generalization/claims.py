@@ -5,29 +5,22 @@ import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import put
+from papers.li.checks import everywhere
 
 # --- L7: the coefficient sum at fixed norm --------------------------------------------------------------------------
-
-
-def _from_one_upward(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.sel(S_1=dataset.S_1 >= 1)
-
-
-def _at_minus_one(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(hinge=dataset.hinge.sel(S_1=-1.0, drop=True).broadcast_like(dataset.hinge))
 
 
 claim = claims_of("li-coefficient-sum")
 
 
-@claim("S", "bound", margin=0.01, control=_at_minus_one)
+@claim("S", "bound", margin=0.01, control=everywhere("hinge", S_1=-1.0))
 def L7(dataset):
     """Theorem 3.4: the out-of-domain hinge is small when every ODR pattern has coefficient sum S₁ ≥ 1.
 
     Margin: ε = 0.01, in every setting and at every S₁ ≥ 1 of the grid. A prototype had at most 0.001.
     Control: patterns with S₁ = −1, which the theorem leaves out
     """
-    return over_seeds(_from_one_upward(dataset).hinge)
+    return over_seeds(dataset.hinge.sel(S_1=dataset.S_1 >= 1))
 
 
 @claim("D", "formula", margin=0.08, control=put(margin_theory="margin_labels_only"))
@@ -108,12 +101,7 @@ def L7v(dataset):
 claim = claims_of("li-task-fraction")
 
 
-@claim(
-    "S",
-    "bound",
-    margin=0.002,
-    control=lambda dataset: dataset.assign(error_out=dataset.error_out.isel(shifts=0).broadcast_like(dataset.error_out)),
-)
+@claim("S", "bound", margin=0.002, control=everywhere("error_out", shifts=1))
 def L8(dataset):
     """With |T_tr| ≥ (M₁−1)^(−1/2)|T| training tasks the out-of-domain error is below 0.002.
 

@@ -1,9 +1,8 @@
 """Claims L13 and L14 with their letters: section 4, attention, queries and keys."""
 
-import xarray as xr
-
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import FAILS, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import put
+from papers.li.checks import everywhere
 
 COVERING = ["A", "B", "A, r = 1"]
 UNCOVERED = "half of the patterns"
@@ -13,15 +12,14 @@ def _short_of_one(split: str):
     return lambda ds: over_seeds(1 - ds.mass.sel(setting=["A", "B"], split=split).isel(step=-1, drop=True))
 
 
-def _replaced(name: str):
-    """Return a control that puts the models of the uncovered setting in the place of the others."""
-    return lambda ds: ds.assign({name: ds[name].where(False, ds[name].sel(setting=UNCOVERED, drop=True))})
+UNCOVERED_MASS = everywhere("mass", setting=UNCOVERED)
+"""The models of the uncovered setting in the place of the others."""
 
 
 claim = claims_of("li-attention")
 
 
-@claim("S", "bound", check=_short_of_one("unseen tasks"), margin=0.1, control=_replaced("mass"))
+@claim("S", "bound", check=_short_of_one("unseen tasks"), margin=0.1, control=UNCOVERED_MASS)
 def L13(dataset):
     """Proposition 1: attention concentrates on the contexts with the query's pattern (unseen tasks).
 
@@ -31,7 +29,7 @@ def L13(dataset):
     """
 
 
-@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.1, control=_replaced("mass"))
+@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.1, control=UNCOVERED_MASS)
 def L13b(dataset):
     """Proposition 1, out of domain: attention concentrates on the contexts with the query's ODR pattern, S₁ = 1.1.
 
@@ -40,7 +38,7 @@ def L13b(dataset):
     """
 
 
-@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=FAILS, control=_replaced("mass"))
+@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=FAILS, control=UNCOVERED_MASS)
 def L13c(dataset):
     """The attention on the query's ODR pattern exceeds 0.99 (the authors' plot shows about 1.0 from epoch 160 on).
 
@@ -52,7 +50,7 @@ def L13c(dataset):
 claim = claims_of("li-hinge-margin")
 
 
-@claim("D", "bound", margin=0.01, control=lambda ds: ds.assign(mass=ds.mass.where(False, ds.mass.isel(c=0, drop=True))))
+@claim("D", "bound", margin=0.01, control=everywhere("mass", c=1.0))
 def L13d(ds):
     """What stops it is the hinge: trained on with max{0, c − zF} and c = 20, setting A exceeds 0.99 within 10 steps.
 
@@ -73,22 +71,13 @@ def L13e(ds):
     over the partner's score inside the exponent; both cost less than 0.005 in a prototype.
     Control: the scores between different patterns set to 0
     """
-    return _law_error(ds, "mass_theory")
-
-
-def _law_error(ds: xr.Dataset, name: str) -> Discrepancy:
-    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds[name]).sel(setting=COVERING))
+    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds.mass_theory).sel(setting=COVERING))
 
 
 claim = claims_of("li-growth")
 
 
-@claim(
-    "S",
-    "bound",
-    margin=0.5,
-    control=lambda ds: ds.assign(length=ds.length.where(False, ds.length.sel(setting=UNCOVERED, kind="relevant, in no task"))),
-)
+@claim("S", "bound", margin=0.5, control=everywhere("length", setting=UNCOVERED, kind="relevant, in no task"))
 def L14(ds):
     """W_Q and W_K at least double the length of every trained relevant pattern, for r = 3 and r = 1.
 
@@ -96,14 +85,11 @@ def L14(ds):
     0.23.
     Control: relevant patterns that no training task names
     """
-    return _shrinkage(ds.length.sel(kind="relevant", setting=COVERING))
+    length = ds.length.sel(kind="relevant", setting=COVERING, quantity=["|W_Q p|", "|W_K p|"])
+    return over_seeds(length.isel(step=0) / length.isel(step=-1))
 
 
-def _shrinkage(length: xr.DataArray) -> Discrepancy:
-    return over_seeds((length.isel(step=0) / length.isel(step=-1)).sel(quantity=["|W_Q p|", "|W_K p|"]))
-
-
-@claim("N", "bound", margin=0.03, control=lambda ds: ds.assign(change=ds.change.where(False, ds.change.sel(kind="relevant"))))
+@claim("N", "bound", margin=0.03, control=everywhere("change", kind="relevant"))
 def L14b(ds):
     """The score of an irrelevant pattern with itself stays at δ² all through training.
 

@@ -3,22 +3,14 @@
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, claims_of, over_seeds
+from papers.li.checks import everywhere
 
 COVERING = ["A", "B", "A, r = 1"]
-UNCOVERED = "half of the patterns"
-
 
 claim = claims_of("li-neurons")
 
 
-@claim(
-    "S",
-    "bound",
-    margin=0.05,
-    control=lambda ds: ds.assign(
-        feature_cosine=ds.feature_cosine.where(False, ds.feature_cosine.sel(setting=UNCOVERED, drop=True))
-    ),
-)
+@claim("S", "bound", margin=0.05, control=everywhere("feature_cosine", setting="half of the patterns"))
 def L15(ds):
     """Proposition 2, features: feature parts of the large rows of W_O W_V align with the mean pattern μ̄ (setting A).
 
@@ -28,12 +20,7 @@ def L15(ds):
     return over_seeds(1 - ds.feature_cosine.sel(setting=["A", "A, r = 1"]).isel(step=-1))
 
 
-@claim(
-    "S",
-    "bound",
-    margin=0.02,
-    control=lambda ds: ds.assign(label_cosine=ds.label_cosine.where(False, ds.label_cosine.isel(step=0, drop=True))),
-)
+@claim("S", "bound", margin=0.02, control=everywhere("label_cosine", step=0))
 def L15b(ds):
     """Proposition 2, labels: the label parts of the large rows point along +q for a > 0 and along −q for a < 0.
 
@@ -51,12 +38,7 @@ def _share_small(ds: xr.Dataset, start: str) -> xr.DataArray:
 
 def _others(start: str):
     """Return a control that counts the rows with this start in the place of every start."""
-
-    def control(ds: xr.Dataset) -> xr.Dataset:
-        chosen = ds[["small", "rows"]].sel(start=[start] * ds.sizes["start"]).assign_coords(start=ds.start)
-        return ds.assign(small=chosen.small, rows=chosen["rows"])
-
-    return control
+    return lambda ds: everywhere("rows", start=start)(everywhere("small", start=start)(ds))
 
 
 @claim("S", "bound", margin=0.03, control=_others("not lucky"))
