@@ -78,8 +78,7 @@ class Magnitudes(Declaration):
         }
         columns |= self._in_time(found[0], seed) | _by_start(found[0][0], models[0]) | _at_start(found[0][0])
         return xr.Dataset(
-            columns,
-            coords={"setting": list(names), "group": list(names[:2]), "step": list(self.marks), "kind": list(KINDS)},
+            columns, coords={"setting": list(names), "group": list(names[:2]), "step": list(self.marks), "kind": list(KINDS)}
         )
 
     @expectation
