@@ -1,6 +1,5 @@
 """Claims L0a to L0d: section 1, what each nonlinearity of the comparison table buys on this task (derived here)."""
 
-import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import claims_of, distance_over_seeds, over_seeds
@@ -55,14 +54,7 @@ def L0c(dataset):
     return distance_over_seeds((found - predicted) / dataset.margin_S_1.isel(S_1=-1))
 
 
-@claim(
-    "D",
-    "bound",
-    margin=0.5,
-    control=lambda dataset: dataset.assign(
-        error_short=dataset.error_short.copy(data=np.roll(dataset.error_short.values, 2, axis=0))
-    ),
-)
+@claim("D", "bound", margin=0.5, control=lambda d: d.assign(error_short=d.error_short.roll(variant=2)))
 def L0d(dataset):
     """On short prompts the softmax costs: the error of linear attention, whose weights may be negative, is nearer to that
     of going against the majority of labels where the query's pattern is absent than to that of following it.

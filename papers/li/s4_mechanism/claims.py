@@ -1,7 +1,9 @@
-"""Claims L13 and L14 with their letters: section 4, attention, queries and keys."""
+"""Claims L13 to L15 with their letters: section 4, attention, queries and keys, neurons."""
+
+import xarray as xr
 
 from icl_lib.companion.claim import FAILS, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import put
+from icl_lib.companion.controls import exchanged, put
 from papers.li.checks import everywhere
 
 COVERING = ["A", "B", "A, r = 1"]
@@ -98,3 +100,66 @@ def L14b(ds):
     Control: the relevant patterns
     """
     return over_seeds(ds.change.sel(kind="irrelevant", setting=COVERING))
+
+
+# --- neurons ------------------------------------------------------------------------------------------------------
+
+
+claim = claims_of("li-neurons")
+
+
+@claim("S", "bound", margin=0.05, control=everywhere("feature_cosine", setting="half of the patterns"))
+def L15(ds):
+    """Proposition 2, features: feature parts of the large rows of W_O W_V align with the mean pattern μ̄ (setting A).
+
+    Margin: 1 − cosine, mean over large rows, settings A (r = 3) and r = 1. A prototype had 0.008.
+    Control: models trained on tasks among half of the patterns
+    """
+    return over_seeds(1 - ds.feature_cosine.sel(setting=["A", "A, r = 1"]).isel(step=-1))
+
+
+@claim("S", "bound", margin=0.02, control=everywhere("label_cosine", step=0))
+def L15b(ds):
+    """Proposition 2, labels: the label parts of the large rows point along +q for a > 0 and along −q for a < 0.
+
+    Margin: 1 − cosine times sign of a, mean over large rows, settings A, B and r = 1. A prototype had 0.001.
+    Control: the same rows before training
+    """
+    return over_seeds(1 - ds.label_cosine.sel(setting=COVERING).isel(step=-1))
+
+
+def _share_small(ds: xr.Dataset, start: str) -> xr.DataArray:
+    """Return by seed the share of rows with this start that end small, settings with Condition 3.2 together."""
+    chosen = ds.sel(start=start, setting=COVERING)
+    return chosen.small.sum("setting") / chosen["rows"].sum("setting")
+
+
+@claim("S", "bound", margin=0.03, control=exchanged("start", "lucky", "not lucky"))
+def L15d(ds):
+    """Lucky neurons: a row that is active at the start on μ̄ with its right label ends large.
+
+    Margin: Share of such rows that end small, settings A, B and r = 1 together. A prototype had 1 row in 1500.
+    Control: the rows that are not lucky
+    """
+    return over_seeds(_share_small(ds, "lucky"))
+
+
+@claim("S", "bound", margin=0.1, recorded=FAILS, control=exchanged("start", "not lucky", "lucky"))
+def L15e(ds):
+    """The rows that are not lucky stay small.
+
+    Margin: Share of such rows that end large, with 'lucky' read on μ̄ as in L15d. Definition D.8 itself was not seen.
+    Control: the lucky rows
+    """
+    return over_seeds(1 - _share_small(ds, "not lucky"))
+
+
+@claim("D", "bound", margin=0.25, control=exchanged("start", "right on no pattern", "not lucky"))
+def L15f(ds):
+    """A row stays small when it is active at the start on no single pattern μⱼ with its right label.
+
+    Margin: Share of such rows that end large, settings A, B and r = 1 together; about 12 rows a seed. A prototype had
+    0.02.
+    Control: all rows that are not lucky
+    """
+    return over_seeds(1 - _share_small(ds, "right on no pattern"))

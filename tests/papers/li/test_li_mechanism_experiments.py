@@ -14,7 +14,6 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import write
 from icl_lib.tasks.task_sets import task_set
 from papers.li.s4_mechanism import claims
-from papers.li.s4_mechanism import claims_neurons as neuron_claims
 from papers.li.s4_mechanism.attention import Attention, other_contexts
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores
 from papers.li.s4_mechanism.growth import GrowthOfScores
@@ -26,7 +25,7 @@ from papers.li.trained import A, B
 SMALL = dict(M2=6, d_Y=2, m=24, B=64, l=10, T=60)
 COURSE = Course(replace(A, **SMALL), replace(B, **SMALL), seeds=2, marks=(0, 30, 60))
 ATTENTION = Attention(COURSE, alpha=0.8, length=10, prompts=2000, S_1=1.1, count=3, distractors=3, draws=2, checked=5)
-CLAIMS = [c for module in (claims, neuron_claims) for c in vars(module).values() if isinstance(c, Claim)]
+CLAIMS = [c for c in vars(claims).values() if isinstance(c, Claim)]
 
 
 @pytest.fixture(scope="module")
