@@ -157,23 +157,6 @@ def L12g(dataset):
     return over_seeds((dataset.error.sel(R=0.8) - dataset.error.sel(R=0)).sel(order=DELETIONS))
 
 
-claim = claims_of("li-pruning-reasons")
-
-
-@claim("D", "formula", margin=0.08, control=lambda d: d.assign(error_theory=d.error.sel(order="random", R=0, drop=True)))
-def L12h(dataset):
-    """In narrow networks random deletion costs 0-1 error: about ¼ of the chance that a label loses all its neurons.
-
-    Margin: Absolute, against the full formula; m = 10 and 20, all R, r = 3. 40 deletions of 4 networks leave up to
-    0.03.
-    Control: the same without that probability: the whole network's error at every R
-    """
-    return over_seeds(abs((dataset.error.sel(order="random") - dataset.error_theory).sel(setting=NARROW)))
-
-
-claim = claims_of("li-pruning")
-
-
 def _most_deleted(dataset: xr.Dataset) -> xr.Dataset:
     hinge = dataset.hinge_shortest
     return dataset.assign(hinge_shortest=_placed(hinge.sel(P=0.6), hinge, P=0.15))
@@ -190,3 +173,17 @@ def L22(dataset):
     return over_seeds(
         xr.concat([abs(loss.sel(P=0.15) - loss.sel(P=0)) for loss in (dataset.hinge_shortest, dataset.error_shortest)], "loss")
     )
+
+
+claim = claims_of("li-pruning-reasons")
+
+
+@claim("D", "formula", margin=0.08, control=lambda d: d.assign(error_theory=d.error.sel(order="random", R=0, drop=True)))
+def L12h(dataset):
+    """In narrow networks random deletion costs 0-1 error: about ¼ of the chance that a label loses all its neurons.
+
+    Margin: Absolute, against the full formula; m = 10 and 20, all R, r = 3. 40 deletions of 4 networks leave up to
+    0.03.
+    Control: the same without that probability: the whole network's error at every R
+    """
+    return over_seeds(abs((dataset.error.sel(order="random") - dataset.error_theory).sel(setting=NARROW)))

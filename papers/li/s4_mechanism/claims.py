@@ -49,6 +49,17 @@ def L13c(dataset):
     """
 
 
+@claim("D", "formula", margin=0.015, control=put(mass_theory="mass_theory_own"))
+def L13e(ds):
+    """The odds law with the gaps read off the weights gives the attention mass at every recorded step of training.
+
+    Margin: Absolute, settings A, B and r = 1, unseen tasks. The law ignores κ (scores of order κ²δ²β²) and averages
+    over the partner's score inside the exponent; both cost less than 0.005 in a prototype.
+    Control: the scores between different patterns set to 0
+    """
+    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds.mass_theory).sel(setting=COVERING))
+
+
 claim = claims_of("li-hinge-margin")
 
 
@@ -60,20 +71,6 @@ def L13d(ds):
     Control: the same number of further steps with c = 1
     """
     return over_seeds(1 - ds.mass.isel(c=-1).sel(resumed=10))
-
-
-claim = claims_of("li-attention")
-
-
-@claim("D", "formula", margin=0.015, control=put(mass_theory="mass_theory_own"))
-def L13e(ds):
-    """The odds law with the gaps read off the weights gives the attention mass at every recorded step of training.
-
-    Margin: Absolute, settings A, B and r = 1, unseen tasks. The law ignores κ (scores of order κ²δ²β²) and averages
-    over the partner's score inside the exponent; both cost less than 0.005 in a prototype.
-    Control: the scores between different patterns set to 0
-    """
-    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds.mass_theory).sel(setting=COVERING))
 
 
 claim = claims_of("li-growth")
