@@ -3,7 +3,8 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points_over_seeds
+from papers.li.series import series
 
 
 @drawing(
@@ -27,13 +28,12 @@ def nonlinearity(figure: Figure, dataset: xr.Dataset) -> None:
     """Margin against S_1 and alpha', error on short prompts, for the four variants."""
     left, middle, right = figure.subplots(1, 3)
     for k, name in enumerate(dataset.variant.values):
-        cell, style = dataset.sel(variant=name), dict(color=f"C{k}", marker=MARKERS[k], linestyle="none")
+        cell = dataset.sel(variant=name)
         push = (cell.feature * cell.S_1 * cell.total_S_1).mean("seed")
-        left.plot(cell.S_1, cell.margin_S_1.isel(S_1=-1).mean() + push - push.isel(S_1=-1), color=f"C{k}", linestyle=LINES[k])
-        _interval(left, cell.S_1, cell.margin_S_1, style)
-        _interval(middle, cell.alpha, cell.margin_alpha, style)
-        _interval(right, cell.short + 0.04 * (k - 1.5), cell.error_short, style)
-        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=name)
+        predicted = cell.margin_S_1.isel(S_1=-1).mean() + push - push.isel(S_1=-1)
+        series(left, cell.S_1, cell.margin_S_1, k, name, predicted)
+        points_over_seeds(middle, cell.alpha, cell.margin_alpha, k)
+        points_over_seeds(right, cell.short + 0.04 * (k - 1.5), cell.error_short, k)
     middle.plot(dataset.alpha, dataset.margin_alpha_theory.mean("seed"), color="C3", linestyle=LINES[3])
     for k, name in enumerate(dataset.variant.values[:3]):
         middle.plot(dataset.alpha, dataset.margin_alpha.sel(variant=name).mean("seed"), color=f"C{k}", linewidth=0.5)
@@ -45,9 +45,3 @@ def nonlinearity(figure: Figure, dataset: xr.Dataset) -> None:
     right.set_xticks(dataset.short.values, [str(l) for l in dataset.short.values])
     right.minorticks_off()
     figure.legend(loc="outside lower center", ncols=4)
-
-
-def _interval(axes, x: xr.DataArray, values: xr.DataArray, style: dict) -> None:
-    """Draw means over seeds with two standard errors."""
-    two_se = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-    axes.errorbar(x, values.mean("seed"), two_se, **style)

@@ -3,7 +3,8 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points_over_seeds
+from papers.li.series import series
 
 
 @drawing(
@@ -25,14 +26,10 @@ def start(figure: Figure, dataset: xr.Dataset) -> None:
     for k, length in enumerate(dataset.length.values):
         cell = dataset.sel(length=length)
         left.axhline(float(cell.mass_uniform), color=f"C{k}", linewidth=0.7, linestyle=LINES[k])
-        left.plot(cell.beta, cell.mass_theory, color=f"C{k}", linestyle=LINES[k])
-        _interval(left, cell.beta, cell.mass, color=f"C{k}", marker=MARKERS[k])
-        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=f"$l={length}$")
+        series(left, cell.beta, cell.mass, k, f"$l={length}$", cell.mass_theory)
     longest = dataset.isel(length=-1)
     for k, (name, label) in enumerate((("square", "balanced signs"), ("square_coins", "signs by coins")), start=2):
-        right.plot(longest.beta, longest[f"{name}_theory"], color=f"C{k}", linestyle=LINES[k])
-        _interval(right, longest.beta, longest[name], color=f"C{k}", marker=MARKERS[k])
-        right.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=label)
+        series(right, longest.beta, longest[name], k, label, longest[f"{name}_theory"])
     left.set(xlabel="length of a pattern $\\beta$", ylabel="attention on the query's pattern")
     right.set(xlabel="length of a pattern $\\beta$", ylabel="$E\\,F^2$", yscale="log")
     left.legend(loc="upper left")
@@ -58,11 +55,11 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, what, label in zip(figure.subplots(1, 2), ("hinge", "error"), ("hinge loss", "error"), strict=True):
         for k, tasks in enumerate(dataset.tasks.values):
             cell = dataset.sel(tasks=tasks)
-            style = dict(color=f"C{k}", marker=MARKERS[k])
-            _interval(axes, cell.step, cell[f"{what}_training"], **style, linestyle=LINES[0], linewidth=0.9, label=tasks)
-            _interval(axes, cell.step, cell[f"{what}_unseen"], **style, mfc="none", linestyle=LINES[1], linewidth=0.9)
+            known, new = cell[f"{what}_training"], cell[f"{what}_unseen"]
+            points_over_seeds(axes, cell.step, known, k, linestyle=LINES[0], linewidth=0.9, label=tasks)
+            points_over_seeds(axes, cell.step, new, k, linestyle=LINES[1], linewidth=0.9, mfc="none")
         blind = dataset[f"{what}_blind"].isel(tasks=0)
-        _interval(axes, dataset.step, blind, color="C5", marker="x", linestyle=LINES[3], linewidth=0.9, label="$W_Q=0$")
+        points_over_seeds(axes, dataset.step, blind, 5, marker="x", linestyle=LINES[3], linewidth=0.9, label="$W_Q=0$")
         axes.set(xlabel="step", ylabel=label, xlim=(-1, None), ylim=(-0.02, None))
         axes.set_xscale("symlog", linthresh=20)
         ticks = dataset.step.values[1:] if dataset.sizes["step"] < 7 else [20, 60, 200, 1000]
@@ -70,9 +67,3 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
         axes.minorticks_off()
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
-
-
-def _interval(axes, x: xr.DataArray, values: xr.DataArray, **style) -> None:
-    """Draw means over seeds with two standard errors."""
-    two_se = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-    axes.errorbar(x, values.mean("seed"), two_se, **({"linestyle": "none"} | style))

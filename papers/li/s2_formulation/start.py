@@ -1,5 +1,6 @@
 """li-start: the untrained network. Attention, size of the output, hinge and error against their closed forms."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from icl_lib.companion.declaration import Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import hinge, read, wrong
+from icl_lib.measure.classification import Readings, hinge, read, wrong
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.task_sets import task_set
@@ -38,34 +39,27 @@ class Start(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Read the untrained networks; the network is small and the prompts are drawn on the CPU."""
         cells = [[self._read(replace(self.setting, beta=beta), l, seed) for l in self.length] for beta in self.beta]
-        read_off = {name: np.array([[cell[name] for cell in row] for row in cells]) for name in cells[0][0]}
-        dims = "beta length seed"
-        return xr.Dataset(
-            {
-                "mass": variable(dims, read_off["mass"], "attention on the query's pattern, mean over prompts that have it"),
-                "error": variable(dims, read_off["error"], "classification error"),
-                "hinge": variable(dims, read_off["hinge"], "hinge loss"),
-                "error_label_neurons": variable(dims, read_off["error_label"], "error, W_O knows the label direction"),
-                "square": variable(dims, read_off["square"], "mean of F^2 over prompts"),
-                "square_coins": variable(dims, read_off["square_coins"], "the same, signs of a by coins"),
-                "query_norm": variable("beta", self._query_norm(seed), "|W_Q (mu_j; 0)| at the start"),
-            },
-            coords={"beta": list(self.beta), "length": list(self.length), "seed": range(self.seeds)},
-        )
+        columns = {
+            name: variable("beta length seed", [[cell[name] for cell in row] for row in cells], text)
+            for name, text in READINGS.items()
+        }
+        query_norm = variable("beta", [self._query_norm(beta, seed) for beta in self.beta], "|W_Q (mu_j; 0)| at the start")
+        coords = {"beta": list(self.beta), "length": list(self.length), "seed": range(self.seeds)}
+        return xr.Dataset(columns | {"query_norm": query_norm}, coords=coords)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the closed forms beside them."""
 
-        def table(theory) -> list[list[float]]:
-            return [[theory(replace(self.setting, beta=beta), l) for l in self.length] for beta in self.beta]
+        def table(theory, *size) -> list[list[float]]:
+            return [[theory(replace(self.setting, beta=beta), l, *size) for l in self.length] for beta in self.beta]
 
         uniform = [start.uniform_mass(self.setting.alpha, l) for l in self.length]
         return dataset.assign(
             mass_uniform=variable("length", uniform, "the same under uniform attention"),
             mass_theory=variable("beta length", table(_mass), "the same in closed form"),
-            square_theory=variable("beta length", table(_square), "E F^2 in closed form"),
-            square_coins_theory=variable("beta length", table(_square_coins), "E F^2, signs of a by coins"),
+            square_theory=variable("beta length", table(_square, start.output_size), "E F^2 in closed form"),
+            square_coins_theory=variable("beta length", table(_square, start.output_size_coins), "E F^2, signs of a by coins"),
         )
 
     def _read(self, setting: Setting, l: int, seed: int) -> dict[str, np.ndarray]:
@@ -74,19 +68,22 @@ class Start(Declaration):
         a = output_weights(setting.m)
         signs = 1.0 - 2 * torch.randint(2, (self._all(), setting.m), generator=stream(seed, f"{role}/signs")).double()
         informed = weights | {"W_O": weights["W_O"] + setting.xi * _label_rows(a, setting)}
-        models = {"": (weights, a), "_coins": (weights, signs * setting.m**-0.5), "_label": (informed, a)}
         law = setting.law(task_set(setting.tasks, setting.M1), setting.alpha)
-        found = {}
-        for name, (parameters, outer) in models.items():
+
+        def readings(parameters: dict[str, Tensor], outer: Tensor) -> Readings:
             model = SoftmaxAttentionMLP(**parameters, a=outer, q=setting.label()).on(law.patterns)
-            readings = read(model, law, prompts=self.prompts, length=l, lead=(self._all(),), seed=seed, name=role)
-            found |= {
-                f"mass{name}": self._by_group(readings.mass),
-                f"error{name}": self._by_group(wrong(readings.margin)),
-                f"hinge{name}": self._by_group(hinge(readings.margin)),
-                f"square{name}": self._by_group(readings.margin.square()),
-            }
-        return found
+            return read(model, law, prompts=self.prompts, length=l, lead=(self._all(),), seed=seed, name=role)
+
+        own, coins = readings(weights, a), readings(weights, signs * setting.m**-0.5)
+        found = {
+            "mass": own.mass,
+            "error": wrong(own.margin),
+            "hinge": hinge(own.margin),
+            "error_label_neurons": wrong(readings(informed, a).margin),
+            "square": own.margin.square(),
+            "square_coins": coins.margin.square(),
+        }
+        return {name: self._by_group(values) for name, values in found.items()}
 
     def _all(self) -> int:
         return self.seeds * self.networks
@@ -99,13 +96,19 @@ class Start(Declaration):
         delta, xi = (torch.full((self._all(),), number, dtype=torch.float64) for number in (setting.delta, setting.xi))
         return initial_weights(generator, setting.M1 + setting.M2, setting.d_Y, setting.m, delta, xi)
 
-    def _query_norm(self, seed: int) -> list[float]:
-        norms = []
-        for beta in self.beta:
-            setting = replace(self.setting, beta=beta)
-            W_Q = self._weights(setting, stream(seed, "any"))["W_Q"][0]
-            norms.append(float((W_Q[:, : setting.M1] * beta).norm(dim=0).mean()))
-        return norms
+    def _query_norm(self, beta: float, seed: int) -> float:
+        W_Q = self._weights(self.setting, stream(seed, "any"))["W_Q"][0]
+        return float((W_Q[:, : self.setting.M1] * beta).norm(dim=0).mean())
+
+
+READINGS = {
+    "mass": "attention on the query's pattern, mean over prompts that have it",
+    "error": "classification error",
+    "hinge": "hinge loss",
+    "error_label_neurons": "error, W_O knows the label direction",
+    "square": "mean of F^2 over prompts",
+    "square_coins": "the same, signs of a by coins",
+}
 
 
 def _label_rows(a: Tensor, setting: Setting) -> Tensor:
@@ -118,17 +121,11 @@ def _mass(setting: Setting, l: int) -> float:
     return start.mass(setting.alpha, l, start.ratio(setting.delta, setting.beta))
 
 
-def _mean_square(setting: Setting, l: int) -> float:
+def _square(setting: Setting, l: int, size: Callable[[float, float, float], float]) -> float:
+    """Return E F^2 from the ``size`` of F that E|p_bar|^2 gives."""
     g = start.ratio(setting.delta, setting.beta)
-    return start.mean_square(setting.alpha, l, g, M1=setting.M1, beta=setting.beta, K=setting.K, q=setting.q)
-
-
-def _square(setting: Setting, l: int) -> float:
-    return start.output_size(setting.xi, setting.delta, _mean_square(setting, l)) ** 2
-
-
-def _square_coins(setting: Setting, l: int) -> float:
-    return start.output_size_coins(setting.xi, setting.delta, _mean_square(setting, l)) ** 2
+    square = start.mean_square(setting.alpha, l, g, M1=setting.M1, beta=setting.beta, K=setting.K, q=setting.q)
+    return size(setting.xi, setting.delta, square) ** 2
 
 
 _QUICK = Start(setting=A, beta=(1.0, 2.0, 4.0), length=(5, 20), seeds=15, networks=20, prompts=50)

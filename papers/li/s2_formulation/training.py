@@ -1,5 +1,6 @@
 """li-training: hinge loss and error along SGD, on training tasks and on unseen ones, with and without sight of the query."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import numpy as np
 import torch
 import xarray as xr
 from annotated_types import Ge
+from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration, Several, Whole
 from icl_lib.companion.experiment import Experiment
@@ -18,16 +20,13 @@ from papers.li.evaluate import in_domain
 from papers.li.theory import start
 from papers.li.trained import A, Setting, Trained, train_models
 
-LONG_NAMES = {
-    "hinge_training": "hinge loss on fresh prompts of training tasks",
-    "error_training": "classification error on fresh prompts of training tasks",
-    "hinge_unseen": "hinge loss on unseen tasks",
-    "error_unseen": "classification error on unseen tasks",
-    "mass_unseen": "attention on the query's pattern, unseen tasks",
-    "hinge_blind": "hinge loss with uniform attention, training tasks",
-    "error_blind": "classification error with uniform attention, training tasks",
-    "excess_blind": "mean of max(0, |F| - 1) with uniform attention, training tasks",
+LOSSES = {"hinge": (hinge, "hinge loss"), "error": (wrong, "classification error")}
+WHERE = {
+    "training": "on fresh prompts of training tasks",
+    "unseen": "on unseen tasks",
+    "blind": "with uniform attention, training tasks",
 }
+EXCESS = "mean of max(0, |F| - 1) with uniform attention, training tasks"
 
 
 @dataclass(frozen=True)
@@ -47,14 +46,18 @@ class Course(Declaration):
         """Train all task sets as one batch and read the models on the way."""
         settings = tuple(replace(self.setting, tasks=tasks) for tasks in self.tasks)
         found = train_models(settings, self.seeds, seed, device, marks=self.steps)
-        readings = [[self._read(found[step][k], step, seed) for step in found] for k in range(len(settings))]
-        return xr.Dataset(
-            {
-                name: variable("tasks step seed", np.array([[at[name] for at in row] for row in readings]), long_name)
-                for name, long_name in LONG_NAMES.items()
-            },
-            coords={"tasks": list(self.tasks), "step": list(found), "seed": range(self.seeds)},
-        )
+        margins = {
+            where: [[self._margin(where, found[step][k], step, seed) for step in found] for k in range(len(settings))]
+            for where in WHERE
+        }
+        columns = {
+            f"{name}_{where}": variable("tasks step seed", _means(loss, margins[where]), f"{text} {WHERE[where]}")
+            for name, (loss, text) in LOSSES.items()
+            for where in WHERE
+        }
+        excess = variable("tasks step seed", _means(lambda F: (F.abs() - 1).relu(), margins["blind"]), EXCESS)
+        coords = {"tasks": list(self.tasks), "step": list(found), "seed": range(self.seeds)}
+        return xr.Dataset(columns | {"excess_blind": excess}, coords=coords)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -66,23 +69,17 @@ class Course(Declaration):
             absent=variable((), absent, "share of prompts that lack the query's pattern"),
         )
 
-    def _read(self, trained: Trained, step: int, seed: int) -> dict[str, np.ndarray]:
-        setting = trained.setting
-        own = task_set(setting.tasks, setting.M1)
+    def _margin(self, where: str, trained: Trained, step: int, seed: int) -> Tensor:
+        """Return z F (seed, prompt) on training tasks, on unseen ones, or on training tasks without sight of the query."""
+        setting, own = trained.setting, task_set(trained.setting.tasks, trained.setting.M1)
+        tasks = unseen_tasks(own, setting.M1) if where == "unseen" else own
+        models = blind(trained) if where == "blind" else trained
         fresh = dict(alpha=setting.alpha, length=setting.l, prompts=self.prompts, seed=seed)
-        training = in_domain(trained, own, **fresh, name=f"training/{step}")
-        unseen = in_domain(trained, unseen_tasks(own, setting.M1), **fresh, name=f"unseen/{step}")
-        without = in_domain(blind(trained), own, **fresh, name=f"blind/{step}")
-        return {
-            "hinge_training": hinge(training.margin).mean(-1).numpy(),
-            "error_training": wrong(training.margin).mean(-1).numpy(),
-            "hinge_unseen": hinge(unseen.margin).mean(-1).numpy(),
-            "error_unseen": wrong(unseen.margin).mean(-1).numpy(),
-            "mass_unseen": unseen.mass.nanmean(-1).numpy(),
-            "hinge_blind": hinge(without.margin).mean(-1).numpy(),
-            "error_blind": wrong(without.margin).mean(-1).numpy(),
-            "excess_blind": (without.margin.abs() - 1).relu().mean(-1).numpy(),
-        }
+        return in_domain(models, tasks, **fresh, name=f"{where}/{step}").margin
+
+
+def _means(loss: Callable[[Tensor], Tensor], margins: list[list[Tensor]]) -> np.ndarray:
+    return np.array([[loss(margin).mean(-1).numpy() for margin in row] for row in margins])
 
 
 def blind(trained: Trained) -> Trained:
@@ -90,15 +87,12 @@ def blind(trained: Trained) -> Trained:
     return trained._replace(parameters=trained.parameters | {"W_Q": torch.zeros_like(trained.parameters["W_Q"])})
 
 
+_QUICK = Course(
+    setting=replace(A, B=64, T=120), tasks=("cyclic 3", "cyclic 1", "one-sided"), steps=(0, 20, 40, 60), seeds=3, prompts=1000,
+)  # fmt: skip
 TRAINING = Experiment(
     slug="li-training",
     title="Training by SGD on the hinge loss",
-    quick=Course(
-        setting=replace(A, B=64, T=120), tasks=("cyclic 3", "cyclic 1", "one-sided"), steps=(0, 20, 40, 60), seeds=3,
-        prompts=1000,
-    ),
-    full=Course(
-        setting=A, tasks=("cyclic 3", "cyclic 1", "one-sided"), steps=(0, 10, 20, 30, 40, 60, 100, 200, 400), seeds=10,
-        prompts=4000,
-    ),
-)  # fmt: skip
+    quick=_QUICK,
+    full=replace(_QUICK, setting=A, steps=(0, 10, 20, 30, 40, 60, 100, 200, 400), seeds=10, prompts=4000),
+)

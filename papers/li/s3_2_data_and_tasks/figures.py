@@ -6,12 +6,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-
-
-def _interval(values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and twice the standard error over seeds."""
-    return values.mean("seed").values, 2 * values.std("seed", ddof=1).values / values.sizes["seed"] ** 0.5
+from icl_lib.companion.claim import over_seeds
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points_over_seeds
+from papers.li.series import series
 
 
 @drawing(
@@ -36,9 +33,9 @@ def unseen_tasks(figure: Figure, dataset: xr.Dataset) -> None:
     ink = mpl.rcParams["text.color"]
     axes.plot(rows.error_theory, height, color=ink, marker="|", markersize=15, linestyle="none", label="predicted, unseen")
     for k, (name, label) in enumerate((("error_trained", "training tasks"), ("error", "unseen tasks"))):
-        mean, two_se = _interval(rows[name])
+        found = over_seeds(rows[name])
         style = dict(marker=MARKERS[k], linestyle="none", markersize=(9, 5)[k], mfc=("none", f"C{k}")[k])
-        axes.errorbar(mean, height, xerr=two_se, color=f"C{k}", label=label, **style)
+        axes.errorbar(found.value, height, xerr=found.two_se, color=f"C{k}", label=label, **style)
     axes.axhline(0.5 - int(rows.covers.sum()), color=ink, linewidth=0.8)
     axes.set_yticks(height, rows.set.values)
     axes.set(xlabel="0-1 error", xlim=(-0.02, 0.62))
@@ -62,15 +59,12 @@ def unseen_tasks(figure: Figure, dataset: xr.Dataset) -> None:
 def length(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over prompt length with the vote law and the best predictor, and the ratio to the law by task set."""
     left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
-    mean, two_se = _interval(dataset.error.isel(tasks=0))
     for k, alpha in enumerate(dataset.alpha.values):
         cell, color = dataset.sel(alpha=alpha), f"C{k}"
-        left.plot(cell.l, cell.error_theory, color=color, linestyle=LINES[k])
-        shown = mean[k] > 0
-        left.errorbar(cell.l[shown], mean[k][shown], two_se[k][shown], color=color, marker=MARKERS[k], linestyle="none")
+        error = cell.error.isel(tasks=0)
+        series(left, cell.l, error.where(error.mean("seed") > 0), k, f"$\\alpha'={alpha:g}$", cell.error_theory)
         left.plot(cell.l, cell.best_theory, color=color, linestyle=LINES[k], linewidth=0.8)
         left.plot(cell.l, cell.best.where(cell.best > 0), color=color, marker=MARKERS[k], linestyle="none", mfc="none", ms=4)
-        left.plot([], [], color=color, linestyle=LINES[k], marker=MARKERS[k], label=f"$\\alpha'={alpha:g}$")
     left.set(yscale="log", xlabel="contexts $l$", ylabel="0-1 error", ylim=(2e-5, 0.7))
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(dataset.alpha))
     _draw_ratio(right, dataset)
@@ -81,9 +75,8 @@ def _draw_ratio(axes: Axes, dataset: xr.Dataset) -> None:
     cell = dataset.sel(alpha=alpha)
     axes.axhline(1, color=mpl.rcParams["text.color"], linestyle=":", linewidth=1)
     for k, tasks in enumerate(dataset.tasks.values):
-        mean, two_se = _interval(cell.error.sel(tasks=tasks) / cell.error_theory)
-        place = cell.l.values * (1 + 0.02 * (k - 1))
-        axes.errorbar(place, mean, two_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=tasks)
+        ratio = cell.error.sel(tasks=tasks) / cell.error_theory
+        points_over_seeds(axes, cell.l * (1 + 0.02 * (k - 1)), ratio, k, label=tasks)
     axes.set(xlabel="contexts $l$", ylabel=f"error / vote law at $\\alpha'={alpha:g}$", ylim=(0.5, 2.0))
     axes.legend(loc="upper left")
 
@@ -143,14 +136,9 @@ def two_memories(figure: Figure, dataset: xr.Dataset) -> None:
     axes.axhline(float(dataset.error_theory), color=ink, linestyle="--", linewidth=1)
     for threshold in (dataset.ratio / dataset.key_memory, dataset.ratio * dataset.value_memory**0.5):
         axes.axvline(float(threshold.mean()), color=ink, linestyle=":", linewidth=1.2)
-    series = (
-        ("error", "error, unseen tasks"),
-        ("mass", "attention on query's pattern"),
-        ("value_error", "error, contrary contexts"),
-    )
-    for k, (name, label) in enumerate(series):
-        mean, two_se = _interval(dataset[name])
-        axes.errorbar(dataset.ratio, mean, two_se, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label)
+    labels = ("error, unseen tasks", "attention on query's pattern", "error, contrary contexts")
+    for k, (name, label) in enumerate(zip(("error", "mass", "value_error"), labels, strict=True)):
+        points_over_seeds(axes, dataset.ratio, dataset[name], k, label=label)
     axes.set(xscale="log", xlabel="$|q|/\\beta$", ylim=(-0.04, 1.04))
     ticks = [0.125, 0.25, 0.5, 1.0]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

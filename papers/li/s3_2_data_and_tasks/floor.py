@@ -93,16 +93,17 @@ class Floor(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the laws beside it."""
-        cells, M1 = self._cells(), self.base.M1
-        exact = [floor.best_error(l, alpha, M1) if l <= self.exact_lengths else np.nan for alpha, l in cells]
-        columns = {
-            "missing": ([floor.missing(l, alpha) for alpha, l in cells], "probability that the query's pattern is missing"),
-            "error_theory": ([floor.vote_error(l, alpha) for alpha, l in cells], "error of the vote law"),
-            "best_theory": (exact, "error of the best predictor, summed exactly"),
-        }
-        grid = (len(self.alphas), len(self.lengths))
+
+        def table(law) -> np.ndarray:
+            return np.reshape([law(l, alpha) for alpha, l in self._cells()], (len(self.alphas), len(self.lengths)))
+
+        def best(l: int, alpha: float) -> float:
+            return floor.best_error(l, alpha, self.base.M1) if l <= self.exact_lengths else np.nan
+
         return dataset.assign(
-            {name: variable("alpha l", np.reshape(values, grid), text) for name, (values, text) in columns.items()}
+            missing=variable("alpha l", table(floor.missing), "probability that the query's pattern is missing"),
+            error_theory=variable("alpha l", table(floor.vote_error), "error of the vote law"),
+            best_theory=variable("alpha l", table(best), "error of the best predictor, summed exactly"),
         )
 
     def _cells(self) -> list[tuple[float, int]]:

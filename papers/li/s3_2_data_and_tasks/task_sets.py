@@ -38,11 +38,9 @@ class TaskSets(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put |T| and the fewest shifts by the requirement on the share beside them."""
-        return dataset.assign(
-            tasks_theory=variable("M1", [M1 * (M1 - 1) for M1 in self.M1], "M1 (M1 - 1)"),
-            shifts_share_theory=variable("M1", [shifts_by_share(M1) for M1 in self.M1], "ceil(sqrt(M1 - 1))"),
-        )
+        """Put the fewest shifts by the requirement on the share beside them."""
+        shifts = [shifts_by_share(M1) for M1 in self.M1]
+        return dataset.assign(shifts_share_theory=variable("M1", shifts, "ceil(sqrt(M1 - 1))"))
 
 
 def _miscount(tasks: Tensor, M1: int, r: int) -> int:

@@ -51,9 +51,7 @@ class TwoMemories(Declaration):
         }
         return xr.Dataset(
             {name: variable("ratio seed", np.stack(values), text) for name, (values, text) in columns.items()}
-            | {
-                "error_covered": variable("seed", wrong(self._unseen(covered, seed).margin).mean(-1), "error, covering tasks"),
-            },
+            | {"error_covered": variable("seed", wrong(self._unseen(covered, seed).margin).mean(-1), "error, covering tasks")},
             coords={"ratio": [_ratio(one.setting) for one in last], "seed": range(self.seeds)},
         )
 

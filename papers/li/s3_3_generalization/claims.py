@@ -1,43 +1,26 @@
-"""Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``sample_complexity`` has L9 and L10."""
+"""Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``claims_sample_complexity`` has L9 and L10."""
 
 import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import put
+from papers.li.checks import everywhere
 
 # --- L7: the coefficient sum at fixed norm --------------------------------------------------------------------------
-
-
-def _from_one_upward(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.sel(S_1=dataset.S_1 >= 1)
-
-
-def _at_minus_one(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(hinge=dataset.hinge.sel(S_1=-1.0, drop=True).broadcast_like(dataset.hinge))
 
 
 claim = claims_of("li-coefficient-sum")
 
 
-@claim("S", "bound", margin=0.01, control=_at_minus_one)
+@claim("S", "bound", margin=0.01, control=everywhere("hinge", S_1=-1.0))
 def L7(dataset):
     """Theorem 3.4: the out-of-domain hinge is small when every ODR pattern has coefficient sum S₁ ≥ 1.
 
     Margin: ε = 0.01, in every setting and at every S₁ ≥ 1 of the grid. A prototype had at most 0.001.
     Control: patterns with S₁ = −1, which the theorem leaves out
     """
-    return over_seeds(_from_one_upward(dataset).hinge)
-
-
-@claim("D", "bound", margin=-0.03, control=put(hinge="hinge_without_features"))
-def L7b(dataset):
-    """The hinge grows below: at S₁ = −1 it exceeds that at S₁ = 1 by at least 0.03.
-
-    Margin: hinge(1) − hinge(−1) in every setting; a prototype had −0.16 to −0.7. The drop shrinks with β²/(M₁|q|²).
-    Control: the same models with W_V deaf to the IDR patterns
-    """
-    return over_seeds(dataset.hinge.sel(S_1=1.0) - dataset.hinge.sel(S_1=-1.0))
+    return over_seeds(dataset.hinge.sel(S_1=dataset.S_1 >= 1))
 
 
 @claim("D", "formula", margin=0.08, control=put(margin_theory="margin_labels_only"))
@@ -61,16 +44,6 @@ def L7d(dataset):
     """
     inner = dataset.error.sel(S_1=dataset.S_1 >= -0.5)
     return distance_over_seeds(inner - dataset.error.sel(S_1=1.0))
-
-
-@claim("D", "bound", margin=0.03, control=put(mass="mass_rescaled"))
-def L7e(dataset):
-    """At fixed norm, in settings A and B, the attention on the query's pattern is the same at every S₁.
-
-    Margin: Difference to S₁ = 1. The mean score gap is the same by proof; its spread over draws gives about 0.01.
-    Control: S₁ as a rescaling of the patterns
-    """
-    return over_seeds(abs(dataset.mass - dataset.mass.sel(S_1=1.0)))
 
 
 @claim("S", "bound", margin=0.0, recorded=FAILS, control=lambda dataset: dataset.assign(error=dataset.error.roll(S_1=-3)))
@@ -122,29 +95,13 @@ def L7v(dataset):
     return Discrepancy(np.append(above.value, below.value), np.append(above.two_se, below.two_se))
 
 
-@claim("D", "formula", margin=0.05, control=put(error_theory="error_linear", mass_theory="mass_linear"))
-def L7w(dataset):
-    """Attention and 0-1 error under rescaling follow the vote law at score gap S₁²γ, γ from the trained W_K, W_Q.
-
-    Margin: Absolute. Near ties of the vote count the spread of scores decides, which the law leaves out: up to 0.03.
-    Control: a gap that grows like |S₁|
-    """
-    gaps = [over_seeds(abs(dataset[name] - dataset[f"{name}_theory"])) for name in ("error", "mass")]
-    return Discrepancy(*(np.concatenate([getattr(gap, part) for gap in gaps]) for part in ("value", "two_se")))
-
-
 # --- L8: the number of training tasks -------------------------------------------------------------------------------
 
 
 claim = claims_of("li-task-fraction")
 
 
-@claim(
-    "S",
-    "bound",
-    margin=0.002,
-    control=lambda dataset: dataset.assign(error_out=dataset.error_out.isel(shifts=0).broadcast_like(dataset.error_out)),
-)
+@claim("S", "bound", margin=0.002, control=everywhere("error_out", shifts=1))
 def L8(dataset):
     """With |T_tr| ≥ (M₁−1)^(−1/2)|T| training tasks the out-of-domain error is below 0.002.
 
@@ -162,24 +119,3 @@ def L8b(dataset):
     Control: the largest task set in its place
     """
     return over_seeds(0.002 - dataset.error_out.isel(shifts=0))
-
-
-@claim("S", "bound", margin=0.005, control=put(error_in="error_worst"))
-def L8c(dataset):
-    """In domain covering is enough: on unseen tasks the error is below 0.005 for every number of covering tasks.
-
-    Margin: A deck of 2025 asks for |T_tr| ≥ M₁ only. A prototype had at most 0.003 at r = 1, with shorter patterns.
-    With all tasks trained (r = 5) nothing is unseen, and these are tested.
-    Control: the worst draw out of domain in its place
-    """
-    return over_seeds(dataset.error_in)
-
-
-@claim("D", "formula", margin=0.03, control=put(gap_theory="gap_trained"))
-def L8d(dataset):
-    """The score gap averaged over ODR draws is the one averaged over IDR pairs, whatever the training tasks.
-
-    Margin: Relative; 2000 draws or more with a spread of about 0.7 of 3 leave 1%, common to all seeds.
-    Control: the gap between patterns that shared a training task
-    """
-    return over_seeds(abs(dataset.gap_out / dataset.gap_theory - 1))

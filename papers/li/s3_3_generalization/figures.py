@@ -4,22 +4,14 @@ import matplotlib as mpl
 import matplotlib.ticker
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points_over_seeds
+from papers.li.series import series
 
 CONVENTIONS = (("fixed norm", ""), ("rescaling", "_rescaled"))
 SMALLEST = 1e-5
 """Errors below are drawn here: no wrong answer among that many prompts."""
-
-
-def _points(axes: Axes, x, values: xr.DataArray, k: int, *, label: str, joined: bool = False) -> None:
-    """Draw the mean over seeds with 2 s.e.; series ``k``."""
-    two_se = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-    line = LINES[k % len(LINES)] if joined else "none"
-    style = dict(marker=MARKERS[k % len(MARKERS)], color=f"C{k}", linestyle=line, linewidth=0.9, markersize=4)
-    axes.errorbar(x, values.mean("seed"), two_se, label=label, capsize=2, elinewidth=0.9, **style)
 
 
 @drawing(
@@ -42,10 +34,10 @@ def coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
     for row, setting in zip(grid, dataset.setting.values, strict=True):
         cell = dataset.sel(setting=setting)
         row[0].plot(cell.S_1, cell.margin_theory.mean("seed"), color="C0", label="predicted")
-        _points(row[0], cell.S_1, cell.margin, 0, label="fixed norm")
+        points_over_seeds(row[0], cell.S_1, cell.margin, 0, label="fixed norm")
         for k, (name, suffix) in enumerate(CONVENTIONS):
-            _points(row[1], cell.S_1, cell[f"hinge{suffix}"], k, label=name, joined=True)
-            _points(row[2], cell.S_1, cell[f"error{suffix}"], k, label=name, joined=True)
+            series(row[1], cell.S_1, cell[f"hinge{suffix}"], k, name)
+            series(row[2], cell.S_1, cell[f"error{suffix}"], k, name)
         for axes, what in zip(row, ("mean margin $zF$", "hinge", "0-1 error"), strict=True):
             axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
             axes.set(ylabel=what, title=f"setting {setting}", ylim=(0, None))
@@ -77,10 +69,10 @@ def rescaling(figure: Figure, dataset: xr.Dataset) -> None:
             dataset.S_1, dataset[f"{name}_theory"].mean("seed"), color="C1", linestyle=LINES[0], label="gap $S_1^2\\gamma$"
         )
         axes.plot(dataset.S_1, dataset[f"{name}_linear"].mean("seed"), color="C2", linestyle=LINES[1], label="gap $S_1\\gamma$")
-        _points(axes, dataset.S_1, dataset[name], 1, label="rescaling")
+        points_over_seeds(axes, dataset.S_1, dataset[name], 1, label="rescaling")
         axes.set_ylabel(what)
-    _points(right, dataset.S_1, dataset.hinge_fixed, 0, label="fixed norm", joined=True)
-    _points(right, dataset.S_1, dataset.hinge, 1, label="rescaling", joined=True)
+    series(right, dataset.S_1, dataset.hinge_fixed, 0, "fixed norm")
+    series(right, dataset.S_1, dataset.hinge, 1, "rescaling")
     right.set_ylabel("hinge")
     for axes in (left, middle, right):
         axes.set(xlabel="$S_1$", ylim=(0, None))
@@ -107,8 +99,8 @@ def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, setting in enumerate(dataset.setting.values):
         cell = dataset.sel(setting=setting)
-        _points(left, cell.S_1, np.maximum(cell.error, SMALLEST), k, label=setting, joined=True)
-        _points(right, cell.S_1, cell.gap_spread, k, label=setting, joined=True)
+        series(left, cell.S_1, np.maximum(cell.error, SMALLEST), k, setting)
+        series(right, cell.S_1, cell.gap_spread, k, setting)
     left.set(xlabel="$S_1$", ylabel="0-1 error", yscale="log")
     right.set(xlabel="$S_1$", ylabel="spread of the score gap", ylim=(0, None))
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
@@ -131,9 +123,9 @@ def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
 def task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors and score gaps over the number of training tasks."""
     left, right = figure.subplots(1, 2)
-    series = (("error_in", "in domain, unseen tasks"), ("error_out", "out of domain, mean"), ("error_worst", "worst ODR draw"))
-    for k, (name, label) in enumerate(series):
-        _points(left, dataset.tasks, np.maximum(dataset[name], SMALLEST), k, label=label, joined=True)
+    shown = (("error_in", "in domain, unseen tasks"), ("error_out", "out of domain, mean"), ("error_worst", "worst ODR draw"))
+    for k, (name, label) in enumerate(shown):
+        series(left, dataset.tasks, np.maximum(dataset[name], SMALLEST), k, label)
     left.axvline(float(dataset.tasks_stated), color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
     left.set(yscale="log", xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="0-1 error")
     left.legend(loc="upper right")
@@ -141,8 +133,8 @@ def task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     spread = dataset.gap_spread.mean("seed")
     ends = dict(color="C0", marker="o", linestyle="none", capsize=3, markersize=4)
     right.errorbar(dataset.tasks, dataset.gap_out.mean("seed"), spread, label="ODR draws, spread", **ends)
-    _points(right, dataset.tasks, dataset.gap_trained, 1, label="trained pairs", joined=True)
-    _points(right, dataset.tasks, dataset.gap_untrained, 2, label="untrained pairs", joined=True)
+    series(right, dataset.tasks, dataset.gap_trained, 1, "trained pairs")
+    series(right, dataset.tasks, dataset.gap_untrained, 2, "untrained pairs")
     right.set(xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="score gap", ylim=(0, None))
     right.legend(loc="lower right")
 
@@ -165,14 +157,13 @@ def prompt_length(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, alpha in enumerate(dataset.alpha.values):
         cell = dataset.sel(alpha=alpha)
-        seen = cell.where(cell.error.mean("seed") > 2 * SMALLEST, drop=True)
-        left.plot(cell.length, cell.error_theory, color=f"C{k}", linestyle=LINES[k], linewidth=1)
-        _points(left, seen.length, seen.error, k, label=f"$\\alpha'={alpha:g}$")
+        seen = cell.error.where(cell.error.mean("seed") > 2 * SMALLEST)
+        series(left, cell.length, seen, k, f"$\\alpha'={alpha:g}$", cell.error_theory)
     left.set(yscale="log", ylim=(1e-4, 0.7), xlabel="prompt length $l$", ylabel="0-1 error")
     left.legend(loc="upper right")
     right.fill_between(dataset.alpha, *dataset.bracket.values, color="C0", alpha=0.2, linewidth=0)
     right.plot(dataset.alpha, dataset.needed_theory, color="C0", label="vote law")
-    _points(right, dataset.alpha, dataset.needed, 0, label="measured")
+    points_over_seeds(right, dataset.alpha, dataset.needed, 0, label="measured")
     right.plot(dataset.alpha, 1 / dataset.alpha, color=mpl.rcParams["text.color"], linestyle=":", label="$1/\\alpha'$")
     right.set(xscale="log", yscale="log", xlabel="share $\\alpha'$", ylabel="length for an error of 0.01")
     right.set_xticks(dataset.alpha.values, [f"{alpha:g}" for alpha in dataset.alpha.values], minor=False)
@@ -202,7 +193,7 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
     first = dataset.isel(start=0)
     for k, letter in enumerate(dataset.letter.values):
         cell = first.isel(cell=np.flatnonzero(dataset.cell_letter.values == letter)).sel(level=0.5)
-        _points(left, cell.escape_theory, cell.time, k, label=symbols[letter])
+        points_over_seeds(left, cell.escape_theory, cell.time, k, label=symbols[letter])
     ends = [float(first.escape_theory.min()), float(first.escape_theory.max())]
     left.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
     left.set(xscale="log", yscale="log", xlabel="predicted steps", ylabel="steps until the hinge is ½")
@@ -217,7 +208,7 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
     shown = [(phase, start) for start in dataset.start.values for phase in ("to 0.1", "from 0.9 to 0.1")]
     for k, (phase, start) in enumerate(shown):
         offset = (k - (len(shown) - 1) / 2) * 0.15
-        _points(right, at + offset, dataset.slope.sel(phase=phase, start=start), k, label=f"{phase}, {start}")
+        points_over_seeds(right, at + offset, dataset.slope.sel(phase=phase, start=start), k, label=f"{phase}, {start}")
     right.set(ylabel="exponent")
     right.set_xticks(at, [symbols[letter] for letter in dataset.letter.values])
     right.legend(loc="upper left", fontsize=8)

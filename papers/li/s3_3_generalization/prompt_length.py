@@ -53,17 +53,19 @@ class PromptLength(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the vote law and its floor beside the errors, and where each of them passes ``eps``."""
-        law = self._law(float(mean_gap(dataset.scores.values).mean()))
+        gap = float(mean_gap(dataset.scores.values).mean())
+        law = np.array([[vote_error(gap, alpha, l) for l in self.lengths] for alpha in self.alpha])
         missing = np.array([[(1 - alpha / 2) ** l for l in self.lengths] for alpha in self.alpha])
+        lower = [length_bracket(2 * self.eps, alpha)[0] for alpha in self.alpha]  # half the missing probability
+        upper = [length_bracket(self.eps, alpha)[1] for alpha in self.alpha]
         needed, untrained = (self._needed(dataset[name].values) for name in ("error", "error_untrained"))
         return dataset.assign(
             error_theory=variable("alpha length", law, "vote law at the trained score gap"),
-            error_perfect=variable("alpha length", self._law(float("inf")), "vote law at an infinite score gap"),
             missing=variable("alpha length", missing, "probability that the query's pattern is absent"),
             needed=variable("alpha seed", needed, "length at which the error passes eps"),
             needed_untrained=variable("alpha seed", untrained, "the same for the start"),
             needed_theory=variable("alpha", self._needed(law[..., None])[:, 0], "the same for the vote law"),
-            bracket=variable("side alpha", self._bracket(), "simple bounds on the needed length"),
+            bracket=variable("side alpha", [lower, upper], "simple bounds on the needed length"),
         ).assign_coords(side=["lower", "upper"])
 
     def _error(self, trained: Trained, alpha: float, length: int, seed: int) -> np.ndarray:
@@ -71,16 +73,6 @@ class PromptLength(Declaration):
 
     def _errors(self, trained: Trained, seed: int) -> np.ndarray:
         return np.array([[self._error(trained, alpha, l, seed) for l in self.lengths] for alpha in self.alpha])
-
-    @expectation
-    def _law(self, gap: float) -> np.ndarray:
-        return np.array([[vote_error(gap, alpha, l) for l in self.lengths] for alpha in self.alpha])
-
-    @expectation
-    def _bracket(self) -> np.ndarray:
-        """Return bounds for errors between half and all of the probability that the query's pattern is absent."""
-        lower = [length_bracket(2 * self.eps, alpha)[0] for alpha in self.alpha]
-        return np.array([lower, [length_bracket(self.eps, alpha)[1] for alpha in self.alpha]])
 
     @expectation
     def _needed(self, errors: np.ndarray) -> np.ndarray:
@@ -99,6 +91,6 @@ PROMPT_LENGTH = Experiment(
     full=replace(
         _QUICK,
         settings=(A, B), alpha=(0.2, 0.3, 0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56),
-        seeds=12, test=ODRTest(count=3, distractors=10, draws=12, prompts=400, alpha=0.8, length=20),
+        seeds=12, test=replace(_QUICK.test, draws=12, prompts=400),
     ),
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import numpy as np
 import xarray as xr
 from annotated_types import Ge
 
@@ -47,32 +46,27 @@ class Rescaling(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the vote law beside it, at the score gap that the convention gives and at one that is linear in S_1."""
-        gamma, dims = mean_gap(dataset.scores.values), "S_1 seed"
-        quadratic = [rescaled_gap(gamma, S_1) for S_1 in self.S_1]
-        linear = [abs(S_1) * gamma for S_1 in self.S_1]
-
-        def table(law, gaps: list[np.ndarray]) -> np.ndarray:
-            return np.array([[law(gap, self.test.alpha, self.test.length) for gap in row] for row in gaps])
-
+        gamma, at = mean_gap(dataset.scores.values), (self.test.alpha, self.test.length)
+        gaps = {
+            "theory": ("S_1^2 gamma", [rescaled_gap(gamma, S_1) for S_1 in self.S_1]),
+            "linear": ("|S_1| gamma", [abs(S_1) * gamma for S_1 in self.S_1]),
+        }
         return dataset.assign(
-            error_theory=variable(dims, table(vote_error, quadratic), "vote law at gap S_1^2 gamma"),
-            mass_theory=variable(dims, table(attention_mass, quadratic), "attention at gap S_1^2 gamma"),
-            mass_linear=variable(dims, table(attention_mass, linear), "attention at gap |S_1| gamma"),
-            error_linear=variable(dims, table(vote_error, linear), "vote law at gap |S_1| gamma"),
+            {
+                f"{name}_{gap}": variable("S_1 seed", [[law(g, *at) for g in row] for row in rows], f"{text} at gap {formula}")
+                for name, law, text in (("error", vote_error, "vote law"), ("mass", attention_mass, "attention"))
+                for gap, (formula, rows) in gaps.items()
+            }
         )
 
 
-S_1 = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.3)
-
+_QUICK = Rescaling(
+    settings=(replace(A, T=250), replace(B, T=250)), S_1=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.3), seeds=3,
+    test=ODRTest(count=3, distractors=10, draws=4, prompts=400, alpha=0.8, length=20),
+)  # fmt: skip
 RESCALING = Experiment(
     slug="li-rescaling",
     title="The coefficient sum as a rescaling",
-    quick=Rescaling(
-        settings=(replace(A, T=250), replace(B, T=250)), S_1=S_1, seeds=3,
-        test=ODRTest(count=3, distractors=10, draws=4, prompts=400, alpha=0.8, length=20),
-    ),
-    full=Rescaling(
-        settings=(A, B), S_1=S_1, seeds=12,
-        test=ODRTest(count=3, distractors=10, draws=12, prompts=1000, alpha=0.8, length=20),
-    ),
-)  # fmt: skip
+    quick=_QUICK,
+    full=replace(_QUICK, settings=(A, B), seeds=12, test=replace(_QUICK.test, draws=12, prompts=1000)),
+)

@@ -72,7 +72,7 @@ class TaskFraction(Declaration):
             gap_out=variable(dims, mean, "mean score gap over ODR draws"),
             gap_spread=variable(dims, spread, "standard deviation over draws and pairs of the score gap"),
             gap_theory=variable(dims, mean_gap(W), "gamma"),
-            tasks_stated=variable((), _stated(self.base.M1), "(M1 - 1)^(-1/2) of all tasks"),
+            tasks_stated=variable("", self.base.M1 * (self.base.M1 - 1) ** 0.5, "(M1 - 1)^(-1/2) of all M1 (M1 - 1) tasks"),
         )
 
     def _in_domain(self, trained: Trained, seed: int) -> ndarray:
@@ -95,20 +95,15 @@ def _pair_gaps(trained: Trained, r: int) -> tuple[ndarray, ndarray]:
     return gap[:, together].mean(-1), gap[:, apart].mean(-1) if apart.any() else np.full(len(W), np.nan)
 
 
-def _stated(M1: int) -> float:
-    """(M1 - 1)^(-1/2) of the M1 (M1 - 1) tasks."""
-    return M1 * (M1 - 1) ** 0.5
-
-
+_QUICK = TaskFraction(
+    base=replace(A, T=220), shifts=(1, 2, 3), S_1=1.1, frames=2000, seeds=3,
+    test=ODRTest(count=3, distractors=10, draws=64, prompts=30, alpha=0.8, length=20),
+)  # fmt: skip
 TASK_FRACTION = Experiment(
     slug="li-task-fraction",
     title="How many training tasks are enough",
-    quick=TaskFraction(
-        base=replace(A, T=220), shifts=(1, 2, 3), S_1=1.1, frames=2000, seeds=3,
-        test=ODRTest(count=3, distractors=10, draws=64, prompts=30, alpha=0.8, length=20),
+    quick=_QUICK,
+    full=replace(
+        _QUICK, base=A, shifts=(1, 2, 3, 4, 5), frames=20000, seeds=12, test=replace(_QUICK.test, draws=20, prompts=500)
     ),
-    full=TaskFraction(
-        base=A, shifts=(1, 2, 3, 4, 5), S_1=1.1, frames=20000, seeds=12,
-        test=ODRTest(count=3, distractors=10, draws=20, prompts=500, alpha=0.8, length=20),
-    ),
-)  # fmt: skip
+)

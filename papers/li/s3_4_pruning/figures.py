@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points_over_seeds
+from papers.li.series import series
 
 SLIDE_SHARE = (0.0, 0.05, 0.10, 0.16, 0.20, 0.25, 0.30, 0.35, 0.40)
 SLIDE_ERROR = {
@@ -39,8 +40,8 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     _draw_lengths(panels["lengths"], dataset)
     _draw_time(panels["time"], dataset)
     axes, position = panels["settings"], np.arange(dataset.sizes["setting"])
-    _markers(axes, position - 0.12, dataset.small, 0, "short")
-    _markers(axes, position + 0.12, dataset.silent, 1, "silent")
+    points_over_seeds(axes, position - 0.12, dataset.small, 0, label="short")
+    points_over_seeds(axes, position + 0.12, dataset.silent, 1, label="silent")
     axes.hlines(dataset.silent_alone, position - 0.3, position + 0.3, color="C2", label="silent, trained one by one")
     axes.set_xticks(position, dataset.setting.values)
     top = 1.6 * float(dataset.small.mean("seed").max())
@@ -52,7 +53,8 @@ def _draw_lengths(axes: Axes, dataset: xr.Dataset) -> None:
     share = (np.arange(dataset.sizes["row"]) + 0.5) / dataset.sizes["row"]
     for k, group in enumerate(dataset.group.values):
         rows = dataset.length.sel(group=group)
-        _markers(axes, share[::2], (rows / rows.isel(row=-1)).isel(row=slice(None, None, 2)), k, group, markersize=3)
+        relative = (rows / rows.isel(row=-1)).isel(row=slice(None, None, 2))
+        points_over_seeds(axes, share[::2], relative, k, label=group, markersize=3)
     longest = float(dataset.length.isel(group=0, row=-1).mean())
     axes.axhline(float(dataset.start_size[0]) / longest, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
     axes.set(xlabel="rows, sorted (share)", ylabel="length over the longest", ylim=(0, 1.05))
@@ -61,14 +63,9 @@ def _draw_lengths(axes: Axes, dataset: xr.Dataset) -> None:
 
 def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
     length = dataset.long_size / dataset.long_size.isel(step=-1).mean()
-    for k, (values, label) in enumerate(
-        (
-            (dataset.at_rest, "short rows at rest"),
-            (dataset.mass, "attention"),
-            (length, "long rows, length"),
-        )
-    ):
-        _markers(axes, dataset.step, values, k, label, linestyle=LINES[k], linewidth=0.7)
+    shown = {"short rows at rest": dataset.at_rest, "attention": dataset.mass, "long rows, length": length}
+    for k, (label, values) in enumerate(shown.items()):
+        series(axes, dataset.step, values, k, label)
     axes.set_xscale("symlog", linthresh=20)
     axes.xaxis.set_major_locator(FixedLocator([0, 20, 50, 100, 400]))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -96,14 +93,13 @@ def pruning(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     cell = dataset.sel(domain="out of domain")
     for k, order in enumerate(dataset.order.values):
-        left.plot(cell.R, cell.hinge_of_shares.sel(order=order).mean("seed"), color=f"C{k}", linestyle=LINES[k])
-        _markers(left, cell.R, cell.hinge.sel(order=order), k, None)
-        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=order)
+        predicted = cell.hinge_of_shares.sel(order=order).mean("seed")
+        series(left, cell.R, cell.hinge.sel(order=order), k, order, predicted)
     left.set(xlabel="deleted fraction $R$", ylabel="hinge loss", ylim=(0, 1.02))
     left.legend(loc="upper left")
     for k, order in enumerate(dataset.order.values[:2]):
-        _markers(right, cell.R[:-1], cell.error.sel(order=order).isel(R=slice(0, -1)), k, order)
-    _markers(right, cell.P, cell.error_shortest, 3, "smallest first")
+        points_over_seeds(right, cell.R[:-1], cell.error.sel(order=order).isel(R=slice(0, -1)), k, label=order)
+    points_over_seeds(right, cell.P, cell.error_shortest, 3, label="smallest first")
     _slide(right)
     _log_errors(right)
     right.set(xlabel="deleted share", ylabel="0-1 error", ylim=(3e-4, 0.3))
@@ -134,19 +130,12 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
             if order == "random":
                 axes.plot(cell.R, cell.error_theory.mean("seed"), color=f"C{k}", linestyle=LINES[k])
             joined = {"linestyle": LINES[k], "linewidth": 0.7} if order != "random" else {}
-            _markers(axes, cell.R + 0.004 * (k - 2), cell.error, k, name, **joined)
+            points_over_seeds(axes, cell.R + 0.004 * (k - 2), cell.error, k, label=name, **joined)
         _slide(axes)
         _log_errors(axes)
         axes.set(xlabel="deleted fraction $R$", title=order, ylim=(3e-4, 0.6))
     panels[0].set_ylabel("0-1 error")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-
-
-def _markers(axes: Axes, x, values: xr.DataArray, k: int, label: str | None, **style) -> None:
-    """Means over networks with two standard errors."""
-    error = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-    style = {"linestyle": "none", "elinewidth": 0.8} | style
-    axes.errorbar(x, values.mean("seed"), error, color=f"C{k}", marker=MARKERS[k], label=label, **style)
 
 
 def _slide(axes: Axes) -> None:

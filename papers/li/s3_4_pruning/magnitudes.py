@@ -78,8 +78,7 @@ class Magnitudes(Declaration):
         }
         columns |= self._in_time(found[0], seed) | _by_start(found[0][0], models[0]) | _at_start(found[0][0])
         return xr.Dataset(
-            columns,
-            coords={"setting": list(names), "group": list(names[:2]), "step": list(self.marks), "kind": list(KINDS)},
+            columns, coords={"setting": list(names), "group": list(names[:2]), "step": list(self.marks), "kind": list(KINDS)}
         )
 
     @expectation
@@ -87,12 +86,10 @@ class Magnitudes(Declaration):
         """Put the length of a row at the start and the predicted shares of silent rows beside them."""
         (_, main), *_ = self.settings
         size = np.array([pruning.start_size(s.xi, s.M1 + s.M2 + s.d_Y) for _, s in self.settings])
-        relative = dataset.short_length.values / size[:, None]
         shape = (main.beta, main.q, main.M1)
         gaussian = normal(stream(seed, "push"), (2000, main.M1 + 1), torch.empty(0, dtype=torch.float64)).numpy()
         pushed = pruning.push(gaussian[:, 1:], gaussian[:, 0], *shape[:2])
         return dataset.assign(
-            small_size=variable("setting seed", relative, "median of the shortest, over xi sqrt(m_b)"),
             start_size=variable("setting", size, "xi sqrt(m_b), length of a row at the start"),
             silent_means_theory=variable("", pruning.silent_share_means(*shape), "arctan(|mu_bar|/q)/pi"),
             silent_inputs_theory=variable("", pruning.silent_share_inputs(*shape), "the orthant integral"),

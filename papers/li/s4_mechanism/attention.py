@@ -167,13 +167,10 @@ FULL_COURSE = Course(
     first=A, second=B, seeds=10, marks=(0, 10, 20, 30, 40, 50, 100, 200, 400, 1000),
 )  # fmt: skip
 
+_QUICK = Attention(QUICK_COURSE, alpha=0.8, length=20, prompts=1000, S_1=1.1, count=3, distractors=10, draws=5, checked=5)
 ATTENTION = Experiment(
     slug="li-attention",
     title="Attention on the query's pattern along training",
-    quick=Attention(
-        QUICK_COURSE, alpha=0.8, length=20, prompts=1000, S_1=1.1, count=3, distractors=10, draws=5, checked=5,
-    ),
-    full=Attention(
-        FULL_COURSE, alpha=0.8, length=20, prompts=5000, S_1=1.1, count=3, distractors=10, draws=10, checked=5,
-    ),
-)  # fmt: skip
+    quick=_QUICK,
+    full=replace(_QUICK, course=FULL_COURSE, prompts=5000, draws=10),
+)

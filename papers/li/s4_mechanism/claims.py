@@ -1,9 +1,10 @@
-"""Claims L13 and L14 with their letters: section 4, attention, queries and keys."""
+"""Claims L13 to L15 with their letters: section 4, attention, queries and keys, neurons."""
 
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import put
+from icl_lib.companion.claim import FAILS, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import exchanged, put
+from papers.li.checks import everywhere
 
 COVERING = ["A", "B", "A, r = 1"]
 UNCOVERED = "half of the patterns"
@@ -13,15 +14,14 @@ def _short_of_one(split: str):
     return lambda ds: over_seeds(1 - ds.mass.sel(setting=["A", "B"], split=split).isel(step=-1, drop=True))
 
 
-def _replaced(name: str):
-    """Return a control that puts the models of the uncovered setting in the place of the others."""
-    return lambda ds: ds.assign({name: ds[name].where(False, ds[name].sel(setting=UNCOVERED, drop=True))})
+UNCOVERED_MASS = everywhere("mass", setting=UNCOVERED)
+"""The models of the uncovered setting in the place of the others."""
 
 
 claim = claims_of("li-attention")
 
 
-@claim("S", "bound", check=_short_of_one("unseen tasks"), margin=0.1, control=_replaced("mass"))
+@claim("S", "bound", check=_short_of_one("unseen tasks"), margin=0.1, control=UNCOVERED_MASS)
 def L13(dataset):
     """Proposition 1: attention concentrates on the contexts with the query's pattern (unseen tasks).
 
@@ -31,7 +31,7 @@ def L13(dataset):
     """
 
 
-@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.1, control=_replaced("mass"))
+@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.1, control=UNCOVERED_MASS)
 def L13b(dataset):
     """Proposition 1, out of domain: attention concentrates on the contexts with the query's ODR pattern, S₁ = 1.1.
 
@@ -40,29 +40,13 @@ def L13b(dataset):
     """
 
 
-@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=FAILS, control=_replaced("mass"))
+@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=FAILS, control=UNCOVERED_MASS)
 def L13c(dataset):
     """The attention on the query's ODR pattern exceeds 0.99 (the authors' plot shows about 1.0 from epoch 160 on).
 
     Margin: 1 − attention mass at the end, settings A and B, worst. The plot was read off by eye, to about 0.01.
     Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
     """
-
-
-claim = claims_of("li-hinge-margin")
-
-
-@claim("D", "bound", margin=0.01, control=lambda ds: ds.assign(mass=ds.mass.where(False, ds.mass.isel(c=0, drop=True))))
-def L13d(ds):
-    """What stops it is the hinge: trained on with max{0, c − zF} and c = 20, setting A exceeds 0.99 within 10 steps.
-
-    Margin: 1 − attention mass, the bound of L13c. The same weights, batch size and step size; only the margin differs.
-    Control: the same number of further steps with c = 1
-    """
-    return over_seeds(1 - ds.mass.isel(c=-1).sel(resumed=10))
-
-
-claim = claims_of("li-attention")
 
 
 @claim("D", "formula", margin=0.015, control=put(mass_theory="mass_theory_own"))
@@ -73,50 +57,26 @@ def L13e(ds):
     over the partner's score inside the exponent; both cost less than 0.005 in a prototype.
     Control: the scores between different patterns set to 0
     """
-    return _law_error(ds, "mass_theory")
-
-
-def _law_error(ds: xr.Dataset, name: str) -> Discrepancy:
-    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds[name]).sel(setting=COVERING))
-
-
-@claim("D", "identity", margin=1e-10, control=put(gradient_error="gradient_error_uncentred"))
-def L13f(ds):
-    """∂F/∂sᵢ = attnᵢ (φᵢ − φ̄) at every recorded step of training.
-
-    Margin: Against automatic differentiation in float64, relative to the largest entry.
-    Control: φᵢ in place of φᵢ − φ̄
-    """
-    return Discrepancy(ds.gradient_error)
+    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds.mass_theory).sel(setting=COVERING))
 
 
 claim = claims_of("li-hinge-margin")
 
 
-@claim(
-    "D",
-    "bound",
-    margin=0.01,
-    control=lambda ds: ds.assign(active_before=ds.active_before.where(False, ds.active_before.isel(step=1, drop=True))),
-)
-def L13g(ds):
-    """At the end of training fewer than 1 % of the training prompts have zF < 1 and so a gradient at all.
+@claim("D", "bound", margin=0.01, control=everywhere("mass", c=1.0))
+def L13d(ds):
+    """What stops it is the hinge: trained on with max{0, c − zF} and c = 20, setting A exceeds 0.99 within 10 steps.
 
-    Margin: Share of fresh training prompts, setting A. A prototype had 0.1 % after 200 steps.
-    Control: the same models after ten steps
+    Margin: 1 − attention mass, the bound of L13c. The same weights, batch size and step size; only the margin differs.
+    Control: the same number of further steps with c = 1
     """
-    return over_seeds(ds.active_before.isel(step=-1))
+    return over_seeds(1 - ds.mass.isel(c=-1).sel(resumed=10))
 
 
 claim = claims_of("li-growth")
 
 
-@claim(
-    "S",
-    "bound",
-    margin=0.5,
-    control=lambda ds: ds.assign(length=ds.length.where(False, ds.length.sel(setting=UNCOVERED, kind="relevant, in no task"))),
-)
+@claim("S", "bound", margin=0.5, control=everywhere("length", setting=UNCOVERED, kind="relevant, in no task"))
 def L14(ds):
     """W_Q and W_K at least double the length of every trained relevant pattern, for r = 3 and r = 1.
 
@@ -124,14 +84,11 @@ def L14(ds):
     0.23.
     Control: relevant patterns that no training task names
     """
-    return _shrinkage(ds.length.sel(kind="relevant", setting=COVERING))
+    length = ds.length.sel(kind="relevant", setting=COVERING, quantity=["|W_Q p|", "|W_K p|"])
+    return over_seeds(length.isel(step=0) / length.isel(step=-1))
 
 
-def _shrinkage(length: xr.DataArray) -> Discrepancy:
-    return over_seeds((length.isel(step=0) / length.isel(step=-1)).sel(quantity=["|W_Q p|", "|W_K p|"]))
-
-
-@claim("N", "bound", margin=0.03, control=lambda ds: ds.assign(change=ds.change.where(False, ds.change.sel(kind="relevant"))))
+@claim("N", "bound", margin=0.03, control=everywhere("change", kind="relevant"))
 def L14b(ds):
     """The score of an irrelevant pattern with itself stays at δ² all through training.
 
@@ -142,43 +99,64 @@ def L14b(ds):
     return over_seeds(ds.change.sel(kind="irrelevant", setting=COVERING))
 
 
-@claim("D", "bound", margin=0.2, control=lambda ds: ds.assign(match=ds.match.where(False, ds.match.sel(tasks="not trained"))))
-def L14c(ds):
-    """The learnt scores between different patterns follow the Laplacian of the training tasks: most negative for pairs
-    that tasks oppose.
+# --- neurons ------------------------------------------------------------------------------------------------------
 
-    Margin: 1 − correlation over the pairs, settings A and r = 1. The push predicts the direction at the start, not the
-    end.
-    Control: the Laplacian of the tasks that were not trained
+
+claim = claims_of("li-neurons")
+
+
+@claim("S", "bound", margin=0.05, control=everywhere("feature_cosine", setting="half of the patterns"))
+def L15(ds):
+    """Proposition 2, features: feature parts of the large rows of W_O W_V align with the mean pattern μ̄ (setting A).
+
+    Margin: 1 − cosine, mean over large rows, settings A (r = 3) and r = 1. A prototype had 0.008.
+    Control: models trained on tasks among half of the patterns
     """
-    return over_seeds(1 - ds.match.sel(tasks="trained", setting=["A", "A, r = 1"]))
+    return over_seeds(1 - ds.feature_cosine.sel(setting=["A", "A, r = 1"]).isel(step=-1))
 
 
-@claim(
-    "D",
-    "identity",
-    margin=1e-4,
-    control=lambda ds: ds.assign(key_change=ds.key_change.where(False, ds.key_change.sel(direction="one pattern"))),
-)
-def L14d(ds):
-    """The keys of the mean pattern never move: W_K (μ̄; 0) is conserved by every step, in all settings.
+@claim("S", "bound", margin=0.02, control=everywhere("label_cosine", step=0))
+def L15b(ds):
+    """Proposition 2, labels: the label parts of the large rows point along +q for a > 0 and along −q for a < 0.
 
-    Margin: Relative, worst setting and step. Exact but for training in float32; the number is rounded to 1e-5 for that.
-    Control: the keys of a single pattern
+    Margin: 1 − cosine times sign of a, mean over large rows, settings A, B and r = 1. A prototype had 0.001.
+    Control: the same rows before training
     """
-    return Discrepancy(ds.key_change.sel(direction="mean pattern").round(5))
+    return over_seeds(1 - ds.label_cosine.sel(setting=COVERING).isel(step=-1))
 
 
-@claim("D", "rate", margin=0.15, control=put(eigenvalue="eigenvalue_uniform"))
-def L14e(ds):
-    """At first the logarithm of each mode of the scores grows in proportion to its eigenvalue of the task Laplacian.
+def _share_small(ds: xr.Dataset, start: str) -> xr.DataArray:
+    """Return by seed the share of rows with this start that end small, settings with Condition 3.2 together."""
+    chosen = ds.sel(start=start, setting=COVERING)
+    return chosen.small.sum("setting") / chosen["rows"].sum("setting")
 
-    Margin: Deviation over the largest eigenvalue, r = 1, after 30 steps, where attention is still near uniform.
-    Control: the eigenvalues for all ordered pairs as tasks
+
+@claim("S", "bound", margin=0.03, control=exchanged("start", "lucky", "not lucky"))
+def L15d(ds):
+    """Lucky neurons: a row that is active at the start on μ̄ with its right label ends large.
+
+    Margin: Share of such rows that end small, settings A, B and r = 1 together. A prototype had 1 row in 1500.
+    Control: the rows that are not lucky
     """
-    return _proportional(ds.mode_growth, ds.eigenvalue, ds.multiplicity)
+    return over_seeds(_share_small(ds, "lucky"))
 
 
-def _proportional(growth: xr.DataArray, eigenvalue: xr.DataArray, multiplicity: xr.DataArray) -> Discrepancy:
-    slope = (multiplicity * growth * eigenvalue).sum("mode") / (multiplicity * eigenvalue**2).sum()
-    return distance_over_seeds((growth / slope - eigenvalue) / eigenvalue.max())
+@claim("S", "bound", margin=0.1, recorded=FAILS, control=exchanged("start", "not lucky", "lucky"))
+def L15e(ds):
+    """The rows that are not lucky stay small.
+
+    Margin: Share of such rows that end large, with 'lucky' read on μ̄ as in L15d. Definition D.8 itself was not seen.
+    Control: the lucky rows
+    """
+    return over_seeds(1 - _share_small(ds, "not lucky"))
+
+
+@claim("D", "bound", margin=0.25, control=exchanged("start", "right on no pattern", "not lucky"))
+def L15f(ds):
+    """A row stays small when it is active at the start on no single pattern μⱼ with its right label.
+
+    Margin: Share of such rows that end large, settings A, B and r = 1 together; about 12 rows a seed. A prototype had
+    0.02.
+    Control: all rows that are not lucky
+    """
+    return over_seeds(1 - _share_small(ds, "right on no pattern"))

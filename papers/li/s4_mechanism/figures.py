@@ -6,7 +6,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
+from papers.li.series import series
 
 NARROW = {"A": "A", "B": "B", "A, r = 1": "r = 1", "half of the patterns": "half"}
 """Short names of the settings for legends and titles."""
@@ -34,10 +35,9 @@ def attention(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
     for k, setting in enumerate(dataset.setting.values):
         cell = dataset.sel(setting=setting)
-        left.plot(cell.step, cell.mass_theory.mean("seed"), color=f"C{k}", linestyle=LINES[k])
-        for split, face in (("unseen tasks", f"C{k}"), ("out of domain", "none")):
-            _points(left, cell.step, cell.mass.sel(split=split), k, markerfacecolor=face)
-        left.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=NARROW.get(setting, setting))
+        law, unseen = cell.mass_theory.mean("seed"), cell.mass.sel(split="unseen tasks")
+        series(left, cell.step, unseen, k, NARROW.get(setting, setting), law, markersize=4)
+        points_over_seeds(left, cell.step, cell.mass.sel(split="out of domain"), k, mfc="none", markersize=4)
     left.plot([0, 120, 200], [0.43, 0.98, 1.0], "x", color=mpl.rcParams["text.color"], label="authors' plot")
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="attention on the query's pattern", ylim=(0.4, 1.02))
@@ -58,11 +58,6 @@ def _draw_example(figure: Figure, axes: Axes, dataset: xr.Dataset) -> None:
     figure.colorbar(mesh, ax=axes, label="attention")
 
 
-def _points(axes: Axes, x, values: xr.DataArray, k: int, **style) -> None:
-    error = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-    axes.errorbar(x, values.mean("seed"), error, color=f"C{k}", marker=MARKERS[k], linestyle="none", markersize=4, **style)
-
-
 @drawing(
     "li-growth",
     alt=(
@@ -81,19 +76,17 @@ def _points(axes: Axes, x, values: xr.DataArray, k: int, **style) -> None:
 def growth(figure: Figure, dataset: xr.Dataset) -> None:
     """How long W_Q p and W_K p become, and how the growth of the scores' modes follows the Laplacian."""
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
-    series = [
-        ("A", "relevant", "relevant, r = 3"),
-        ("A, r = 1", "relevant", "relevant, r = 1"),
-        ("A", "irrelevant", "irrelevant"),
-        ("half of the patterns", "relevant, in no task", "relevant, in no task"),
-    ]
-    for k, (setting, kind, label) in enumerate(series):
+    shown = {
+        "relevant, r = 3": ("A", "relevant"),
+        "relevant, r = 1": ("A, r = 1", "relevant"),
+        "irrelevant": ("A", "irrelevant"),
+        "relevant, in no task": ("half of the patterns", "relevant, in no task"),
+    }
+    for k, (label, (setting, kind)) in enumerate(shown.items()):
         cell = dataset.length.sel(setting=setting, kind=kind)
-        for quantity, face in (("|W_Q p|", f"C{k}"), ("W_Q p along p", "none")):
-            values = cell.sel(quantity=quantity)
-            left.plot(cell.step, values.mean("seed"), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-            _points(left, cell.step, values, k, markerfacecolor=face)
-        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=label)
+        series(left, cell.step, cell.sel(quantity="|W_Q p|"), k, label)
+        along = cell.sel(quantity="W_Q p along p")
+        points_over_seeds(left, cell.step, along, k, mfc="none", linestyle=LINES[k], linewidth=0.8)
     edge = float(dataset.step[-1])
     left.plot([edge, edge], [1.75, 1.45], "x", color=mpl.rcParams["text.color"], label="authors' plot, end")
     left.set_xscale("symlog", linthresh=10)
@@ -108,7 +101,7 @@ def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
     slope = float((weight * mean).sum() / (weight * dataset.eigenvalue).sum())
     ends = np.array([0, float(dataset.eigenvalue.max())])
     axes.plot(ends, slope * ends, color="C0")
-    _points(axes, dataset.eigenvalue, dataset.mode_growth, 0)
+    points_over_seeds(axes, dataset.eigenvalue, dataset.mode_growth)
     axes.set(xlabel="eigenvalue of the task Laplacian", ylabel="ln(mean on its space / $\\delta^2$)")
     axes.set_title(f"step {dataset.attrs['early']}")
 
@@ -198,12 +191,10 @@ LENGTHS = (("feature_norm", "feature", 0.42), ("label_norm", "label", 1.2))
 def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Angles and lengths of the large rows along training; which starts end small."""
     left, middle, right = figure.subplots(1, 3)
-    for axes, series in ((left, ANGLES), (middle, LENGTHS)):
-        for k, (name, label, end) in enumerate(series):
+    for axes, parts in ((left, ANGLES), (middle, LENGTHS)):
+        for k, (name, label, end) in enumerate(parts):
             values = dataset[name].sel(setting="A")
-            axes.plot(values.step, values.mean("seed"), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-            _points(axes, values.step, values, k)
-            axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=label)
+            series(axes, values.step, values, k, label)
             axes.plot(values.step[-1], end, "x", color=f"C{k}", markersize=7)
         axes.set_xscale("symlog", linthresh=10)
         axes.set_xlabel("step")
@@ -215,8 +206,8 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
         cell = dataset.sel(setting=setting)
         share = cell.small_matched / cell.rows_matched.where(cell.rows_matched > 0)
         error = 2 * (share * (1 - share) / cell.rows_matched) ** 0.5
-        style = dict(color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], linewidth=0.8, markersize=4)
-        right.errorbar(cell.match + 0.08 * (k - 1), share, error, label=NARROW[setting], **style)
+        place = cell.match + 0.08 * (k - 1)
+        points(right, place, share, error, k, linestyle=LINES[k], linewidth=0.8, label=NARROW[setting])
     right.set(xlabel="patterns matched at the start", ylabel="share that ends small", ylim=(-0.03, 1.05))
     right.legend(loc="upper right")
 
@@ -239,17 +230,12 @@ def hinge_margin(figure: Figure, dataset: xr.Dataset) -> None:
     """The attention after the margin of the hinge loss is raised."""
     left, right = figure.subplots(1, 2)
     for k, (name, label) in enumerate((("mass_before", "attention mass"), ("active_before", "prompts with $zF<1$"))):
-        left.plot(dataset.step, dataset[name].mean("seed"), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-        _points(left, dataset.step, dataset[name], k)
-        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=label)
+        series(left, dataset.step, dataset[name], k, label)
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="share", ylim=(-0.03, 1.05))
     left.legend(loc="center left")
     for k, c in enumerate(dataset.c.values):
-        rest = 1 - dataset.mass.sel(c=c)
-        right.plot(dataset.resumed, rest.mean("seed"), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-        _points(right, dataset.resumed, rest, k)
-        right.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=f"$c={c:g}$")
+        series(right, dataset.resumed, 1 - dataset.mass.sel(c=c), k, f"$c={c:g}$")
     right.axhline(0.01, color=mpl.rcParams["text.color"], linewidth=0.7)
     right.set(xscale="log", yscale="log", ylim=(1e-3, None), xlabel="steps after the change")
     right.set_ylabel("1 − attention mass")

@@ -37,25 +37,18 @@ class GrowthOfScores(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Read the weights at every mark."""
         models = self.course.models(seed, device)
-        steps = list(self.course.marks)
-        lengths = np.array([[_lengths(trained) for trained in models[name].values()] for name in NAMES])
-        changes = np.array([[_changes(trained) for trained in models[name].values()] for name in NAMES])
-        keys = np.array([[_keys(models[name][0], trained) for trained in models[name].values()] for name in NAMES])
-        scores = np.array([[_relevant(models[name][step]) for step in self.shown] for name in NAMES])
+        columns = {
+            name: variable(
+                f"setting step {dims} seed", [[read(now, of[0]) for now in of.values()] for of in models.values()], text
+            )
+            for name, (dims, text, read) in READINGS.items()
+        }
+        scores = [[_relevant(models[name][step]) for step in self.shown] for name in NAMES]
         return xr.Dataset(
-            {
-                "length": variable(
-                    "setting step kind quantity seed", lengths.astype("float32"), "length of W p, mean over patterns p"
-                ),
-                "change": variable(
-                    "setting step kind seed", changes.astype("float32"), "|u'W_K'W_Q u / delta^2 - 1|, mean over patterns u"
-                ),
-                "key_change": variable("setting step direction seed", keys.astype("float32"), "|W_K u - start| / |start|"),
-                "scores_of_seed": variable("setting shown seed key query", scores, "u_j'W_K'W_Q u_k"),
-            },
+            columns | {"scores_of_seed": variable("setting shown seed key query", scores, "u_j'W_K'W_Q u_k")},
             coords={
                 "setting": list(NAMES),
-                "step": steps,
+                "step": list(self.course.marks),
                 "kind": ["relevant", "irrelevant", "relevant, in no task"],
                 "quantity": ["|W_Q p|", "|W_K p|", "W_Q p along p"],
                 "direction": ["mean pattern", "one pattern"],
@@ -82,42 +75,42 @@ class GrowthOfScores(Declaration):
         return dataset.assign(columns | modes).assign_coords(tasks=["trained", "not trained"])
 
 
-def _lengths(trained: Trained) -> np.ndarray:
-    """Return (kind, quantity, S): means over relevant patterns in a task, irrelevant ones, relevant ones in no task."""
-    patterns, named = trained.setting.patterns(), _named(trained)
-    groups = (patterns.relevant[named], patterns.irrelevant, patterns.relevant[~named])
-    return np.array([_group(trained, rows) for rows in groups])
+def _by_kind(values: Tensor, setting: Setting) -> np.ndarray:
+    """Return means over relevant patterns in a task, irrelevant ones, relevant ones in no task, from one of each pattern."""
+    pattern = torch.arange(setting.M1 + setting.M2)
+    relevant, named = pattern < setting.M1, torch.isin(pattern, task_set(setting.tasks, setting.M1))
+    return np.array([values[..., kind].mean(-1).numpy() for kind in (named, ~relevant, relevant & ~named)], "f4")
 
 
-def _group(trained: Trained, rows: Tensor) -> np.ndarray:
-    if len(rows) == 0:
-        return np.full((3, len(trained.parameters["W_Q"])), np.nan)
-    found = [growth(trained.parameters[name], rows) for name in ("W_Q", "W_K")]
-    return torch.stack([g.norm.mean(-1) for g in found] + [found[0].projection.mean(-1)]).numpy()
+def _lengths(trained: Trained, start: Trained) -> np.ndarray:
+    """Return |W_Q p|, |W_K p| and the part of W_Q p along p, (kind, quantity, S)."""
+    every = torch.cat(trained.setting.patterns())
+    query, key = (growth(trained.parameters[name], every) for name in ("W_Q", "W_K"))
+    return _by_kind(torch.stack([query.norm, key.norm, query.projection]), trained.setting)
 
 
-def _named(trained: Trained) -> Tensor:
-    tasks = task_set(trained.setting.tasks, trained.setting.M1)
-    return torch.isin(torch.arange(trained.setting.M1), tasks)
+def _changes(trained: Trained, start: Trained) -> np.ndarray:
+    """Return the mean relative change of the score of a pattern with itself, (kind, S)."""
+    own = torch.from_numpy(pattern_scores(trained)).diagonal(dim1=1, dim2=2)
+    return _by_kind((own / trained.setting.delta**2 - 1).abs(), trained.setting)
 
 
-def _changes(trained: Trained) -> np.ndarray:
-    """Return (kind, S): mean relative change of the score of a pattern with itself."""
-    own = abs(np.diagonal(pattern_scores(trained), axis1=1, axis2=2) / trained.setting.delta**2 - 1)
-    named = _named(trained).numpy()
-    M1 = trained.setting.M1
-    unnamed = own[:, :M1][:, ~named].mean(1) if (~named).any() else np.full(len(own), np.nan)
-    return np.array([own[:, :M1][:, named].mean(1), own[:, M1:].mean(1), unnamed])
-
-
-def _keys(start: Trained, trained: Trained) -> np.ndarray:
-    """Return (direction, S): how far the keys of the mean pattern and of one pattern have moved."""
+def _keys(trained: Trained, start: Trained) -> np.ndarray:
+    """Return how far the keys of the mean pattern and of one pattern have moved, (direction, S)."""
     relevant = start.setting.patterns().relevant
     directions = torch.stack([relevant.mean(0), relevant[0]])
     before, after = (
-        torch.einsum("sai,ni->nsa", one.parameters["W_K"][..., : directions.shape[-1]], directions) for one in (start, trained)
+        torch.einsum("sai,ni->nsa", one.parameters["W_K"][..., : relevant.shape[-1]], directions) for one in (start, trained)
     )
-    return ((after - before).norm(dim=-1) / before.norm(dim=-1)).numpy()
+    return ((after - before).norm(dim=-1) / before.norm(dim=-1)).numpy().astype("f4")
+
+
+READINGS = {
+    "length": ("kind quantity", "length of W p, mean over patterns p", _lengths),
+    "change": ("kind", "|u'W_K'W_Q u / delta^2 - 1|, mean over patterns u", _changes),
+    "key_change": ("direction", "|W_K u - start| / |start|", _keys),
+}
+"""Of a model and its start: dimensions beside setting, step and seed, what it is, how it is read."""
 
 
 def _relevant(trained: Trained) -> np.ndarray:

@@ -1,24 +1,16 @@
 """Claims L20: section 5, in-context learning against classical learners."""
 
-import xarray as xr
-
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import exchanged
+from papers.li.checks import everywhere
 
 OTHERS = ["logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN"]
-
-
-def _swapped(dataset: xr.Dataset, learner: str, by: str) -> xr.Dataset:
-    """Return the dataset with one learner's measurements replaced by another's."""
-    broken = dataset.copy(deep=True)
-    for name in ("error", "missed_present", "missed_absent"):
-        broken[name].loc[{"learner": learner}] = dataset[name].sel(learner=by)
-    return broken
 
 
 claim = claims_of("li-classical")
 
 
-@claim("S", "bound", margin=0.0, recorded=FAILS, control=lambda dataset: _swapped(dataset, "ICL", "untrained"))
+@claim("S", "bound", margin=0.0, recorded=FAILS, control=exchanged("learner", "ICL", "untrained"))
 def L20(dataset):
     """At α′ = 0.6 in-context learning is clearly the best: at l = 6 every classical learner errs 1.3 times as often.
 
@@ -30,7 +22,7 @@ def L20(dataset):
     return over_seeds(1.3 * errors.sel(learner="ICL") - errors.sel(learner=OTHERS))
 
 
-@claim("S", "bound", margin=0.02, control=lambda dataset: _swapped(dataset, "ICL", "untrained"))
+@claim("S", "bound", margin=0.02, control=exchanged("learner", "ICL", "untrained"))
 def L20b(dataset):
     """At α′ = 0.8 in-context learning and logistic regression tie at every length.
 
@@ -43,7 +35,7 @@ def L20b(dataset):
     return Discrepancy(abs(gap.value).round(9), gap.two_se)
 
 
-@claim("S", "bound", margin=-0.03, control=lambda dataset: _swapped(dataset, "3-NN", "1-NN"))
+@claim("S", "bound", margin=-0.03, control=exchanged("learner", "3-NN", "1-NN"))
 def L20c(dataset):
     """At l = 6 three nearest neighbours err most, at both shares.
 
@@ -54,7 +46,7 @@ def L20c(dataset):
     return over_seeds(errors.sel(learner=["ICL", *OTHERS[:-1]]) - errors.sel(learner="3-NN"))
 
 
-@claim("S", "bound", margin=0.02, control=lambda dataset: _swapped(dataset, "ICL", "untrained"))
+@claim("S", "bound", margin=0.02, control=exchanged("learner", "ICL", "untrained"))
 def L20d(dataset):
     """From l = 10 on in-context learning is at least as good as logistic regression, at both shares.
 
@@ -65,7 +57,7 @@ def L20d(dataset):
     return over_seeds(errors.sel(learner="ICL") - errors.sel(learner="logistic"))
 
 
-@claim("D", "formula", margin=0.08, control=lambda dataset: _swapped(dataset, "3-NN", "1-NN"))
+@claim("D", "formula", margin=0.08, control=everywhere("error", learner="1-NN"))
 def L20e(dataset):
     """1-NN and 3-NN err by a binomial law: own pattern nearest, any other label wrong with probability 1/(2 − α′).
 
@@ -76,7 +68,7 @@ def L20e(dataset):
     return distance_over_seeds(dataset.error.sel(learner=["1-NN", "3-NN"]) - dataset.neighbours_theory)
 
 
-@claim("D", "bound", margin=0.01, control=lambda dataset: _swapped(dataset, "ICL", "3-NN"))
+@claim("D", "bound", margin=0.01, control=exchanged("learner", "ICL", "3-NN"))
 def L20f(dataset):
     """The model errs only where no example carries the query's pattern.
 
@@ -89,16 +81,10 @@ def L20f(dataset):
 # --- reasons ------------------------------------------------------------------------------------------------------
 
 
-def _without_noise(dataset: xr.Dataset) -> xr.Dataset:
-    broken = dataset.copy(deep=True)
-    broken["error"].loc[{"variant": "K = 3"}] = dataset.error.sel(variant="defaults")
-    return broken
-
-
 claim = claims_of("li-classical-reasons")
 
 
-@claim("D", "bound", margin=0.0, control=_without_noise)
+@claim("D", "bound", margin=0.0, control=exchanged("variant", "K = 3", "defaults"))
 def L20g(dataset):
     """With more noise the ranking of L20 appears: for κ up to 3 every other learner errs 1.3 times as often at l = 6.
 
@@ -107,22 +93,3 @@ def L20g(dataset):
     """
     errors = dataset.error.sel(variant="K = 3", l=6)
     return over_seeds(1.3 * errors.sel(learner="ICL") - errors.sel(learner=OTHERS))
-
-
-@claim(
-    "D",
-    "bound",
-    margin=0.02,
-    control=lambda dataset: dataset.assign(
-        error=dataset.error.where(dataset.learner != "ICL", dataset.error.sel(learner="3-NN"))
-    ),
-)
-def L20h(dataset):
-    """The trained model does not feel the noise: its error stays as it is up to κ = 3.
-
-    Margin: Largest change of its error; the learners' errors change by 0.1 and more.
-    Control: 3-NN in place of the model
-    """
-    errors = dataset.error.sel(learner="ICL")
-    gap = over_seeds(errors - errors.sel(variant="defaults"))
-    return Discrepancy(abs(gap.value).round(9), gap.two_se)  # counts that cancel leave rounding

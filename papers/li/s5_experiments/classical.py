@@ -78,11 +78,9 @@ class Classical(Declaration):
         """Put the laws of section 3.2, that of nearest neighbours and the points of the slides beside it."""
         names = dataset.learner.values.tolist()
         slides = [[learner_points(alpha, name, self.lengths) for alpha in self.alphas] for name in names]
-        missing, vote = ([[law(l, alpha) for l in self.lengths] for alpha in self.alphas]
-                         for law in (floor.missing, floor.vote_error))  # fmt: skip
+        vote = [[floor.vote_error(l, alpha) for l in self.lengths] for alpha in self.alphas]
         return dataset.assign(
             {
-                "absent_theory": variable("alpha l", missing, "the same by (1 - alpha'/2)^l"),
                 "vote_theory": variable("alpha l", vote, "error of a vote among all contexts"),
                 "neighbours_theory": variable("learner alpha l", self._neighbours(names), "error of k-NN in closed form"),
                 "slides": variable("learner alpha l", slides, "read off the authors' slides by eye, about 10%"),

@@ -6,7 +6,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.claim import over_seeds
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""
@@ -77,11 +78,10 @@ def decoder_positions(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _marks(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> None:
     """Draw means over seeds with two standard errors; what is below the floor stands on it."""
-    mean, error = values.mean("seed"), values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-    low = np.maximum(mean - 2 * error, FLOOR)
-    place = np.maximum(mean, FLOOR)
-    spread = [place - low, np.maximum(2 * error - (place - mean), 0)]
-    axes.errorbar(x, place, yerr=spread, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=label, **style)
+    found = over_seeds(values)
+    place = np.maximum(found.value, FLOOR)
+    low, high = np.maximum(found.value - found.two_se, FLOOR), np.maximum(found.value + found.two_se, place)
+    points(axes, x, place, [place - low, high - place], k, label=label, **style)
 
 
 @drawing(
@@ -153,8 +153,8 @@ def classical(figure: Figure, dataset: xr.Dataset) -> None:
         for k, name in enumerate(learners):
             cell = cells.sel(learner=name)
             _marks(top, dataset.l + 0.12 * (k - 2.5), cell.error, k, name, markersize=4.5)
-            points = cell.slides.dropna("l")
-            bottom.plot(points.l, points, color=f"C{k}", marker=MARKERS[k], linestyle=":", linewidth=0.8, markersize=4.5)
+            slides = cell.slides.dropna("l")
+            bottom.plot(slides.l, slides, color=f"C{k}", marker=MARKERS[k], linestyle=":", linewidth=0.8, markersize=4.5)
         top.set(title=rf"measured, $\alpha'={alpha:g}$", yscale="log", ylim=(FLOOR / 1.5, 0.5))
         bottom.set(title=rf"slides, $\alpha'={alpha:g}$", xlabel="contexts $l$", xticks=dataset.l.values)
     for axes in grid[:, 0]:
@@ -183,15 +183,11 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, l in zip(panels, dataset.l.values, strict=True):
         for k, name in enumerate(dataset.learner.values):
             cell = dataset.sel(l=l, learner=name)
-            mean = cell.error.mean("seed").values
-            error = cell.error.std("seed", ddof=1).values / dataset.sizes["seed"] ** 0.5
-            place = np.maximum(mean, FLOOR)
-            spread = [np.minimum(2 * error, place - FLOOR), 2 * error]
-            height = rows + 0.09 * (2.5 - k)
-            axes.errorbar(
-                place, height, xerr=spread, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=name, markersize=4.5
-            )
-            axes.plot([cell.slides], [rows[0] + 1 + 0.09 * (2.5 - k)], f"C{k}", marker=MARKERS[k], markerfacecolor="none")
+            found, lift = over_seeds(cell.error), 0.09 * (2.5 - k)
+            place = np.maximum(found.value, FLOOR)
+            spread = [np.minimum(found.two_se, place - FLOOR), found.two_se]
+            points(axes, place, rows + lift, None, k, xerr=spread, label=name, markersize=4.5)
+            axes.plot([cell.slides], [rows[0] + 1 + lift], f"C{k}", marker=MARKERS[k], markerfacecolor="none")
         axes.axhline(rows[0] + 0.5, color=mpl.rcParams["text.color"], linewidth=0.7)
         axes.set(xscale="log", xlabel="classification error", title=f"$l={l}$", xlim=(FLOOR / 1.5, 0.7))
     panels[0].set_yticks([rows[0] + 1, *rows], ["slides", *dataset.variant.values])
@@ -219,9 +215,6 @@ def published_floor(figure: Figure, dataset: xr.Dataset) -> None:
         cell = dataset.sel(alpha=alpha)
         axes.plot(cell.l, cell.vote_theory, color=f"C{k}", linestyle=LINES[k])
         axes.fill_between(cell.l, cell.missing_theory / 2, cell.missing_theory, color=f"C{k}", alpha=0.15, linewidth=0)
-        axes.errorbar(
-            cell.l, cell.slides, yerr=cell.slides * float(dataset.slides_error), color=f"C{k}", marker=MARKERS[k],
-            linestyle="none", label=rf"$\alpha'={alpha:g}$",
-        )  # fmt: skip
+        points(axes, cell.l, cell.slides, cell.slides * float(dataset.slides_error), k, label=rf"$\alpha'={alpha:g}$")
     axes.set(yscale="log", xlabel="contexts $l$", ylabel="classification error", ylim=(1e-5, 0.3))
     axes.legend(loc="lower left")

@@ -129,9 +129,8 @@ def test_sizes_by_hand_and_task_sets():
     counted = task_sets.TaskSets((3, 6))
     dataset = counted.expect(counted.run(0, "cpu"), 0)
     assert dataset.tasks.values.tolist() == [6, 30] and dataset.shifts_count.values.tolist() == [1, 1]
-    for claim in (claims.L3, claims.L3b):
-        found = claim.judge(dataset)
-        assert (found.verdict, found.control_verdict) == ("holds", "fails")
+    found = claims.L3.judge(dataset)
+    assert (found.verdict, found.control_verdict) == ("holds", "fails")
 
 
 def test_first_push_through_the_layer_and_fitted_form():
@@ -142,7 +141,7 @@ def test_first_push_through_the_layer_and_fitted_form():
     dataset = declared.expect(declared.run(0, "cpu"), 0)
     assert float(abs(dataset.push - dataset.push_theory).max()) < 1e-13
     assert float(abs(dataset.value - dataset.value_theory).max()) < 1e-13 and float(dataset.rest.max()) < 1e-14
-    assert [claim.judge(dataset).control_verdict for claim in (claims.L5d, claims.L5e)] == ["fails", "fails"]
+    assert claims.L5d.judge(dataset).control_verdict == "fails"
     prompts, weight = replace(law, l=1).prompts(tasks_of("single", 3))
     assert float(weight.sum()) == pytest.approx(1) and prompts.x.shape == (8 * 4, 1, 4)
     assert dataset.kind.sel(set="cyclic 1, β=2").values[:, 0].tolist() == [0, 1, 2, 1, 3]
@@ -200,13 +199,11 @@ def ideal() -> xr.Dataset:
 
 
 def test_claims_hold_on_ideal_data_and_fail_on_each_planted_fault():
-    judged = (claims.L4, claims.L4b, claims.L5, claims.L5b, claims.L5c)
+    judged = (claims.L4, claims.L4b, claims.L5, claims.L5c)
     found = [claim.judge(ideal()) for claim in judged]
-    assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 5
+    assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 4
     generalises = ideal().assign(error=0 * ideal().error + [0.0, 0.01])
     assert claims.L5.judge(generalises).verdict == claims.L5c.judge(generalises).verdict == "fails"
-    untrained = ideal().assign(error_trained=ideal().error_trained + 0.02)
-    assert claims.L5b.judge(untrained).verdict == "fails"
     step = xr.Dataset({"value_error": (("ratio", "seed"), [[1.0, 1], [0.4, 0.6], [0, 0]])})
     step = step.assign(value_memory=("ratio", [3.0, 1.1, 0.5]), value_error_start=step.value_error * 0 + 0.5)
     assert (claims.L5h.judge(step).verdict, claims.L5h.judge(step).control_verdict) == ("holds", "fails")

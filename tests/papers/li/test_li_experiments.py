@@ -252,13 +252,10 @@ def test_positions_change_the_model_and_not_its_tests(tiny_positions):
     assert weights["positions"].shape == (2, TINY.l + 1, TINY.width)
 
 
-@pytest.mark.parametrize("claim", [claims.L16b, claims.L16c], ids=lambda c: c.id)
-def test_claims_on_positions_and_their_controls(claim, tiny_positions):
+def test_the_claim_on_positions_and_its_control(tiny_positions):
     good = tiny_positions.assign(error=xr.zeros_like(tiny_positions.error) + 0.02)
-    judgement = claim.judge(good)
+    judgement = claims.L16b.judge(good)
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
-    one_domain = good.assign(error=good.error.where((good.positions == "none") | (good.domain == "in"), 0.3))
-    assert claims.L16c.judge(one_domain).verdict == FAILS
 
 
 def test_figures_draw_and_say_what_they_show(tiny_decoder, tiny_positions, small):

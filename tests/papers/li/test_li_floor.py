@@ -12,7 +12,7 @@ from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Codes
 from icl_lib.tasks.task_sets import all_tasks
-from papers.li.s3_2_data_and_tasks import claims_floor as claims
+from papers.li.s3_2_data_and_tasks import claims
 from papers.li.s3_2_data_and_tasks import floor as experiment
 from papers.li.theory import floor
 from papers.li.trained import A
@@ -132,12 +132,10 @@ def ideal() -> xr.Dataset:
 
 
 def test_claims_hold_on_ideal_data_and_fail_on_each_planted_fault():
-    judged = (claims.L6, claims.L6b, claims.L6c, claims.L6d, claims.L6e)
+    judged = (claims.L6, claims.L6c, claims.L6e)
     found = [claim.judge(ideal()) for claim in judged]
-    assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 5
+    assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 3
     coin = ideal().assign(error=ideal().missing / 2 + 0 * ideal().error)
-    assert claims.L6.judge(coin).verdict == "fails" and claims.L6b.judge(coin).verdict == "holds"
-    worse = ideal().assign(error=1.4 * ideal().error)
-    assert claims.L6b.judge(worse).verdict == "fails"
+    assert claims.L6.judge(coin).verdict == "fails"
     assert claims.L6c.judge(ideal().assign(best=ideal().missing / 2)).verdict == "fails"
     assert claims.L6e.judge(ideal().assign(error_guaranteed=ideal().error_guaranteed + 0.01)).verdict == "fails"

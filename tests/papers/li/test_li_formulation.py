@@ -178,9 +178,8 @@ def untrained() -> xr.Dataset:
 
 
 def test_start_experiment(untrained):
-    verdicts = [(c.judge(untrained).verdict, c.judge(untrained).control_verdict) for c in (claims.L1b, claims.L1c)]
-    assert [control for _, control in verdicts] == ["fails", "fails"]
-    assert "fails" not in [verdict for verdict, _ in verdicts]
+    judgement = claims.L1b.judge(untrained)
+    assert judgement.verdict != "fails" and judgement.control_verdict == "fails"
     assert abs(untrained.mass.mean("seed") - untrained.mass_theory).max() < 0.02
     assert untrained.query_norm.values == pytest.approx([0.2, 0.8])
     assert abs(untrained.error.mean() - 0.5) < 0.02
@@ -195,7 +194,7 @@ def test_a_wrong_start_is_noticed(monkeypatch):
     monkeypatch.setattr(start_experiment, "initial_weights", twice)
     faulty = result(Start(setting=SMALL, beta=(2.0,), length=(8,), seeds=10, networks=10, prompts=40))
     assert claims.L1b.judge(faulty).verdict == "fails"
-    assert claims.L1c.judge(faulty).verdict == "fails"
+    assert (faulty.square.mean("seed") > 2 * faulty.square_theory).all()
 
 
 def test_blind_models_do_not_see_the_query():
@@ -220,7 +219,6 @@ def test_training_experiment():
     assert float(dataset.hinge_training.isel(step=-1).max()) < 0.05
     assert abs(dataset.hinge_blind - dataset.hinge_blind_theory).max() < 0.1
     assert float(dataset.error_unseen.isel(step=-1).sel(tasks="one-sided").min()) > 0.2
-    for claim in (claims.L2, claims.L2b, claims.L2c):
-        assert claim.judge(dataset).control_verdict == "fails", claim.id
+    assert claims.L2.judge(dataset).control_verdict == "fails"
     stuck = dataset.assign(error_training=dataset.error_training + 0.1)
     assert claims.L2.judge(stuck).verdict == "fails"
