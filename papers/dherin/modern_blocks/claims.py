@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
+from icl_lib.companion.claim import Discrepancy, claims_of
 from icl_lib.companion.controls import exchanged
 
 VANILLA = ["vanilla, bias", "vanilla, matrix", "vanilla, norm bias"]
@@ -48,16 +48,6 @@ def D42(dataset):
     """
 
 
-@claim("D", "bound", margin=0, control=exchanged("patch", "input half", "whole"))
-def D42b(dataset):
-    """Without its site the patch is no repair: the typical error of the logits is above 0.3 in every architecture.
-
-    Margin: 0.3 minus the median error over positions. Without any patch it is near 1.
-    Control: the whole patch
-    """
-    return over_seeds(0.3 - dataset["median"].sel(patch="input half"))
-
-
 @claim("S", "identity", check=_error(GEMMA), margin=1e-10, control=exchanged("patch", "whole", "neighbour"))
 def D43(dataset):
     """Gemma-style blocks (theorem 1): the same logits with rank-1 patches of W_gate and W_up, and Δm = (v_C − v)/n.
@@ -78,16 +68,6 @@ def D44(dataset):
     """
 
 
-@claim("D", "identity", margin=1e-13, control=exchanged("architecture", "parallel", "Llama"))
-def D44b(dataset):
-    """In parallel blocks the patches of W_gate and W_up are 0: z does not see the context, given the right stream.
-
-    Margin: ‖ΔW‖/‖W‖, every block. What is left is the rounding of the stream.
-    Control: a sequential block in its place
-    """
-    return Discrepancy(_of(dataset.size_in, ["parallel"]))
-
-
 @claim("D", "identity", check=_error(EXPERTS), margin=1e-13, control=exchanged("patch", "whole", "input half"))
 def D45(dataset):
     """Mixtures of experts: the same logits, with rank-1 patches of the router and all W_gate and W_up, and v_C − v put
@@ -97,18 +77,6 @@ def D45(dataset):
     kept.
     Control: no W_down patched
     """
-
-
-@claim("D", "bound", margin=1e-9, control=exchanged("architecture", *EXPERTS))
-def D45b(dataset):
-    """One change for all experts takes no larger a norm than one change for each active expert.
-
-    Margin: 1 minus the ratio of the medians, every block and network. Cauchy-Schwarz makes it at most 0.
-    Control: the two forms exchanged
-    """
-    # 1 minus the size of one change an expert over that of one for all.
-    concatenated, each = (_of(dataset.size_out, [name]).isel(architecture=0, drop=True) for name in EXPERTS)
-    return Discrepancy(1 - each / concatenated)
 
 
 claim = claims_of("dherin-depth", section="sequel 2")

@@ -1,6 +1,5 @@
 """Claims D43b, D47 and D48: a norm behind the feed-forward part, and the two forms of its patch."""
 
-import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
@@ -54,17 +53,6 @@ def D47(dataset):
     return over_seeds(0.05 - dataset.miss.sel(alone="nearest"))
 
 
-@claim("D", "identity", margin=1e-9, control=exchanged("alone", "nearest", "turned"))
-def D47b(dataset):
-    """What W_down alone can reach is all m⊙s with RMS(s) < 1: the nearest one is reached, none comes nearer.
-
-    Margin: Error over the output asked for, against the least distance to that set. Its border is approached up to
-    1e-12.
-    Control: turned towards the target instead
-    """
-    return Discrepancy(np.maximum(dataset.gap.sel(alone="nearest"), dataset.below))
-
-
 @claim(
     "D",
     "identity",
@@ -80,16 +68,6 @@ def D48(dataset):
     Control: without the factor
     """
     return Discrepancy(_column(dataset.error, form="conditioned", precision="float64", made="in place"))
-
-
-@claim("D", "bound", margin=1e-9, control=exchanged("form", "published", "conditioned"))
-def D48b(dataset):
-    """With d = v_C − v it changes the scale by RMS(d/m)/RMS(n) at most, the published form some entry by no less.
-
-    Margin: Worst block, position and network, over the bound minus 1. A theorem; the margin is for rounding.
-    Control: the two forms exchanged
-    """
-    return Discrepancy(np.maximum(dataset.over.sel(form="conditioned") - 1, 1 - dataset.over.sel(form="published")))
 
 
 @claim("S", "bound", margin=0, recorded=FAILS, control=exchanged("precision", "bfloat16", "float32"))
@@ -110,15 +88,3 @@ def D48d(dataset):
     Control: patches made where they are used
     """
     return over_seeds(0.3 - _kept(dataset, "ahead"))
-
-
-@claim("D", "bound", margin=1, control=exchanged("made", "in place", "ahead"))
-def D48e(dataset):
-    """Made where they are used, both forms err in bfloat16 by less than bfloat16 itself does with the context in view.
-
-    Margin: Median error over that of the network with its context in bfloat16 against float64. Roundings of one size.
-    Control: made in float64 and rounded
-    """
-    return over_seeds(
-        _column(dataset["median"], precision="bfloat16", made="in place") / _column(dataset.floor, precision="bfloat16")
-    )

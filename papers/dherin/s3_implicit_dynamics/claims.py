@@ -31,15 +31,6 @@ def D13(dataset):
     """
 
 
-@claim("D", "identity", check=worst("whole"), margin=1e-12, control=put(whole="ahead_whole"))
-def D13b(dataset):
-    """The steps add up: W_i = W₀ − h(Δ_0 + ... + Δ_{i−1}).
-
-    Margin: Over the largest ‖W_i − W₀‖ of the path. A chain of N steps gathers the rounding of each.
-    Control: the printed index followed from W₀
-    """
-
-
 @claim("D", "bound", check=at_least("left_rate", 0.05), margin=0, control=put(left_rate="step"))
 def D13c(dataset):
     """The rate 1/‖A(c_{i+2}..c_N, x)‖², given here by a summary of v4, does not follow the path: off by 5% or more.
@@ -57,16 +48,6 @@ def D14(dataset):
     Margin: Automatic differentiation against the formula, over the longest Δ_i. Rounding of float64; no epsilon
     anywhere.
     Control: Δ_i transposed (leading square)
-    """
-
-
-@claim("D", "identity", check=worst("gradient_moving"), margin=1e-13, control=put(gradient_moving="gradient_moving_frozen"))
-def D14b(dataset):
-    """Δ_i must be frozen: made with the moving W, the gradient is W(D + Dᵀ), D = (a_i − a_{i+1})A(x)ᵀ.
-
-    Margin: a_i = A(c_1..c_i, x). Automatic differentiation against the formula, over the longest gradient. Rounding of
-    float64; no epsilon anywhere.
-    Control: Δ_i itself
     """
 
 
@@ -90,15 +71,6 @@ def D16(dataset):
     """
 
 
-@claim("D", "identity", check=worst("ahead"), margin=1e-12, control=put(ahead="ahead_whole"))
-def D16b(dataset):
-    """The printed index runs one token ahead and never sees the first: followed from W₀ it reaches W_{i+1} − W_1 + W₀.
-
-    Margin: Over the largest ‖W_i − W₀‖ of the path. A chain of N steps.
-    Control: W_{i+1}, the first token kept
-    """
-
-
 @claim("D", "identity", check=worst("decrease"), margin=1e-12, control=put(decrease="decrease_printed"))
 def D17(dataset):
     """Each step lowers its loss by exactly h‖Δ_i‖²: L_i(W_i) − L_i(W_{i+1}) = h‖Δ_i‖², never less than 0.
@@ -109,24 +81,6 @@ def D17(dataset):
 
 
 claim = claims_of("dherin-linear-loss")
-
-
-@claim("D", "bound", check=worst("up"), margin=0, control=put(up="up_error"))
-def D17b(dataset):
-    """No step ever raises L_i: not with shuffled labels, not with tokens of noise, not in an untrained network.
-
-    Margin: Share of steps that raise L_i by more than 10⁻¹² of the largest fall.
-    Control: the squared error of the prediction
-    """
-
-
-@claim("D", "identity", check=worst("slope"), margin=1e-12, control=put(slope="slope_quadratic"))
-def D17c(dataset):
-    """L_i falls without bound along its gradient: L_i(W_i − thΔ_i) = L_i(W_i) − th‖Δ_i‖², a million steps ahead too.
-
-    Margin: Relative error of the vector of all i, at every declared t.
-    Control: the squared distance Q_i, which has a minimum
-    """
 
 
 @claim("D", "bound", margin=0, control=_real_loss)
@@ -140,18 +94,6 @@ def D17d(dataset):
     # How far the fall of the loss with other contexts stays below half of the fall with true labels.
     true = dataset.fall_tasks.sel(kind="true labels", drop=True)
     return over_seeds(0.5 - dataset.fall_tasks.drop_sel(kind="true labels") / true)
-
-
-@claim("D", "bound", margin=0.2, control=lambda dataset: dataset.assign(error=-dataset.fall))
-def D17f(dataset):
-    """In a trained network the squared error falls with true labels, and a fifth as far at most with the others.
-
-    Margin: Fall of the mean over the prompts, from no token to all, over that with true labels; mean over networks.
-    Control: the losses L_i in the place of the squared error
-    """
-    # How far the squared error falls with the other contexts, over its fall with true labels.
-    fall = (dataset.error.isel(i=0) - dataset.error.isel(i=-1)).sel(net="trained")
-    return over_seeds(fall.drop_sel(kind="true labels") / fall.sel(kind="true labels"))
 
 
 claim = claims_of("dherin-dynamics")

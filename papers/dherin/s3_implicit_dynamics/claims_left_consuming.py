@@ -23,16 +23,6 @@ def D19(dataset):
     """
 
 
-@claim("D", "bound", margin=0, control=put(output_slip="output"))
-def D19b(dataset):
-    """Each slip loses the output: W_{i−2} in the step, the rate 1/‖A(x)‖², or A(c_i..c_N, x) in A_i and h_i.
-
-    Margin: 0.001 minus the median over all cases of the worst relative error on the way, for each slip.
-    Control: no slip
-    """
-    return Discrepancy(1e-3 - dataset.output_slip.median("case"))
-
-
 @claim("D", "bound", check=at_least("skew", 0.1), margin=0, control=put(skew="skew_quadratic"))
 def D19c(dataset):
     """The left-consuming step is no gradient: as a function of W its Jacobian is far from symmetric.
@@ -52,35 +42,6 @@ def D20(dataset):
     Control: ΔW(C) of Theorem 2.2
     """
     return Discrepancy(2 - dataset["rank"].isel(case=(dataset.net != "linear attention").values).min())
-
-
-@claim("D", "bound", margin=0, control=put(rank="rank_start"))
-def D20b(dataset):
-    """The rank is at most N, the sizes of W, and the dimensions of A: heads × min(head width, d + 1) for attention.
-
-    Margin: Rank minus bound, worst case.
-    Control: W₀, which the context did not make
-    """
-    return Discrepancy((dataset["rank"] - dataset.bound).max())
-
-
-@claim("D", "bound", margin=1e-12, control=lambda dataset: dataset.assign(ratio=1 / dataset.ratio))
-def D20c(dataset):
-    """‖W_N − W₀‖ ≥ ‖ΔW(C)‖, as least norm demands.
-
-    Margin: 1 minus the smallest ratio; equal when both matrices are, up to rounding.
-    Control: the two exchanged
-    """
-    return Discrepancy(1 - dataset.ratio.min())
-
-
-@claim("D", "identity", check=worst("angle"), margin=1e-12, control=put(angle="angle_late"))
-def D20d(dataset):
-    """What W_N − W₀ has beyond ΔW(C) is orthogonal to it, because both do the same to A(x).
-
-    Margin: Inner product over the product of the norms; a chain of N steps.
-    Control: ΔW of the context without its last token
-    """
 
 
 @claim("D", "bound", margin=0, control=put(order="order_least"))

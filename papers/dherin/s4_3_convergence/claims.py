@@ -1,8 +1,8 @@
-"""Claims D26, D27 and D30: section 4.3, how the update settles as the context grows."""
+"""Claims D26 and D27: section 4.3, how the update settles as the context grows."""
 
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds
+from icl_lib.companion.claim import claims_of, distance_over_seeds
 from icl_lib.companion.controls import put
 
 SUMMING = "no normalisation"
@@ -33,26 +33,6 @@ def D26(dataset):
     here.
     Control: the same weights in linear attention: values are summed, not averaged
     """
-
-
-@claim("D", "identity", margin=1e-13, control=put(formula="formula_late"))
-def D26b(dataset):
-    """Each marginal update is W Σ_h W_O^h p^h (v^h − ā^h) A(x)ᵀ/‖A(x)‖²: the step of a running weighted average.
-
-    Margin: Largest difference of the matrices over the largest patch of the trial, trained and untrained networks.
-    Control: the average that already has the new token in it
-    """
-    return Discrepancy(dataset.formula)
-
-
-@claim("D", "identity", margin=1e-13, control=put(excess="excess_turned"))
-def D26c(dataset):
-    """Marginal updates have rank one, so spectral and Frobenius norm are one curve.
-
-    Margin: Largest difference of the two norms over the largest patch of the trial.
-    Control: A(C_n, x) in place of A(x) as row vector: rank two
-    """
-    return Discrepancy(dataset.excess)
 
 
 @claim("D", "formula", margin=0.15, control=put(scaled_late="scaled_root_late"))
@@ -91,14 +71,4 @@ def D27b(dataset):
 
     Margin: As D26, labels from N(0, d) that no w made.
     Control: values summed, not averaged
-    """
-
-
-@claim("D", "rate", check=_slope("trained", "output_slope"), margin=0.2, control=_exchange("trained", SUMMING))
-def D30(dataset):
-    """The prediction settles like the update: |T(C_n, x) − T(C_{n−1}, x)| falls like 1/n.
-
-    Margin: |log-log slope + 1| from n = 10 on, of the median over trials. A median of 100 trials with kinks of ReLU is
-    rough.
-    Control: the same weights in linear attention
     """

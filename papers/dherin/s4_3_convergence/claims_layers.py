@@ -145,13 +145,3 @@ def D29f(dataset):
     Control: the tanh RNNs before training
     """
     return Discrepancy(_best(dataset) / dataset.loss_attention.mean())
-
-
-@claim("D", "rate", margin=0.2, control=put(slope_rnn="slope_attention"))
-def D29g(dataset):
-    """All six of these tanh RNNs have the slope 0, whatever their error.
-
-    Margin: |log-log slope| of each network. As D28.
-    Control: attention in place of half of them
-    """
-    return Discrepancy(abs(xr.concat([dataset.slope_rnn, dataset.slope_rnn_faster], "rate")))

@@ -36,11 +36,6 @@ def _ceiling_gap(dataset: xr.Dataset) -> xr.DataArray:
     return gap.broadcast_like(dataset.share_squared)
 
 
-def _towards(dataset: xr.Dataset) -> Discrepancy:
-    cell = dataset.sel(i=(dataset.i >= 5) & (dataset.i <= 100))
-    return _pooled(abs(cell.towards_mean - cell.towards_mean_theory), cell.towards_mean_se)
-
-
 def _same(dataset: xr.Dataset, predicted: xr.DataArray) -> Discrepancy:
     """Distance of the mean alignment with true labels from a prediction."""
     cell = dataset.sel(labels="true")
@@ -102,16 +97,6 @@ def D33b(dataset):
     return _high(dataset, 0.5)
 
 
-@claim("D", "identity", margin=1e-12, control=put(factor_error="factor_error_full"))
-def D33c(dataset):
-    """The alignment is κρ: the share κ of finetuning that the query sees, times the alignment ρ at the query.
-
-    Margin: Absolute, against full matrices W finetuned by the definition; float64, a chain of N steps.
-    Control: A(C, x) in place of A(x) in κ
-    """
-    return Discrepancy(dataset.factor_error)
-
-
 @claim("D", "formula", margin=0.15, control=put(share_squared="share_squared_first"))
 def D33d(dataset):
     """The ceiling is dimension: the mean of κ² is that over queries unknown to finetuning, 1/d or so.
@@ -120,16 +105,6 @@ def D33d(dataset):
     Control: the first example in place of the query
     """
     return _pooled(abs(_ceiling_gap(dataset)), dataset.share_squared_se)
-
-
-@claim("D", "formula", margin=0.15, control=put(towards_mean="towards_mean_shuffled"))
-def D33e(dataset):
-    """Finetuning goes towards u(Gw)ᵀ, at cosine √(i/(i + 3 + 2|w|² tr K/(wᵀKw))), for i = 5 to 100.
-
-    Margin: Absolute. The formula is to first order in the rate, without biases, and a ratio of means; we expect 0.1.
-    Control: finetuning on shuffled labels
-    """
-    return _towards(dataset)
 
 
 @claim("D", "formula", margin=0.05, control=put(alignment_mean="answer"))
@@ -186,23 +161,6 @@ def D34c(dataset):
     Control: trained networks in their place
     """
     return _untrained(dataset)
-
-
-@claim(
-    "D",
-    "bound",
-    margin=0.05,
-    control=lambda dataset: dataset.drop_dims("start").assign(
-        alignment_label_untrained=dataset.alignment_label.rename(seed="start")
-    ),
-)
-def D34d(dataset):
-    """In untrained networks the label parts of patch and finetuning have alignment 0 in the mean.
-
-    Margin: Absolute mean over networks, every length; a sign change of u turns it. 2 s.e. over 8 networks are 0.02.
-    Control: trained networks in their place
-    """
-    return _size(over(dataset.alignment_label_untrained, "start"))
 
 
 @claim("D", "bound", margin=0.05, control=lambda dataset: dataset.assign(mirror_gap=_gap(dataset, "query's label reversed")))

@@ -51,15 +51,6 @@ def D35(dataset):
     """
 
 
-@claim("D", "bound", check=_at_least(0.01, ["without the bias", "without the matrix"]), margin=0, control=_as("both parts"))
-def D35b(dataset):
-    """Neither part of this patch can be left out: without the bias part, or the matrix part, 1% error or more is left.
-
-    Margin: 0.01 minus the median relative error at Y = C, each block.
-    Control: both parts
-    """
-
-
 @claim("D", "identity", check=_worst("both parts", usual=True), margin=1e-13, control=_as("attention alone"))
 def D35c(dataset):
     """With x inside, T = v + W'g(Wz + b) + b', v = x + A, z = norm(v): ΔW = WΔz zᵀ/‖z‖², Δb' = Δv are exact.
@@ -97,13 +88,3 @@ def D35e(dataset):
     Margin: 0.005 minus the median relative error at Y = C.
     Control: the block of v1
     """
-
-
-@claim("D", "bound", margin=0, control=_as("both parts"))
-def D35f(dataset):
-    """The patch is no constant of the context: both parts taken from another query leave 5% error or more.
-
-    Margin: 0.05 minus the median relative error at Y = C, every block.
-    Control: the query's own patch
-    """
-    return Discrepancy(0.05 - dataset["median"].sel(share=1.0, way="another query"))

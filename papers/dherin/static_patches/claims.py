@@ -66,28 +66,6 @@ def D54(dataset):
 
 
 @claim(
-    "D",
-    "bound",
-    margin=0,
-    control=lambda dataset: dataset.assign(
-        error=dataset.error.sel(K=int(dataset.span[-1]), drop=True).broadcast_like(dataset.error)
-    ),
-)
-def D54b(dataset):
-    """One query less is not enough: with K = d − 1 at least the share 1/(5d) of the distance is left.
-
-    Margin: 1/(5d) minus the median: nothing changes in the direction no calibration query has, a share 1/d if all are
-    alike.
-    Control: K = d
-    """
-    # A fifth of 1/d minus the error of K = d - 1 queries; of none for d = 1, which leaves all.
-    d = int(dataset.span[-1])
-    if d == 1:
-        return Discrepancy(0.2 - 1.0)
-    return _turned(_median(_one(dataset).sel(span=d, K=d - 1)), 0.2 / d)
-
-
-@claim(
     "S",
     "bound",
     margin=0.3,
@@ -141,23 +119,6 @@ def D55b(dataset):
     return Discrepancy(left.value - 0.5 * right.value, np.hypot(left.two_se, 0.5 * right.two_se))
 
 
-@claim(
-    "D",
-    "bound",
-    margin=0.03,
-    control=lambda dataset: dataset.assign(
-        error=dataset.error.sel(K=int(dataset.span[-1]), drop=True).broadcast_like(dataset.error)
-    ),
-)
-def D55c(dataset):
-    """A change of matrix and bias together does as well, but needs one query more, K = d + 1.
-
-    Margin: As D54, at every K > d: an affine fit has d + 1 unknowns a row.
-    Control: K = d
-    """
-    return _median(_wide(dataset, "affine"))
-
-
 claim = claims_of("dherin-static-deep", section="3.4 (v4)")
 
 
@@ -170,16 +131,6 @@ def D56(dataset):
     Control: calibrated on the states under another context
     """
     return _deep(dataset, 0)
-
-
-@claim("D", "bound", margin=0.05, control=_other_context)
-def D56b(dataset):
-    """The same for ten blocks.
-
-    Margin: As D56.
-    Control: calibrated on the states under another context
-    """
-    return _deep(dataset, 1)
 
 
 @claim(

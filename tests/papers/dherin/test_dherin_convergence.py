@@ -201,10 +201,12 @@ def test_shares_of_attention_and_gru():
 
 def test_marginal_updates_on_a_tiny_declaration():
     dataset = replace(MARGINAL_UPDATES.quick, training=TINY, trials=200, N=60, first=8, matrices=2).run(0, "cpu")
-    for claim in (claims.D26, claims.D26b, claims.D26c, claims.D27, claims.D27b):
+    for claim in (claims.D26, claims.D27, claims.D27b):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
-    assert claims.D26e.judge(dataset).control_verdict == FAILS and claims.D30.judge(dataset).control_verdict == FAILS
+    assert dataset.formula.max() <= 1e-13 < dataset.formula_late.max()
+    assert dataset.excess.max() <= 1e-13 < dataset.excess_turned.max()
+    assert claims.D26e.judge(dataset).control_verdict == FAILS
     ends = dataset.marginal.sel(case="untrained").isel(n=[0, -1])
     assert ends[1] < 0.1 * ends[0] and dataset.sizes["seed"] == 3
     assert "dherin-marginal-updates" in figures.marginal_updates(dataset)._repr_html_()
@@ -216,7 +218,7 @@ def test_a_wrong_share_turns_the_formula_red(monkeypatch):
     declaration = replace(MARGINAL_UPDATES.quick, training=TINY, trials=4, N=20, first=5, matrices=1)
     right = convergence.newest_share
     monkeypatch.setattr(convergence, "newest_share", lambda scores: right(scores) * (1 + 1e-9))
-    assert claims.D26b.judge(declaration.run(0, "cpu")).verdict == FAILS
+    assert declaration.run(0, "cpu").formula.max() > 1e-13
 
 
 def test_layers_on_a_tiny_declaration():
@@ -258,8 +260,8 @@ def test_rates_on_a_tiny_declaration():
     )
     dataset = declaration.run(0, "cpu")
     assert np.allclose(dataset.loss_rnn, dataset.loss_rnn_faster)
-    judgement = layer_claims.D29g.judge(dataset)
-    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
+    assert abs(xr.concat([dataset.slope_rnn, dataset.slope_rnn_faster], "rate")).max() <= 0.2
+    assert abs(dataset.slope_attention).min() > 0.2
     made_up = dataset.assign(
         loss_rnn_faster=0 * dataset.loss_rnn + [0.3, 0.02, 0.9], loss_attention=0.04 + 0 * dataset.loss_rnn
     )
