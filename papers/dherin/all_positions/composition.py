@@ -10,7 +10,7 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import Count, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
@@ -23,6 +23,7 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.sites import Bias, Matrix, Nowhere, Site
 from icl_lib.seeds import stream
 from papers.dherin.all_positions.position_blocks import NormedNoSkip
+from papers.dherin.heads import Heads
 from papers.dherin.trained import regression, tokens
 
 Name = Literal[
@@ -48,7 +49,7 @@ def architecture(name: Name, width: int, heads: int) -> tuple[Block, Site]:
 
 
 @dataclass(frozen=True)
-class Composition(Declaration):
+class Composition(Heads):
     """Random networks of ``depth`` blocks on tokens of ``width`` numbers; ``prompts`` prompts of N examples for each."""
 
     architectures: Several[Name]
@@ -59,11 +60,6 @@ class Composition(Declaration):
     N: Count
     prompts: Count
     networks: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch block after block, and follow the query's token through the patched network and through two others."""

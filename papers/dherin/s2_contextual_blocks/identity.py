@@ -10,7 +10,7 @@ from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Share
+from icl_lib.companion.declaration import Several, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
@@ -24,7 +24,7 @@ from icl_lib.seeds import stream
 from papers.dherin.s2_contextual_blocks.random_blocks import (
     LAYERS,
     LIKE,
-    contextual_layer,
+    RandomBlocks,
     leave_out,
     orders,
     regression_tokens,
@@ -38,25 +38,15 @@ MLPS = ("one hidden layer", "three hidden layers")
 
 
 @dataclass(frozen=True)
-class Identity(Declaration):
-    """Random blocks, one prompt of N examples each; Y is a random part of the context.
+class Identity(RandomBlocks):
+    """Random blocks; Y is a random part of the context.
 
     shares     of the context in Y; the empty set and the whole context are always there
-    networks   blocks per layer; width: of A; hidden: of the MLP's hidden layers
+    networks   blocks per layer; hidden: width of the MLP's hidden layers
     """
 
     shares: Several[Share]
-    networks: Count
-    d: Count
     N: Annotated[int, Ge(2)]
-    width: Count
-    heads: Count
-    hidden: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare every block with its patched self; everything is small and stays on the CPU."""
@@ -70,7 +60,7 @@ class Identity(Declaration):
         return xr.Dataset(columns, coords=coords)
 
     def _one_layer(self, name: str, sizes: list[int], seed: int) -> dict[str, np.ndarray]:
-        layer, lead = contextual_layer(name, self.d, self.width, self.heads), (self.networks,)
+        layer, lead = self.layer(name), (self.networks,)
         weights = start(layer.shapes, stream(seed, f"identity/{name}"), lead, LIKE)
         tokens = regression_tokens(seed, f"identity/prompts/{name}", lead, self.N, self.d)
         order = orders(seed, f"identity/Y/{name}", lead, self.N)

@@ -11,7 +11,7 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Share
+from icl_lib.companion.declaration import Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
@@ -21,7 +21,7 @@ from icl_lib.patches.rank_one import rank_one
 from icl_lib.seeds import stream
 from papers.dherin.s2_contextual_blocks.random_blocks import (
     LIKE,
-    contextual_layer,
+    RandomBlocks,
     leave_out,
     orders,
     regression_tokens,
@@ -34,30 +34,18 @@ SITES = ("W", "b", "W_out", "b_out", "W_O", "W_V")
 
 
 @dataclass(frozen=True)
-class OtherSites(Declaration):
-    """Random blocks with softmax attention, one prompt of N examples each, Y a random part of its context.
+class OtherSites(RandomBlocks):
+    """Random blocks with softmax attention, Y a random part of the context.
 
     shares   of the context in Y; half of it and the whole are always there
     """
 
     shares: tuple[Share, ...]
-    networks: Count
-    d: Count
     N: Annotated[int, Ge(2)]
-    width: Count
-    heads: Count
-    hidden: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Put the context into one place after the other and run the whole block on what is left of the prompt."""
-        lead = (self.networks,)
-        layer = contextual_layer("softmax attention", self.d, self.width, self.heads)
-        mlp = MLP(self.width, (self.hidden,), self.d + 1, "gelu")
+        layer, mlp, lead = self.layer(), self.mlp(), (self.networks,)
         weights = start(layer.shapes | mlp.shapes, stream(seed, "other sites/weights"), lead, LIKE)
         others = weights | start(layer.shapes, stream(seed, "other sites/other scores"), lead, LIKE)
         scores = weights | {name: others[name] for name in ("W_Q", "W_K")}

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Share
+from icl_lib.companion.declaration import Positive, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -19,7 +19,7 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.dherin.s2_contextual_blocks.random_blocks import (
     LIKE,
-    contextual_layer,
+    RandomBlocks,
     leave_out,
     orders,
     regression_tokens,
@@ -31,8 +31,8 @@ from papers.dherin.theory import contextual_blocks
 
 
 @dataclass(frozen=True)
-class RankOne(Declaration):
-    """Random blocks with softmax attention, one prompt of N examples each, Y a random part of its context.
+class RankOne(RandomBlocks):
+    """Random blocks with softmax attention, Y a random part of the context.
 
     shares   of the context in Y; the whole context is always there
     other    |M| / |DeltaW|: size of the random matrix M that is added to the update
@@ -40,21 +40,10 @@ class RankOne(Declaration):
 
     shares: tuple[Share, ...]
     other: Positive
-    networks: Count
-    d: Count
-    N: Count
-    width: Count
-    heads: Count
-    hidden: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Make the update by the library's patches and take it apart."""
-        layer, lead = contextual_layer("softmax attention", self.d, self.width, self.heads), (self.networks,)
+        layer, lead = self.layer(), (self.networks,)
         mixer = start(layer.shapes, stream(seed, "rank one/layer"), lead, LIKE)
         mlp, weights = self._mlp(seed)
         prompts = regression_tokens(seed, "rank one/prompts", (2, *lead), self.N, self.d)
@@ -93,7 +82,7 @@ class RankOne(Declaration):
 
     def _mlp(self, seed: int) -> tuple[MLP, Weights]:
         """Return the MLP of the networks and its weights."""
-        mlp = MLP(self.width, (self.hidden,), self.d + 1, "gelu")
+        mlp = self.mlp()
         return mlp, start(mlp.shapes, stream(seed, "rank one/mlp"), (self.networks,), LIKE)
 
 

@@ -9,7 +9,7 @@ import torch
 from icl_lib.companion import weights
 from icl_lib.companion.claim import FAILS, HOLDS, Claim
 from icl_lib.patches.rank_one import redirection
-from papers.dherin.s3_implicit_dynamics import claims, figures
+from papers.dherin.s3_implicit_dynamics import claims, consumed, figures
 from papers.dherin.s3_implicit_dynamics import claims_left_consuming as left_claims
 from papers.dherin.s3_implicit_dynamics import dynamics as dynamics_run
 from papers.dherin.s3_implicit_dynamics import left_consuming as left_run
@@ -210,9 +210,9 @@ def test_claims_hold_and_their_controls_fail(claim, datasets):
     assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
 
 
-def only_random(monkeypatch, run):
-    monkeypatch.setattr(run, "trained_cases", lambda *arguments: iter(()))
-    return replace(TINY["dherin-dynamics" if run is dynamics_run else "dherin-left-consuming"], networks=1)
+def only_random(monkeypatch, slug):
+    monkeypatch.setattr(consumed, "trained_cases", lambda *arguments: iter(()))
+    return replace(TINY[slug], networks=1)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def only_random(monkeypatch, run):
     ids=["order", "sign", "size"],
 )
 def test_a_wrong_step_is_seen(monkeypatch, fault, red):
-    declaration = only_random(monkeypatch, dynamics_run)
+    declaration = only_random(monkeypatch, "dherin-dynamics")
     broken = type("Theory", (), {**vars(dynamics), "step_matrices": staticmethod(fault)})
     monkeypatch.setattr(dynamics_run, "dynamics", broken)
     dataset = declaration.run(0, "cpu")
@@ -234,6 +234,6 @@ def test_a_wrong_step_is_seen(monkeypatch, fault, red):
 
 
 def test_an_epsilon_in_the_left_rate_is_seen(monkeypatch):
-    declaration, rate = only_random(monkeypatch, left_run), dynamics.rate
+    declaration, rate = only_random(monkeypatch, "dherin-left-consuming"), dynamics.rate
     monkeypatch.setattr(dynamics, "rate", lambda a: 1 / (1 / rate(a) + 1e-8))
     assert left_claims.D19.check(declaration.run(0, "cpu")).verdict(left_claims.D19.margin) == FAILS
