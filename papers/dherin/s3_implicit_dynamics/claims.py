@@ -1,10 +1,28 @@
-"""Claims D13 to D18 with their letters: section 3, the implicit dynamics and the order of the context."""
+"""Claims D13 to D20: section 3, the implicit dynamics, the order of the context, and consuming it from the left."""
 
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
 from icl_lib.companion.controls import put
-from papers.dherin.checks import PATHS, POSITION_FREE, at_least, of_nets, worst
+
+POSITION_FREE = ["softmax attention", "linear attention", "trained softmax attention", "second block, not causal"]
+PATHS = POSITION_FREE[:3]
+"""Networks of the path experiments whose end does not depend on the order of the context, and those of one block."""
+
+
+def of_nets(dataset: xr.Dataset, nets: list[str]) -> xr.Dataset:
+    """Return the cases of some networks."""
+    return dataset.isel(case=dataset.net.isin(nets).values)
+
+
+def worst(name: str):
+    """Return the check of a variable's largest entry."""
+    return lambda dataset: Discrepancy(dataset[name].max())
+
+
+def at_least(name: str, least: float):
+    """Return the check of how far the median over all cases stays below ``least``."""
+    return lambda dataset: Discrepancy(least - dataset[name].median())
 
 
 def _others(dataset: xr.Dataset) -> xr.Dataset:
@@ -80,6 +98,16 @@ def D17(dataset):
     """
 
 
+@claim("D", "identity", margin=1e-12, control=put(quadratic="quadratic_start"))
+def D17e(dataset):
+    """The same step descends the bounded Q_i(W) = ½‖WA(x) − W₀A(c_1..c_{i+1}, x)‖² and solves it: Q_i(W_{i+1}) = 0.
+
+    Margin: Gradient at W_i against Δ_i over the longest, and what the step leaves; differences of large numbers.
+    Control: the gradient at W₀ in place of W_i
+    """
+    return Discrepancy(dataset[["quadratic", "solved"]].to_dataarray().max())
+
+
 claim = claims_of("dherin-linear-loss")
 
 
@@ -94,19 +122,6 @@ def D17d(dataset):
     # How far the fall of the loss with other contexts stays below half of the fall with true labels.
     true = dataset.fall_tasks.sel(kind="true labels", drop=True)
     return over_seeds(0.5 - dataset.fall_tasks.drop_sel(kind="true labels") / true)
-
-
-claim = claims_of("dherin-dynamics")
-
-
-@claim("D", "identity", margin=1e-12, control=put(quadratic="quadratic_start"))
-def D17e(dataset):
-    """The same step descends the bounded Q_i(W) = ½‖WA(x) − W₀A(c_1..c_{i+1}, x)‖² and solves it: Q_i(W_{i+1}) = 0.
-
-    Margin: Gradient at W_i against Δ_i over the longest, and what the step leaves; differences of large numbers.
-    Control: the gradient at W₀ in place of W_i
-    """
-    return Discrepancy(dataset[["quadratic", "solved"]].to_dataarray().max())
 
 
 claim = claims_of("dherin-order")
@@ -142,3 +157,53 @@ def D18c(dataset):
     """
     ends = dataset.end.isel(case=~dataset.net.isin(POSITION_FREE).values)
     return Discrepancy(0.01 - ends.groupby("net").median())
+
+
+claim = claims_of("dherin-left-consuming")
+
+
+@claim(
+    "V",
+    "identity",
+    check=worst("output"),
+    margin=1e-13,
+    control=lambda dataset: dataset.assign(output=dataset.output_slip.isel(slip=0, drop=True)),
+)
+def D19(dataset):
+    """W_i = W_{i−1}(I + h_iA_i) keeps the output: T_{W_i}(c_{i+1}..c_N, x) = T_{W₀}(c_1..c_N, x) for every i.
+
+    Margin: A_i = (A(c_i..c_N, x) − A(c_{i+1}..c_N, x))A(c_{i+1}..c_N, x)ᵀ, h_i = 1/‖A(c_{i+1}..c_N, x)‖². Relative,
+    worst i.
+    Control: W_{i−2} in the step, as a note prints it
+    """
+
+
+@claim("D", "bound", check=at_least("skew", 0.1), margin=0, control=put(skew="skew_quadratic"))
+def D19c(dataset):
+    """The left-consuming step is no gradient: as a function of W its Jacobian is far from symmetric.
+
+    Margin: 0.1 minus the median of ‖J − Jᵀ‖/‖J‖, J by automatic differentiation; √2 sin of an angle that is 0 only by
+    chance.
+    Control: gradient steps of a squared error
+    """
+
+
+@claim("D", "bound", margin=0, control=put(rank="rank_least"))
+def D20(dataset):
+    """Its W_N − W₀ does not have rank 1: the rank is 2 or more with softmax attention and recurrent layers.
+
+    Margin: 2 minus the smallest rank; singular values above 10⁻¹⁰ of the largest count. In linear attention it is at
+    most d.
+    Control: ΔW(C) of Theorem 2.2
+    """
+    return Discrepancy(2 - dataset["rank"].isel(case=(dataset.net != "linear attention").values).min())
+
+
+@claim("D", "bound", margin=0, control=put(order="order_least"))
+def D20e(dataset):
+    """Its end depends on the order of the context even where W₀ + ΔW(C) does not.
+
+    Margin: 0.01 minus the median of ‖W_N − W_N'‖/‖W_N − W₀‖, the context reversed; attention without positions.
+    Control: W₀ + ΔW(C)
+    """
+    return Discrepancy(0.01 - of_nets(dataset, PATHS).order.median())

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
+from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import put
 
 STALE = "the last mark's patch"
@@ -23,15 +23,6 @@ def _exchange(way: str):
         return broken.isel(step=slice(1, None)) if way == STALE else broken
 
     return control
-
-
-def _over_step(dataset: xr.Dataset, network: int) -> Discrepancy:
-    cell = dataset.isel(network=network)
-    return Discrepancy(cell.loss / cell.loss_step, 2 * cell.loss_se / cell.loss_step)
-
-
-def _astray(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(loss=dataset.loss_astray)
 
 
 claim = claims_of("dherin-agreement", section="4.2")
@@ -68,9 +59,7 @@ def D23b(dataset):
     linear.
     Control: one step of half that size
     """
-    return Discrepancy(
-        abs(over_seeds(dataset.loss / dataset.loss_step).value - 1), over_seeds(dataset.loss / dataset.loss_step).two_se
-    )
+    return distance_over_seeds(dataset.loss / dataset.loss_step, 1)
 
 
 @claim("D", "bound", margin=0.2, control=put(alike="alike_shuffled"))
@@ -86,14 +75,15 @@ def D23c(dataset):
 claim = claims_of("dherin-agreement-deep", section="4.2")
 
 
-@claim("D", "bound", margin=0.25, control=_astray)
+@claim("D", "bound", margin=0.25, control=put(loss="loss_astray"))
 def D24(dataset):
     """Four pre-norm blocks get far below one gradient step: a quarter of its error at most.
 
     Margin: Error over d(d+1)/(N+d+1), two standard errors over prompts, of heavy tails. One block stays at 1.
     Control: labels of the context exchanged for another task's
     """
-    return _over_step(dataset, 0)
+    four = dataset.isel(network=0)
+    return Discrepancy(four.loss / four.loss_step, 2 * four.loss_se / four.loss_step)
 
 
 @claim("S", "identity", margin=1e-13, control=_exchange("no residual patch"))

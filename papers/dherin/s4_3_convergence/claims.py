@@ -1,31 +1,20 @@
 """Claims D26 and D27: section 4.3, how the update settles as the context grows."""
 
-import xarray as xr
-
 from icl_lib.companion.claim import claims_of, distance_over_seeds
-from icl_lib.companion.controls import put
+from icl_lib.companion.controls import exchanged, put
 
 SUMMING = "no normalisation"
 
 
-def _slope(case: str, name: str = "slope", target: float = -1.0):
-    """Return the check of a rate: |mean slope over networks - target|."""
-    return lambda dataset: distance_over_seeds(dataset[name].sel(case=case), target)
-
-
-def _exchange(own: str, other: str):
-    """Return the control that reads the case ``other`` where ``own`` is asked for."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        return dataset.assign_coords(case=[{own: other, other: own}.get(name, name) for name in dataset.case.values])
-
-    return control
+def _slope(case: str):
+    """Return the check of a rate: |mean slope over networks + 1|."""
+    return lambda dataset: distance_over_seeds(dataset.slope.sel(case=case), -1.0)
 
 
 claim = claims_of("dherin-marginal-updates")
 
 
-@claim("S", "rate", check=_slope("trained"), margin=0.15, control=_exchange("trained", SUMMING))
+@claim("S", "rate", check=_slope("trained"), margin=0.15, control=exchanged("case", "trained", SUMMING))
 def D26(dataset):
     """With softmax attention the marginal updates |ΔW_n − ΔW_{n−1}| fall towards 0, like 1/n.
 
@@ -46,7 +35,7 @@ def D26d(dataset):
     return distance_over_seeds(dataset.scaled_late.sel(case="trained"), 1)
 
 
-@claim("D", "formula", margin=0.15, control=_exchange("trained", "labels are noise"))
+@claim("D", "formula", margin=0.15, control=exchanged("case", "trained", "labels are noise"))
 def D26e(dataset):
     """ΔW_n itself settles slower: in root mean square √n ‖ΔW_n − ΔW_∞‖ comes to the same κ/‖A(x)‖.
 
@@ -56,7 +45,7 @@ def D26e(dataset):
     return distance_over_seeds(dataset.apart_late.sel(case="trained"), 1)
 
 
-@claim("D", "rate", check=_slope("untrained"), margin=0.15, control=_exchange("untrained", SUMMING))
+@claim("D", "rate", check=_slope("untrained"), margin=0.15, control=exchanged("case", "untrained", SUMMING))
 def D27(dataset):
     """The marginal updates of an untrained block fall by the same law: slope −1.
 
@@ -65,7 +54,7 @@ def D27(dataset):
     """
 
 
-@claim("D", "rate", check=_slope("labels are noise"), margin=0.15, control=_exchange("labels are noise", SUMMING))
+@claim("D", "rate", check=_slope("labels are noise"), margin=0.15, control=exchanged("case", "labels are noise", SUMMING))
 def D27b(dataset):
     """A trained block on labels that are noise, where there is nothing to learn, has the slope −1 too.
 

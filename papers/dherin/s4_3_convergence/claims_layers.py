@@ -3,22 +3,14 @@
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import put
+from icl_lib.companion.controls import Control, exchanged, put
 
 AVERAGING = "softmax attention"
 
 
-def _flat(dataset: xr.Dataset, layers: list[str]) -> Discrepancy:
-    return distance_over_seeds(dataset.slope.sel(layer=layers))
-
-
-def _attention_as(layers: list[str]):
-    """Return the control in which attention stands where these layers are asked for."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        return xr.concat([dataset.sel(layer=AVERAGING).assign_coords(layer=name) for name in layers], "layer")
-
-    return control
+def _as_attention(name: str) -> Control:
+    """Return the control in which every layer has this number of attention."""
+    return lambda dataset: dataset.assign({name: dataset[name].sel(layer=AVERAGING).broadcast_like(dataset[name])})
 
 
 def _worse(layer: str):
@@ -33,28 +25,18 @@ def _worse(layer: str):
     return check
 
 
-def _error(layer: str, state: str):
-    """Return the reading: error after N examples over mean y^2, by network."""
-    return lambda dataset: (dataset.loss_end / dataset.loss_zero).sel(layer=layer, state=state)
-
-
 def _perfect(layer: str):
     """Return the control in which a layer makes no error, as least squares would."""
     return lambda dataset: dataset.assign(loss_end=dataset.loss_end.where(dataset.layer != layer, 0))
 
 
-def _best(dataset: xr.Dataset) -> float:
-    return float(min(dataset.loss_rnn.min(), dataset.loss_rnn_faster.min()))
-
-
-def _states_swapped(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign_coords(state=dataset.state.values[::-1])
+UNTRAINED = exchanged("state", "trained", "untrained")
 
 
 claim = claims_of("dherin-layers-compared")
 
 
-@claim("S", "rate", margin=0.2, control=_attention_as(["tanh RNN", "GRU"]))
+@claim("S", "rate", margin=0.2, control=_as_attention("slope"))
 def D28(dataset):
     """With an RNN as contextual layer (tanh RNN, GRU; trained or not) the marginal updates do not fall: slope 0.
 
@@ -62,17 +44,10 @@ def D28(dataset):
     known.
     Control: softmax attention in their place
     """
-    return _flat(dataset, ["tanh RNN", "GRU"])
+    return distance_over_seeds(dataset.slope.sel(layer=["tanh RNN", "GRU"]))
 
 
-@claim(
-    "D",
-    "rate",
-    margin=0.2,
-    control=lambda dataset: dataset.assign(
-        share_slope=dataset.share_slope.where(dataset.layer != "GRU", dataset.share_slope.sel(layer=AVERAGING))
-    ),
-)
+@claim("D", "rate", margin=0.2, control=_as_attention("share_slope"))
 def D28b(dataset):
     """The reason in the GRU: the share of the newest token in the state stays the same along the prompt.
 
@@ -101,17 +76,17 @@ def D29b(dataset):
     """
 
 
-@claim("D", "bound", margin=0.05, control=_states_swapped)
+@claim("D", "bound", margin=0.05, control=UNTRAINED)
 def D29c(dataset):
     """Falling updates are not necessary: the GRUs come below a twentieth of the label variance.
 
     Margin: Error after N examples over mean y², mean over networks. That their slope is 0 is D28.
     Control: the untrained GRU
     """
-    return over_seeds(_error("GRU", "trained")(dataset))
+    return over_seeds((dataset.loss_end / dataset.loss_zero).sel(layer="GRU", state="trained"))
 
 
-@claim("D", "bound", margin=-0.5, control=_states_swapped)
+@claim("D", "bound", margin=-0.5, control=UNTRAINED)
 def D29d(dataset):
     """Falling updates are not sufficient: untrained attention has half the error of the prediction 0, or more.
 
@@ -119,10 +94,10 @@ def D29d(dataset):
     figure.
     Control: trained attention
     """
-    return over_seeds(-_error(AVERAGING, "untrained")(dataset))
+    return over_seeds(-(dataset.loss_end / dataset.loss_zero).sel(layer=AVERAGING, state="untrained"))
 
 
-@claim("D", "bound", margin=0.7, control=_states_swapped)
+@claim("D", "bound", margin=0.7, control=UNTRAINED)
 def D29e(dataset):
     """After training the prediction moves less than W A_n: by less than 0.7 of it, in each of the three layers.
 
@@ -144,4 +119,5 @@ def D29f(dataset):
     sentence.
     Control: the tanh RNNs before training
     """
-    return Discrepancy(_best(dataset) / dataset.loss_attention.mean())
+    best = min(dataset.loss_rnn.min(), dataset.loss_rnn_faster.min())
+    return Discrepancy(best / dataset.loss_attention.mean())

@@ -10,7 +10,6 @@ from icl_lib.companion import weights
 from icl_lib.companion.claim import FAILS, HOLDS, Claim
 from icl_lib.patches.rank_one import redirection
 from papers.dherin.s3_implicit_dynamics import claims, consumed, figures
-from papers.dherin.s3_implicit_dynamics import claims_left_consuming as left_claims
 from papers.dherin.s3_implicit_dynamics import dynamics as dynamics_run
 from papers.dherin.s3_implicit_dynamics import left_consuming as left_run
 from papers.dherin.s3_implicit_dynamics import linear_loss as loss_run
@@ -36,7 +35,7 @@ FIGURES = {
     "dherin-dynamics": figures.readings, "dherin-order": figures.order, "dherin-left-consuming": figures.left_consuming,
     "dherin-linear-loss": figures.loss,
 }  # fmt: skip
-ALL = [claim for claim in [*vars(claims).values(), *vars(left_claims).values()] if isinstance(claim, Claim)]
+ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 W_0, A = np.diag([1.0, 2.0]), np.array([[2.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
 
 
@@ -236,4 +235,4 @@ def test_a_wrong_step_is_seen(monkeypatch, fault, red):
 def test_an_epsilon_in_the_left_rate_is_seen(monkeypatch):
     declaration, rate = only_random(monkeypatch, "dherin-left-consuming"), dynamics.rate
     monkeypatch.setattr(dynamics, "rate", lambda a: 1 / (1 / rate(a) + 1e-8))
-    assert left_claims.D19.check(declaration.run(0, "cpu")).verdict(left_claims.D19.margin) == FAILS
+    assert claims.D19.check(declaration.run(0, "cpu")).verdict(claims.D19.margin) == FAILS
