@@ -52,13 +52,14 @@ class Costs(Declaration):
         patch = theory.patch_products(D, H, L, V)
         full = np.array([theory.full_cost(D, H, L, V, T) for T in self.lengths], float)
         own = full - 2 * D * V + patch  # the states with the context need no read-out
-        ratio = {cache: [theory.cost_ratio(D, H, L, V, T, cache) for T in self.lengths] for cache in (False, True)}
+        ratio = [theory.cost_ratio(D, H, L, V, T, True) for T in self.lengths]
         even = theory.break_even(D, H, L, V)
         return dataset.assign(
             operations_theory=variable("decoding length", np.stack([full, own]), "the same from the formulas"),
             patch_products=variable("", float(patch), "operations of the patch alone, from the formula"),
-            ratio_theory=variable("length", ratio[False], "the same with outer products, from the formulas"),
-            ratio_cached=variable("length", ratio[True], "the same when keys and values are kept, from the formulas"),
+            ratio_cached=variable(
+                "length", ratio, "the same with outer products, when keys and values are kept, from the formulas"
+            ),
             even=variable("", even, "length from which a patch alone is cheaper than a cached step"),
         )
 

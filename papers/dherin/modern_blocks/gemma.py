@@ -96,7 +96,7 @@ class Gemma(Declaration):
         new = [torch.stack([block["m_post"] for block in patch(one, weights, inputs)[0]]) for one in built]
         change = np.array([((gain[:, 1:] - m) / m).abs().amax(-1).numpy() for gain in new])
         return {
-            "changes": change.astype("f4"), "change": change.max((1, 2)), "change_median": np.median(change, (1, 2)),
+            "changes": change.astype("f4"), "change": change.max((1, 2)),
             "displacement": d.abs().mean().numpy(), "beyond": np.array([(abs(d / n) > x).double().mean() for x in self.x]),
         }  # fmt: skip
 
@@ -222,7 +222,6 @@ NAMES = {
     "agreement": ("form precision made", "share of positions with the same most likely token"),
     "floor": ("precision", "median relative error of the logits with the context against those in float64"),
     "change": ("form", "largest relative change of a gain over blocks and positions"),
-    "change_median": ("form", "median over blocks and positions of the largest relative change of a gain"),
     "beyond": ("x", "share of entries of d/n beyond x"),
     "changes": ("form block position", "largest relative change of a gain"),
     "displacement": ("", "mean |v_C - v| over blocks, positions and entries"),

@@ -1,17 +1,10 @@
 """Claims D1 to D5 and D11: section 2, the update that stands for a context."""
 
-import xarray as xr
-
 from icl_lib.companion.claim import Discrepancy, claims_of
 from icl_lib.companion.controls import exchanged, put
 
 SOFTMAX, LINEAR = "softmax attention", "linear attention"
 RECURRENT = ["tanh RNN", "GRU"]
-
-
-def _exchange_layers(dataset: xr.Dataset) -> xr.Dataset:
-    """The recurrent layers get the numbers of the attention layers, and the other way round."""
-    return dataset.assign_coords(layer=dataset.layer.values[::-1])
 
 
 claim = claims_of("dherin-identity")

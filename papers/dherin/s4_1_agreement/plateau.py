@@ -49,7 +49,6 @@ class Plateau(Declaration):
             "loss_untrained": (_error(raw, y), "mean squared error of the block before training"),
             "loss_zero": (y.square().mean(-1), "mean squared error of the prediction 0"),
             "distance": (_error(block, step), "mean squared distance of the block's predictions to the step's"),
-            "distance_half_step": (_error(half, step), "mean squared distance of half a step to the step"),
             "alike": (_correlation(block - y, step - y), "correlation of the block's errors with the step's"),
             "alike_shuffled": (_correlation(block - y, (step - y).roll(1, -1)), "the same, errors of different prompts"),
         }

@@ -154,11 +154,11 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     mean = dataset.mean("seed")
     left.plot(dataset.i, mean.towards_mean_theory, color="C0", label="predicted")
-    _pooled(left, dataset, "towards_mean", 0, label="measured")
-    _pooled(right, dataset, "share_squared", 2, label="at the query")
     points(left, dataset.i, mean.towards_mean_shuffled, None, 1, label="shuffled labels")
+    _pooled(left, dataset, "towards_mean", 0, label="measured")
     right.plot(dataset.i, mean.share_squared_theory, color="C2", label="any query")
     points(right, dataset.i, mean.share_squared_first, None, 3, label="at the first example")
+    _pooled(right, dataset, "share_squared", 2, label="at the query")
     left.set(ylabel="cosine with $u(Gw)^T$", ylim=(-0.1, 1.05))
     right.set(ylabel="$κ^2$", ylim=(0, 1.05))
     for axes, place in ((left, "center right"), (right, "lower right")):
