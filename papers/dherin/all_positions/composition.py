@@ -167,9 +167,6 @@ _QUICK = Composition(
     depth=8, d=2, width=12, heads=3, N=20, prompts=4, networks=2,
 )  # fmt: skip
 COMPOSITION = Experiment(
-    slug="dherin-composition",
-    title="Patching block after block",
-    section="sequel 1",
-    quick=_QUICK,
-    full=replace(_QUICK, depth=32, N=50, prompts=8, networks=4),
+    slug="dherin-composition", title="Patching block after block", section="sequel 1",
+    quick=_QUICK, full=replace(_QUICK, depth=32, N=50, prompts=8, networks=4),
 )  # fmt: skip

@@ -145,9 +145,6 @@ _QUICK = PositionsTraining(
     variants=("skips", "skips, norms"), networks=2, B=32, rate=5e-2, steps=20, marks=5, tests=32,
 )  # fmt: skip
 POSITIONS_TRAINING = Experiment(
-    slug="dherin-positions-training",
-    title="Updates at all positions during training",
-    section="sequel 1",
-    quick=_QUICK,
-    full=replace(_QUICK, networks=4, B=128, steps=100, marks=21, tests=128),
+    slug="dherin-positions-training", title="Updates at all positions during training", section="sequel 1",
+    quick=_QUICK, full=replace(_QUICK, networks=4, B=128, steps=100, marks=21, tests=128),
 )  # fmt: skip

@@ -85,8 +85,6 @@ _QUICK = Costs(
     repeats=2,
 )  # fmt: skip
 COSTS = Experiment(
-    slug="dherin-costs",
-    title="The cost of a patch",
-    quick=_QUICK,
-    full=replace(_QUICK, lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)),
+    slug="dherin-costs", title="The cost of a patch",
+    quick=_QUICK, full=replace(_QUICK, lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)),
 )  # fmt: skip

@@ -129,8 +129,6 @@ _QUICK = StalePatches(
     kept=6, seeds=3,
 )  # fmt: skip
 STALE_PATCHES = Experiment(
-    slug="dherin-stale-patches",
-    title="Patches used for another token",
-    quick=_QUICK,
-    full=replace(_QUICK, prompt=16, steps=32, seeds=12),
+    slug="dherin-stale-patches", title="Patches used for another token",
+    quick=_QUICK, full=replace(_QUICK, prompt=16, steps=32, seeds=12),
 )  # fmt: skip

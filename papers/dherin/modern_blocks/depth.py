@@ -69,9 +69,6 @@ _QUICK = Depth(
     epsilon=1e-2, seeds=2,
 )  # fmt: skip
 DEPTH = Experiment(
-    slug="dherin-depth",
-    title="Depth",
-    section="sequel 2",
-    quick=_QUICK,
-    full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
+    slug="dherin-depth", title="Depth", section="sequel 2",
+    quick=_QUICK, full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
 )  # fmt: skip

@@ -237,9 +237,6 @@ _QUICK = Gemma(
     precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=3,
 )  # fmt: skip
 GEMMA = Experiment(
-    slug="dherin-gemma",
-    title="A norm behind the feed-forward part",
-    section="sequel 2",
-    quick=_QUICK,
-    full=replace(_QUICK, x=(10.0, 30.0, 100.0, 300.0), seeds=40),
+    slug="dherin-gemma", title="A norm behind the feed-forward part", section="sequel 2",
+    quick=_QUICK, full=replace(_QUICK, x=(10.0, 30.0, 100.0, 300.0), seeds=40),
 )  # fmt: skip

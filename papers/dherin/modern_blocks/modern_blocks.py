@@ -159,9 +159,6 @@ _QUICK = ModernBlocks(
     architectures=ALL, sizes=SIZES, depth=6, tokens=24, kept=(0.25, 0.75, 1.0), epsilon=1e-2, seeds=2,
 )  # fmt: skip
 MODERN_BLOCKS = Experiment(
-    slug="dherin-modern-blocks",
-    title="Patches of modern blocks",
-    section="sequel 2",
-    quick=_QUICK,
-    full=replace(_QUICK, seeds=20),
+    slug="dherin-modern-blocks", title="Patches of modern blocks", section="sequel 2",
+    quick=_QUICK, full=replace(_QUICK, seeds=20),
 )  # fmt: skip

@@ -120,8 +120,6 @@ _QUICK = Conditioning(
     k=(0, 1, 2, 3, 4, 5, 6, 7, 8), epsilon=1e-8, nudge=1e-6, networks=10, d=2, N=100, width=32, heads=8, hidden=128,
 )  # fmt: skip
 CONDITIONING = Experiment(
-    slug="dherin-conditioning",
-    title="The update when the vector it divides by goes to 0",
-    quick=_QUICK,
-    full=replace(_QUICK, networks=50),
+    slug="dherin-conditioning", title="The update when the vector it divides by goes to 0",
+    quick=_QUICK, full=replace(_QUICK, networks=50),
 )  # fmt: skip

@@ -156,8 +156,6 @@ NAMES = {
 
 _QUICK = Identity(shares=(0.01, 0.1, 0.5), networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 IDENTITY = Experiment(
-    slug="dherin-identity",
-    title="A block without part of its context, with the update and without",
-    quick=_QUICK,
-    full=replace(_QUICK, shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
+    slug="dherin-identity", title="A block without part of its context, with the update and without",
+    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
 )  # fmt: skip

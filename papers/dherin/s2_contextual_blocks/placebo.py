@@ -88,6 +88,5 @@ NAMES = {
 
 PLACEBO = Experiment(
     slug="dherin-placebo", title="The identity for vectors that carry no context",
-    quick=Placebo(training=ONE_BLOCK, prompts=500),
-    full=Placebo(training=ONE_BLOCK, prompts=1000),
+    quick=Placebo(training=ONE_BLOCK, prompts=500), full=Placebo(training=ONE_BLOCK, prompts=1000),
 )  # fmt: skip

@@ -162,8 +162,6 @@ NAMES = {
 
 _QUICK = QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01)
 QUERY_DEPENDENCE = Experiment(
-    slug="dherin-query-dependence",
-    title="One context, many queries, as many updates",
-    quick=_QUICK,
-    full=replace(_QUICK, contexts=16, queries=100),
+    slug="dherin-query-dependence", title="One context, many queries, as many updates",
+    quick=_QUICK, full=replace(_QUICK, contexts=16, queries=100),
 )  # fmt: skip

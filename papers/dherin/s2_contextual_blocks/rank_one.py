@@ -162,8 +162,6 @@ FORMULAS = {
 
 _QUICK = RankOne(shares=(0.01, 0.1, 0.5), other=1.0, networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 RANK_ONE = Experiment(
-    slug="dherin-rank-one",
-    title="The update: one column times one row, and the smallest matrix that does it",
-    quick=_QUICK,
-    full=replace(_QUICK, shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
+    slug="dherin-rank-one", title="The update: one column times one row, and the smallest matrix that does it",
+    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
 )  # fmt: skip

@@ -173,8 +173,6 @@ _QUICK = Dynamics(
     networks=2, prompts=2, training=ONE_BLOCK,
 )  # fmt: skip
 DYNAMICS = Experiment(
-    slug="dherin-dynamics",
-    title="The steps of the implicit dynamics",
-    quick=_QUICK,
-    full=replace(_QUICK, N=100, networks=10, prompts=3),
+    slug="dherin-dynamics", title="The steps of the implicit dynamics",
+    quick=_QUICK, full=replace(_QUICK, N=100, networks=10, prompts=3),
 )  # fmt: skip

@@ -163,8 +163,6 @@ _QUICK = LeftConsuming(
     networks=2, prompts=1, training=ONE_BLOCK,
 )  # fmt: skip
 LEFT_CONSUMING = Experiment(
-    slug="dherin-left-consuming",
-    title="Consuming the context from the left",
-    quick=_QUICK,
-    full=replace(_QUICK, N=60, networks=10, prompts=2),
+    slug="dherin-left-consuming", title="Consuming the context from the left",
+    quick=_QUICK, full=replace(_QUICK, N=60, networks=10, prompts=2),
 )  # fmt: skip

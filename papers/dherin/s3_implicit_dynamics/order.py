@@ -122,8 +122,6 @@ _QUICK = Order(
     hidden=128, networks=2, prompts=2, orders=4, drawn_orders=4, training=ONE_BLOCK,
 )  # fmt: skip
 ORDER = Experiment(
-    slug="dherin-order",
-    title="Order of the context: paths and ends",
-    quick=_QUICK,
-    full=replace(_QUICK, N=60, networks=6, orders=5),
+    slug="dherin-order", title="Order of the context: paths and ends",
+    quick=_QUICK, full=replace(_QUICK, N=60, networks=6, orders=5),
 )  # fmt: skip

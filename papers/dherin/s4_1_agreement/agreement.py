@@ -125,9 +125,7 @@ NAMES = {
 """Readings of one network at one mark: dimensions beside step and seed, and what they are."""
 
 AGREEMENT = Experiment(
-    slug="dherin-agreement",
-    title="Context or patch, during training",
-    section="4.2",
+    slug="dherin-agreement", title="Context or patch, during training", section="4.2",
     quick=Agreement(training=replace(ONE_BLOCK, name="", steps=300), every=50, tasks=512),
     full=Agreement(training=replace(ONE_BLOCK, name=""), every=100, tasks=1024),
 )  # fmt: skip

@@ -123,9 +123,6 @@ NAMES = {
 
 _QUICK = AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=100, held_out=600)
 AGREEMENT_DEEP = Experiment(
-    slug="dherin-agreement-deep",
-    title="Context or patch in deep networks",
-    section="4.2",
-    quick=_QUICK,
-    full=replace(_QUICK, held_out=4000),
+    slug="dherin-agreement-deep", title="Context or patch in deep networks", section="4.2",
+    quick=_QUICK, full=replace(_QUICK, held_out=4000),
 )  # fmt: skip

@@ -70,8 +70,6 @@ def _correlation(one: Tensor, other: Tensor) -> Tensor:
 
 
 PLATEAU = Experiment(
-    slug="dherin-plateau",
-    title="Where the training ends",
-    quick=Plateau(training=ONE_BLOCK, tasks=4000),
-    full=Plateau(training=ONE_BLOCK, tasks=20000),
+    slug="dherin-plateau", title="Where the training ends",
+    quick=Plateau(training=ONE_BLOCK, tasks=4000), full=Plateau(training=ONE_BLOCK, tasks=20000),
 )  # fmt: skip

@@ -228,8 +228,6 @@ _QUICK = Alignment(
     training=ONE_BLOCK, tasks=200, N=100, lengths=10, pace=0.01, checked=2, untrained=8, untrained_tasks=30, queries=4000,
 )  # fmt: skip
 ALIGNMENT = Experiment(
-    slug="dherin-alignment",
-    title="Alignment of the patch and of finetuning",
-    quick=_QUICK,
-    full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=20000),
+    slug="dherin-alignment", title="Alignment of the patch and of finetuning",
+    quick=_QUICK, full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=20000),
 )  # fmt: skip

@@ -180,8 +180,6 @@ _QUICK = Finetuning(
     factors=(1.0, 0.5), scales=(0.6, 1.7),
 )  # fmt: skip
 FINETUNING = Experiment(
-    slug="dherin-finetuning",
-    title="Finetuning one example at a time against the patch",
-    quick=_QUICK,
-    full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
+    slug="dherin-finetuning", title="Finetuning one example at a time against the patch",
+    quick=_QUICK, full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
 )  # fmt: skip
