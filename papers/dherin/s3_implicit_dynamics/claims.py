@@ -36,6 +36,10 @@ def _real_loss(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(fall_tasks=dataset.error.isel(i=0) - dataset.error.isel(i=-1))
 
 
+def _slipped(dataset: xr.Dataset) -> xr.Dataset:
+    return dataset.assign(output=dataset.output_slip.isel(slip=0, drop=True))
+
+
 claim = claims_of("dherin-dynamics")
 
 
@@ -162,13 +166,7 @@ def D18c(dataset):
 claim = claims_of("dherin-left-consuming")
 
 
-@claim(
-    "V",
-    "identity",
-    check=worst("output"),
-    margin=1e-13,
-    control=lambda dataset: dataset.assign(output=dataset.output_slip.isel(slip=0, drop=True)),
-)
+@claim("V", "identity", check=worst("output"), margin=1e-13, control=_slipped)
 def D19(dataset):
     """W_i = W_{i−1}(I + h_iA_i) keeps the output: T_{W_i}(c_{i+1}..c_N, x) = T_{W₀}(c_1..c_N, x) for every i.
 

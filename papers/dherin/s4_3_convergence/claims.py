@@ -1,14 +1,39 @@
-"""Claims D26 and D27: section 4.3, how the update settles as the context grows."""
+"""Claims D26 to D29: section 4.3, how the update settles, and whether falling updates say anything about learning."""
 
-from icl_lib.companion.claim import claims_of, distance_over_seeds
-from icl_lib.companion.controls import exchanged, put
+import xarray as xr
 
-SUMMING = "no normalisation"
+from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import Control, exchanged, put
+
+SUMMING, AVERAGING = "no normalisation", "softmax attention"
+UNTRAINED = exchanged("state", "trained", "untrained")
 
 
 def _slope(case: str):
     """Return the check of a rate: |mean slope over networks + 1|."""
     return lambda dataset: distance_over_seeds(dataset.slope.sel(case=case), -1.0)
+
+
+def _as_attention(name: str) -> Control:
+    """Return the control in which every layer has this number of attention."""
+    return lambda dataset: dataset.assign({name: dataset[name].sel(layer=AVERAGING).broadcast_like(dataset[name])})
+
+
+def _worse(layer: str):
+    """Return the check: attention's mean error minus that of each network of this layer, over mean y^2; below 0 if worse."""
+
+    def check(dataset: xr.Dataset) -> Discrepancy:
+        cell = dataset.sel(state="trained")
+        own, other = cell.sel(layer=layer), cell.sel(layer=AVERAGING)
+        error = (own.loss_end_se**2 + (other.loss_end_se**2).mean("seed") / other.sizes["seed"]) ** 0.5
+        return Discrepancy((other.loss_end.mean("seed") - own.loss_end) / own.loss_zero, 2 * error / own.loss_zero)
+
+    return check
+
+
+def _perfect(layer: str):
+    """Return the control in which a layer makes no error, as least squares would."""
+    return lambda dataset: dataset.assign(loss_end=dataset.loss_end.where(dataset.layer != layer, 0))
 
 
 claim = claims_of("dherin-marginal-updates")
@@ -61,3 +86,93 @@ def D27b(dataset):
     Margin: As D26, labels from N(0, d) that no w made.
     Control: values summed, not averaged
     """
+
+
+claim = claims_of("dherin-layers-compared")
+
+
+@claim("S", "rate", margin=0.2, control=_as_attention("slope"))
+def D28(dataset):
+    """With an RNN as contextual layer (tanh RNN, GRU; trained or not) the marginal updates do not fall: slope 0.
+
+    Margin: |log-log slope| from n = 10 on, of the mean over trials. Attention has −1. That v4 uses these RNNs is not
+    known.
+    Control: softmax attention in their place
+    """
+    return distance_over_seeds(dataset.slope.sel(layer=["tanh RNN", "GRU"]))
+
+
+@claim("D", "rate", margin=0.2, control=_as_attention("share_slope"))
+def D28b(dataset):
+    """The reason in the GRU: the share of the newest token in the state stays the same along the prompt.
+
+    Margin: |log-log slope| of the mean of 1 − u from n = 10 on, trained. In attention the share falls like 1/n.
+    Control: the weight of the newest token in attention
+    """
+    return distance_over_seeds(dataset.share_slope.sel(layer="GRU", state="trained"))
+
+
+@claim("S", "bound", check=_worse("GRU"), margin=0, recorded=FAILS, control=_perfect("GRU"))
+def D29(dataset):
+    """Updates that do not fall go with poor in-context learning: the GRUs do worse than attention.
+
+    Margin: Attention's mean error minus that of each GRU after N examples, over mean y²; trained alike, on all
+    prefixes.
+    Control: least squares in place of the GRU
+    """
+
+
+@claim("S", "bound", check=_worse("tanh RNN"), margin=0, control=_perfect("tanh RNN"))
+def D29b(dataset):
+    """Updates that do not fall go with poor in-context learning: the tanh RNNs do worse than attention.
+
+    Margin: As D29, for these three networks. Depends on the training: D29f.
+    Control: least squares in place of the tanh RNN
+    """
+
+
+@claim("D", "bound", margin=0.05, control=UNTRAINED)
+def D29c(dataset):
+    """Falling updates are not necessary: the GRUs come below a twentieth of the label variance.
+
+    Margin: Error after N examples over mean y², mean over networks. That their slope is 0 is D28.
+    Control: the untrained GRU
+    """
+    return over_seeds((dataset.loss_end / dataset.loss_zero).sel(layer="GRU", state="trained"))
+
+
+@claim("D", "bound", margin=-0.5, control=UNTRAINED)
+def D29d(dataset):
+    """Falling updates are not sufficient: untrained attention has half the error of the prediction 0, or more.
+
+    Margin: Minus the error after N examples over mean y², mean over networks. Its slope of −1 is D27, and in the
+    figure.
+    Control: trained attention
+    """
+    return over_seeds(-(dataset.loss_end / dataset.loss_zero).sel(layer=AVERAGING, state="untrained"))
+
+
+@claim("D", "bound", margin=0.7, control=UNTRAINED)
+def D29e(dataset):
+    """After training the prediction moves less than W A_n: by less than 0.7 of it, in each of the three layers.
+
+    Margin: Ratio of two motions, each the steps at n > N/2 over the spread between trials. At 1 the prediction moves
+    alike.
+    Control: the untrained layers
+    """
+    return over_seeds((dataset.moved_output / dataset.moved_hidden).sel(state="trained"))
+
+
+claim = claims_of("dherin-rnn-rate")
+
+
+@claim("D", "bound", margin=0.75, control=put(loss_rnn="loss_rnn_start", loss_rnn_faster="loss_rnn_start"))
+def D29f(dataset):
+    """Updates that do not fall do not hold a tanh RNN above attention: the best of six has 0.75 of its error or less.
+
+    Margin: Least error of two rates and three starts over attention's mean error. One network is enough for the
+    sentence.
+    Control: the tanh RNNs before training
+    """
+    best = min(dataset.loss_rnn.min(), dataset.loss_rnn_faster.min())
+    return Discrepancy(best / dataset.loss_attention.mean())
