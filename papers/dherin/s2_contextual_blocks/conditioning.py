@@ -16,11 +16,11 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, RandomBlocks, regression_tokens, relative, state
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, RandomBlocks, relative, state
 from papers.dherin.theory import contextual_blocks
 
 
@@ -63,10 +63,10 @@ class Conditioning(RandomBlocks):
 
     def _drawn(self, seed: int) -> tuple[ContextualLayer, Weights, MLP, Weights, Tensor]:
         """Draw the blocks, layer and MLP with their weights, and their prompts."""
-        layer, mlp, lead = self.layer(), self.mlp(), (self.networks,)
-        mixer = start(layer.shapes, stream(seed, "conditioning/layer"), lead, LIKE)
-        weights = start(mlp.shapes, stream(seed, "conditioning/mlp"), lead, LIKE)
-        return layer, mixer, mlp, weights, regression_tokens(seed, "conditioning/prompts", lead, self.N, self.d)
+        layer, mlp = self.layer(), self.mlp()
+        mixer = self.start(layer.shapes, seed, "conditioning/layer")
+        weights = self.start(mlp.shapes, seed, "conditioning/mlp")
+        return layer, mixer, mlp, weights, self.prompts(seed, "conditioning/prompts")
 
     def _one_length(
         self, layer: ContextualLayer, mixer: Weights, mlp: MLP, weights: Weights, tokens: Tensor, away: Tensor

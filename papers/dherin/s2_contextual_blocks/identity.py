@@ -16,22 +16,11 @@ from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Nowhere
-from icl_lib.seeds import stream
-from papers.dherin.s2_contextual_blocks.random_blocks import (
-    LAYERS,
-    LIKE,
-    RandomBlocks,
-    leave_out,
-    orders,
-    regression_tokens,
-    relative,
-    state,
-    subset_sizes,
-)
+from papers.dherin.s2_contextual_blocks.random_blocks import LAYERS, RandomBlocks, leave_out, relative, state, subset_sizes
 
 MLPS = ("one hidden layer", "three hidden layers")
 """The second has a square first matrix, so that the transposed update can be tried."""
@@ -60,10 +49,9 @@ class Identity(RandomBlocks):
         return xr.Dataset(columns, coords=coords)
 
     def _one_layer(self, name: str, sizes: list[int], seed: int) -> dict[str, np.ndarray]:
-        layer, lead = self.layer(name), (self.networks,)
-        weights = start(layer.shapes, stream(seed, f"identity/{name}"), lead, LIKE)
-        tokens = regression_tokens(seed, f"identity/prompts/{name}", lead, self.N, self.d)
-        order = orders(seed, f"identity/Y/{name}", lead, self.N)
+        layer = self.layer(name)
+        weights = self.start(layer.shapes, seed, f"identity/{name}")
+        tokens, order = self.prompts(seed, f"identity/prompts/{name}"), self.orders(seed, f"identity/Y/{name}")
         full = layer(weights, tokens)
         bare = torch.stack([layer(weights, leave_out(tokens, order[:, :size])) for size in sizes])
         plain, square = (
@@ -81,7 +69,7 @@ class Identity(RandomBlocks):
 
     def _block(self, layer: ContextualLayer, widths: tuple[int, ...], seed: int) -> tuple[Block, Weights]:
         mlp = MLP(self.width, widths, self.d + 1, "gelu")
-        return Block(NoSkip(layer), mlp), start(mlp.shapes, stream(seed, f"identity/mlp/{len(widths)}"), (self.networks,), LIKE)
+        return Block(NoSkip(layer), mlp), self.start(mlp.shapes, seed, f"identity/mlp/{len(widths)}")
 
     def _first_over_last(self, plain, layer: ContextualLayer, weights: Weights, tokens: Tensor, full: Tensor) -> Tensor:
         """Return how much leaving out the first token changes the block's output, over the same for the last of the context."""

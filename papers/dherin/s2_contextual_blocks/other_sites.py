@@ -16,19 +16,9 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
-from icl_lib.seeds import stream
-from papers.dherin.s2_contextual_blocks.random_blocks import (
-    LIKE,
-    RandomBlocks,
-    leave_out,
-    orders,
-    regression_tokens,
-    relative,
-    state,
-    subset_sizes,
-)
+from papers.dherin.s2_contextual_blocks.random_blocks import RandomBlocks, leave_out, relative, state, subset_sizes
 
 SITES = ("W", "b", "W_out", "b_out", "W_O", "W_V")
 
@@ -45,12 +35,11 @@ class OtherSites(RandomBlocks):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Put the context into one place after the other and run the whole block on what is left of the prompt."""
-        layer, mlp, lead = self.layer(), self.mlp(), (self.networks,)
-        weights = start(layer.shapes | mlp.shapes, stream(seed, "other sites/weights"), lead, LIKE)
-        others = weights | start(layer.shapes, stream(seed, "other sites/other scores"), lead, LIKE)
+        layer, mlp = self.layer(), self.mlp()
+        weights = self.start(layer.shapes | mlp.shapes, seed, "other sites/weights")
+        others = weights | self.start(layer.shapes, seed, "other sites/other scores")
         scores = weights | {name: others[name] for name in ("W_Q", "W_K")}
-        tokens = regression_tokens(seed, "other sites/prompts", lead, self.N, self.d)
-        order = orders(seed, "other sites/Y", lead, self.N)
+        tokens, order = self.prompts(seed, "other sites/prompts"), self.orders(seed, "other sites/Y")
         sizes = [size for size in subset_sizes((*self.shares, 0.5), self.N) if size]
         expected, found = output(layer, mlp, weights, tokens), {"error": [], "error_fault": [], "bare": [], "scores": []}
         for size in sizes:

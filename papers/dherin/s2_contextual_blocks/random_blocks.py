@@ -11,6 +11,7 @@ from icl_lib.companion.declaration import Count
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN
+from icl_lib.models.contextual.weights import Weights, start
 from icl_lib.models.linear_attention import embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
@@ -38,6 +39,18 @@ class RandomBlocks(Heads):
     def mlp(self) -> MLP:
         """Return the shape of the MLP with one hidden layer."""
         return MLP(self.width, (self.hidden,), self.d + 1, "gelu")
+
+    def start(self, shapes: dict[str, tuple[int, ...]], seed: int, role: str) -> Weights:
+        """Draw weights of all blocks."""
+        return start(shapes, stream(seed, role), (self.networks,), LIKE)
+
+    def prompts(self, seed: int, role: str, *more: int) -> Float[Tensor, "... T n"]:
+        """Draw a prompt for every block, or ``more`` of them."""
+        return regression_tokens(seed, role, (*more, self.networks), self.N, self.d)
+
+    def orders(self, seed: int, role: str, *more: int) -> Int[Tensor, "... N"]:
+        """Draw an order of the places of every context."""
+        return orders(seed, role, (*more, self.networks), self.N)
 
 
 def contextual_layer(name: str, d: int, width: int, heads: int) -> ContextualLayer:

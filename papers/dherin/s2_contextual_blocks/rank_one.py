@@ -13,20 +13,11 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.s2_contextual_blocks.random_blocks import (
-    LIKE,
-    RandomBlocks,
-    leave_out,
-    orders,
-    regression_tokens,
-    relative,
-    state,
-    subset_sizes,
-)
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, RandomBlocks, leave_out, relative, state, subset_sizes
 from papers.dherin.theory import contextual_blocks
 
 
@@ -43,15 +34,14 @@ class RankOne(RandomBlocks):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Make the update by the library's patches and take it apart."""
-        layer, lead = self.layer(), (self.networks,)
-        mixer = start(layer.shapes, stream(seed, "rank one/layer"), lead, LIKE)
+        layer = self.layer()
+        mixer = self.start(layer.shapes, seed, "rank one/layer")
         mlp, weights = self._mlp(seed)
-        prompts = regression_tokens(seed, "rank one/prompts", (2, *lead), self.N, self.d)
-        order = orders(seed, "rank one/Y", (2, *lead), self.N)
+        prompts, order = self.prompts(seed, "rank one/prompts", 2), self.orders(seed, "rank one/Y", 2)
         sizes = [size for size in subset_sizes(self.shares, self.N) if size]
         bare = torch.stack([layer(mixer, leave_out(prompts, order[..., :size])) for size in sizes])
         full = layer(mixer, prompts).expand_as(bare)
-        M = normal(stream(seed, "rank one/other"), (len(sizes), *lead, self.hidden, self.width), LIKE)
+        M = normal(stream(seed, "rank one/other"), (len(sizes), self.networks, self.hidden, self.width), LIKE)
         both = redirection(weights["W"], bare, full)  # size, prompt, network, row, column
         update, a, a_full = both[:, 0], bare[:, 0], full[:, 0]
         found = {
@@ -83,7 +73,7 @@ class RankOne(RandomBlocks):
     def _mlp(self, seed: int) -> tuple[MLP, Weights]:
         """Return the MLP of the networks and its weights."""
         mlp = self.mlp()
-        return mlp, start(mlp.shapes, stream(seed, "rank one/mlp"), (self.networks,), LIKE)
+        return mlp, self.start(mlp.shapes, seed, "rank one/mlp")
 
 
 def rest(matrix: Float[Tensor, "... m n"]) -> Float[Tensor, "..."]:
