@@ -1,12 +1,11 @@
 """dherin-composition: every block patched in turn, the query alone at the input, in networks of several architectures."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -23,7 +22,7 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.sites import Bias, Matrix, Nowhere, Site
 from icl_lib.seeds import stream
 from papers.dherin.all_positions.position_blocks import NormedNoSkip
-from papers.dherin.heads import Heads
+from papers.dherin.declared import AtLeastTwo, Heads
 from papers.dherin.trained import regression, tokens
 
 Name = Literal[
@@ -53,7 +52,7 @@ class Composition(Heads):
     """Random networks of ``depth`` blocks on tokens of ``width`` numbers; ``prompts`` prompts of N examples for each."""
 
     architectures: Several[Name]
-    depth: Annotated[int, Ge(2)]
+    depth: AtLeastTwo
     d: Count
     width: Count
     heads: Count

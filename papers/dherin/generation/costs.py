@@ -3,11 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge
 from torch.utils.flop_counter import FlopCounterMode
 
 from icl_lib.companion.declaration import Count, Declaration, Several
@@ -16,6 +14,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.patches.generation import with_context, with_patches
 from papers.dherin.architectures import Sizes, architecture, words
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory import generation as theory
 
 
@@ -25,7 +24,7 @@ class Costs(Declaration):
 
     sizes: Sizes
     depth: Count
-    lengths: Several[Annotated[int, Ge(2)]]
+    lengths: Several[AtLeastTwo]
     repeats: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:

@@ -1,12 +1,11 @@
 """dherin-gemma: a norm behind the feed-forward part; the published patch, the well-conditioned one, and none of the gain."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -22,6 +21,7 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Matrix, MatrixAndGain
 from papers.dherin.architectures import Architecture, Sizes, architecture, relative, words
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.modern_blocks.modern_blocks import each_alone
 from papers.dherin.theory import modern_blocks as theory
 
@@ -40,7 +40,7 @@ class Gemma(Declaration):
 
     sizes: Sizes
     depth: Count
-    tokens: Annotated[int, Ge(2)]
+    tokens: AtLeastTwo
     precisions: Several[Literal["float64", "float32", "bfloat16"]]
     x: Several[Positive]
     seeds: Count

@@ -1,12 +1,10 @@
 """dherin-gradient-step: a block with linear attention against one explicit step of gradient descent on least squares."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -19,6 +17,7 @@ from icl_lib.models.contextual.layers import LinearAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, leave_out, orders, regression_tokens, subset_sizes
 from papers.dherin.theory import one_step
 
@@ -33,7 +32,7 @@ class GradientStep(Declaration):
 
     shares: Several[Share]
     blocks: Count
-    d: Annotated[int, Ge(2)]
+    d: AtLeastTwo
     N: Count
     rate: Positive
 

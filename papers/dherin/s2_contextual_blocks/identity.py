@@ -1,12 +1,10 @@
 """dherin-identity: a contextual block without part of its context, with and without its update, for four layers."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -20,6 +18,7 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Nowhere
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import LAYERS, RandomBlocks, leave_out, relative, state, subset_sizes
 
 MLPS = ("one hidden layer", "three hidden layers")
@@ -35,7 +34,7 @@ class Identity(RandomBlocks):
     """
 
     shares: Several[Share]
-    N: Annotated[int, Ge(2)]
+    N: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare every block with its patched self; everything is small and stays on the CPU."""

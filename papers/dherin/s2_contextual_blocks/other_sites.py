@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -18,6 +16,7 @@ from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import RandomBlocks, leave_out, relative, state, subset_sizes
 
 SITES = ("W", "b", "W_out", "b_out", "W_O", "W_V")
@@ -31,7 +30,7 @@ class OtherSites(RandomBlocks):
     """
 
     shares: tuple[Share, ...]
-    N: Annotated[int, Ge(2)]
+    N: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Put the context into one place after the other and run the whole block on what is left of the prompt."""

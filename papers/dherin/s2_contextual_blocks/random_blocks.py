@@ -15,7 +15,7 @@ from icl_lib.models.contextual.weights import Weights, start
 from icl_lib.models.linear_attention import embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
-from papers.dherin.heads import Heads
+from papers.dherin.declared import Heads
 
 LAYERS = ("softmax attention", "linear attention", "tanh RNN", "GRU")
 LIKE = torch.zeros((), dtype=torch.float64)

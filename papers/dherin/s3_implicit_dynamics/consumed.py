@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -15,6 +14,7 @@ from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, RotarySoftmaxAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import OneBlock, Trained, Training, regression, tokens, trained
 
 LIKE = torch.zeros((), dtype=torch.float64)
@@ -111,7 +111,7 @@ class Paths(Declaration):
 
     layers: Several[Layer]
     d: Count
-    N: Annotated[int, Ge(2)]
+    N: AtLeastTwo
     width: Count
     heads: Count
     hidden: Count

@@ -1,12 +1,10 @@
 """dherin-linear-loss: how far each step lowers the loss of proposition 3.1, with true labels, false labels and noise."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from numpy import ndarray
 from torch import Tensor
 
@@ -16,6 +14,7 @@ from icl_lib.companion.results import variable
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, first_block
 from papers.dherin.s3_implicit_dynamics.dynamics import vector_error
 from papers.dherin.theory import dynamics
@@ -40,7 +39,7 @@ class LinearLoss(Declaration):
     """
 
     training: Training
-    N: Annotated[int, Ge(2)]
+    N: AtLeastTwo
     prompts: Count
     tasks: Count
     slope_at: Several[Positive]

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
@@ -21,6 +19,7 @@ from icl_lib.models.contextual.layers import RotarySoftmaxAttention, SoftmaxAtte
 from icl_lib.models.contextual.network import LastEntry, Network
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, Paths, trained_cases
 from papers.dherin.theory import dynamics
 from papers.dherin.trained import regression, tokens
@@ -36,7 +35,7 @@ class Order(Paths):
     drawn_orders  orders of one prompt, shown to a trained network, whose paths are kept for the figure
     """
 
-    orders: Annotated[int, Ge(2)]
+    orders: AtLeastTwo
     drawn_orders: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:

@@ -1,12 +1,10 @@
 """dherin-agreement: the loss with the context and the loss with the patch in its place, while one block is trained."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration
@@ -19,6 +17,7 @@ from icl_lib.patches.network import patched_block
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import OneBlock, Training, regression, tokens, train_marks
 from papers.dherin.trainings import ONE_BLOCK
 
@@ -35,7 +34,7 @@ class Agreement(Declaration):
 
     training: Training
     every: Count
-    tasks: Annotated[int, Ge(2)]
+    tasks: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -1,11 +1,9 @@
 """dherin-plateau: where the training of one block ends, beside least squares and one step of gradient descent."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Declaration
@@ -15,6 +13,7 @@ from icl_lib.companion.results import variable
 from icl_lib.models.baselines import MinimumNormOLS, OneGradientStep
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory.agreement import best_step, best_step_risk
 from papers.dherin.trained import Training, predictions, regression, start, trained
 from papers.dherin.trainings import ONE_BLOCK
@@ -25,7 +24,7 @@ class Plateau(Declaration):
     """Shipped networks of one block on ``tasks`` fresh prompts each, of the length they were trained on."""
 
     training: Training
-    tasks: Annotated[int, Ge(2)]
+    tasks: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Predict in every way on the same prompts."""

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration, Positive, Several
@@ -16,6 +14,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s4_4_finetuning.finetuned import Plain, draw_tasks, require_readable
 from papers.dherin.theory import finetuning
 from papers.dherin.trained import Training, trained
@@ -37,8 +36,8 @@ class Finetuning(Declaration):
     """
 
     training: Training
-    tasks: Annotated[int, Ge(2)]
-    sweep_tasks: Annotated[int, Ge(2)]
+    tasks: AtLeastTwo
+    sweep_tasks: AtLeastTwo
     N: Count
     rate: Positive
     rates: Several[Positive]

@@ -1,6 +1,12 @@
-"""What declarations of networks with attention share."""
+"""What declarations of this wing share."""
+
+from typing import Annotated
+
+from annotated_types import Ge
 
 from icl_lib.companion.declaration import Declaration
+
+AtLeastTwo = Annotated[int, Ge(2)]
 
 
 class Heads(Declaration):
