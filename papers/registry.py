@@ -4,7 +4,6 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from types import ModuleType
 
 import xarray as xr
@@ -65,12 +64,12 @@ PUBLISHED_TRAININGS = {each.name: each for module in _MODULES for each in vars(m
 
 
 MOVED: dict[str, tuple[str, str]] = {
-    key: (sentence, f"tests/{folder}/test_{folder.name}_moved.py::test_{key}")
+    key: (sentence, f"tests/papers/{wing}/test_{wing}_{name}.py::test_{key}")
     for module in _MODULES
-    for folder in [PurePosixPath(*module.__name__.split(".")[:2])]
+    for _, wing, *_, name in [module.__name__.split(".")]
     for key, sentence in vars(module).get("MOVED", {}).items()
 }
-"""Claims that are tests now, by id: the sentence, and the test."""
+"""Claims that are tests now, by id: the sentence, and the test in the file that is named after the module."""
 
 
 def training(name: str):

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
-from icl_lib.companion.controls import put
+from icl_lib.companion.controls import Control, put
 
 NO_SKIPS = "no skips"
 
@@ -14,6 +14,11 @@ def _gap(dataset: xr.Dataset, base: str, skips: bool) -> xr.DataArray:
     skipped = [not str(name).startswith(NO_SKIPS) for name in dataset.variant.values]
     cell = dataset.alignment.sel(base=base)[np.array(skipped) == skips]
     return (cell.sel(group="others") - cell.sel(group="last")).mean("block")
+
+
+def _first_twice(dim: str) -> Control:
+    """Return the control in which the second of two rows of alignments is the first again."""
+    return lambda dataset: dataset.assign(alignment=dataset.alignment.isel({dim: [0, 0]}).assign_coords({dim: dataset[dim]}))
 
 
 claim = claims_of("dherin-positions", section="sequel 1")
@@ -37,16 +42,6 @@ def D36b(dataset):
     Control: the share taken as 0, as if ε cost nothing
     """
     return Discrepancy(abs(dataset.missing - dataset.missing_theory))
-
-
-@claim("D", "identity", margin=1e-13, control=put(error_exact="error_epsilon"))
-def D36c(dataset):
-    """Without ε the update is exact however short the vector n is that W reads for the query alone.
-
-    Margin: Relative error in float64 at the first block's output, worst token, down to a millionth of the length.
-    Control: ε = 1e-8 in the denominator, as in the published code
-    """
-    return Discrepancy(dataset.error_exact)
 
 
 claim = claims_of("dherin-positions-training", section="sequel 1")
@@ -100,12 +95,7 @@ def D38b(dataset):
 claim = claims_of("dherin-update-alignment", section="sequel 1")
 
 
-@claim(
-    "S",
-    "bound",
-    margin=-0.02,
-    control=lambda dataset: dataset.assign(alignment=dataset.alignment.isel(group=[0, 0]).assign_coords(group=dataset.group)),
-)
+@claim("S", "bound", margin=-0.02, control=_first_twice("group"))
 def D39(dataset):
     """With skips the query's update is, in the mean, less aligned with the other tokens' than these with each other.
 
@@ -116,12 +106,7 @@ def D39(dataset):
     return over_seeds(-_gap(dataset, "query", True))
 
 
-@claim(
-    "D",
-    "bound",
-    margin=0,
-    control=lambda dataset: dataset.assign(alignment=dataset.alignment.isel(base=[0, 0]).assign_coords(base=dataset.base)),
-)
+@claim("D", "bound", margin=0, control=_first_twice("base"))
 def D39b(dataset):
     """The anomaly comes from the base: with a query of another prompt as base, less than half of it is left.
 
@@ -129,17 +114,6 @@ def D39b(dataset):
     Control: the prompt's own query in place of the unrelated one
     """
     return over_seeds(_gap(dataset, "unrelated query", True) - 0.5 * _gap(dataset, "query", True))
-
-
-@claim("D", "bound", margin=0.02, control=lambda dataset: dataset.isel(variant=[0]).assign_coords(variant=[NO_SKIPS]))
-def D39c(dataset):
-    """Without skips there is no such anomaly.
-
-    Margin: Mean cosine of two others minus mean cosine with the query, over blocks: Δz, which sets the query apart, is
-    gone.
-    Control: the first variant, which has skips
-    """
-    return over_seeds(_gap(dataset, "query", False))
 
 
 claim = claims_of("dherin-composition", section="sequel 1")
@@ -154,23 +128,3 @@ def D40(dataset):
     Control: the patch of the first block left out, the others as they were
     """
     return Discrepancy(dataset.error)
-
-
-@claim("D", "identity", margin=1e-9, control=put(difference="difference_alone"))
-def D40b(dataset):
-    """The query's composed patches are those made of the blocks' true inputs: Δz = 0 once the block below is patched.
-
-    Margin: Distance over weights plus patch. Without norms tokens grow with depth, and large scores magnify rounding.
-    Control: patches made for what unpatched blocks send
-    """
-    return Discrepancy(dataset.difference)
-
-
-@claim("D", "identity", margin=1e-12, control=put(error_last="error_none"))
-def D40c(dataset):
-    """The last block's patch alone does it, fitted to what unpatched blocks send: it makes good for all below.
-
-    Margin: Relative error in float64 behind the last block, worst architecture, network, prompt and token.
-    Control: no patch at all
-    """
-    return Discrepancy(dataset.error_last.isel(block=-1))

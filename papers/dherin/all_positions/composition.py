@@ -1,16 +1,15 @@
 """dherin-composition: every block patched in turn, the query alone at the input, in networks of several architectures."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import Count, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
@@ -23,6 +22,7 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.sites import Bias, Matrix, Nowhere, Site
 from icl_lib.seeds import stream
 from papers.dherin.all_positions.position_blocks import NormedNoSkip
+from papers.dherin.declared import AtLeastTwo, Heads
 from papers.dherin.trained import regression, tokens
 
 Name = Literal[
@@ -48,22 +48,17 @@ def architecture(name: Name, width: int, heads: int) -> tuple[Block, Site]:
 
 
 @dataclass(frozen=True)
-class Composition(Declaration):
+class Composition(Heads):
     """Random networks of ``depth`` blocks on tokens of ``width`` numbers; ``prompts`` prompts of N examples for each."""
 
     architectures: Several[Name]
-    depth: Annotated[int, Ge(2)]
+    depth: AtLeastTwo
     d: Count
     width: Count
     heads: Count
     N: Count
     prompts: Count
     networks: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch block after block, and follow the query's token through the patched network and through two others."""
@@ -171,9 +166,6 @@ _QUICK = Composition(
     depth=8, d=2, width=12, heads=3, N=20, prompts=4, networks=2,
 )  # fmt: skip
 COMPOSITION = Experiment(
-    slug="dherin-composition",
-    title="Patching block after block",
-    section="sequel 1",
-    quick=_QUICK,
-    full=replace(_QUICK, depth=32, N=50, prompts=8, networks=4),
+    slug="dherin-composition", title="Patching block after block", section="sequel 1",
+    quick=_QUICK, full=replace(_QUICK, depth=32, N=50, prompts=8, networks=4),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points_over_seeds
 
 
 @drawing(
@@ -111,12 +111,8 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Three matrices of mean cosines between tokens, and mean cosines by block."""
-    variants = dataset.variant.values[: len(dataset.variant.values)]
-    chosen = [
-        variants[0],
-        variants[1 % len(variants)],
-        next((v for v in variants if str(v).startswith("no skips")), variants[-1]),
-    ]
+    variants = dataset.variant.values
+    plain = next((each for each in variants if str(each).startswith("no skips")), variants[-1])
     top, bottom = figure.subfigures(2, 1)
     maps, lines = top.subplots(1, 3, sharey=True), bottom.subplots(1, 3, sharey=True)
     for axes, shown in zip(maps, dataset.shown.values, strict=True):
@@ -127,7 +123,7 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
         axes.grid(False)
     maps[0].set_ylabel("token $j$")
     top.colorbar(image, ax=maps, label="mean cosine", shrink=0.8, extend="max")
-    for axes, variant in zip(lines, chosen, strict=True):
+    for axes, variant in zip(lines, (variants[0], variants[1 % len(variants)], plain), strict=True):
         _draw_groups(axes, dataset.sel(variant=variant))
         axes.set(title=variant, xlabel="block")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -139,12 +135,9 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
 def _draw_groups(axes: Axes, cell: xr.Dataset) -> None:
     for b, base in enumerate(cell.base.values):
         for k, (group, label) in enumerate((("others", "two others"), ("last", "with the query"))):
-            values = cell.alignment.sel(base=base, group=group)
-            error = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-            axes.errorbar(
-                cell.block + 0.12 * b, values.mean("seed"), error, color=f"C{k}", marker=MARKERS[k], linestyle=LINES[b],
-                markerfacecolor=f"C{k}" if b == 0 else "none", linewidth=0.8, label=f"{label}, {('own', 'unrelated')[b]} base",
-            )  # fmt: skip
+            style = {"linestyle": LINES[b], "linewidth": 0.8, "markerfacecolor": f"C{k}" if b == 0 else "none"}
+            label = f"{label}, {('own', 'unrelated')[b]} base"
+            points_over_seeds(axes, cell.block + 0.12 * b, cell.alignment.sel(base=base, group=group), k, label=label, **style)
     if "norms" not in str(cell.variant.values) and "no skips" not in str(cell.variant.values):
         axes.hlines(cell.alignment_theory.mean("seed"), 0.6, 1.4, color=mpl.rcParams["text.color"], linestyle=":")
 

@@ -191,9 +191,6 @@ _QUICK = Positions(
     scales=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
 )  # fmt: skip
 POSITIONS = Experiment(
-    slug="dherin-positions",
-    title="Updates at all positions and in all blocks",
-    section="sequel 1",
-    quick=_QUICK,
-    full=replace(_QUICK, shapes=((2, 1, 50), (9, 1, 50), (9, 5, 200), (2, 3, 1000)), networks=12, prompts=8),
+    slug="dherin-positions", title="Updates at all positions and in all blocks", section="sequel 1",
+    quick=_QUICK, full=replace(_QUICK, shapes=((2, 1, 50), (9, 1, 50), (9, 5, 200), (2, 3, 1000)), networks=12, prompts=8),
 )  # fmt: skip

@@ -1,12 +1,10 @@
 """dherin-positions-training: a training run in float32, the theory beside the network at every mark."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -21,6 +19,7 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import Adam, Parameters, train
 from papers.dherin.all_positions.position_blocks import Architecture, Variant, states, theory_output, variants
 from papers.dherin.all_positions.update_alignment import cosine_matrix, groups
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import regression, tokens
 
 
@@ -33,13 +32,13 @@ class PositionsTraining(Declaration):
     """
 
     architecture: Architecture
-    N: Annotated[int, Ge(2)]
+    N: AtLeastTwo
     variants: Several[Variant]
     networks: Count
     B: Count
     rate: Positive
     steps: Count
-    marks: Annotated[int, Ge(2)]
+    marks: AtLeastTwo
     tests: Count
 
     def __post_init__(self):
@@ -145,9 +144,6 @@ _QUICK = PositionsTraining(
     variants=("skips", "skips, norms"), networks=2, B=32, rate=5e-2, steps=20, marks=5, tests=32,
 )  # fmt: skip
 POSITIONS_TRAINING = Experiment(
-    slug="dherin-positions-training",
-    title="Updates at all positions during training",
-    section="sequel 1",
-    quick=_QUICK,
-    full=replace(_QUICK, networks=4, B=128, steps=100, marks=21, tests=128),
+    slug="dherin-positions-training", title="Updates at all positions during training", section="sequel 1",
+    quick=_QUICK, full=replace(_QUICK, networks=4, B=128, steps=100, marks=21, tests=128),
 )  # fmt: skip

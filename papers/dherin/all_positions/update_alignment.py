@@ -1,12 +1,10 @@
 """dherin-update-alignment: cosines between the updates of a prompt's tokens, based on the query or on an unrelated token."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -16,6 +14,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.weights import Weights
 from papers.dherin.all_positions.position_blocks import Architecture, Pair, Variant, draw, states, variants
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory.positions import shared_base_alignment
 
 BASES = ("query", "unrelated query")
@@ -28,10 +27,10 @@ class UpdateAlignment(Declaration):
     """``networks`` random networks for every variant, ``prompts`` prompts of N examples each."""
 
     architecture: Architecture
-    N: Annotated[int, Ge(2)]
+    N: AtLeastTwo
     variants: Several[Variant]
     networks: Count
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the alignment of all pairs of tokens in every block, and keep three mean matrices of the second variant."""

@@ -3,11 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge
 from torch.utils.flop_counter import FlopCounterMode
 
 from icl_lib.companion.declaration import Count, Declaration, Several
@@ -16,6 +14,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.patches.generation import with_context, with_patches
 from papers.dherin.architectures import Sizes, architecture, words
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory import generation as theory
 
 
@@ -25,7 +24,7 @@ class Costs(Declaration):
 
     sizes: Sizes
     depth: Count
-    lengths: Several[Annotated[int, Ge(2)]]
+    lengths: Several[AtLeastTwo]
     repeats: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
@@ -52,13 +51,14 @@ class Costs(Declaration):
         patch = theory.patch_products(D, H, L, V)
         full = np.array([theory.full_cost(D, H, L, V, T) for T in self.lengths], float)
         own = full - 2 * D * V + patch  # the states with the context need no read-out
-        ratio = {cache: [theory.cost_ratio(D, H, L, V, T, cache) for T in self.lengths] for cache in (False, True)}
+        ratio = [theory.cost_ratio(D, H, L, V, T, True) for T in self.lengths]
         even = theory.break_even(D, H, L, V)
         return dataset.assign(
             operations_theory=variable("decoding length", np.stack([full, own]), "the same from the formulas"),
             patch_products=variable("", float(patch), "operations of the patch alone, from the formula"),
-            ratio_theory=variable("length", ratio[False], "the same with outer products, from the formulas"),
-            ratio_cached=variable("length", ratio[True], "the same when keys and values are kept, from the formulas"),
+            ratio_cached=variable(
+                "length", ratio, "the same with outer products, when keys and values are kept, from the formulas"
+            ),
             even=variable("", even, "length from which a patch alone is cheaper than a cached step"),
         )
 
@@ -84,8 +84,6 @@ _QUICK = Costs(
     repeats=2,
 )  # fmt: skip
 COSTS = Experiment(
-    slug="dherin-costs",
-    title="The cost of a patch",
-    quick=_QUICK,
-    full=replace(_QUICK, lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)),
+    slug="dherin-costs", title="The cost of a patch",
+    quick=_QUICK, full=replace(_QUICK, lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)),
 )  # fmt: skip

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
 
 PATCHES = {
     "none": "no patch",
@@ -42,8 +42,7 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
         for k, (name, label) in enumerate(KINDS.items()):
             values = dataset.differ.sel(patches=name, choice=choice)
             error = 2 * values.std("seed", ddof=min(1, values.sizes["seed"] - 1)) / values.sizes["seed"] ** 0.5
-            style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none", "elinewidth": 0.8}
-            axes.errorbar(position + 0.14 * (k - 1.5), values.mean("seed"), error, label=label, **style)
+            points(axes, position + 0.14 * (k - 1.5), values.mean("seed"), error, k, elinewidth=0.8, label=label)
         names = [name.replace(", bias", "").replace(", conditioned", ",\ncond.") for name in dataset.architecture.values]
         axes.set_xticks(position, names, rotation=30)
         axes.set(title=choice, ylim=(-0.04, 1.05))
@@ -77,10 +76,7 @@ def stale(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(yscale="log", ylim=(1e-16, 30), xlabel="token", ylabel="relative error of the logits")
     position = np.arange(dataset.sizes["architecture"])
     for k, (key, label) in enumerate(TWICE.items()):
-        values, colour = dataset[key], (0, 1, 4)[k]
-        error = 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-        style = {"color": f"C{colour}", "marker": MARKERS[colour], "linestyle": "none", "elinewidth": 0.8}
-        right.errorbar(position + 0.18 * (k - 1), values.mean("seed"), error, label=label, **style)
+        points_over_seeds(right, position + 0.18 * (k - 1), dataset[key], (0, 1, 4)[k], elinewidth=0.8, label=label)
     right.set_xticks(position, [each.replace(", bias", "") for each in dataset.architecture.values], rotation=30)
     right.set(ylim=(0, 2.1), ylabel="median error", title="every token twice")
     right.legend(loc="upper left", fontsize=8.5)

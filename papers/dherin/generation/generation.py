@@ -108,8 +108,6 @@ _QUICK = Generation(
     architectures=FIVE, sizes=SIZES, depth=6, prompt=16, steps=8, prompts=2, temperature=1.0, window=4, seeds=1,
 )  # fmt: skip
 GENERATION = Experiment(
-    slug="dherin-generation",
-    title="Generation without the context",
-    quick=_QUICK,
-    full=replace(_QUICK, architectures=(*FIVE, "Gemma, conditioned"), steps=48, seeds=4),
+    slug="dherin-generation", title="Generation without the context",
+    quick=_QUICK, full=replace(_QUICK, architectures=(*FIVE, "Gemma, conditioned"), steps=48, seeds=4),
 )  # fmt: skip

@@ -1,12 +1,10 @@
 """dherin-stale-patches: patches used where they were not made: for the next token, for the same token again, elsewhere."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -17,6 +15,7 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.generation import generate, sampled, with_context
 from icl_lib.patches.network import forward, patched_network
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.generation.generation import gumbel
 from papers.dherin.patch_rules import each_alone, exact, some
 
@@ -36,8 +35,8 @@ class StalePatches(Declaration):
     architectures: Several[Name]
     sizes: Sizes
     depth: Count
-    prompt: Annotated[int, Ge(2)]
-    steps: Annotated[int, Ge(2)]
+    prompt: AtLeastTwo
+    steps: AtLeastTwo
     kept: Count
     seeds: Count
 
@@ -129,8 +128,6 @@ _QUICK = StalePatches(
     kept=6, seeds=3,
 )  # fmt: skip
 STALE_PATCHES = Experiment(
-    slug="dherin-stale-patches",
-    title="Patches used for another token",
-    quick=_QUICK,
-    full=replace(_QUICK, prompt=16, steps=32, seeds=12),
+    slug="dherin-stale-patches", title="Patches used for another token",
+    quick=_QUICK, full=replace(_QUICK, prompt=16, steps=32, seeds=12),
 )  # fmt: skip

@@ -1,11 +1,9 @@
 """dherin-stale-trained: in a trained regression network, the patch made for one query used for another of the same context."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration
@@ -14,6 +12,7 @@ from icl_lib.companion.results import variable
 from icl_lib.patches.network import forward, patched_network
 from icl_lib.patches.sites import Matrix
 from icl_lib.seeds import stream
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from papers.dherin.trainings import FOUR_BLOCKS
 
@@ -26,7 +25,7 @@ class StaleTrained(Declaration):
 
     training: Training
     N: Count
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
     draws: Count
 
     def __post_init__(self):
@@ -60,8 +59,6 @@ def off(found: Tensor, expected: Tensor) -> float:
 
 _QUICK = StaleTrained(training=FOUR_BLOCKS, N=40, prompts=60, draws=6)
 STALE_TRAINED = Experiment(
-    slug="dherin-stale-trained",
-    title="A patch for another query, trained network",
-    quick=_QUICK,
-    full=replace(_QUICK, prompts=200, draws=20),
-)
+    slug="dherin-stale-trained", title="A patch for another query, trained network",
+    quick=_QUICK, full=replace(_QUICK, prompts=200, draws=20),
+)  # fmt: skip

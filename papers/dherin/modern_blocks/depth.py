@@ -1,17 +1,16 @@
 """dherin-depth: patches of deep networks, and which blocks need one."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
 from icl_lib.companion.declaration import Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from papers.dherin.architectures import Name, Sizes, architecture, relative, words
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.patch_rules import damped, each_alone, exact, some
 
 PATCHED = ("all blocks", "last block", "all but the last", "all, epsilon", "none")
@@ -24,7 +23,7 @@ class Depth(Declaration):
     architectures: Several[Name]
     depths: Several[Count]
     sizes: Sizes
-    tokens: Annotated[int, Ge(2)]
+    tokens: AtLeastTwo
     positions: Count
     epsilon: Positive
     seeds: Count
@@ -69,9 +68,6 @@ _QUICK = Depth(
     epsilon=1e-2, seeds=2,
 )  # fmt: skip
 DEPTH = Experiment(
-    slug="dherin-depth",
-    title="Depth",
-    section="sequel 2",
-    quick=_QUICK,
-    full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
+    slug="dherin-depth", title="Depth", section="sequel 2",
+    quick=_QUICK, full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
 )  # fmt: skip

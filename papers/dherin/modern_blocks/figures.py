@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
 
 PATCHES = {
     "none": "no patch",
@@ -74,10 +74,8 @@ def sizes(figure: Figure, dataset: xr.Dataset) -> None:
     block = np.arange(1, dataset.sizes["block"] + 1)
     for k, name in enumerate(name for name in chosen if name in dataset.architecture.values):
         for axes, values, floor in ((left, dataset.size_in, ZERO), (right, dataset.size_out, FLOOR)):
-            cell = values.sel(architecture=name).clip(floor)
-            error = 2 * cell.std("seed", ddof=1) / cell.sizes["seed"] ** 0.5
-            style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": LINES[k], "linewidth": 0.7, "elinewidth": 0.8}
-            axes.errorbar(block, cell.mean("seed"), error, label=name, clip_on=False, **style)
+            style = {"linestyle": LINES[k], "linewidth": 0.7, "elinewidth": 0.8, "label": name, "clip_on": False}
+            points_over_seeds(axes, block, values.sel(architecture=name).clip(floor), k, **style)
     left.set(yscale="log", xlabel="block", ylabel="size of the patch", title="what reads $z$", ylim=(ZERO, 0.3))
     right.set(yscale="log", xlabel="block", title="the site")
     for axes, ticks in ((left, [0.01, 0.03, 0.1, 0.3]), (right, [0.1, 0.3, 1, 3, 10])):
@@ -140,8 +138,7 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(yscale="log", ylabel="largest $|\\Delta m/m|$", xlim=(-0.6, 1.6), ylim=(0.1, 5 * float(dataset.change.max())))
     left.set_xticks([0, 1], ["published", "conditioned"], rotation=20)
     middle.plot(dataset.x, dataset.beyond_theory.mean("seed"), color=ink)
-    error = 2 * dataset.beyond.std("seed", ddof=1) / dataset.sizes["seed"] ** 0.5
-    middle.errorbar(dataset.x, dataset.beyond.mean("seed"), error, color="C0", marker=MARKERS[0], linestyle="none")
+    points_over_seeds(middle, dataset.x, dataset.beyond)
     middle.set(xscale="log", yscale="log", xlabel="$x$", ylabel="share beyond $x$")
     middle.set_xticks(dataset.x.values, [f"{x:g}" for x in dataset.x.values])
     middle.set_yticks(ticks := [t for t in SHARES if t >= 0.8 * float(dataset.beyond.min())], [f"{t:g}" for t in ticks])
@@ -175,9 +172,7 @@ def alone(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of a block behind a norm when W_down alone is changed."""
     axes = figure.subplots()
     for k, name in enumerate(dataset.alone.values):
-        values = dataset.miss.sel(alone=name)
-        error = 2 * float(values.std("seed", ddof=1)) / values.size**0.5
-        axes.errorbar(k, float(values.mean()), error, color=f"C{k}", marker=MARKERS[k], linestyle="none")
+        points_over_seeds(axes, k, dataset.miss.sel(alone=name), k)
     axes.axhline(float(dataset.miss_least.mean()), color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set_xticks(range(3), ["nearest", "right direction", "no norm assumed"])
     axes.set(xlim=(-0.5, 2.5), ylim=(0, 1.3 * float(dataset.miss.max())), ylabel="error of the output")
@@ -188,5 +183,4 @@ def _spread(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) ->
     values = values.clip(FLOOR)
     mean = np.exp(np.log(values).mean("seed"))
     bars = [mean - values.min("seed"), values.max("seed") - mean]
-    style = {"linestyle": "none", "elinewidth": 0.8} | style
-    axes.errorbar(x, mean, np.maximum(bars, 0), color=f"C{k}", marker=MARKERS[k], label=label, **style)
+    points(axes, x, mean, np.maximum(bars, 0), k, **{"elinewidth": 0.8, "label": label} | style)

@@ -1,12 +1,11 @@
 """dherin-gemma: a norm behind the feed-forward part; the published patch, the well-conditioned one, and none of the gain."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -22,6 +21,7 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Matrix, MatrixAndGain
 from papers.dherin.architectures import Architecture, Sizes, architecture, relative, words
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.modern_blocks.modern_blocks import each_alone
 from papers.dherin.theory import modern_blocks as theory
 
@@ -40,7 +40,7 @@ class Gemma(Declaration):
 
     sizes: Sizes
     depth: Count
-    tokens: Annotated[int, Ge(2)]
+    tokens: AtLeastTwo
     precisions: Several[Literal["float64", "float32", "bfloat16"]]
     x: Several[Positive]
     seeds: Count
@@ -96,7 +96,7 @@ class Gemma(Declaration):
         new = [torch.stack([block["m_post"] for block in patch(one, weights, inputs)[0]]) for one in built]
         change = np.array([((gain[:, 1:] - m) / m).abs().amax(-1).numpy() for gain in new])
         return {
-            "changes": change.astype("f4"), "change": change.max((1, 2)), "change_median": np.median(change, (1, 2)),
+            "changes": change.astype("f4"), "change": change.max((1, 2)),
             "displacement": d.abs().mean().numpy(), "beyond": np.array([(abs(d / n) > x).double().mean() for x in self.x]),
         }  # fmt: skip
 
@@ -222,7 +222,6 @@ NAMES = {
     "agreement": ("form precision made", "share of positions with the same most likely token"),
     "floor": ("precision", "median relative error of the logits with the context against those in float64"),
     "change": ("form", "largest relative change of a gain over blocks and positions"),
-    "change_median": ("form", "median over blocks and positions of the largest relative change of a gain"),
     "beyond": ("x", "share of entries of d/n beyond x"),
     "changes": ("form block position", "largest relative change of a gain"),
     "displacement": ("", "mean |v_C - v| over blocks, positions and entries"),
@@ -238,9 +237,6 @@ _QUICK = Gemma(
     precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=3,
 )  # fmt: skip
 GEMMA = Experiment(
-    slug="dherin-gemma",
-    title="A norm behind the feed-forward part",
-    section="sequel 2",
-    quick=_QUICK,
-    full=replace(_QUICK, x=(10.0, 30.0, 100.0, 300.0), seeds=40),
+    slug="dherin-gemma", title="A norm behind the feed-forward part", section="sequel 2",
+    quick=_QUICK, full=replace(_QUICK, x=(10.0, 30.0, 100.0, 300.0), seeds=40),
 )  # fmt: skip

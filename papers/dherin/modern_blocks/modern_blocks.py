@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration, Positive, Several, Share
@@ -19,6 +18,7 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.patch_rules import damped, each_alone, exact, shifted, unpatched
 
 NORM_BIAS = "vanilla, norm bias"
@@ -40,7 +40,7 @@ class ModernBlocks(Declaration):
     architectures: Several[Name | Literal[NORM_BIAS]]
     sizes: Sizes
     depth: Count
-    tokens: Annotated[int, Ge(2)]
+    tokens: AtLeastTwo
     kept: Several[Share]
     epsilon: Positive
     seeds: Count
@@ -159,9 +159,6 @@ _QUICK = ModernBlocks(
     architectures=ALL, sizes=SIZES, depth=6, tokens=24, kept=(0.25, 0.75, 1.0), epsilon=1e-2, seeds=2,
 )  # fmt: skip
 MODERN_BLOCKS = Experiment(
-    slug="dherin-modern-blocks",
-    title="Patches of modern blocks",
-    section="sequel 2",
-    quick=_QUICK,
-    full=replace(_QUICK, seeds=20),
+    slug="dherin-modern-blocks", title="Patches of modern blocks", section="sequel 2",
+    quick=_QUICK, full=replace(_QUICK, seeds=20),
 )  # fmt: skip

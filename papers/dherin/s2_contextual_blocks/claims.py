@@ -1,17 +1,10 @@
 """Claims D1 to D5 and D11: section 2, the update that stands for a context."""
 
-import xarray as xr
-
 from icl_lib.companion.claim import Discrepancy, claims_of
 from icl_lib.companion.controls import exchanged, put
 
 SOFTMAX, LINEAR = "softmax attention", "linear attention"
 RECURRENT = ["tanh RNN", "GRU"]
-
-
-def _exchange_layers(dataset: xr.Dataset) -> xr.Dataset:
-    """The recurrent layers get the numbers of the attention layers, and the other way round."""
-    return dataset.assign_coords(layer=dataset.layer.values[::-1])
 
 
 claim = claims_of("dherin-identity")
@@ -27,26 +20,6 @@ def D1(dataset):
     return Discrepancy(dataset.error.sel(layer=SOFTMAX))
 
 
-@claim("D", "bound", margin=-0.01, control=lambda dataset: dataset.assign(error_bare=dataset.error.isel(mlp=0)))
-def D1b(dataset):
-    """Without the update the context is missed: with Y = C the output is off by 1% or more, in every kind of layer.
-
-    Margin: Minus the median relative error over blocks. D1 would be empty if the context did not matter.
-    Control: with the update
-    """
-    return Discrepancy(-dataset.error_bare.isel(size=-1).median("network"))
-
-
-@claim("D", "bound", margin=1e-5, control=put(error_single="error_full_row"))
-def D1c(dataset):
-    """With all behind the layer in float32 the patched block agrees to 1e-5, for all four kinds of layer.
-
-    Margin: Largest relative error. One rounding in float32 is 6e-8; long sums and small outputs add to it.
-    Control: A(C, x) in the row and the denominator
-    """
-    return Discrepancy(dataset.error_single)
-
-
 @claim("S", "identity", margin=1e-13, control=put(error="error_full_row"))
 def D2(dataset):
     """The same for recurrent contextual layers, a tanh RNN and a GRU.
@@ -55,17 +28,6 @@ def D2(dataset):
     Control: A(C, x) in the row and the denominator, in the place of A(C∖Y, x)
     """
     return Discrepancy(dataset.error.sel(layer=RECURRENT))
-
-
-@claim("D", "bound", margin=0.1, control=_exchange_layers)
-def D2b(dataset):
-    """Random recurrent layers forget: leaving out the first token counts less than a tenth of the last.
-
-    Margin: Median over blocks of the two changes' ratio. Each step shrinks a change by about 0.6: 0.01 after nine
-    tokens.
-    Control: attention, which has no order
-    """
-    return Discrepancy(dataset.first_over_last.sel(layer=RECURRENT).median("network"))
 
 
 @claim("S", "identity", margin=1e-13, control=put(error="error_full_row"))
@@ -106,26 +68,6 @@ def D4(dataset):
     return Discrepancy(dataset.rest)
 
 
-@claim("D", "identity", margin=1e-12, control=put(norm_theory="norm_full"))
-def D4b(dataset):
-    """‖ΔW(Y)‖ = ‖W ΔA(Y)‖ / ‖A(C∖Y, x)‖.
-
-    Margin: Relative; the norm is summed over all entries, the formula needs two vectors.
-    Control: ‖A(C, x)‖ in the denominator
-    """
-    return Discrepancy(abs(dataset.norm / dataset.norm_theory - 1))
-
-
-@claim("D", "bound", margin=1, control=put(bound="bound_smallest"))
-def D4c(dataset):
-    """‖ΔW(Y)‖ ≤ ‖W‖₂ ‖ΔA(Y)‖ / ‖A(C∖Y, x)‖, with ‖W‖₂ the largest singular value.
-
-    Margin: Ratio of the two sides.
-    Control: the least stretch of W in the place of the largest
-    """
-    return Discrepancy(dataset.norm / dataset.bound)
-
-
 @claim("D", "identity", margin=1e-13, control=put(error_free="error_any"))
 def D5(dataset):
     """The update is not the only one: ΔW + M is as exact whenever M A(C∖Y, x) = 0.
@@ -146,16 +88,6 @@ def D5b(dataset):
     return Discrepancy(dataset.pythagoras_free)
 
 
-@claim("S", "identity", margin=1e-12, control=put(pseudo_inverse="pseudo_inverse_full"))
-def D5c(dataset):
-    """ΔW(Y) is the least-norm solution of D A(C∖Y, x) = W ΔA(Y) that a least-squares solver finds.
-
-    Margin: Relative distance from LAPACK's gelsd, which goes by singular values.
-    Control: A(C, x) in the place of A(C∖Y, x) in the equation
-    """
-    return Discrepancy(dataset.pseudo_inverse)
-
-
 claim = claims_of("dherin-identity")
 
 
@@ -167,13 +99,3 @@ def D11(dataset):
     Control: linear attention, where they do add up
     """
     return Discrepancy(0.1 - dataset.additivity.sel(layer=SOFTMAX).median("network"))
-
-
-@claim("D", "identity", margin=1e-12, control=exchanged("layer", SOFTMAX, LINEAR))
-def D11b(dataset):
-    """In linear attention the columns do add up: W ΔA(Y₁) + W ΔA(Y₂) = W ΔA(C).
-
-    Margin: Relative gap; the sum may cancel, which magnifies rounding.
-    Control: softmax attention
-    """
-    return Discrepancy(dataset.additivity.sel(layer=LINEAR))

@@ -1,7 +1,5 @@
 """Claims D8 to D10: section 2, other places, vectors that carry no context, and a small A(x)."""
 
-import numpy as np
-
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
 from icl_lib.companion.controls import at, put
 
@@ -83,40 +81,3 @@ def D10(dataset):
     Control: 1e-8 added to the denominator
     """
     return Discrepancy(dataset.error)
-
-
-@claim("D", "bound", margin=1e-5, control=put(error_single="error_epsilon"))
-def D10b(dataset):
-    """The same in float32.
-
-    Margin: Largest relative error; one rounding in float32 is 6e-8.
-    Control: 1e-8 added to the denominator
-    """
-    return Discrepancy(dataset.error_single)
-
-
-@claim("D", "rate", margin=0.05, control=put(norm="norm_epsilon"))
-def D10c(dataset):
-    """It costs size: ‖ΔW‖ grows like 1/‖A(x)‖ as A(x) shrinks.
-
-    Margin: Log-log slope over the shorter half of the lengths minus −1, worst block. W ΔA still changes a little there.
-    Control: 1e-8 added to the denominator: the norm falls again
-    """
-    # Distance from −1 of the slope of log ‖ΔW‖ against log ‖A(x)‖, least squares in each block.
-    short = dataset.isel(k=slice(dataset.sizes["k"] // 2, None))
-    length, norm = np.log(short.length), np.log(short.norm)
-    apart = length - length.mean("k")
-    return Discrepancy(abs((apart * norm).sum("k") / (apart**2).sum("k") + 1))
-
-
-@claim("D", "bound", margin=0, control=put(error_nudged="error"))
-def D10d(dataset):
-    """And it costs reach: a fixed small change of A(x) upsets the patched block the more, the smaller ‖A(x)‖ is.
-
-    Margin: The error, in powers of ten, grows at least half as fast as A(x) shrinks. For very small A(x) it grows as
-    fast.
-    Control: the block at A(x) itself
-    """
-    # Half the powers of ten by which a shrinks, minus those by which the error of the nudged block grows.
-    error = np.log10(dataset.error_nudged.median("network").clip(1e-17))
-    return Discrepancy(0.5 * (dataset.k[-1] - dataset.k[0]) - (error[-1] - error[0]))

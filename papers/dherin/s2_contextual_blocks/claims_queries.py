@@ -33,16 +33,6 @@ def D6(dataset):
     """
 
 
-@claim("D", "identity", margin=1e-12, control=put(cosine_gap="cosine_gap_columns"))
-def D6b(dataset):
-    """The cosine of two updates is that of their columns W ΔA times that of their rows A(x).
-
-    Margin: Largest difference; matrices against the product formula.
-    Control: the columns' cosine alone
-    """
-    return Discrepancy(dataset.cosine_gap)
-
-
 @claim("D", "bound", margin=0, control=put(error_swapped="error_own"))
 def D6c(dataset):
     """Used for another query, an update typically misses by at least 30% of what no update misses.
@@ -99,19 +89,6 @@ def D7b(dataset):
     return Discrepancy(0.01 - dataset.error_median.isel(K=-1).sel(case=["trained", "random"]))
 
 
-@claim(
-    "D", "identity", margin=0.5, control=lambda dataset: dataset.assign(rank_theory=dataset.rank_theory.isel(case=0, drop=True))
-)
-def D7c(dataset):
-    """That rank is d for A(x), d + 1 with labels, heads times min(head width, d + 1) when tokens are kept, the width for
-    an RNN.
-
-    Margin: Difference of whole numbers; 200 queries or more, singular values above 1e-13 of the largest count.
-    Control: d in all cases
-    """
-    return Discrepancy(abs(dataset.rank_found - dataset.rank_theory))
-
-
 claim = claims_of("dherin-gradient-step")
 
 
@@ -121,15 +98,6 @@ def D12(dataset):
 
     Margin: |difference| over (|w₀| + η|∇L|)|q|, the size of the two terms, whose sum may cancel; all blocks.
     Control: the query attends to itself, too
-    """
-
-
-@claim("S", "identity", check=_step_error("patched"), margin=1e-12, control=put(patched="before"))
-def D12b(dataset):
-    """So does the block without Y and with ΔW(Y), for every part Y of the context.
-
-    Margin: As for D12; every size of Y, ∅ and C among them.
-    Control: Y = C without the update
     """
 
 

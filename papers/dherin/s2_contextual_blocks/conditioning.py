@@ -10,22 +10,22 @@ from annotated_types import Ge, Le
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, contextual_layer, regression_tokens, relative, state
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, RandomBlocks, relative, state
 from papers.dherin.theory import contextual_blocks
 
 
 @dataclass(frozen=True)
-class Conditioning(Declaration):
+class Conditioning(RandomBlocks):
     """Softmax attention, Y = C, the query shrunk to 10^-k times itself: A(x) is linear in the query, so a shrinks with it.
 
     k            up to 16, so that |a|^2 is far from the smallest float32
@@ -36,17 +36,6 @@ class Conditioning(Declaration):
     k: Several[Annotated[int, Ge(0), Le(16)]]
     epsilon: Positive
     nudge: Positive
-    networks: Count
-    d: Count
-    N: Count
-    width: Count
-    heads: Count
-    hidden: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch every block for queries of every length."""
@@ -74,11 +63,10 @@ class Conditioning(Declaration):
 
     def _drawn(self, seed: int) -> tuple[ContextualLayer, Weights, MLP, Weights, Tensor]:
         """Draw the blocks, layer and MLP with their weights, and their prompts."""
-        layer, lead = contextual_layer("softmax attention", self.d, self.width, self.heads), (self.networks,)
-        mlp = MLP(self.width, (self.hidden,), self.d + 1, "gelu")
-        mixer = start(layer.shapes, stream(seed, "conditioning/layer"), lead, LIKE)
-        weights = start(mlp.shapes, stream(seed, "conditioning/mlp"), lead, LIKE)
-        return layer, mixer, mlp, weights, regression_tokens(seed, "conditioning/prompts", lead, self.N, self.d)
+        layer, mlp = self.layer(), self.mlp()
+        mixer = self.start(layer.shapes, seed, "conditioning/layer")
+        weights = self.start(mlp.shapes, seed, "conditioning/mlp")
+        return layer, mixer, mlp, weights, self.prompts(seed, "conditioning/prompts")
 
     def _one_length(
         self, layer: ContextualLayer, mixer: Weights, mlp: MLP, weights: Weights, tokens: Tensor, away: Tensor
@@ -132,8 +120,6 @@ _QUICK = Conditioning(
     k=(0, 1, 2, 3, 4, 5, 6, 7, 8), epsilon=1e-8, nudge=1e-6, networks=10, d=2, N=100, width=32, heads=8, hidden=128,
 )  # fmt: skip
 CONDITIONING = Experiment(
-    slug="dherin-conditioning",
-    title="The update when the vector it divides by goes to 0",
-    quick=_QUICK,
-    full=replace(_QUICK, networks=50),
+    slug="dherin-conditioning", title="The update when the vector it divides by goes to 0",
+    quick=_QUICK, full=replace(_QUICK, networks=50),
 )  # fmt: skip

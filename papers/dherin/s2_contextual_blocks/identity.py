@@ -1,62 +1,40 @@
 """dherin-identity: a contextual block without part of its context, with and without its update, for four layers."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Share
+from icl_lib.companion.declaration import Several, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Nowhere
-from icl_lib.seeds import stream
-from papers.dherin.s2_contextual_blocks.random_blocks import (
-    LAYERS,
-    LIKE,
-    contextual_layer,
-    leave_out,
-    orders,
-    regression_tokens,
-    relative,
-    state,
-    subset_sizes,
-)
+from papers.dherin.declared import AtLeastTwo
+from papers.dherin.s2_contextual_blocks.random_blocks import LAYERS, RandomBlocks, leave_out, relative, state, subset_sizes
 
 MLPS = ("one hidden layer", "three hidden layers")
 """The second has a square first matrix, so that the transposed update can be tried."""
 
 
 @dataclass(frozen=True)
-class Identity(Declaration):
-    """Random blocks, one prompt of N examples each; Y is a random part of the context.
+class Identity(RandomBlocks):
+    """Random blocks; Y is a random part of the context.
 
     shares     of the context in Y; the empty set and the whole context are always there
-    networks   blocks per layer; width: of A; hidden: of the MLP's hidden layers
+    networks   blocks per layer; hidden: width of the MLP's hidden layers
     """
 
     shares: Several[Share]
-    networks: Count
-    d: Count
-    N: Annotated[int, Ge(2)]
-    width: Count
-    heads: Count
-    hidden: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
+    N: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare every block with its patched self; everything is small and stays on the CPU."""
@@ -70,10 +48,9 @@ class Identity(Declaration):
         return xr.Dataset(columns, coords=coords)
 
     def _one_layer(self, name: str, sizes: list[int], seed: int) -> dict[str, np.ndarray]:
-        layer, lead = contextual_layer(name, self.d, self.width, self.heads), (self.networks,)
-        weights = start(layer.shapes, stream(seed, f"identity/{name}"), lead, LIKE)
-        tokens = regression_tokens(seed, f"identity/prompts/{name}", lead, self.N, self.d)
-        order = orders(seed, f"identity/Y/{name}", lead, self.N)
+        layer = self.layer(name)
+        weights = self.start(layer.shapes, seed, f"identity/{name}")
+        tokens, order = self.prompts(seed, f"identity/prompts/{name}"), self.orders(seed, f"identity/Y/{name}")
         full = layer(weights, tokens)
         bare = torch.stack([layer(weights, leave_out(tokens, order[:, :size])) for size in sizes])
         plain, square = (
@@ -91,7 +68,7 @@ class Identity(Declaration):
 
     def _block(self, layer: ContextualLayer, widths: tuple[int, ...], seed: int) -> tuple[Block, Weights]:
         mlp = MLP(self.width, widths, self.d + 1, "gelu")
-        return Block(NoSkip(layer), mlp), start(mlp.shapes, stream(seed, f"identity/mlp/{len(widths)}"), (self.networks,), LIKE)
+        return Block(NoSkip(layer), mlp), self.start(mlp.shapes, seed, f"identity/mlp/{len(widths)}")
 
     def _first_over_last(self, plain, layer: ContextualLayer, weights: Weights, tokens: Tensor, full: Tensor) -> Tensor:
         """Return how much leaving out the first token changes the block's output, over the same for the last of the context."""
@@ -166,8 +143,6 @@ NAMES = {
 
 _QUICK = Identity(shares=(0.01, 0.1, 0.5), networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 IDENTITY = Experiment(
-    slug="dherin-identity",
-    title="A block without part of its context, with the update and without",
-    quick=_QUICK,
-    full=replace(_QUICK, shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
+    slug="dherin-identity", title="A block without part of its context, with the update and without",
+    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
 )  # fmt: skip

@@ -2,67 +2,43 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Share
+from icl_lib.companion.declaration import Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
-from icl_lib.seeds import stream
-from papers.dherin.s2_contextual_blocks.random_blocks import (
-    LIKE,
-    contextual_layer,
-    leave_out,
-    orders,
-    regression_tokens,
-    relative,
-    state,
-    subset_sizes,
-)
+from papers.dherin.declared import AtLeastTwo
+from papers.dherin.s2_contextual_blocks.random_blocks import RandomBlocks, leave_out, relative, state, subset_sizes
 
 SITES = ("W", "b", "W_out", "b_out", "W_O", "W_V")
 
 
 @dataclass(frozen=True)
-class OtherSites(Declaration):
-    """Random blocks with softmax attention, one prompt of N examples each, Y a random part of its context.
+class OtherSites(RandomBlocks):
+    """Random blocks with softmax attention, Y a random part of the context.
 
     shares   of the context in Y; half of it and the whole are always there
     """
 
     shares: tuple[Share, ...]
-    networks: Count
-    d: Count
-    N: Annotated[int, Ge(2)]
-    width: Count
-    heads: Count
-    hidden: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
+    N: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Put the context into one place after the other and run the whole block on what is left of the prompt."""
-        lead = (self.networks,)
-        layer = contextual_layer("softmax attention", self.d, self.width, self.heads)
-        mlp = MLP(self.width, (self.hidden,), self.d + 1, "gelu")
-        weights = start(layer.shapes | mlp.shapes, stream(seed, "other sites/weights"), lead, LIKE)
-        others = weights | start(layer.shapes, stream(seed, "other sites/other scores"), lead, LIKE)
+        layer, mlp = self.layer(), self.mlp()
+        weights = self.start(layer.shapes | mlp.shapes, seed, "other sites/weights")
+        others = weights | self.start(layer.shapes, seed, "other sites/other scores")
         scores = weights | {name: others[name] for name in ("W_Q", "W_K")}
-        tokens = regression_tokens(seed, "other sites/prompts", lead, self.N, self.d)
-        order = orders(seed, "other sites/Y", lead, self.N)
+        tokens, order = self.prompts(seed, "other sites/prompts"), self.orders(seed, "other sites/Y")
         sizes = [size for size in subset_sizes((*self.shares, 0.5), self.N) if size]
         expected, found = output(layer, mlp, weights, tokens), {"error": [], "error_fault": [], "bare": [], "scores": []}
         for size in sizes:
@@ -134,8 +110,6 @@ def head_averages(layer: SoftmaxAttention, weights: Weights, tokens: Float[Tenso
 
 _QUICK = OtherSites(shares=(0.01,), networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 OTHER_SITES = Experiment(
-    slug="dherin-other-sites",
-    title="Other places of the block that take up the context",
-    quick=_QUICK,
-    full=replace(_QUICK, shares=(0.01, 0.1, 0.9), networks=100),
+    slug="dherin-other-sites", title="Other places of the block that take up the context",
+    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.1, 0.9), networks=100),
 )  # fmt: skip

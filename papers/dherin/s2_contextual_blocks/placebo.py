@@ -1,12 +1,10 @@
 """dherin-placebo: the identity holds for any vector in the place of A(C, x); what the vector knows is another matter."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -18,6 +16,7 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import relative, state
 from papers.dherin.trained import OneBlock, Training, regression, tokens, trained
 from papers.dherin.trainings import ONE_BLOCK
@@ -31,7 +30,7 @@ class Placebo(Declaration):
     """Trained networks of one block on ``prompts`` prompts; the patch turns A(x) into A(C, x), or into another vector."""
 
     training: Training
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()
@@ -88,6 +87,5 @@ NAMES = {
 
 PLACEBO = Experiment(
     slug="dherin-placebo", title="The identity for vectors that carry no context",
-    quick=Placebo(training=ONE_BLOCK, prompts=500),
-    full=Placebo(training=ONE_BLOCK, prompts=1000),
+    quick=Placebo(training=ONE_BLOCK, prompts=500), full=Placebo(training=ONE_BLOCK, prompts=1000),
 )  # fmt: skip

@@ -1,12 +1,10 @@
 """dherin-query-dependence: the update of one context for many queries, and what it does to a query it was not made for."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -19,6 +17,7 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, relative, state
 from papers.dherin.theory import contextual_blocks
 from papers.dherin.trained import OneBlock, Training, regression, tokens, trained
@@ -38,8 +37,8 @@ class QueryDependence(Declaration):
     """
 
     training: Training
-    contexts: Annotated[int, Ge(2)]
-    queries: Annotated[int, Ge(2)]
+    contexts: AtLeastTwo
+    queries: AtLeastTwo
     spread: Positive
 
     def __post_init__(self):
@@ -162,8 +161,6 @@ NAMES = {
 
 _QUICK = QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01)
 QUERY_DEPENDENCE = Experiment(
-    slug="dherin-query-dependence",
-    title="One context, many queries, as many updates",
-    quick=_QUICK,
-    full=replace(_QUICK, contexts=16, queries=100),
+    slug="dherin-query-dependence", title="One context, many queries, as many updates",
+    quick=_QUICK, full=replace(_QUICK, contexts=16, queries=100),
 )  # fmt: skip

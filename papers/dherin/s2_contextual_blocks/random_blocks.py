@@ -1,26 +1,61 @@
 """Random contextual layers, regression prompts and subsets Y of their contexts: the draws that section 2 shares."""
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from icl_lib.companion.declaration import Count
 from icl_lib.models.contextual.blocks import State
+from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN
+from icl_lib.models.contextual.weights import Weights, start
 from icl_lib.models.linear_attention import embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
+from papers.dherin.declared import Heads
 
 LAYERS = ("softmax attention", "linear attention", "tanh RNN", "GRU")
 LIKE = torch.zeros((), dtype=torch.float64)
 
 
+@dataclass(frozen=True)
+class RandomBlocks(Heads):
+    """Random blocks of a contextual layer with ``width`` outputs and an MLP, one prompt of N examples each."""
+
+    networks: Count
+    d: Count
+    N: Count
+    width: Count
+    heads: Count
+    hidden: Count
+
+    def layer(self, name: str = "softmax attention") -> ContextualLayer:
+        """Return the shape of the layer."""
+        return contextual_layer(name, self.d, self.width, self.heads)
+
+    def mlp(self) -> MLP:
+        """Return the shape of the MLP with one hidden layer."""
+        return MLP(self.width, (self.hidden,), self.d + 1, "gelu")
+
+    def start(self, shapes: dict[str, tuple[int, ...]], seed: int, role: str) -> Weights:
+        """Draw weights of all blocks."""
+        return start(shapes, stream(seed, role), (self.networks,), LIKE)
+
+    def prompts(self, seed: int, role: str, *more: int) -> Float[Tensor, "... T n"]:
+        """Draw a prompt for every block, or ``more`` of them."""
+        return regression_tokens(seed, role, (*more, self.networks), self.N, self.d)
+
+    def orders(self, seed: int, role: str, *more: int) -> Int[Tensor, "... N"]:
+        """Draw an order of the places of every context."""
+        return orders(seed, role, (*more, self.networks), self.N)
+
+
 def contextual_layer(name: str, d: int, width: int, heads: int) -> ContextualLayer:
     """Return a layer on tokens (x; y) of d + 1 numbers with ``width`` outputs; heads are for softmax attention."""
     if name == "softmax attention":
-        if heads < 1 or width % heads:
-            raise ValueError(f"{heads} heads of {width} channels: heads must divide the width")
         return SoftmaxAttention(heads, width // heads, d + 1, width)
     if name == "linear attention":
         return LinearAttention(width, d + 1, width)

@@ -8,31 +8,22 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Share
+from icl_lib.companion.declaration import Positive, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.s2_contextual_blocks.random_blocks import (
-    LIKE,
-    contextual_layer,
-    leave_out,
-    orders,
-    regression_tokens,
-    relative,
-    state,
-    subset_sizes,
-)
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, RandomBlocks, leave_out, relative, state, subset_sizes
 from papers.dherin.theory import contextual_blocks
 
 
 @dataclass(frozen=True)
-class RankOne(Declaration):
-    """Random blocks with softmax attention, one prompt of N examples each, Y a random part of its context.
+class RankOne(RandomBlocks):
+    """Random blocks with softmax attention, Y a random part of the context.
 
     shares   of the context in Y; the whole context is always there
     other    |M| / |DeltaW|: size of the random matrix M that is added to the update
@@ -40,29 +31,17 @@ class RankOne(Declaration):
 
     shares: tuple[Share, ...]
     other: Positive
-    networks: Count
-    d: Count
-    N: Count
-    width: Count
-    heads: Count
-    hidden: Count
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Make the update by the library's patches and take it apart."""
-        layer, lead = contextual_layer("softmax attention", self.d, self.width, self.heads), (self.networks,)
-        mixer = start(layer.shapes, stream(seed, "rank one/layer"), lead, LIKE)
+        layer = self.layer()
+        mixer = self.start(layer.shapes, seed, "rank one/layer")
         mlp, weights = self._mlp(seed)
-        prompts = regression_tokens(seed, "rank one/prompts", (2, *lead), self.N, self.d)
-        order = orders(seed, "rank one/Y", (2, *lead), self.N)
+        prompts, order = self.prompts(seed, "rank one/prompts", 2), self.orders(seed, "rank one/Y", 2)
         sizes = [size for size in subset_sizes(self.shares, self.N) if size]
         bare = torch.stack([layer(mixer, leave_out(prompts, order[..., :size])) for size in sizes])
         full = layer(mixer, prompts).expand_as(bare)
-        M = normal(stream(seed, "rank one/other"), (len(sizes), *lead, self.hidden, self.width), LIKE)
+        M = normal(stream(seed, "rank one/other"), (len(sizes), self.networks, self.hidden, self.width), LIKE)
         both = redirection(weights["W"], bare, full)  # size, prompt, network, row, column
         update, a, a_full = both[:, 0], bare[:, 0], full[:, 0]
         found = {
@@ -93,8 +72,8 @@ class RankOne(Declaration):
 
     def _mlp(self, seed: int) -> tuple[MLP, Weights]:
         """Return the MLP of the networks and its weights."""
-        mlp = MLP(self.width, (self.hidden,), self.d + 1, "gelu")
-        return mlp, start(mlp.shapes, stream(seed, "rank one/mlp"), (self.networks,), LIKE)
+        mlp = self.mlp()
+        return mlp, self.start(mlp.shapes, seed, "rank one/mlp")
 
 
 def rest(matrix: Float[Tensor, "... m n"]) -> Float[Tensor, "..."]:
@@ -173,8 +152,6 @@ FORMULAS = {
 
 _QUICK = RankOne(shares=(0.01, 0.1, 0.5), other=1.0, networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 RANK_ONE = Experiment(
-    slug="dherin-rank-one",
-    title="The update: one column times one row, and the smallest matrix that does it",
-    quick=_QUICK,
-    full=replace(_QUICK, shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
+    slug="dherin-rank-one", title="The update: one column times one row, and the smallest matrix that does it",
+    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
 )  # fmt: skip

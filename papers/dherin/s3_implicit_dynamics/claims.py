@@ -1,10 +1,28 @@
-"""Claims D13 to D18 with their letters: section 3, the implicit dynamics and the order of the context."""
+"""Claims D13 to D20: section 3, the implicit dynamics, the order of the context, and consuming it from the left."""
 
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
 from icl_lib.companion.controls import put
-from papers.dherin.checks import PATHS, POSITION_FREE, at_least, of_nets, worst
+
+POSITION_FREE = ["softmax attention", "linear attention", "trained softmax attention", "second block, not causal"]
+PATHS = POSITION_FREE[:3]
+"""Networks of the path experiments whose end does not depend on the order of the context, and those of one block."""
+
+
+def of_nets(dataset: xr.Dataset, nets: list[str]) -> xr.Dataset:
+    """Return the cases of some networks."""
+    return dataset.isel(case=dataset.net.isin(nets).values)
+
+
+def worst(name: str):
+    """Return the check of a variable's largest entry."""
+    return lambda dataset: Discrepancy(dataset[name].max())
+
+
+def at_least(name: str, least: float):
+    """Return the check of how far the median over all cases stays below ``least``."""
+    return lambda dataset: Discrepancy(least - dataset[name].median())
 
 
 def _others(dataset: xr.Dataset) -> xr.Dataset:
@@ -18,6 +36,10 @@ def _real_loss(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(fall_tasks=dataset.error.isel(i=0) - dataset.error.isel(i=-1))
 
 
+def _slipped(dataset: xr.Dataset) -> xr.Dataset:
+    return dataset.assign(output=dataset.output_slip.isel(slip=0, drop=True))
+
+
 claim = claims_of("dherin-dynamics")
 
 
@@ -28,15 +50,6 @@ def D13(dataset):
     Margin: Over the largest ‖W_i − W₀‖ of the path. W_i is built from the theorem, the step from the formula. Rounding
     of float64; no epsilon anywhere.
     Control: the index as printed, W_i = W_{i−1} − hΔ_i
-    """
-
-
-@claim("D", "identity", check=worst("whole"), margin=1e-12, control=put(whole="ahead_whole"))
-def D13b(dataset):
-    """The steps add up: W_i = W₀ − h(Δ_0 + ... + Δ_{i−1}).
-
-    Margin: Over the largest ‖W_i − W₀‖ of the path. A chain of N steps gathers the rounding of each.
-    Control: the printed index followed from W₀
     """
 
 
@@ -60,16 +73,6 @@ def D14(dataset):
     """
 
 
-@claim("D", "identity", check=worst("gradient_moving"), margin=1e-13, control=put(gradient_moving="gradient_moving_frozen"))
-def D14b(dataset):
-    """Δ_i must be frozen: made with the moving W, the gradient is W(D + Dᵀ), D = (a_i − a_{i+1})A(x)ᵀ.
-
-    Margin: a_i = A(c_1..c_i, x). Automatic differentiation against the formula, over the longest gradient. Rounding of
-    float64; no epsilon anywhere.
-    Control: Δ_i itself
-    """
-
-
 @claim("V", "identity", margin=1e-13, control=put(output="output_late"))
 def D15(dataset):
     """Every W_i gives the output of its prefix: f(W_i A(x) + b) = f(W₀ A(c_1..c_i, x) + b), i = 0 to N.
@@ -90,15 +93,6 @@ def D16(dataset):
     """
 
 
-@claim("D", "identity", check=worst("ahead"), margin=1e-12, control=put(ahead="ahead_whole"))
-def D16b(dataset):
-    """The printed index runs one token ahead and never sees the first: followed from W₀ it reaches W_{i+1} − W_1 + W₀.
-
-    Margin: Over the largest ‖W_i − W₀‖ of the path. A chain of N steps.
-    Control: W_{i+1}, the first token kept
-    """
-
-
 @claim("D", "identity", check=worst("decrease"), margin=1e-12, control=put(decrease="decrease_printed"))
 def D17(dataset):
     """Each step lowers its loss by exactly h‖Δ_i‖²: L_i(W_i) − L_i(W_{i+1}) = h‖Δ_i‖², never less than 0.
@@ -108,25 +102,17 @@ def D17(dataset):
     """
 
 
+@claim("D", "identity", margin=1e-12, control=put(quadratic="quadratic_start"))
+def D17e(dataset):
+    """The same step descends the bounded Q_i(W) = ½‖WA(x) − W₀A(c_1..c_{i+1}, x)‖² and solves it: Q_i(W_{i+1}) = 0.
+
+    Margin: Gradient at W_i against Δ_i over the longest, and what the step leaves; differences of large numbers.
+    Control: the gradient at W₀ in place of W_i
+    """
+    return Discrepancy(dataset[["quadratic", "solved"]].to_dataarray().max())
+
+
 claim = claims_of("dherin-linear-loss")
-
-
-@claim("D", "bound", check=worst("up"), margin=0, control=put(up="up_error"))
-def D17b(dataset):
-    """No step ever raises L_i: not with shuffled labels, not with tokens of noise, not in an untrained network.
-
-    Margin: Share of steps that raise L_i by more than 10⁻¹² of the largest fall.
-    Control: the squared error of the prediction
-    """
-
-
-@claim("D", "identity", check=worst("slope"), margin=1e-12, control=put(slope="slope_quadratic"))
-def D17c(dataset):
-    """L_i falls without bound along its gradient: L_i(W_i − thΔ_i) = L_i(W_i) − th‖Δ_i‖², a million steps ahead too.
-
-    Margin: Relative error of the vector of all i, at every declared t.
-    Control: the squared distance Q_i, which has a minimum
-    """
 
 
 @claim("D", "bound", margin=0, control=_real_loss)
@@ -140,31 +126,6 @@ def D17d(dataset):
     # How far the fall of the loss with other contexts stays below half of the fall with true labels.
     true = dataset.fall_tasks.sel(kind="true labels", drop=True)
     return over_seeds(0.5 - dataset.fall_tasks.drop_sel(kind="true labels") / true)
-
-
-@claim("D", "bound", margin=0.2, control=lambda dataset: dataset.assign(error=-dataset.fall))
-def D17f(dataset):
-    """In a trained network the squared error falls with true labels, and a fifth as far at most with the others.
-
-    Margin: Fall of the mean over the prompts, from no token to all, over that with true labels; mean over networks.
-    Control: the losses L_i in the place of the squared error
-    """
-    # How far the squared error falls with the other contexts, over its fall with true labels.
-    fall = (dataset.error.isel(i=0) - dataset.error.isel(i=-1)).sel(net="trained")
-    return over_seeds(fall.drop_sel(kind="true labels") / fall.sel(kind="true labels"))
-
-
-claim = claims_of("dherin-dynamics")
-
-
-@claim("D", "identity", margin=1e-12, control=put(quadratic="quadratic_start"))
-def D17e(dataset):
-    """The same step descends the bounded Q_i(W) = ½‖WA(x) − W₀A(c_1..c_{i+1}, x)‖² and solves it: Q_i(W_{i+1}) = 0.
-
-    Margin: Gradient at W_i against Δ_i over the longest, and what the step leaves; differences of large numbers.
-    Control: the gradient at W₀ in place of W_i
-    """
-    return Discrepancy(dataset[["quadratic", "solved"]].to_dataarray().max())
 
 
 claim = claims_of("dherin-order")
@@ -200,3 +161,47 @@ def D18c(dataset):
     """
     ends = dataset.end.isel(case=~dataset.net.isin(POSITION_FREE).values)
     return Discrepancy(0.01 - ends.groupby("net").median())
+
+
+claim = claims_of("dherin-left-consuming")
+
+
+@claim("V", "identity", check=worst("output"), margin=1e-13, control=_slipped)
+def D19(dataset):
+    """W_i = W_{i−1}(I + h_iA_i) keeps the output: T_{W_i}(c_{i+1}..c_N, x) = T_{W₀}(c_1..c_N, x) for every i.
+
+    Margin: A_i = (A(c_i..c_N, x) − A(c_{i+1}..c_N, x))A(c_{i+1}..c_N, x)ᵀ, h_i = 1/‖A(c_{i+1}..c_N, x)‖². Relative,
+    worst i.
+    Control: W_{i−2} in the step, as a note prints it
+    """
+
+
+@claim("D", "bound", check=at_least("skew", 0.1), margin=0, control=put(skew="skew_quadratic"))
+def D19c(dataset):
+    """The left-consuming step is no gradient: as a function of W its Jacobian is far from symmetric.
+
+    Margin: 0.1 minus the median of ‖J − Jᵀ‖/‖J‖, J by automatic differentiation; √2 sin of an angle that is 0 only by
+    chance.
+    Control: gradient steps of a squared error
+    """
+
+
+@claim("D", "bound", margin=0, control=put(rank="rank_least"))
+def D20(dataset):
+    """Its W_N − W₀ does not have rank 1: the rank is 2 or more with softmax attention and recurrent layers.
+
+    Margin: 2 minus the smallest rank; singular values above 10⁻¹⁰ of the largest count. In linear attention it is at
+    most d.
+    Control: ΔW(C) of Theorem 2.2
+    """
+    return Discrepancy(2 - dataset["rank"].isel(case=(dataset.net != "linear attention").values).min())
+
+
+@claim("D", "bound", margin=0, control=put(order="order_least"))
+def D20e(dataset):
+    """Its end depends on the order of the context even where W₀ + ΔW(C) does not.
+
+    Margin: 0.01 minus the median of ‖W_N − W_N'‖/‖W_N − W₀‖, the context reversed; attention without positions.
+    Control: W₀ + ΔW(C)
+    """
+    return Discrepancy(0.01 - of_nets(dataset, PATHS).order.median())

@@ -1,17 +1,20 @@
 """Networks with prompts to read, and their contextual layer while the context is consumed from either end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.companion.declaration import Count, Declaration, Several
 from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, RotarySoftmaxAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import OneBlock, Trained, Training, regression, tokens, trained
 
 LIKE = torch.zeros((), dtype=torch.float64)
@@ -97,3 +100,47 @@ def trained_cases(training: Training, prompts: int, N: int, seed: int, device: s
 def first_block(networks: Trained, s: int) -> Weights:
     """Return the weights of one replicate's first block."""
     return networks.network.blocks(networks.replicate(s))[0]
+
+
+@dataclass(frozen=True)
+class Paths(Declaration):
+    """Contexts of N examples in d dimensions, shown to random networks with each of ``layers`` and to trained ones.
+
+    networks, prompts   random networks per layer, prompts per network
+    """
+
+    layers: Several[Layer]
+    d: Count
+    N: AtLeastTwo
+    width: Count
+    heads: Count
+    hidden: Count
+    networks: Count
+    prompts: Count
+    training: Training
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.blocks()
+        if not isinstance(self.training.model, OneBlock):
+            raise ValueError("the paths are those of one block: take a training of OneBlock")
+
+    def blocks(self) -> list[RandomBlock]:
+        """Return the shapes of the random networks."""
+        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
+
+    def cases(self, seed: int, device: str) -> Iterator[Case]:
+        """Yield every network with its prompts."""
+        for model in self.blocks():
+            yield from random_cases(model, self.networks, self.prompts, self.N, seed)
+        yield from trained_cases(self.training, self.prompts, self.N, seed, device)
+
+    def readings(
+        self, measure: Callable[[Case], dict[str, np.ndarray]], seed: int, device: str
+    ) -> tuple[dict[str, np.ndarray], list[str]]:
+        """Return every reading of all cases, one row per network and prompt, and the kind of network of each row."""
+        rows, nets = [], []
+        for case in self.cases(seed, device):
+            rows.append(measure(case))
+            nets += [case.net] * len(case.tokens)
+        return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}, nets

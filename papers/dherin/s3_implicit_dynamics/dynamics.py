@@ -1,67 +1,29 @@
 """dherin-dynamics: the matrices W_i of a consumed context, the steps between them, and the readings that do not fit."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.patches.rank_one import redirection
-from papers.dherin.s3_implicit_dynamics.consumed import Case, Layer, RandomBlock, random_cases, trained_cases
+from papers.dherin.s3_implicit_dynamics.consumed import Case, Paths
 from papers.dherin.theory import dynamics
-from papers.dherin.trained import OneBlock, Training
 from papers.dherin.trainings import ONE_BLOCK
 
 
 @dataclass(frozen=True)
-class Dynamics(Declaration):
-    """Contexts of N examples in d dimensions, shown to random networks with each of ``layers`` and to trained ones.
-
-    networks, prompts   random networks per layer, prompts per network
-    """
-
-    layers: Several[Layer]
-    d: Count
-    N: Annotated[int, Ge(2)]
-    width: Count
-    heads: Count
-    hidden: Count
-    networks: Count
-    prompts: Count
-    training: Training
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.blocks()
-        if not isinstance(self.training.model, OneBlock):
-            raise ValueError("the paths are those of one block: take a training of OneBlock")
-
-    def blocks(self) -> list[RandomBlock]:
-        """Return the shapes of the random networks."""
-        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
-
-    def cases(self, seed: int, device: str) -> Iterator[Case]:
-        """Yield every network with its prompts."""
-        for model in self.blocks():
-            yield from random_cases(model, self.networks, self.prompts, self.N, seed)
-        yield from trained_cases(self.training, self.prompts, self.N, seed, device)
+class Dynamics(Paths):
+    """Networks whose path W_0, ..., W_N is compared with readings of its steps."""
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every case; one row per network and prompt."""
-        rows, nets = [], []
-        for case in self.cases(seed, device):
-            rows.append(measure(case))
-            nets += [case.net] * len(case.tokens)
-        found = {name: np.concatenate([row[name] for row in rows]).astype("f4") for name in NAMES}
-        columns = {name: variable("case", found[name], text) for name, text in NAMES.items()}
+        found, nets = self.readings(measure, seed, device)
+        columns = {name: variable("case", found[name].astype("f4"), text) for name, text in NAMES.items()}
         return xr.Dataset(columns, coords={"net": ("case", nets)})
 
 
@@ -211,8 +173,6 @@ _QUICK = Dynamics(
     networks=2, prompts=2, training=ONE_BLOCK,
 )  # fmt: skip
 DYNAMICS = Experiment(
-    slug="dherin-dynamics",
-    title="The steps of the implicit dynamics",
-    quick=_QUICK,
-    full=replace(_QUICK, N=100, networks=10, prompts=3),
+    slug="dherin-dynamics", title="The steps of the implicit dynamics",
+    quick=_QUICK, full=replace(_QUICK, N=100, networks=10, prompts=3),
 )  # fmt: skip

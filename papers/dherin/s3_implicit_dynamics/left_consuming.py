@@ -2,25 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, SoftmaxAttention
 from icl_lib.patches.rank_one import redirection
-from papers.dherin.s3_implicit_dynamics.consumed import Case, Layer, RandomBlock, random_cases, trained_cases
+from papers.dherin.s3_implicit_dynamics.consumed import Case, Paths
 from papers.dherin.s3_implicit_dynamics.dynamics import length, output_error
 from papers.dherin.theory import dynamics
-from papers.dherin.trained import OneBlock, Training
 from papers.dherin.trainings import ONE_BLOCK
 
 SLIPS = ("W_{i-2} in the step", "the rate 1/|A(x)|^2", "A(c_i .. c_N, x) in A_i and h_i")
@@ -31,42 +27,12 @@ SHARES = (1e-10, 1e-2)
 
 
 @dataclass(frozen=True)
-class LeftConsuming(Declaration):
-    """Contexts of N examples, shown to random networks with each of ``layers`` and to trained ones."""
-
-    layers: Several[Layer]
-    d: Count
-    N: Annotated[int, Ge(2)]
-    width: Count
-    heads: Count
-    hidden: Count
-    networks: Count
-    prompts: Count
-    training: Training
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.blocks()
-        if not isinstance(self.training.model, OneBlock):
-            raise ValueError("the paths are those of one block: take a training of OneBlock")
-
-    def blocks(self) -> list[RandomBlock]:
-        """Return the shapes of the random networks."""
-        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
-
-    def cases(self, seed: int, device: str) -> Iterator[Case]:
-        """Yield every network with its prompts."""
-        for model in self.blocks():
-            yield from random_cases(model, self.networks, self.prompts, self.N, seed)
-        yield from trained_cases(self.training, self.prompts, self.N, seed, device)
+class LeftConsuming(Paths):
+    """Networks whose contexts are consumed from the left."""
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every case, one row per network and prompt; curves over i as medians for each kind of network."""
-        rows, nets = [], []
-        for case in self.cases(seed, device):
-            rows.append(self.measure(case))
-            nets += [case.net] * len(case.tokens)
-        found = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+        found, nets = self.readings(self.measure, seed, device)
         kinds = list(dict.fromkeys(nets))
         columns = {name: variable(f"case {dims}", found[name], text) for name, (dims, text) in NAMES.items()}
         for name, (dims, text) in CURVES.items():
@@ -197,8 +163,6 @@ _QUICK = LeftConsuming(
     networks=2, prompts=1, training=ONE_BLOCK,
 )  # fmt: skip
 LEFT_CONSUMING = Experiment(
-    slug="dherin-left-consuming",
-    title="Consuming the context from the left",
-    quick=_QUICK,
-    full=replace(_QUICK, N=60, networks=10, prompts=2),
+    slug="dherin-left-consuming", title="Consuming the context from the left",
+    quick=_QUICK, full=replace(_QUICK, N=60, networks=10, prompts=2),
 )  # fmt: skip

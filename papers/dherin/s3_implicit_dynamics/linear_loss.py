@@ -1,12 +1,10 @@
 """dherin-linear-loss: how far each step lowers the loss of proposition 3.1, with true labels, false labels and noise."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from numpy import ndarray
 from torch import Tensor
 
@@ -16,6 +14,7 @@ from icl_lib.companion.results import variable
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, first_block
 from papers.dherin.s3_implicit_dynamics.dynamics import vector_error
 from papers.dherin.theory import dynamics
@@ -40,7 +39,7 @@ class LinearLoss(Declaration):
     """
 
     training: Training
-    N: Annotated[int, Ge(2)]
+    N: AtLeastTwo
     prompts: Count
     tasks: Count
     slope_at: Several[Positive]
@@ -149,8 +148,6 @@ REDUCE = {name: np.max if "worst prompt" in text else np.mean for name, (_, text
 
 _QUICK = LinearLoss(training=ONE_BLOCK, N=30, prompts=4, tasks=150, slope_at=(1.0, 1e6))
 LINEAR_LOSS = Experiment(
-    slug="dherin-linear-loss",
-    title="The loss of the implicit dynamics with false labels",
-    quick=_QUICK,
-    full=replace(_QUICK, N=100, prompts=40, tasks=400),
+    slug="dherin-linear-loss", title="The loss of the implicit dynamics with false labels",
+    quick=_QUICK, full=replace(_QUICK, N=100, prompts=40, tasks=400),
 )  # fmt: skip

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import Count
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
@@ -21,43 +19,24 @@ from icl_lib.models.contextual.layers import RotarySoftmaxAttention, SoftmaxAtte
 from icl_lib.models.contextual.network import LastEntry, Network
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
-from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, Layer, RandomBlock, random_cases, trained_cases
+from papers.dherin.declared import AtLeastTwo
+from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, Paths, trained_cases
 from papers.dherin.theory import dynamics
-from papers.dherin.trained import OneBlock, Training, regression, tokens
+from papers.dherin.trained import regression, tokens
 from papers.dherin.trainings import ONE_BLOCK
 
 SECOND = ("second block, causal", "second block, not causal")
 
 
 @dataclass(frozen=True)
-class Order(Declaration):
-    """Contexts of N examples in the order given, reversed, and in ``orders`` - 2 random orders.
+class Order(Paths):
+    """Contexts in the order given, reversed, and in ``orders`` - 2 random orders; also the second of two attention blocks.
 
-    layers        one block each, random networks; beside them trained networks and the second of two attention blocks
     drawn_orders  orders of one prompt, shown to a trained network, whose paths are kept for the figure
     """
 
-    layers: Several[Layer]
-    d: Count
-    N: Annotated[int, Ge(2)]
-    width: Count
-    heads: Count
-    hidden: Count
-    networks: Count
-    prompts: Count
-    orders: Annotated[int, Ge(2)]
+    orders: AtLeastTwo
     drawn_orders: Count
-    training: Training
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.blocks()
-        if not isinstance(self.training.model, OneBlock):
-            raise ValueError("the paths are those of one block: take a training of OneBlock")
-
-    def blocks(self) -> list[RandomBlock]:
-        """Return the shapes of the random networks."""
-        return [RandomBlock(layer, self.d, self.width, self.heads, self.hidden) for layer in self.layers]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every case, and keep the paths of one."""
@@ -80,12 +59,6 @@ class Order(Declaration):
             "kept": variable("", kept, "share of the squared distances from the mean that the two coordinates keep"),
         }
         return xr.Dataset(columns, coords={"net": ("case", nets), "i": np.arange(self.N + 1)})
-
-    def cases(self, seed: int, device: str) -> Iterator[Case]:
-        """Yield every network of one block with its prompts."""
-        for model in self.blocks():
-            yield from random_cases(model, self.networks, self.prompts, self.N, seed)
-        yield from trained_cases(self.training, self.prompts, self.N, seed, device)
 
     def second_blocks(self, orders: list[Tensor], seed: int) -> Iterator[tuple[str, ndarray]]:
         """Yield how far the second block's W_N moves with the order, for causal attention and without the mask."""
@@ -148,8 +121,6 @@ _QUICK = Order(
     hidden=128, networks=2, prompts=2, orders=4, drawn_orders=4, training=ONE_BLOCK,
 )  # fmt: skip
 ORDER = Experiment(
-    slug="dherin-order",
-    title="Order of the context: paths and ends",
-    quick=_QUICK,
-    full=replace(_QUICK, N=60, networks=6, orders=5),
+    slug="dherin-order", title="Order of the context: paths and ends",
+    quick=_QUICK, full=replace(_QUICK, N=60, networks=6, orders=5),
 )  # fmt: skip

@@ -1,12 +1,10 @@
 """dherin-agreement: the loss with the context and the loss with the patch in its place, while one block is trained."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration
@@ -19,6 +17,7 @@ from icl_lib.patches.network import patched_block
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import OneBlock, Training, regression, tokens, train_marks
 from papers.dherin.trainings import ONE_BLOCK
 
@@ -35,7 +34,7 @@ class Agreement(Declaration):
 
     training: Training
     every: Count
-    tasks: Annotated[int, Ge(2)]
+    tasks: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()
@@ -125,9 +124,7 @@ NAMES = {
 """Readings of one network at one mark: dimensions beside step and seed, and what they are."""
 
 AGREEMENT = Experiment(
-    slug="dherin-agreement",
-    title="Context or patch, during training",
-    section="4.2",
+    slug="dherin-agreement", title="Context or patch, during training", section="4.2",
     quick=Agreement(training=replace(ONE_BLOCK, name="", steps=300), every=50, tasks=512),
     full=Agreement(training=replace(ONE_BLOCK, name=""), every=100, tasks=1024),
 )  # fmt: skip

@@ -1,12 +1,10 @@
 """dherin-agreement-deep: a patch in every block of trained pre-norm networks of four and of ten blocks."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration
@@ -19,6 +17,7 @@ from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Matrix, Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory.agreement import best_step_risk
 from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from papers.dherin.trainings import FOUR_BLOCKS, TEN_BLOCKS
@@ -35,7 +34,7 @@ class AgreementDeep(Declaration):
     four: Training
     ten: Training
     tasks: Count
-    held_out: Annotated[int, Ge(2)]
+    held_out: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()
@@ -123,9 +122,6 @@ NAMES = {
 
 _QUICK = AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=100, held_out=600)
 AGREEMENT_DEEP = Experiment(
-    slug="dherin-agreement-deep",
-    title="Context or patch in deep networks",
-    section="4.2",
-    quick=_QUICK,
-    full=replace(_QUICK, held_out=4000),
+    slug="dherin-agreement-deep", title="Context or patch in deep networks", section="4.2",
+    quick=_QUICK, full=replace(_QUICK, held_out=4000),
 )  # fmt: skip

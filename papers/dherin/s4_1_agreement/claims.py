@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
+from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import put
 
 STALE = "the last mark's patch"
@@ -25,15 +25,6 @@ def _exchange(way: str):
     return control
 
 
-def _over_step(dataset: xr.Dataset, network: int) -> Discrepancy:
-    cell = dataset.isel(network=network)
-    return Discrepancy(cell.loss / cell.loss_step, 2 * cell.loss_se / cell.loss_step)
-
-
-def _astray(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(loss=dataset.loss_astray)
-
-
 claim = claims_of("dherin-agreement", section="4.2")
 
 
@@ -47,15 +38,6 @@ def D21(dataset):
     """
 
 
-@claim("S", "identity", check=_largest("difference_single"), margin=1e-5, control=_exchange("another task's patch"))
-def D21b(dataset):
-    """In float32, the usual precision of training, the two predictions agree to 1e-5.
-
-    Margin: As D21. Rounding is 6e-8; the largest of all tasks and sums of some 100 terms leave a factor of 100.
-    Control: the patch of another task, float32
-    """
-
-
 @claim("S", "identity", check=_largest("gap_single"), margin=1e-6, control=_exchange("no patch"))
 def D21c(dataset):
     """The validation losses with the context and with the patch agree to 1e-6 of the label variance (float32).
@@ -66,34 +48,7 @@ def D21c(dataset):
     """
 
 
-@claim(
-    "D",
-    "rate",
-    margin=500,
-    control=lambda dataset: dataset.assign(loss=dataset.loss.where(dataset.way != "context", dataset.loss_astray)),
-)
-def D22(dataset):
-    """In-context learning comes early: within 500 steps the loss is below a tenth of that of the prediction 0.
-
-    Margin: First mark, mean over networks. Depends on our optimiser, batch and rate; the paper's are not known.
-    Control: labels of the context exchanged for another task's
-    """
-    # First marked step whose loss is below a tenth of that of the prediction 0; NaN when there is none.
-    good = dataset.loss.sel(way="context") < 0.1 * dataset.loss_zero
-    return over_seeds(good.idxmax("step").where(good.any("step")))
-
-
 claim = claims_of("dherin-plateau")
-
-
-@claim("D", "bound", margin=0, control=put(loss="loss_ols"))
-def D23(dataset):
-    """The trained block is far from the optimum: above the error of least squares by 1% of the label variance or more.
-
-    Margin: 0.01 minus (loss − loss of least squares)/mean y². Without noise least squares is exact from N = d on.
-    Control: least squares in place of the block
-    """
-    return over_seeds(0.01 - (dataset.loss - dataset.loss_ols) / dataset.loss_zero)
 
 
 @claim("D", "formula", margin=0.2, control=put(loss="loss_half_step"))
@@ -104,9 +59,7 @@ def D23b(dataset):
     linear.
     Control: one step of half that size
     """
-    return Discrepancy(
-        abs(over_seeds(dataset.loss / dataset.loss_step).value - 1), over_seeds(dataset.loss / dataset.loss_step).two_se
-    )
+    return distance_over_seeds(dataset.loss / dataset.loss_step, 1)
 
 
 @claim("D", "bound", margin=0.2, control=put(alike="alike_shuffled"))
@@ -122,14 +75,15 @@ def D23c(dataset):
 claim = claims_of("dherin-agreement-deep", section="4.2")
 
 
-@claim("D", "bound", margin=0.25, control=_astray)
+@claim("D", "bound", margin=0.25, control=put(loss="loss_astray"))
 def D24(dataset):
     """Four pre-norm blocks get far below one gradient step: a quarter of its error at most.
 
     Margin: Error over d(d+1)/(N+d+1), two standard errors over prompts, of heavy tails. One block stays at 1.
     Control: labels of the context exchanged for another task's
     """
-    return _over_step(dataset, 0)
+    four = dataset.isel(network=0)
+    return Discrepancy(four.loss / four.loss_step, 2 * four.loss_se / four.loss_step)
 
 
 @claim("S", "identity", margin=1e-13, control=_exchange("no residual patch"))
@@ -143,40 +97,10 @@ def D24b(dataset):
 
 
 @claim("S", "identity", margin=1e-6, control=_exchange("no residual patch"))
-def D24c(dataset):
-    """In float32 the patched four blocks agree to 1e-6 in the mean over tasks.
+def D25(dataset):
+    """In a network of ten blocks the mean difference over 100 tasks is about 1e-6, or less (float32).
 
     Margin: Mean difference over the root mean square of the predictions. Notes on v4 report about 1e-6, for ten blocks.
     Control: W_gate and W_up patched, W_down left
     """
-    return Discrepancy(dataset.mean_single.isel(network=0).sel(way="patch"))
-
-
-@claim("S", "identity", margin=1e-6, control=_exchange("no residual patch"))
-def D25(dataset):
-    """In a network of ten blocks the mean difference over 100 tasks is about 1e-6, or less (float32).
-
-    Margin: As D24c.
-    Control: W_gate and W_up patched, W_down left
-    """
     return Discrepancy(dataset.mean_single.isel(network=1).sel(way="patch"))
-
-
-@claim("D", "identity", margin=1e-13, control=_exchange("no residual patch"))
-def D25b(dataset):
-    """That difference is rounding: in float64 the patched ten blocks agree to 1e-13.
-
-    Margin: As D24b.
-    Control: W_gate and W_up patched, W_down left
-    """
-    return Discrepancy(dataset.largest.isel(network=1).sel(way="patch"))
-
-
-@claim("D", "bound", margin=0.25, control=_astray)
-def D25c(dataset):
-    """The ten blocks do learn in context: a quarter of the error of one gradient step at most.
-
-    Margin: As D24.
-    Control: labels of the context exchanged for another task's
-    """
-    return _over_step(dataset, 1)

@@ -1,11 +1,9 @@
 """dherin-plateau: where the training of one block ends, beside least squares and one step of gradient descent."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Declaration
@@ -15,6 +13,7 @@ from icl_lib.companion.results import variable
 from icl_lib.models.baselines import MinimumNormOLS, OneGradientStep
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory.agreement import best_step, best_step_risk
 from papers.dherin.trained import Training, predictions, regression, start, trained
 from papers.dherin.trainings import ONE_BLOCK
@@ -25,7 +24,7 @@ class Plateau(Declaration):
     """Shipped networks of one block on ``tasks`` fresh prompts each, of the length they were trained on."""
 
     training: Training
-    tasks: Annotated[int, Ge(2)]
+    tasks: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Predict in every way on the same prompts."""
@@ -49,7 +48,6 @@ class Plateau(Declaration):
             "loss_untrained": (_error(raw, y), "mean squared error of the block before training"),
             "loss_zero": (y.square().mean(-1), "mean squared error of the prediction 0"),
             "distance": (_error(block, step), "mean squared distance of the block's predictions to the step's"),
-            "distance_half_step": (_error(half, step), "mean squared distance of half a step to the step"),
             "alike": (_correlation(block - y, step - y), "correlation of the block's errors with the step's"),
             "alike_shuffled": (_correlation(block - y, (step - y).roll(1, -1)), "the same, errors of different prompts"),
         }
@@ -71,8 +69,6 @@ def _correlation(one: Tensor, other: Tensor) -> Tensor:
 
 
 PLATEAU = Experiment(
-    slug="dherin-plateau",
-    title="Where the training ends",
-    quick=Plateau(training=ONE_BLOCK, tasks=4000),
-    full=Plateau(training=ONE_BLOCK, tasks=20000),
+    slug="dherin-plateau", title="Where the training ends",
+    quick=Plateau(training=ONE_BLOCK, tasks=4000), full=Plateau(training=ONE_BLOCK, tasks=20000),
 )  # fmt: skip

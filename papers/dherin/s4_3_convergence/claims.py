@@ -1,31 +1,45 @@
-"""Claims D26, D27 and D30: section 4.3, how the update settles as the context grows."""
+"""Claims D26 to D29: section 4.3, how the update settles, and whether falling updates say anything about learning."""
 
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds
-from icl_lib.companion.controls import put
+from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.controls import Control, exchanged, put
 
-SUMMING = "no normalisation"
-
-
-def _slope(case: str, name: str = "slope", target: float = -1.0):
-    """Return the check of a rate: |mean slope over networks - target|."""
-    return lambda dataset: distance_over_seeds(dataset[name].sel(case=case), target)
+SUMMING, AVERAGING = "no normalisation", "softmax attention"
+UNTRAINED = exchanged("state", "trained", "untrained")
 
 
-def _exchange(own: str, other: str):
-    """Return the control that reads the case ``other`` where ``own`` is asked for."""
+def _slope(case: str):
+    """Return the check of a rate: |mean slope over networks + 1|."""
+    return lambda dataset: distance_over_seeds(dataset.slope.sel(case=case), -1.0)
 
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        return dataset.assign_coords(case=[{own: other, other: own}.get(name, name) for name in dataset.case.values])
 
-    return control
+def _as_attention(name: str) -> Control:
+    """Return the control in which every layer has this number of attention."""
+    return lambda dataset: dataset.assign({name: dataset[name].sel(layer=AVERAGING).broadcast_like(dataset[name])})
+
+
+def _worse(layer: str):
+    """Return the check: attention's mean error minus that of each network of this layer, over mean y^2; below 0 if worse."""
+
+    def check(dataset: xr.Dataset) -> Discrepancy:
+        cell = dataset.sel(state="trained")
+        own, other = cell.sel(layer=layer), cell.sel(layer=AVERAGING)
+        error = (own.loss_end_se**2 + (other.loss_end_se**2).mean("seed") / other.sizes["seed"]) ** 0.5
+        return Discrepancy((other.loss_end.mean("seed") - own.loss_end) / own.loss_zero, 2 * error / own.loss_zero)
+
+    return check
+
+
+def _perfect(layer: str):
+    """Return the control in which a layer makes no error, as least squares would."""
+    return lambda dataset: dataset.assign(loss_end=dataset.loss_end.where(dataset.layer != layer, 0))
 
 
 claim = claims_of("dherin-marginal-updates")
 
 
-@claim("S", "rate", check=_slope("trained"), margin=0.15, control=_exchange("trained", SUMMING))
+@claim("S", "rate", check=_slope("trained"), margin=0.15, control=exchanged("case", "trained", SUMMING))
 def D26(dataset):
     """With softmax attention the marginal updates |ΔW_n − ΔW_{n−1}| fall towards 0, like 1/n.
 
@@ -33,26 +47,6 @@ def D26(dataset):
     here.
     Control: the same weights in linear attention: values are summed, not averaged
     """
-
-
-@claim("D", "identity", margin=1e-13, control=put(formula="formula_late"))
-def D26b(dataset):
-    """Each marginal update is W Σ_h W_O^h p^h (v^h − ā^h) A(x)ᵀ/‖A(x)‖²: the step of a running weighted average.
-
-    Margin: Largest difference of the matrices over the largest patch of the trial, trained and untrained networks.
-    Control: the average that already has the new token in it
-    """
-    return Discrepancy(dataset.formula)
-
-
-@claim("D", "identity", margin=1e-13, control=put(excess="excess_turned"))
-def D26c(dataset):
-    """Marginal updates have rank one, so spectral and Frobenius norm are one curve.
-
-    Margin: Largest difference of the two norms over the largest patch of the trial.
-    Control: A(C_n, x) in place of A(x) as row vector: rank two
-    """
-    return Discrepancy(dataset.excess)
 
 
 @claim("D", "formula", margin=0.15, control=put(scaled_late="scaled_root_late"))
@@ -66,7 +60,7 @@ def D26d(dataset):
     return distance_over_seeds(dataset.scaled_late.sel(case="trained"), 1)
 
 
-@claim("D", "formula", margin=0.15, control=_exchange("trained", "labels are noise"))
+@claim("D", "formula", margin=0.15, control=exchanged("case", "trained", "labels are noise"))
 def D26e(dataset):
     """ΔW_n itself settles slower: in root mean square √n ‖ΔW_n − ΔW_∞‖ comes to the same κ/‖A(x)‖.
 
@@ -76,7 +70,7 @@ def D26e(dataset):
     return distance_over_seeds(dataset.apart_late.sel(case="trained"), 1)
 
 
-@claim("D", "rate", check=_slope("untrained"), margin=0.15, control=_exchange("untrained", SUMMING))
+@claim("D", "rate", check=_slope("untrained"), margin=0.15, control=exchanged("case", "untrained", SUMMING))
 def D27(dataset):
     """The marginal updates of an untrained block fall by the same law: slope −1.
 
@@ -85,7 +79,7 @@ def D27(dataset):
     """
 
 
-@claim("D", "rate", check=_slope("labels are noise"), margin=0.15, control=_exchange("labels are noise", SUMMING))
+@claim("D", "rate", check=_slope("labels are noise"), margin=0.15, control=exchanged("case", "labels are noise", SUMMING))
 def D27b(dataset):
     """A trained block on labels that are noise, where there is nothing to learn, has the slope −1 too.
 
@@ -94,11 +88,91 @@ def D27b(dataset):
     """
 
 
-@claim("D", "rate", check=_slope("trained", "output_slope"), margin=0.2, control=_exchange("trained", SUMMING))
-def D30(dataset):
-    """The prediction settles like the update: |T(C_n, x) − T(C_{n−1}, x)| falls like 1/n.
+claim = claims_of("dherin-layers-compared")
 
-    Margin: |log-log slope + 1| from n = 10 on, of the median over trials. A median of 100 trials with kinks of ReLU is
-    rough.
-    Control: the same weights in linear attention
+
+@claim("S", "rate", margin=0.2, control=_as_attention("slope"))
+def D28(dataset):
+    """With an RNN as contextual layer (tanh RNN, GRU; trained or not) the marginal updates do not fall: slope 0.
+
+    Margin: |log-log slope| from n = 10 on, of the mean over trials. Attention has −1. That v4 uses these RNNs is not
+    known.
+    Control: softmax attention in their place
     """
+    return distance_over_seeds(dataset.slope.sel(layer=["tanh RNN", "GRU"]))
+
+
+@claim("D", "rate", margin=0.2, control=_as_attention("share_slope"))
+def D28b(dataset):
+    """The reason in the GRU: the share of the newest token in the state stays the same along the prompt.
+
+    Margin: |log-log slope| of the mean of 1 − u from n = 10 on, trained. In attention the share falls like 1/n.
+    Control: the weight of the newest token in attention
+    """
+    return distance_over_seeds(dataset.share_slope.sel(layer="GRU", state="trained"))
+
+
+@claim("S", "bound", check=_worse("GRU"), margin=0, recorded=FAILS, control=_perfect("GRU"))
+def D29(dataset):
+    """Updates that do not fall go with poor in-context learning: the GRUs do worse than attention.
+
+    Margin: Attention's mean error minus that of each GRU after N examples, over mean y²; trained alike, on all
+    prefixes.
+    Control: least squares in place of the GRU
+    """
+
+
+@claim("S", "bound", check=_worse("tanh RNN"), margin=0, control=_perfect("tanh RNN"))
+def D29b(dataset):
+    """Updates that do not fall go with poor in-context learning: the tanh RNNs do worse than attention.
+
+    Margin: As D29, for these three networks. Depends on the training: D29f.
+    Control: least squares in place of the tanh RNN
+    """
+
+
+@claim("D", "bound", margin=0.05, control=UNTRAINED)
+def D29c(dataset):
+    """Falling updates are not necessary: the GRUs come below a twentieth of the label variance.
+
+    Margin: Error after N examples over mean y², mean over networks. That their slope is 0 is D28.
+    Control: the untrained GRU
+    """
+    return over_seeds((dataset.loss_end / dataset.loss_zero).sel(layer="GRU", state="trained"))
+
+
+@claim("D", "bound", margin=-0.5, control=UNTRAINED)
+def D29d(dataset):
+    """Falling updates are not sufficient: untrained attention has half the error of the prediction 0, or more.
+
+    Margin: Minus the error after N examples over mean y², mean over networks. Its slope of −1 is D27, and in the
+    figure.
+    Control: trained attention
+    """
+    return over_seeds(-(dataset.loss_end / dataset.loss_zero).sel(layer=AVERAGING, state="untrained"))
+
+
+@claim("D", "bound", margin=0.7, control=UNTRAINED)
+def D29e(dataset):
+    """After training the prediction moves less than W A_n: by less than 0.7 of it, in each of the three layers.
+
+    Margin: Ratio of two motions, each the steps at n > N/2 over the spread between trials. At 1 the prediction moves
+    alike.
+    Control: the untrained layers
+    """
+    return over_seeds((dataset.moved_output / dataset.moved_hidden).sel(state="trained"))
+
+
+claim = claims_of("dherin-rnn-rate")
+
+
+@claim("D", "bound", margin=0.75, control=put(loss_rnn="loss_rnn_start", loss_rnn_faster="loss_rnn_start"))
+def D29f(dataset):
+    """Updates that do not fall do not hold a tanh RNN above attention: the best of six has 0.75 of its error or less.
+
+    Margin: Least error of two rates and three starts over attention's mean error. One network is enough for the
+    sentence.
+    Control: the tanh RNNs before training
+    """
+    best = min(dataset.loss_rnn.min(), dataset.loss_rnn_faster.min())
+    return Discrepancy(best / dataset.loss_attention.mean())

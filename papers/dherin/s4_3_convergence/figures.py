@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing, points, points_over_seeds
 
 
 @drawing(
@@ -31,12 +31,11 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     shown = _spread(n)
     for k, case in enumerate(dataset.case.values):
         cell = dataset.sel(case=case).isel(n=shown)
-        style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none", "label": case}
-        first.errorbar(cell.n, cell.marginal, 2 * cell.marginal_se, elinewidth=0.8, **style)
-        second.plot(cell.n, cell.output, **style)
+        points(first, cell.n, cell.marginal, 2 * cell.marginal_se, k, elinewidth=0.8, label=case)
+        points(second, cell.n, cell.output, None, k)
         if case != "no normalisation":
-            third.plot(cell.n, cell.scaled, **style)
-            fourth.plot(cell.n, cell.apart, **style)
+            points(third, cell.n, cell.scaled, None, k)
+            points(fourth, cell.n, cell.apart, None, k)
     _law(first, n, float(dataset.marginal.sel(case="trained").isel(n=-1)))
     _law(second, n, float(dataset.output.sel(case="trained").isel(n=-1)))
     first.set(ylabel=r"$\|\Delta W_n-\Delta W_{n-1}\|$")
@@ -74,16 +73,13 @@ def layers(figure: Figure, dataset: xr.Dataset) -> None:
     for k, layer in enumerate(dataset.layer.values):
         for state in dataset.state.values:
             cell = dataset.sel(layer=layer, state=state)
-            hollow = {} if state == "trained" else {"markerfacecolor": "none", "alpha": 0.8}
-            style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none"} | hollow
+            style = {} if state == "trained" else {"markerfacecolor": "none", "alpha": 0.8}
             label = layer if state == "trained" else None
-            se = (cell.marginal_se**2).mean("seed") ** 0.5 / cell.sizes["seed"] ** 0.5
-            mean = cell.marginal.mean("seed")
-            first.errorbar(cell.n[n], mean[n], 2 * se[n], elinewidth=0.8, label=label, **style)
-            loss = cell.loss.isel(N=n + 1)
-            second.errorbar(loss.N, loss.mean("seed"), _two_se(loss), elinewidth=0.8, **style)
-            third.plot(cell.n[n], cell.share.mean("seed")[n], **style)
-            fourth.plot(cell.slope, cell.loss_end, **style)
+            se, mean = (cell.marginal_se**2).mean("seed") ** 0.5 / cell.sizes["seed"] ** 0.5, cell.mean("seed")
+            points(first, cell.n[n], mean.marginal[n], 2 * se[n], k, elinewidth=0.8, label=label, **style)
+            points_over_seeds(second, cell.N[n + 1], cell.loss[:, n + 1], k, elinewidth=0.8, **style)
+            points(third, cell.n[n], mean.share[n], None, k, **style)
+            points(fourth, cell.slope, cell.loss_end, None, k, **style)
     own = float(dataset.marginal.sel(layer=dataset.layer[0], state="trained").mean("seed").isel(n=-1))
     _law(first, dataset.n.values, own)
     _law(third, dataset.n.values, 1 / dataset.sizes["n"])
@@ -98,10 +94,6 @@ def layers(figure: Figure, dataset: xr.Dataset) -> None:
         yscale="log", xlabel="slope of the marginal updates", ylabel=f"error after {int(dataset.N[-1])}", xlim=(-1.3, 0.3)
     )
     figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-
-
-def _two_se(values: xr.DataArray) -> xr.DataArray:
-    return 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
 
 
 def _law(axes: Axes, n: np.ndarray, end: float) -> None:

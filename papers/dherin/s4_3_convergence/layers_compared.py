@@ -172,8 +172,6 @@ _QUICK = LayersCompared(
     attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=100, tasks=150, held_out=1000, N=50, first=10,
 )  # fmt: skip
 LAYERS_COMPARED = Experiment(
-    slug="dherin-layers-compared",
-    title="Marginal updates and error of three contextual layers",
-    quick=_QUICK,
-    full=replace(_QUICK, trials=1000, tasks=2000, held_out=20000),
+    slug="dherin-layers-compared", title="Marginal updates and error of three contextual layers",
+    quick=_QUICK, full=replace(_QUICK, trials=1000, tasks=2000, held_out=20000),
 )  # fmt: skip

@@ -222,8 +222,6 @@ CHECKS = {
 
 _QUICK = MarginalUpdates(training=ONE_BLOCK, trials=100, N=100, first=10, matrices=2)
 MARGINAL_UPDATES = Experiment(
-    slug="dherin-marginal-updates",
-    title="Marginal updates along the context",
-    quick=_QUICK,
-    full=replace(_QUICK, trials=1000, matrices=10),
+    slug="dherin-marginal-updates", title="Marginal updates along the context",
+    quick=_QUICK, full=replace(_QUICK, trials=1000, matrices=10),
 )  # fmt: skip

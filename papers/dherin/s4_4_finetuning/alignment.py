@@ -1,12 +1,10 @@
 """dherin-alignment: cosine of the patch and of what finetuning changes, with its ceiling, its reason and its controls."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration, Positive
@@ -16,6 +14,7 @@ from icl_lib.companion.results import variable
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s4_4_finetuning.finetuned import LIKE, Plain, draw_tasks, require_readable
 from papers.dherin.theory import finetuning
 from papers.dherin.trained import Training, trained
@@ -40,13 +39,13 @@ class Alignment(Declaration):
     """
 
     training: Training
-    tasks: Annotated[int, Ge(2)]
+    tasks: AtLeastTwo
     N: Count
-    lengths: Annotated[int, Ge(2)]
+    lengths: AtLeastTwo
     pace: Positive
     checked: Count
-    untrained: Annotated[int, Ge(2)]
-    untrained_tasks: Annotated[int, Ge(2)]
+    untrained: AtLeastTwo
+    untrained_tasks: AtLeastTwo
     queries: Count
 
     def __post_init__(self):
@@ -228,8 +227,6 @@ _QUICK = Alignment(
     training=ONE_BLOCK, tasks=200, N=100, lengths=10, pace=0.01, checked=2, untrained=8, untrained_tasks=30, queries=4000,
 )  # fmt: skip
 ALIGNMENT = Experiment(
-    slug="dherin-alignment",
-    title="Alignment of the patch and of finetuning",
-    quick=_QUICK,
-    full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=20000),
+    slug="dherin-alignment", title="Alignment of the patch and of finetuning",
+    quick=_QUICK, full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=20000),
 )  # fmt: skip

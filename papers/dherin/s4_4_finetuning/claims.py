@@ -86,15 +86,3 @@ def D32d(dataset):
     # Largest distance from the predicted loss curve where the paper's rate is slow, over the loss before any example.
     gap = abs(dataset.loss_own - dataset.loss_own_theory).max("i") / dataset.loss_patch.isel(i=0)
     return over_seeds(gap.where(_in_limits(dataset, dataset.rate_of_paper) <= 0.2).max("factor"))
-
-
-@claim("D", "bound", margin=0, control=lambda dataset: dataset.assign(speed=dataset.speed * 40))
-def D32e(dataset):
-    """Finetuning diverges from twice the rate 2/(|u|²(tr K/d)(d+2)) on.
-
-    Margin: log₁₀ of the loss before over the loss after; the limit is that of linear regression with Gaussian x.
-    Control: rates from a twentieth of the limit on
-    """
-    # log10 of the loss before over the loss after, the worst of the factors and rates beyond twice the limit.
-    gain = np.log10(dataset.loss.isel(i=0) / dataset.loss.sel(i=slice(None, 100)).isel(i=-1))
-    return over_seeds(gain.where(_in_limits(dataset, dataset.rate) >= 4).max(["factor", "rate"]))

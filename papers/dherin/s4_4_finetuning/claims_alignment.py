@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, over
-from icl_lib.companion.controls import put
+from icl_lib.companion.controls import Control, put
 
 
 def _pooled(mean: xr.DataArray, error: xr.DataArray) -> Discrepancy:
@@ -12,76 +12,46 @@ def _pooled(mean: xr.DataArray, error: xr.DataArray) -> Discrepancy:
     return Discrepancy(mean.mean("seed"), 2 * np.sqrt((error**2).sum("seed")) / mean.sizes["seed"])
 
 
-def _alignment(dataset: xr.Dataset, labels: str) -> Discrepancy:
+def _aligned(dataset: xr.Dataset, labels: str, predicted: xr.DataArray | float = 0.0) -> Discrepancy:
+    """Return the mean alignment with these labels, less what is predicted for it."""
     cell = dataset.sel(labels=labels)
-    return _pooled(cell.alignment, cell.alignment_se)
-
-
-def _negative(found: Discrepancy) -> Discrepancy:
-    return Discrepancy(-found.value, found.two_se)
+    return _pooled(cell.alignment - predicted, cell.alignment_se)
 
 
 def _size(found: Discrepancy) -> Discrepancy:
     return Discrepancy(abs(found.value), found.two_se)
 
 
-def _high(dataset: xr.Dataset, least: float) -> Discrepancy:
-    found = _alignment(dataset.isel(i=[-1]), "true")
-    return Discrepancy(least - found.value, found.two_se)
+def _below(level: float, found: Discrepancy) -> Discrepancy:
+    """Return how far a mean stays below a level."""
+    return Discrepancy(level - found.value, found.two_se)
 
 
-def _ceiling_gap(dataset: xr.Dataset) -> xr.DataArray:
-    """Return kappa^2 minus its mean over queries, averaged over networks."""
-    gap = (dataset.share_squared - dataset.share_squared_theory).mean("seed")
-    return gap.broadcast_like(dataset.share_squared)
+def _as_labels(labels: str, source: str = "true") -> Control:
+    """Return the control that puts the alignment with labels ``source`` in the place of ``labels``."""
+
+    def control(dataset: xr.Dataset) -> xr.Dataset:
+        here = dataset.labels == labels
+        names = ("alignment", "alignment_se")
+        return dataset.assign({name: dataset[name].where(~here, dataset[name].sel(labels=source)) for name in names})
+
+    return control
 
 
-def _towards(dataset: xr.Dataset) -> Discrepancy:
-    cell = dataset.sel(i=(dataset.i >= 5) & (dataset.i <= 100))
-    return _pooled(abs(cell.towards_mean - cell.towards_mean_theory), cell.towards_mean_se)
+def _trained_in_place(dataset: xr.Dataset) -> xr.Dataset:
+    trained = dataset.alignment.sel(labels="true", drop=True).rename(seed="start")
+    return dataset.drop_dims("start").assign(alignment_untrained=trained)
 
 
-def _same(dataset: xr.Dataset, predicted: xr.DataArray) -> Discrepancy:
-    """Distance of the mean alignment with true labels from a prediction."""
-    cell = dataset.sel(labels="true")
-    return _size(_pooled(cell.alignment - predicted, cell.alignment_se))
-
-
-def _gap(dataset: xr.Dataset, labels: str) -> xr.DataArray:
-    return dataset.alignment.sel(labels="true") - dataset.alignment.sel(labels=labels)
-
-
-def _mirror(dataset: xr.Dataset) -> Discrepancy:
-    return _size(_pooled(dataset.mirror_gap.isel(i=-1), dataset.mirror_gap_se.isel(i=-1)))
-
-
-def _behind(dataset: xr.Dataset) -> Discrepancy:
-    return _pooled(dataset.alignment.sel(labels="true") - dataset.answer, dataset.answer_se)
-
-
-def _untrained(dataset: xr.Dataset) -> Discrepancy:
-    """Alignment of untrained networks after all examples, over that of the trained ones."""
-    found = over(dataset.alignment_untrained.isel(i=-1), "start")
-    trained = float(dataset.alignment.sel(labels="true").isel(i=-1).mean())
-    return Discrepancy(found.value / trained, found.two_se / trained)
-
-
-def _trained_in_place(dataset: xr.Dataset) -> xr.DataArray:
-    return dataset.alignment.sel(labels="true", drop=True).rename(seed="start")
-
-
-def _as_labels(dataset: xr.Dataset, labels: str, source: str = "true") -> xr.Dataset:
-    """Put the alignment with labels ``source`` in the place of ``labels``."""
-    alignment, error = (dataset[name].copy() for name in ("alignment", "alignment_se"))
-    alignment.loc[{"labels": labels}] = alignment.sel(labels=source)
-    error.loc[{"labels": labels}] = error.sel(labels=source)
-    return dataset.assign(alignment=alignment, alignment_se=error)
+def _reversed_in_place(dataset: xr.Dataset) -> xr.Dataset:
+    other = dataset.alignment.sel(labels="query's label reversed")
+    return dataset.assign(mirror_gap=dataset.alignment.sel(labels="true") - other)
 
 
 claim = claims_of("dherin-alignment")
 
 
-@claim("S", "bound", margin=0, control=lambda dataset: _as_labels(dataset, "true", "query's label reversed"))
+@claim("S", "bound", margin=0, control=_as_labels("true", "query's label reversed"))
 def D33(dataset):
     """The alignment of the patch with finetuning is positive in the mean, at every context length read from 2 on.
 
@@ -89,27 +59,17 @@ def D33(dataset):
     quick.
     Control: finetuning on labels of a task that is wrong at the query
     """
-    return _negative(_alignment(dataset.sel(i=dataset.i >= 2), "true"))
+    return _below(0, _aligned(dataset.sel(i=dataset.i >= 2), "true"))
 
 
-@claim("S", "bound", margin=0, recorded=FAILS, control=lambda dataset: _as_labels(dataset, "true", "another task"))
+@claim("S", "bound", margin=0, recorded=FAILS, control=_as_labels("true", "another task"))
 def D33b(dataset):
     """The alignment is high: at least 0.5 after all examples.
 
     Margin: 0.5 minus the mean alignment. High is a summary's word, without a number; 0.5 is an angle of 60 degrees.
     Control: finetuning on labels of another task
     """
-    return _high(dataset, 0.5)
-
-
-@claim("D", "identity", margin=1e-12, control=put(factor_error="factor_error_full"))
-def D33c(dataset):
-    """The alignment is κρ: the share κ of finetuning that the query sees, times the alignment ρ at the query.
-
-    Margin: Absolute, against full matrices W finetuned by the definition; float64, a chain of N steps.
-    Control: A(C, x) in place of A(x) in κ
-    """
-    return Discrepancy(dataset.factor_error)
+    return _below(0.5, _aligned(dataset.isel(i=[-1]), "true"))
 
 
 @claim("D", "formula", margin=0.15, control=put(share_squared="share_squared_first"))
@@ -119,17 +79,8 @@ def D33d(dataset):
     Margin: Absolute, worst length, 2 s.e. over tasks; 0.06 of it is sampling at quick. A known query would have κ = 1.
     Control: the first example in place of the query
     """
-    return _pooled(abs(_ceiling_gap(dataset)), dataset.share_squared_se)
-
-
-@claim("D", "formula", margin=0.15, control=put(towards_mean="towards_mean_shuffled"))
-def D33e(dataset):
-    """Finetuning goes towards u(Gw)ᵀ, at cosine √(i/(i + 3 + 2|w|² tr K/(wᵀKw))), for i = 5 to 100.
-
-    Margin: Absolute. The formula is to first order in the rate, without biases, and a ratio of means; we expect 0.1.
-    Control: finetuning on shuffled labels
-    """
-    return _towards(dataset)
+    gap = (dataset.share_squared - dataset.share_squared_theory).mean("seed")
+    return Discrepancy(abs(gap), _pooled(dataset.share_squared, dataset.share_squared_se).two_se)
 
 
 @claim("D", "formula", margin=0.05, control=put(alignment_mean="answer"))
@@ -139,7 +90,7 @@ def D33f(dataset):
     Margin: Absolute difference of the means, every length; 2 s.e. over tasks are 0.02.
     Control: the answer written in, in place of u(Gw)ᵀ
     """
-    return _same(dataset, dataset.alignment_mean)
+    return _size(_aligned(dataset, "true", dataset.alignment_mean))
 
 
 @claim("D", "formula", margin=0.05, control=lambda dataset: dataset.assign(label_part=xr.ones_like(dataset.label_part)))
@@ -149,35 +100,30 @@ def D33g(dataset):
     Margin: Absolute difference of the means, every length. The root of a mean and products of means leave about 0.01.
     Control: the label part as the whole patch
     """
-    return _same(dataset, dataset.label_part**0.5 * dataset.alignment_label)
+    return _size(_aligned(dataset, "true", dataset.label_part**0.5 * dataset.alignment_label))
 
 
-@claim("D", "bound", margin=0.07, control=lambda dataset: _as_labels(dataset, "another task"))
+@claim("D", "bound", margin=0.07, control=_as_labels("another task"))
 def D34(dataset):
     """The alignment is no tautology: finetuning on labels of another task has alignment 0 with the patch.
 
     Margin: Absolute mean, every length. A third of what true labels give; 2 s.e. over tasks are 0.02.
     Control: the true labels
     """
-    return _size(_alignment(dataset, "another task"))
+    return _size(_aligned(dataset, "another task"))
 
 
-@claim("D", "bound", margin=0.07, control=lambda dataset: _as_labels(dataset, "shuffled"))
+@claim("D", "bound", margin=0.07, control=_as_labels("shuffled"))
 def D34b(dataset):
     """Finetuning on the same labels, shuffled among the examples, has alignment 0 with the patch.
 
     Margin: As for D34.
     Control: the labels in their places
     """
-    return _size(_alignment(dataset, "shuffled"))
+    return _size(_aligned(dataset, "shuffled"))
 
 
-@claim(
-    "D",
-    "bound",
-    margin=0.5,
-    control=lambda dataset: dataset.drop_dims("start").assign(alignment_untrained=_trained_in_place(dataset)),
-)
+@claim("D", "bound", margin=0.5, control=_trained_in_place)
 def D34c(dataset):
     """Untrained networks have less than half of the trained ones' alignment, after all examples.
 
@@ -185,34 +131,19 @@ def D34c(dataset):
     little.
     Control: trained networks in their place
     """
-    return _untrained(dataset)
+    found = over(dataset.alignment_untrained.isel(i=-1), "start")
+    trained = float(dataset.alignment.sel(labels="true").isel(i=-1).mean())
+    return Discrepancy(found.value / trained, found.two_se / trained)
 
 
-@claim(
-    "D",
-    "bound",
-    margin=0.05,
-    control=lambda dataset: dataset.drop_dims("start").assign(
-        alignment_label_untrained=dataset.alignment_label.rename(seed="start")
-    ),
-)
-def D34d(dataset):
-    """In untrained networks the label parts of patch and finetuning have alignment 0 in the mean.
-
-    Margin: Absolute mean over networks, every length; a sign change of u turns it. 2 s.e. over 8 networks are 0.02.
-    Control: trained networks in their place
-    """
-    return _size(over(dataset.alignment_label_untrained, "start"))
-
-
-@claim("D", "bound", margin=0.05, control=lambda dataset: dataset.assign(mirror_gap=_gap(dataset, "query's label reversed")))
+@claim("D", "bound", margin=0.05, control=_reversed_in_place)
 def D34e(dataset):
     """At the end of the context the mirrored task, which shares the label at the query only, aligns as well.
 
     Margin: Absolute difference of the means after all examples, a quarter of the alignment; before, noise knows more.
     Control: the task with the query's label reversed and the rest kept
     """
-    return _mirror(dataset)
+    return _size(_pooled(dataset.mirror_gap.isel(i=-1), dataset.mirror_gap_se.isel(i=-1)))
 
 
 @claim("D", "bound", margin=-0.1, control=put(answer="answer_wrong"))
@@ -222,4 +153,4 @@ def D34f(dataset):
     Margin: Alignment of the patch minus that of the step, every length. So alignment shows that an update is right.
     Control: another query's label written in
     """
-    return _behind(dataset)
+    return _pooled(dataset.alignment.sel(labels="true") - dataset.answer, dataset.answer_se)

@@ -7,7 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
+
+LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}
+"""Labels of finetuning in the left panel of the alignment, as the legend has them."""
 
 
 @drawing(
@@ -29,35 +32,41 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 def losses(figure: Figure, dataset: xr.Dataset) -> None:
     """Test loss over the number of examples for several rates, and at the end over the rate."""
     left, right = figure.subplots(1, 2)
-    mean = dataset[["loss", "loss_theory", "loss_patch"]].mean("seed")
-    error = _pooled(dataset.loss_se)
-    ink = mpl.rcParams["text.color"]
-    few = slice(1, None, 2)
-    for k, rate in enumerate(rate for rate in dataset.rate.values if rate <= 0.03):
-        cell = dict(factor=1.0, rate=rate)
-        left.plot(dataset.i, mean.loss_theory.sel(rate=rate), color=f"C{k}", linewidth=0.9, linestyle=LINES[k + 1])
-        left.errorbar(
-            dataset.i[few], mean.loss.sel(cell)[few], 2 * error.sel(cell)[few], color=f"C{k}", marker=MARKERS[k],
-            linestyle="none", elinewidth=0.8, label=f"finetuned, rate {rate:g}",
-        )  # fmt: skip
-    left.plot(dataset.i, mean.loss_patch, color=ink, linewidth=2.2, label="patch ΔW")
-    left.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
-    _plain(left.yaxis, (0.01, 0.1, 1))
+    patch = dataset.loss_patch.mean("seed")
+    _curves(left, dataset)
+    _ends(right, dataset)
+    style = dict(color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW")
+    left.plot(dataset.i, patch, **style)
+    right.axhline(float(patch[-1]), **style)
     left.legend(loc="lower left")
-    end = mean.isel(i=-1)
-    for k, factor in enumerate(dataset.factor.values):
-        cell = end.loss.sel(factor=factor).clip(max=100)
-        right.errorbar(
-            dataset.rate, cell, (2 * error.sel(factor=factor).isel(i=-1)).where(cell < 100), color=f"C{k}",
-            marker=MARKERS[k], linestyle=LINES[k], linewidth=0.8, elinewidth=0.8, label=f"finetuned, factor {factor:g}",
-        )  # fmt: skip
-    right.axhline(float(end.loss_patch), color=ink, linewidth=2.2, label="patch ΔW")
-    right.axvline(2 / float(dataset.speed.mean() * (dataset.d + 2)), color=ink, linewidth=0.9, linestyle=":", ymax=0.72)
-    right.set(xlabel="learning rate", ylabel=f"test loss at $i$ = {int(dataset.i[-1])}", xscale="log", yscale="log")
-    right.set(ylim=(2e-3, 3e4), xlim=(0.0023, 1.3))
-    _plain(right.xaxis, (0.003, 0.01, 0.03, 0.1, 0.3, 1))
-    _plain(right.yaxis, (0.01, 0.1, 1, 10, 100))
     right.legend(loc="upper left")
+
+
+def _curves(axes: Axes, dataset: xr.Dataset) -> None:
+    """Draw the loss over the number of examples, for the rates at which it falls."""
+    for k, rate in enumerate(rate for rate in dataset.rate.values if rate <= 0.03):
+        cell = dataset.sel(factor=1.0, rate=rate)
+        axes.plot(cell.i, cell.loss_theory.mean("seed"), color=f"C{k}", linewidth=0.9, linestyle=LINES[k + 1])
+        _pooled(axes, cell.isel(i=slice(1, None, 2)), "loss", k, label=f"finetuned, rate {rate:g}")
+    axes.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
+    _plain(axes.yaxis, (0.01, 0.1, 1))
+
+
+def _ends(axes: Axes, dataset: xr.Dataset) -> None:
+    """Draw the loss after all examples over the rate, and the limit of stability."""
+    end = dataset[["loss", "loss_se"]].isel(i=-1)
+    for k, factor in enumerate(dataset.factor.values):
+        cell = end.sel(factor=factor)
+        value = cell.loss.mean("seed").clip(max=100)
+        error = (2 * _error(cell.loss_se)).where(value < 100)
+        style = dict(linestyle=LINES[k], linewidth=0.8, elinewidth=0.8)
+        points(axes, dataset.rate, value, error, k, label=f"finetuned, factor {factor:g}", **style)
+    limit = 2 / float(dataset.speed.mean() * (dataset.d + 2))
+    axes.axvline(limit, color=mpl.rcParams["text.color"], linewidth=0.9, linestyle=":", ymax=0.72)
+    axes.set(xlabel="learning rate", ylabel=f"test loss at $i$ = {int(dataset.i[-1])}", xscale="log", yscale="log")
+    axes.set(ylim=(2e-3, 3e4), xlim=(0.0023, 1.3))
+    _plain(axes.xaxis, (0.003, 0.01, 0.03, 0.1, 0.3, 1))
+    _plain(axes.yaxis, (0.01, 0.1, 1, 10, 100))
 
 
 @drawing(
@@ -107,33 +116,23 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
 def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Alignment over the number of examples, with ceiling, controls, and what explains it."""
     left, right = figure.subplots(1, 2)
-    ink = mpl.rcParams["text.color"]
+    ink, thin = mpl.rcParams["text.color"], dict(linewidth=0.6)
     left.plot(dataset.i, dataset.share.mean("seed"), color=ink, linestyle="--", linewidth=1.2, label="ceiling κ")
     left.plot(dataset.i, dataset.alignment_mean.mean("seed"), color="C0", label="with $u(Gw)^T$")
-    for k, labels in enumerate(("true", "another task", "shuffled")):
-        name = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}[labels]
-        _series(left, dataset.sel(labels=labels), "alignment", k, name)
-    starts = dataset.alignment_untrained
-    error = 2 * starts.std("start", ddof=1) / starts.sizes["start"] ** 0.5
-    left.errorbar(dataset.i, starts.mean("start"), error, color="C3", marker=MARKERS[3], linestyle="none", label="untrained")
-    _series(right, dataset.sel(labels="true"), "alignment", 0, "true labels")
-    _series(right, dataset.sel(labels="mirrored task"), "alignment", 4, "mirrored task")
-    _series(right, dataset.sel(labels="query's label reversed"), "alignment", 5, "reversed at the query")
-    _series(right, dataset, "alignment_label", 1, "label parts")
-    _series(right, dataset, "answer", 2, "answer written in")
+    for k, (labels, name) in enumerate(LABELS.items()):
+        _pooled(left, dataset.sel(labels=labels), "alignment", k, label=name)
+    points_over_seeds(left, dataset.i, dataset.alignment_untrained.rename(start="seed"), 3, label="untrained")
+    for k, labels, name in ((0, "true", "true labels"), (4, "mirrored task", "mirrored task"),
+                            (5, "query's label reversed", "reversed at the query")):  # fmt: skip
+        _pooled(right, dataset.sel(labels=labels), "alignment", k, linestyle=LINES[k], label=name, **thin)
+    for k, variable, name in ((1, "alignment_label", "label parts"), (2, "answer", "answer written in")):
+        _pooled(right, dataset, variable, k, linestyle=LINES[k], label=name, **thin)
     for axes in (left, right):
         axes.axhline(0, color=ink, linewidth=0.8)
-        axes.set(xlabel="examples $i$", xscale="log", ylim=(-0.3, 1))
-        _plain(axes.xaxis, (1, 3, 10, 30, 100))
+        axes.set(ylim=(-0.3, 1))
+        _over_examples(axes)
         axes.legend(loc="upper center", ncols=2, fontsize=8.5, columnspacing=1)
     left.set_ylabel("alignment")
-
-
-def _series(axes: Axes, dataset: xr.Dataset, name: str, k: int, label: str) -> None:
-    axes.errorbar(
-        dataset.i, dataset[name].mean("seed"), 2 * _pooled(dataset[f"{name}_se"]), color=f"C{k}", marker=MARKERS[k],
-        linestyle=LINES[k] if axes.get_subplotspec().colspan.start else "none", linewidth=0.6, elinewidth=0.8, label=label,
-    )  # fmt: skip
 
 
 @drawing(
@@ -155,25 +154,32 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     mean = dataset.mean("seed")
     left.plot(dataset.i, mean.towards_mean_theory, color="C0", label="predicted")
-    for k, (axes, name, label) in enumerate(((left, "towards_mean", "measured"), (right, "share_squared", "at the query"))):
-        error = 2 * _pooled(dataset[f"{name}_se"])
-        axes.errorbar(dataset.i, mean[name], error, color=f"C{2 * k}", marker=MARKERS[2 * k], linestyle="none", label=label)
-    left.plot(dataset.i, mean.towards_mean_shuffled, color="C1", marker=MARKERS[1], linestyle="none", label="shuffled labels")
+    points(left, dataset.i, mean.towards_mean_shuffled, None, 1, label="shuffled labels")
+    _pooled(left, dataset, "towards_mean", 0, label="measured")
     right.plot(dataset.i, mean.share_squared_theory, color="C2", label="any query")
-    right.plot(
-        dataset.i, mean.share_squared_first, color="C3", marker=MARKERS[3], linestyle="none", label="at the first example"
-    )
+    points(right, dataset.i, mean.share_squared_first, None, 3, label="at the first example")
+    _pooled(right, dataset, "share_squared", 2, label="at the query")
     left.set(ylabel="cosine with $u(Gw)^T$", ylim=(-0.1, 1.05))
     right.set(ylabel="$κ^2$", ylim=(0, 1.05))
     for axes, place in ((left, "center right"), (right, "lower right")):
-        axes.set(xlabel="examples $i$", xscale="log")
-        _plain(axes.xaxis, (1, 3, 10, 30, 100))
+        _over_examples(axes)
         axes.legend(loc=place)
 
 
-def _pooled(error: xr.DataArray) -> xr.DataArray:
+def _pooled(axes: Axes, dataset: xr.Dataset, name: str, k: int, **style) -> None:
+    """Draw means over networks over the number of examples, with two standard errors over tasks."""
+    mean, error = dataset[name].mean("seed"), _error(dataset[f"{name}_se"])
+    points(axes, dataset.i, mean, 2 * error, k, **{"elinewidth": 0.8} | style)
+
+
+def _error(error: xr.DataArray) -> xr.DataArray:
     """Return the standard error of the mean over networks, each with tasks of its own."""
     return np.sqrt((error**2).sum("seed")) / error.sizes["seed"]
+
+
+def _over_examples(axes: Axes) -> None:
+    axes.set(xlabel="examples $i$", xscale="log")
+    _plain(axes.xaxis, (1, 3, 10, 30, 100))
 
 
 def _plain(axis, ticks) -> None:

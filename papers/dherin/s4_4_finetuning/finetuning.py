@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration, Positive, Several
@@ -16,6 +14,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s4_4_finetuning.finetuned import Plain, draw_tasks, require_readable
 from papers.dherin.theory import finetuning
 from papers.dherin.trained import Training, trained
@@ -37,8 +36,8 @@ class Finetuning(Declaration):
     """
 
     training: Training
-    tasks: Annotated[int, Ge(2)]
-    sweep_tasks: Annotated[int, Ge(2)]
+    tasks: AtLeastTwo
+    sweep_tasks: AtLeastTwo
     N: Count
     rate: Positive
     rates: Several[Positive]
@@ -180,8 +179,6 @@ _QUICK = Finetuning(
     factors=(1.0, 0.5), scales=(0.6, 1.7),
 )  # fmt: skip
 FINETUNING = Experiment(
-    slug="dherin-finetuning",
-    title="Finetuning one example at a time against the patch",
-    quick=_QUICK,
-    full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
+    slug="dherin-finetuning", title="Finetuning one example at a time against the patch",
+    quick=_QUICK, full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
 )  # fmt: skip

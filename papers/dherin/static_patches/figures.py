@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 
 
 @drawing(
@@ -97,8 +97,8 @@ def _median(axes: Axes, values: xr.DataArray, k: int, label: str) -> None:
     middle, low, high = (values.sel(part=part) for part in ("median", "low", "high"))
     keep = np.isfinite(middle.values)
     error = np.maximum(np.stack([middle - low, high - middle]), 0)[:, keep]
-    style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": LINES[k], "linewidth": 0.8, "elinewidth": 0.8}
-    axes.errorbar(values.K[keep], middle[keep], error, label=label, **style)
+    style = {"linestyle": LINES[k], "linewidth": 0.8, "elinewidth": 0.8}
+    points(axes, values.K[keep], middle[keep], error, k, label=label, **style)
 
 
 def _levels(axes: Axes, task: float) -> None:

@@ -229,9 +229,6 @@ _QUICK = StaticDeep(
     training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=12, queries=50, K=(1, 5, 10, 25, 100), strength=1e-6,
 )  # fmt: skip
 STATIC_DEEP = Experiment(
-    slug="dherin-static-deep",
-    title="Static patches of networks of four and ten blocks",
-    section="3.4 (v4)",
-    quick=_QUICK,
-    full=replace(_QUICK, contexts=40, queries=200, K=(1, 2, 5, 10, 25, 50, 100, 200)),
+    slug="dherin-static-deep", title="Static patches of networks of four and ten blocks", section="3.4 (v4)",
+    quick=_QUICK, full=replace(_QUICK, contexts=40, queries=200, K=(1, 2, 5, 10, 25, 50, 100, 200)),
 )  # fmt: skip

@@ -81,18 +81,11 @@ def test_a_training_and_its_marks(dataset):
     own = type(prompts)(*(part[0] for part in prompts))
     loss = (predictions(untrained.network, untrained.replicate(0), own) - own.y_query).square().mean()
     assert dataset.loss.sel(way="context").isel(step=0, seed=0).item() == pytest.approx(loss.item())
-    for claim in (claims.D21, claims.D21b, claims.D21c):
+    for claim in (claims.D21, claims.D21c):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
-    assert claims.D22.judge(dataset).verdict == FAILS  # four steps teach nothing
+    assert (dataset.loss.sel(way="context") > 0.1 * dataset.loss_zero).all()  # four steps teach nothing
     assert "dherin-agreement" in figures.training(dataset)._repr_html_()
-
-
-def test_the_first_good_mark_by_hand(dataset):
-    loss = xr.zeros_like(dataset.loss) + np.array([2.0, 0.1, 0.05])[:, None, None]
-    made_up = dataset.assign(loss=loss, loss_zero=2 + 0 * dataset.loss_zero, loss_astray=2 + 0 * dataset.loss_astray)
-    judgement = claims.D22.judge(made_up)
-    assert (judgement.value, judgement.verdict, judgement.control_verdict) == (2, HOLDS, FAILS)
 
 
 @pytest.mark.parametrize("fault", ["epsilon", "transposed"])
@@ -115,10 +108,11 @@ def test_deep_networks_on_a_tiny_declaration(monkeypatch):
     four, ten = TINY_DEEP, replace(TINY_DEEP, model=replace(TINY_DEEP.model, depth=5, heads=1))
     declaration = replace(AGREEMENT_DEEP.quick, four=four, ten=ten, tasks=6, held_out=20)
     found = declaration.expect(declaration.run(0, "cpu"), 0)
-    for claim in (claims.D24b, claims.D24c, claims.D25, claims.D25b):
+    for claim in (claims.D24b, claims.D25):
         judgement = claim.judge(found)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
-    assert claims.D24.judge(found).verdict == claims.D25c.judge(found).verdict == FAILS  # untrained
+    assert found.largest.sel(way="patch").max() <= 1e-13 and found.mean_single.sel(way="patch").max() <= 1e-6
+    assert claims.D24.judge(found).verdict == FAILS and (found.loss > 0.25 * found.loss_step).all()  # untrained
     assert found["size"].isnull().sum() == 2 * 3 and found.loss_step.values == pytest.approx(12 / 13)
     network, weights = (made := fresh(four, 0, "cpu")).network, made.replicate(0)
     prompts = regression(3).sample(stream(0, "held-out"), (20,), 9)
@@ -138,7 +132,7 @@ def test_plateau_on_a_tiny_declaration(monkeypatch):
     assert found.loss_step.mean().item() == pytest.approx(agreement.best_step_risk(20, 2), rel=0.2)
     assert claims.D23b.judge(found).verdict == FAILS  # untrained
     step = found.assign(loss=found.loss_step, alike=1 + 0 * found.alike)
-    for claim in (claims.D23, claims.D23b, claims.D23c):
+    for claim in (claims.D23b, claims.D23c):
         judgement = claim.judge(step)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
 

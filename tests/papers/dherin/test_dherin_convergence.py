@@ -12,7 +12,6 @@ from icl_lib.models.contextual.layers import SoftmaxAttention, without
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from papers.dherin.s4_3_convergence import along, claims, figures, layers_compared, marginal_updates, rnn_rate
-from papers.dherin.s4_3_convergence import claims_layers as layer_claims
 from papers.dherin.s4_3_convergence.layers_compared import LAYERS_COMPARED, predicted, update_share
 from papers.dherin.s4_3_convergence.marginal_updates import MARGINAL_UPDATES, endless_context, formula, sums_along
 from papers.dherin.s4_3_convergence.rnn_rate import RNN_RATE
@@ -201,10 +200,12 @@ def test_shares_of_attention_and_gru():
 
 def test_marginal_updates_on_a_tiny_declaration():
     dataset = replace(MARGINAL_UPDATES.quick, training=TINY, trials=200, N=60, first=8, matrices=2).run(0, "cpu")
-    for claim in (claims.D26, claims.D26b, claims.D26c, claims.D27, claims.D27b):
+    for claim in (claims.D26, claims.D27, claims.D27b):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
-    assert claims.D26e.judge(dataset).control_verdict == FAILS and claims.D30.judge(dataset).control_verdict == FAILS
+    assert dataset.formula.max() <= 1e-13 < dataset.formula_late.max()
+    assert dataset.excess.max() <= 1e-13 < dataset.excess_turned.max()
+    assert claims.D26e.judge(dataset).control_verdict == FAILS
     ends = dataset.marginal.sel(case="untrained").isel(n=[0, -1])
     assert ends[1] < 0.1 * ends[0] and dataset.sizes["seed"] == 3
     assert "dherin-marginal-updates" in figures.marginal_updates(dataset)._repr_html_()
@@ -216,16 +217,16 @@ def test_a_wrong_share_turns_the_formula_red(monkeypatch):
     declaration = replace(MARGINAL_UPDATES.quick, training=TINY, trials=4, N=20, first=5, matrices=1)
     right = convergence.newest_share
     monkeypatch.setattr(convergence, "newest_share", lambda scores: right(scores) * (1 + 1e-9))
-    assert claims.D26b.judge(declaration.run(0, "cpu")).verdict == FAILS
+    assert declaration.run(0, "cpu").formula.max() > 1e-13
 
 
 def test_layers_on_a_tiny_declaration():
     declaration = replace(LAYERS_COMPARED.quick, **KINDS, trials=100, tasks=50, held_out=40, N=30, first=8)
     dataset = declaration.expect(declaration.run(0, "cpu"), 0)
-    for claim in (layer_claims.D28, layer_claims.D28b):
+    for claim in (claims.D28, claims.D28b):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
-    assert layer_claims.D29c.judge(dataset).verdict == FAILS  # untrained
+    assert claims.D29c.judge(dataset).verdict == FAILS  # untrained
     weights = {name: w[1] for name, w in fresh(KINDS["gru"], 0, "cpu").weights.items()}
     network, prompts = KINDS["gru"].model.network(), regression(3).sample(stream(0, "held-out/1"), (50,), 30)
     y = torch.cat([prompts.y, prompts.y_query[:, None]], -1)
@@ -245,7 +246,7 @@ def test_layer_claims_on_made_up_numbers():
         {"loss_end": (dims, loss), "loss_end_se": (dims, 0.001 * ones), "loss_zero": (dims, 2 * ones)},
         coords={"layer": layers, "state": states},
     )
-    verdicts = {c.id: c.judge(made_up) for c in (layer_claims.D29, layer_claims.D29b, layer_claims.D29c, layer_claims.D29d)}
+    verdicts = {c.id: c.judge(made_up) for c in (claims.D29, claims.D29b, claims.D29c, claims.D29d)}
     assert [v.verdict for v in verdicts.values()] == [FAILS, HOLDS, HOLDS, HOLDS]
     assert {v.control_verdict for v in verdicts.values()} == {FAILS}
     assert verdicts["D29b"].value == pytest.approx(-0.04) and verdicts["D29"].value == pytest.approx(0.02)
@@ -258,12 +259,12 @@ def test_rates_on_a_tiny_declaration():
     )
     dataset = declaration.run(0, "cpu")
     assert np.allclose(dataset.loss_rnn, dataset.loss_rnn_faster)
-    judgement = layer_claims.D29g.judge(dataset)
-    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
+    assert abs(xr.concat([dataset.slope_rnn, dataset.slope_rnn_faster], "rate")).max() <= 0.2
+    assert abs(dataset.slope_attention).min() > 0.2
     made_up = dataset.assign(
         loss_rnn_faster=0 * dataset.loss_rnn + [0.3, 0.02, 0.9], loss_attention=0.04 + 0 * dataset.loss_rnn
     )
-    judgement = layer_claims.D29f.judge(made_up)
+    judgement = claims.D29f.judge(made_up)
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS) and judgement.value == pytest.approx(0.5)
     with pytest.raises(ValueError, match="share N, d"):
         replace(declaration, faster=KINDS["rnn"]).run(0, "cpu")

@@ -224,8 +224,7 @@ def test_experiments_on_tiny_declarations(tiny):
     assert "<svg" in figures.scales(found).light
     found = tiny["alignment"].expect(tiny["alignment"].run(0, "cpu"), 0)
     assert found.i.values.tolist() == [1, 2, 4, 9] and abs(found.alignment).max() <= 1
-    judged = aligned.D33c.judge(found)
-    assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
+    assert found.factor_error.max() <= 1e-12 < found.factor_error_full.max()
     assert "<svg" in figures.direction(found).light
 
 
@@ -241,7 +240,7 @@ def test_a_planted_fault_in_the_steps_is_seen(tiny, monkeypatch):
             yield D
 
     monkeypatch.setattr(Plain, "finetune", ungated)
-    assert aligned.D33c.judge(tiny["alignment"].run(0, "cpu")).verdict == FAILS
+    assert tiny["alignment"].run(0, "cpu").factor_error.max() > 1e-12
 
 
 def test_claims_on_made_up_alignments():

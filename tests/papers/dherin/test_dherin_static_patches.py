@@ -261,7 +261,7 @@ def made_up() -> xr.Dataset:
 
 def test_claims_on_made_up_numbers():
     dataset = made_up()
-    for claim in (claims.D54, claims.D54b, claims.D54c, claims.D55, claims.D55b, claims.D55c):
+    for claim in (claims.D54, claims.D54c, claims.D55, claims.D55b):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     assert claims.D54.judge(dataset).value == pytest.approx(1e-3)

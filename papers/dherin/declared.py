@@ -1,0 +1,18 @@
+"""What declarations of this wing share."""
+
+from typing import Annotated
+
+from annotated_types import Ge
+
+from icl_lib.companion.declaration import Declaration
+
+AtLeastTwo = Annotated[int, Ge(2)]
+
+
+class Heads(Declaration):
+    """Base of declarations whose ``heads`` share the channels of ``width`` evenly."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
