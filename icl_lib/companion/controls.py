@@ -25,3 +25,18 @@ def exchanged(dim: str, one: str, other: str) -> Control:
         return dataset.assign_coords({dim: [names.get(name, name) for name in dataset[dim].values]})
 
     return control
+
+
+def everywhere(name: str, **place) -> Control:
+    """Return the control that puts what a variable is at one place, told by labels, in all its places."""
+    return lambda dataset: dataset.assign({name: dataset[name].where(False, dataset[name].sel(place, drop=True))})
+
+
+def replaced(dim: str, by: object, *rows: object) -> Control:
+    """Return the control that puts one row, told by its label, in the place of some others, or of all of them."""
+
+    def control(dataset: xr.Dataset) -> xr.Dataset:
+        labels = dataset[dim].values
+        return dataset.sel({dim: [by if label in rows or not rows else label for label in labels]}).assign_coords({dim: labels})
+
+    return control

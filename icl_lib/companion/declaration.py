@@ -13,10 +13,16 @@ from icl_lib.companion.identity import expectation
 
 T = TypeVar("T")
 Count = Annotated[int, Ge(1)]
+AtLeastTwo = Annotated[int, Ge(2)]
+"""A count of what has a standard error."""
+AtLeastThree = Annotated[int, Ge(3)]
 Whole = Annotated[int, Ge(0)]
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
 Share = Annotated[float, Ge(0), Le(1)]
+PositiveShare = Annotated[float, Gt(0), Le(1)]
+InnerShare = Annotated[float, Gt(0), Lt(1)]
+"""Neither nothing nor all."""
 Several = Annotated[tuple[T, ...], MinLen(1)]
 """A tuple of one or more: ``Several[Count]``."""
 

@@ -1,14 +1,13 @@
 """Transformer blocks by name: the block, and the site where its patch takes up what the context adds behind the norms."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
-from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.models.contextual.blocks import Block, Parallel, PreNorm, SandwichNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
 from icl_lib.models.contextual.layers import RotarySoftmaxAttention
@@ -31,7 +30,7 @@ class Sizes(Declaration):
     hidden: Count
     experts: Count
     active: Count
-    vocabulary: Annotated[int, Ge(2)]
+    vocabulary: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -1,12 +1,6 @@
 """What declarations of this wing share."""
 
-from typing import Annotated
-
-from annotated_types import Ge
-
 from icl_lib.companion.declaration import Declaration
-
-AtLeastTwo = Annotated[int, Ge(2)]
 
 
 class Heads(Declaration):

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -41,8 +39,8 @@ class Roofline(Declaration):
     """
 
     sizes: Several[Size]
-    models: Annotated[int, Ge(2)]
-    together: Annotated[int, Ge(2)]
+    models: AtLeastTwo
+    together: AtLeastTwo
     laps: Count
     repeats: Count
     side: Count

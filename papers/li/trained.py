@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import lcm
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import torch
-from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, NotNegative, Positive, Whole
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotNegative, Positive, PositiveShare, Whole
 from icl_lib.measure.classification import hinge
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
@@ -29,7 +28,7 @@ class Setting(Declaration):
     """
 
     tasks: str
-    M1: Annotated[int, Ge(3)]
+    M1: AtLeastThree
     M2: Count
     d_Y: Count
     beta: Positive
@@ -42,7 +41,7 @@ class Setting(Declaration):
     B: Count
     T: Whole
     l: Count
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
 
     def __post_init__(self):
         super().__post_init__()

@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
@@ -22,7 +22,7 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.sites import Bias, Matrix, Nowhere, Site
 from icl_lib.seeds import stream
 from papers.dherin.all_positions.position_blocks import NormedNoSkip
-from papers.dherin.declared import AtLeastTwo, Heads
+from papers.dherin.declared import Heads
 from papers.dherin.trained import regression, tokens
 
 Name = Literal[

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.network import Network
@@ -19,7 +19,6 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import Adam, Parameters, train
 from papers.dherin.all_positions.position_blocks import Architecture, Variant, states, theory_output, variants
 from papers.dherin.all_positions.update_alignment import cosine_matrix, groups
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import regression, tokens
 
 

@@ -8,14 +8,13 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.generation import generate, sampled, with_context
 from icl_lib.patches.network import forward, patched_network
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.generation.generation import gumbel
 from papers.dherin.patch_rules import each_alone, exact, some
 

@@ -6,13 +6,12 @@ import numpy as np
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.patches.network import forward, patched_network
 from icl_lib.patches.sites import Matrix
 from icl_lib.seeds import stream
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from papers.dherin.trainings import FOUR_BLOCKS
 

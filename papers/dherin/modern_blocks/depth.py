@@ -6,11 +6,10 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from papers.dherin.architectures import Name, Sizes, architecture, relative, words
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.patch_rules import damped, each_alone, exact, some
 
 PATCHED = ("all blocks", "last block", "all but the last", "all, epsilon", "none")

@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -21,7 +21,6 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Matrix, MatrixAndGain
 from papers.dherin.architectures import Architecture, Sizes, architecture, relative, words
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.modern_blocks.modern_blocks import each_alone
 from papers.dherin.theory import modern_blocks as theory
 

@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several, Share
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import State
@@ -18,7 +18,6 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.patch_rules import damped, each_alone, exact, shifted, unpatched
 
 NORM_BIAS = "vanilla, norm bias"

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import Several, Share
+from icl_lib.companion.declaration import AtLeastTwo, Several, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
@@ -18,7 +18,6 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Nowhere
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import LAYERS, RandomBlocks, leave_out, relative, state, subset_sizes
 
 MLPS = ("one hidden layer", "three hidden layers")

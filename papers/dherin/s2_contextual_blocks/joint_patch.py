@@ -1,16 +1,14 @@
 """dherin-joint-patch: one change of W for K queries at once, exact up to the rank of what W reads."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Gt, Lt
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import Count, Declaration, InnerShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -40,7 +38,7 @@ class JointPatch(Declaration):
     training: Training
     K: Several[Count]
     queries: Count
-    tolerance: Annotated[float, Gt(0), Lt(1)]
+    tolerance: InnerShare
 
     def __post_init__(self):
         super().__post_init__()

@@ -9,14 +9,13 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Share
+from icl_lib.companion.declaration import AtLeastTwo, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import RandomBlocks, leave_out, relative, state, subset_sizes
 
 SITES = ("W", "b", "W_out", "b_out", "W_O", "W_V")

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Declaration, Positive
+from icl_lib.companion.declaration import AtLeastTwo, Declaration, Positive
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -17,7 +17,6 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, relative, state
 from papers.dherin.theory import contextual_blocks
 from papers.dherin.trained import OneBlock, Training, regression, tokens, trained

@@ -9,12 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
 from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, RotarySoftmaxAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import OneBlock, Trained, Training, regression, tokens, trained
 
 LIKE = torch.zeros((), dtype=torch.float64)

@@ -8,13 +8,12 @@ import xarray as xr
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, first_block
 from papers.dherin.s3_implicit_dynamics.dynamics import vector_error
 from papers.dherin.theory import dynamics

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count
+from icl_lib.companion.declaration import AtLeastTwo, Count
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
@@ -19,7 +19,6 @@ from icl_lib.models.contextual.layers import RotarySoftmaxAttention, SoftmaxAtte
 from icl_lib.models.contextual.network import LastEntry, Network
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, Paths, trained_cases
 from papers.dherin.theory import dynamics
 from papers.dherin.trained import regression, tokens

@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import State
@@ -17,7 +17,6 @@ from icl_lib.patches.network import patched_block
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.trained import OneBlock, Training, regression, tokens, train_marks
 from papers.dherin.trainings import ONE_BLOCK
 

@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -17,7 +17,6 @@ from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Matrix, Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory.agreement import best_step_risk
 from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from papers.dherin.trainings import FOUR_BLOCKS, TEN_BLOCKS

@@ -6,14 +6,13 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.baselines import MinimumNormOLS, OneGradientStep
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from papers.dherin.declared import AtLeastTwo
 from papers.dherin.theory.agreement import best_step, best_step_risk
 from papers.dherin.trained import Training, predictions, regression, start, trained
 from papers.dherin.trainings import ONE_BLOCK

@@ -1,15 +1,13 @@
 """dherin-layers-compared: marginal updates and in-context error along the prompt for attention, tanh RNN and GRU."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -39,10 +37,10 @@ class LayersCompared(Declaration):
     attention: Training
     rnn: Training
     gru: Training
-    trials: Annotated[int, Ge(2)]
+    trials: AtLeastTwo
     tasks: Count
-    held_out: Annotated[int, Ge(2)]
-    N: Annotated[int, Ge(3)]
+    held_out: AtLeastTwo
+    N: AtLeastThree
     first: Count
 
     def __post_init__(self):

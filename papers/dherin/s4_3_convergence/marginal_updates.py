@@ -4,15 +4,13 @@ Token n takes DeltaW_{n-1} to DeltaW_n; the paper's i is n - 1.
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention
@@ -39,8 +37,8 @@ class MarginalUpdates(Declaration):
     """
 
     training: Training
-    trials: Annotated[int, Ge(2)]
-    N: Annotated[int, Ge(3)]
+    trials: AtLeastTwo
+    N: AtLeastThree
     first: Count
     matrices: Count
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -44,7 +42,7 @@ class DenseRegression(Declaration):
     longest: Count
     noise_sd: Positive
     penalties: Several[Positive]
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -1,16 +1,14 @@
 """garg-sparse: decoders trained on sparse tasks against least squares, the Lasso and the Bayes predictor."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several, Whole
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several, Whole
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -54,7 +52,7 @@ class SparseRegression(Declaration):
     lengths: Several[Whole]
     penalties: Several[Positive]
     selection: Count
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, PositiveShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -39,8 +37,8 @@ class Nonlinearity(Declaration):
 
     setting: Setting
     eta: Several[Positive]
-    seeds: Annotated[int, Ge(2)]
-    alpha: Several[Annotated[float, Gt(0), Le(1)]]
+    seeds: AtLeastTwo
+    alpha: Several[PositiveShare]
     S_1: Several[float]
     short: Several[Count]
     length: Count

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -32,7 +30,7 @@ class Start(Declaration):
     setting: Setting
     beta: Several[Positive]
     length: Several[Count]
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
     networks: Count
     prompts: Count
 

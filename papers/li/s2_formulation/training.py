@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Whole
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several, Whole
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -39,7 +37,7 @@ class Course(Declaration):
     setting: Setting
     tasks: Several[str]
     steps: Several[Whole]
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
     prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:

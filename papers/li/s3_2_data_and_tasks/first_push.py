@@ -2,17 +2,25 @@
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Le, Lt
 from scipy.optimize import brentq
 from torch import Tensor
 from torch.func import grad
 
-from icl_lib.companion.declaration import Count, Declaration, NotNegative, Positive, Several
+from icl_lib.companion.declaration import (
+    AtLeastThree,
+    AtLeastTwo,
+    Count,
+    Declaration,
+    InnerShare,
+    NotNegative,
+    Positive,
+    PositiveShare,
+    Several,
+)
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -31,13 +39,13 @@ from papers.li.trained import A, Setting, Trained, train_models
 class Enumerated(Declaration):
     """Every prompt of a small law with its probability; kappa is +K or -K, one irrelevant pattern, an odd length l."""
 
-    M1: Annotated[int, Ge(3)]
+    M1: AtLeastThree
     l: Count
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
     beta: Positive
     q: Positive
     K: NotNegative
-    c: Annotated[float, Gt(0), Lt(1)]
+    c: InnerShare
 
     def __post_init__(self):
         super().__post_init__()
@@ -90,7 +98,7 @@ class FirstPush(Declaration):
     base: Setting
     sets: Sets
     tested: Sets
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -6,10 +6,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Whole
+from icl_lib.companion.declaration import Count, Declaration, InnerShare, Several, Whole
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -42,7 +42,7 @@ class Floor(Declaration):
     sets: Sets
     tested: Sets
     seeds: Count
-    alphas: Several[Annotated[float, Gt(0), Lt(1)]]
+    alphas: Several[InnerShare]
     lengths: Several[Count]
     prompts: Annotated[int, Ge(10)]
     best_prompts: Count

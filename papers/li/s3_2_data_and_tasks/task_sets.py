@@ -1,13 +1,11 @@
 """li-task-sets: Condition 3.2 counted, and the two requirements on the number of training tasks."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Declaration, Several
+from icl_lib.companion.declaration import AtLeastThree, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -19,7 +17,7 @@ from papers.li.theory.coverage import shifts_by_share
 class TaskSets(Declaration):
     """Every cyclic task set over each number of patterns M1."""
 
-    M1: Several[Annotated[int, Ge(3)]]
+    M1: Several[AtLeastThree]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Count labels and tasks; search for the fewest shifts that meet each requirement. Nothing is drawn."""

@@ -1,14 +1,12 @@
 """li-two-memories: one-sided tasks over the ratio |q|/beta; where the wrong rule is stored."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -28,7 +26,7 @@ class TwoMemories(Declaration):
 
     base: Setting
     sets: Sets
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
     prompts: Count
     contrary: Count
 

@@ -1,14 +1,12 @@
 """li-unseen-tasks: training on few tasks, error on all others, for task sets that meet Condition 3.2 and that do not."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Gt, Le
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import Count, Declaration, Positive, PositiveShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -35,7 +33,7 @@ class UnseenTasks(Declaration):
     sets: Sets
     seeds: Count
     l: Count
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
     prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:

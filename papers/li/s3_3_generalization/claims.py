@@ -4,8 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import put
-from papers.li.checks import everywhere
+from icl_lib.companion.controls import everywhere, put
 
 # --- L7: the coefficient sum at fixed norm --------------------------------------------------------------------------
 

@@ -1,13 +1,11 @@
 """li-coefficient-sum: hinge, error and margin over the coefficient sum S_1, patterns of fixed norm."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -26,7 +24,7 @@ class CoefficientSum(Declaration):
     settings: Several[Setting]
     S_1: Several[float]
     test: ODRTest
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

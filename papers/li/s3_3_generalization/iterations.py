@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge, MinLen
+from annotated_types import MinLen
 from numpy import ndarray
 
-from icl_lib.companion.declaration import Count, Declaration, NotNegative, Positive, Several
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotNegative, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -28,7 +28,7 @@ class Iterations(Declaration):
     base: Setting
     starts: Several[tuple[NotNegative, Positive]]
     sweeps: Several[tuple[Literal["alpha", "beta", "eta", "q", "delta", "K"], Annotated[tuple[Positive, ...], MinLen(2)]]]
-    M1: Annotated[tuple[Annotated[int, Ge(3)], ...], MinLen(2)]
+    M1: Annotated[tuple[AtLeastThree, ...], MinLen(2)]
     window: Count
     seeds: Count
 

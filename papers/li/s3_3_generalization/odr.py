@@ -1,13 +1,12 @@
 """What section 3.3 reads off trained models: answers on ODR patterns, responses of neurons, scores between IDR axes."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import torch
-from annotated_types import Ge, Gt, Le
 from numpy import ndarray
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare
 from icl_lib.measure.classification import Readings, hinge, wrong
 from papers.li.evaluate import combined, out_of_domain, rescaled
 from papers.li.mechanism import bilinear_form, neurons
@@ -18,11 +17,11 @@ from papers.li.trained import Trained
 class ODRTest(Declaration):
     """A test out of domain: ``draws`` sets of ``count`` ODR and ``distractors`` ODI patterns a model, ``prompts`` each."""
 
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
     prompts: Count
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
     length: Count
 
     def combined(self, trained: Trained, S_1: float, seed: int, name: str) -> Readings:

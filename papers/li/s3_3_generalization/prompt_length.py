@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Gt, Lt
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, PositiveShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -23,12 +23,12 @@ class PromptLength(Declaration):
     """Models of the first setting on ODR patterns of sum S_1, over alpha' and the prompt length l."""
 
     settings: Several[Setting]
-    alpha: Several[Annotated[float, Gt(0), Le(1)]]
+    alpha: Several[PositiveShare]
     lengths: Several[Count]
     eps: Annotated[float, Gt(0), Lt(0.5)]
     S_1: float
     test: ODRTest
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

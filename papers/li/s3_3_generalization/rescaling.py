@@ -1,12 +1,10 @@
 """li-rescaling: error, hinge and attention when S_1 rescales the patterns, with the vote law beside them."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -23,7 +21,7 @@ class Rescaling(Declaration):
     settings: Several[Setting]
     S_1: Several[float]
     test: ODRTest
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure at every S_1."""

@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, MinLen
+from annotated_types import MinLen
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several, Whole
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several, Whole
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -42,7 +42,7 @@ class Magnitudes(Declaration):
     """
 
     settings: Annotated[tuple[tuple[str, Setting], ...], MinLen(2)]
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
     marks: Several[Whole]
     prompts: Count
     rows: Count

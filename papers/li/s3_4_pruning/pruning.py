@@ -1,15 +1,13 @@
 """li-pruning: output, hinge loss and error of trained networks after deleting short and long rows of W_O."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Share
+from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration, PositiveShare, Several, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.measure.classification import hinge, read, wrong
@@ -39,14 +37,14 @@ class Pruning(Declaration):
 
     setting: Setting
     contrast: Setting
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
     R: Several[Share]
     P: Several[Share]
     S_1: float
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
     length: Count
     prompts: Count
 

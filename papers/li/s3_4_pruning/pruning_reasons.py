@@ -1,15 +1,13 @@
 """li-pruning-reasons: in which networks does deleting long rows cost 0-1 error out of domain?"""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Share
+from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration, PositiveShare, Several, Share
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -35,14 +33,14 @@ class PruningReasons(Declaration):
     """
 
     settings: Several[tuple[str, Setting]]
-    seeds: Annotated[int, Ge(2)]
+    seeds: AtLeastTwo
     R: Several[Share]
     repeats: Count
     S_1: float
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
     length: Count
     prompts: Count
 

@@ -1,14 +1,12 @@
 """li-attention: where the attention goes along training, the odds law, and the gradient of the scores."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Le
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -30,11 +28,11 @@ class Attention(Declaration):
     """
 
     course: Course
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
     length: Count
     prompts: Count
     S_1: float
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
     checked: Count

@@ -3,8 +3,7 @@
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import exchanged, put
-from papers.li.checks import everywhere
+from icl_lib.companion.controls import everywhere, exchanged, put
 
 COVERING = ["A", "B", "A, r = 1"]
 UNCOVERED = "half of the patterns"

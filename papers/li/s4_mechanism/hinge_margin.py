@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Gt, Le
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import Count, Declaration, Positive, PositiveShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, output_weights
@@ -31,7 +29,7 @@ class HingeMargin(Declaration):
     course: Course
     c: Several[Positive]
     marks: Several[Count]
-    alpha: Annotated[float, Gt(0), Le(1)]
+    alpha: PositiveShare
     length: Count
     prompts: Count
 

@@ -1,8 +1,7 @@
 """Claims L20: section 5, in-context learning against classical learners."""
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import exchanged
-from papers.li.checks import everywhere
+from icl_lib.companion.controls import everywhere, exchanged
 
 OTHERS = ["logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN"]
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -44,11 +42,11 @@ class Classical(Declaration):
     setting: Setting
     seeds: Count
     S_1: float
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
     prompts: Count
-    alphas: Several[Annotated[float, Gt(0), Le(1)]]
+    alphas: Several[PositiveShare]
     lengths: Several[Count]
 
     def run(self, seed: int, device: str) -> xr.Dataset:

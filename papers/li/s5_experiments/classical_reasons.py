@@ -1,14 +1,12 @@
 """li-classical-reasons: which settings bring the classical learners to the ranking of the slides."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, NotNegative, Positive, Several
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotNegative, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -49,7 +47,7 @@ class ClassicalReasons(Declaration):
     setting: Setting
     seeds: Count
     S_1: float
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
     prompts: Count

@@ -1,14 +1,12 @@
 """li-decoder: a causal transformer of three layers on pattern prompts (section 5 of Li et al.)."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Le
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -46,11 +44,11 @@ class DecoderPrompts(Declaration):
     setting: DecoderSetting
     sets: Several[str]
     seeds: Count
-    alphas: Several[Annotated[float, Gt(0), Le(1)]]
+    alphas: Several[PositiveShare]
     lengths: Several[Count]
     S_1: float
     sums: Several[float]
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
     prompts: Count

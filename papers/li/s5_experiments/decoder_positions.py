@@ -1,13 +1,11 @@
 """li-decoder-positions: the transformer of three layers with and without GPT-2's learned positions (section 5 of Li et al.)."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.companion.weights import Checkpoint
@@ -28,7 +26,7 @@ class DecoderPositions(Declaration):
     seeds: Count
     lengths: Several[Count]
     S_1: float
-    count: Annotated[int, Ge(3)]
+    count: AtLeastThree
     distractors: Count
     draws: Count
     prompts: Count

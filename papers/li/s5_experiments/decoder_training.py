@@ -5,11 +5,20 @@ from math import lcm
 from typing import Annotated, NamedTuple
 
 import torch
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, NotNegative, Positive, Whole
+from icl_lib.companion.declaration import (
+    AtLeastThree,
+    AtLeastTwo,
+    Count,
+    Declaration,
+    NotNegative,
+    Positive,
+    PositiveShare,
+    Whole,
+)
 from icl_lib.measure.classification import hinge, same_pattern
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
@@ -33,7 +42,7 @@ class DecoderSetting(Declaration):
     positions: rows of its table of learned positions, 0 for none; prompts have up to l + 1 tokens
     """
 
-    M1: Annotated[int, Ge(3)]
+    M1: AtLeastThree
     M2: Count
     d_Y: Count
     beta: Positive
@@ -44,8 +53,8 @@ class DecoderSetting(Declaration):
     rate: Positive
     B: Count
     steps: Annotated[int, Ge(LOSSES)]
-    l: Annotated[int, Ge(2)]
-    alpha: Annotated[float, Gt(0), Le(1)]
+    l: AtLeastTwo
+    alpha: PositiveShare
     positions: Whole = 0
 
     def __post_init__(self):

@@ -1,14 +1,12 @@
 """zhang-fourth-moment: E[x x^T A x x^T] against Monte Carlo, with A not symmetric and Lambda not diagonal."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Declaration, Positive
+from icl_lib.companion.declaration import AtLeastTwo, Declaration, Positive
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -23,9 +21,9 @@ from papers.zhang.theory import moments
 class FourthMoment(Declaration):
     """One covariance and one matrix A drawn from the seed; ``draws`` vectors x."""
 
-    d: Annotated[int, Ge(2)]
+    d: AtLeastTwo
     kappa: Positive
-    draws: Annotated[int, Ge(2)]
+    draws: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Average (x^T A x) x x^T."""

@@ -1,13 +1,11 @@
 """zhang-off-diagonal: off-diagonal entries of U_11, lower bound and PL inequality of appendix C, along a flow."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge, Gt, Lt
 
-from icl_lib.companion.declaration import Count, Declaration, Positive
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerShare, Positive
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -26,13 +24,13 @@ RESOLVED = 1e-9
 class OffDiagonal(Declaration):
     """A flow from a dense start, sigma^2 at ``fraction`` of the bound of Theorem 4.5; a second one rotated."""
 
-    d: Annotated[int, Ge(2)]
+    d: AtLeastTwo
     N: Count
-    fraction: Annotated[float, Gt(0), Lt(1)]
+    fraction: InnerShare
     spectra: Count
     rotated_spectra: Count
     end: Positive
-    points: Annotated[int, Ge(2)]
+    points: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Integrate Corollary C.2 with its clock tau = int u^2, and Lemma C.1 for covariances that are not diagonal."""

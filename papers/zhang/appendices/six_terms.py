@@ -1,14 +1,12 @@
 """zhang-six-terms: the six terms behind Theorem 4.2, each measured, with the wrong centre beside the right one."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt, Lt
 
-from icl_lib.companion.declaration import Count, Declaration, Positive
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerShare, Positive
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -33,8 +31,8 @@ class SixTerms(Declaration):
     kappa: Positive
     N: Count
     M: Count
-    shrunk: Annotated[float, Gt(0), Lt(1)]
-    prompts: Annotated[int, Ge(2)]
+    shrunk: InnerShare
+    prompts: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Average the three squares and the three doubled products of the expansion."""

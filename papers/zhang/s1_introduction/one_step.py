@@ -1,14 +1,12 @@
 """zhang-one-step: one gradient step with the best scalar step size, against the trained model (footnote 2)."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -32,9 +30,9 @@ class OneStep(Declaration):
     d: Count
     kappa: Several[Positive]
     M: Several[Count]
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
     M_long: Several[Count]
-    contexts: Annotated[int, Ge(2)]
+    contexts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -1,14 +1,12 @@
 """zhang-population-loss: E[Lambda_hat^2] and the population loss against Monte Carlo (section 3.3)."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -36,7 +34,7 @@ class PopulationLoss(Declaration):
     kappa: Positive
     N: Several[Count]
     examples: Count
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
     distances: Several[Positive]
     directions: Count
 

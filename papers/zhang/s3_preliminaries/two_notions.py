@@ -1,14 +1,12 @@
 """zhang-two-notions: a model trained at prompt length N keeps an error however long the test prompt (section 3.1)."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -33,9 +31,9 @@ class TwoNotions(Declaration):
     kappa: Several[Positive]
     N: Several[Count]
     M: Several[Count]
-    contexts: Annotated[int, Ge(2)]
+    contexts: AtLeastTwo
     M_examples: Count
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

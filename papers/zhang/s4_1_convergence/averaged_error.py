@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -34,7 +32,7 @@ class AveragedError(Declaration):
     long_N: Count
     rate_range: tuple[Positive, Positive]
     searched_N: Count
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

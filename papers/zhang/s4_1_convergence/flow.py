@@ -5,9 +5,9 @@ from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Gt
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, InnerShare, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -26,9 +26,9 @@ class Flow(Declaration):
 
     settings: Several[tuple[Count, Count, Positive]]
     starts: Count
-    sigma_fraction: Annotated[float, Gt(0), Lt(1)]
+    sigma_fraction: InnerShare
     time: Annotated[float, Gt(FIRST)]
-    points: Annotated[int, Ge(3)]
+    points: AtLeastThree
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Record u_-1, the distance of U_11 to its limit, and of the loss to its minimum, along each flow."""

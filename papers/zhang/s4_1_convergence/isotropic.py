@@ -1,14 +1,12 @@
 """zhang-isotropic: at Lambda = I the trained model is averaging, shrunk."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -27,7 +25,7 @@ class Isotropic(Declaration):
 
     d: Count
     N: Several[Count]
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the three predictors and the distance between LSA and a times averaging."""

@@ -1,16 +1,14 @@
 """zhang-stationarity: the gradient of the full population loss vanishes at the weights of Theorem 4.1."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 from torch.func import grad, vmap
 
-from icl_lib.companion.declaration import Count, Declaration, Positive
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import Estimate, mean
@@ -30,7 +28,7 @@ class Stationarity(Declaration):
     N: Count
     kappa: Positive
     factor: Positive
-    blocks: Annotated[int, Ge(2)]
+    blocks: AtLeastTwo
     pairs: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:

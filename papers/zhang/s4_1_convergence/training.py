@@ -1,15 +1,13 @@
 """zhang-training: finite steps reach the fixed point of gradient flow, by population gradient descent and by SGD."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -35,8 +33,8 @@ class FiniteSteps(Declaration):
     descent_steps: Count
     sgd_rate: Positive
     sgd_steps: Count
-    batch: Annotated[int, Ge(2)]
-    seeds: Annotated[int, Ge(2)]
+    batch: AtLeastTwo
+    seeds: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -1,14 +1,12 @@
 """zhang-covariate-shift: context and query from another covariance than that of training; LSA beside least squares."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -31,8 +29,8 @@ class CovariateShift(Declaration):
     scale: Several[Positive]
     N: Several[Count]
     M: Several[Count]
-    prompts: Annotated[int, Ge(2)]
-    ols_prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
+    ols_prompts: AtLeastTwo
     length: Several[Count]
 
     def __post_init__(self):

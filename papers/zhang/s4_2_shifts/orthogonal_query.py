@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import Estimate, mean
@@ -50,7 +50,7 @@ class OrthogonalQueries(Declaration):
     N: Count
     M: Count
     kappa: Several[Annotated[float, Ge(1)]]
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, MinLen
+from annotated_types import MinLen
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -31,7 +31,7 @@ class QueryLaws(Declaration):
     query_kappa: Positive
     N: Several[Count]
     M: Several[Count]
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
     length: Annotated[tuple[Count, ...], MinLen(2)]
 
     def __post_init__(self):

@@ -1,16 +1,14 @@
 """zhang-gpt2: Figure 1 of the paper, decoders trained on a fixed and on random covariances, over test lengths."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -43,7 +41,7 @@ class Gpt2(Declaration):
     fixed: Several[DecoderTraining]
     random: Several[DecoderTraining]
     longest: Count
-    covariances: Annotated[int, Ge(2)]
+    covariances: AtLeastTwo
     prompts: Count
     resamples: Count
 

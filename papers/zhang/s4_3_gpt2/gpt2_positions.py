@@ -1,15 +1,13 @@
 """zhang-gpt2-positions: the spike above M = N, and what it becomes when rows of the table of positions are exchanged."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import mean
@@ -35,7 +33,7 @@ class Gpt2Positions(Declaration):
     models: tuple[DecoderTraining, DecoderTraining]
     frozen: tuple[DecoderTraining, DecoderTraining]
     longest: Count
-    covariances: Annotated[int, Ge(2)]
+    covariances: AtLeastTwo
     prompts: Count
 
     def __post_init__(self):

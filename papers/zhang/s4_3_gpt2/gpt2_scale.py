@@ -1,15 +1,13 @@
 """zhang-gpt2-scale: what of a covariance scale hurts, inputs or labels, and whether a prompt's own size mends it."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import torch
 import xarray as xr
-from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import mean
@@ -31,7 +29,7 @@ class Gpt2Scale(Declaration):
     fixed: Several[DecoderTraining]
     random: Several[DecoderTraining]
     c: Several[Positive]
-    covariances: Annotated[int, Ge(2)]
+    covariances: AtLeastTwo
     prompts: Count
 
     def __post_init__(self):

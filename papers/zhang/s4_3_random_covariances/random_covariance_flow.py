@@ -1,13 +1,11 @@
 """zhang-random-covariance-flow: gradient flow of Corollary C.2 against the limit of Theorem 4.5."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge, Gt, Lt
 
-from icl_lib.companion.declaration import Count, Declaration, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -27,9 +25,9 @@ class RandomCovarianceFlow(Declaration):
 
     d: Count
     N: Several[Count]
-    fraction: Annotated[float, Gt(0), Lt(1)]
+    fraction: InnerShare
     spectra: Count
-    points: Annotated[int, Ge(2)]
+    points: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Integrate the flow of Corollary C.2."""

@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, MinLen
+from annotated_types import MinLen
 
-from icl_lib.companion.declaration import Count, Declaration, NotNegative, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, NotNegative, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -30,7 +30,7 @@ class RandomCovarianceLimit(Declaration):
     d: Count
     lengths: Several[Count]
     edges: Annotated[tuple[NotNegative, ...], MinLen(2)]
-    prompts: Annotated[int, Ge(2)]
+    prompts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

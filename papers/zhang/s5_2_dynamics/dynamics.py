@@ -6,10 +6,10 @@ from typing import Annotated
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 from torch.func import grad
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -32,7 +32,7 @@ class Dynamics(Declaration):
     flows: Several[tuple[Count, Count, Positive]]
     sigma: Positive
     growth_times: Annotated[float, Gt(FIRST)]
-    times: Annotated[int, Ge(3)]
+    times: AtLeastThree
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Take the layer's exact gradient at the points, and follow the reduced loss in time."""

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from annotated_types import Ge, Gt, Lt
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -36,7 +36,7 @@ class TimeCourse(Declaration):
     speck: Annotated[float, Ge(1e-8), Lt(1e-5)]
     lam: Positive
     sigma: Several[Positive]
-    times: Annotated[int, Ge(2)]
+    times: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge, Gt, Lt, MinLen
+from annotated_types import Ge, MinLen
 
-from icl_lib.companion.declaration import Count, Declaration
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerShare
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -27,11 +27,11 @@ class PL(Declaration):
     """Flows over dimension and condition number, several random Theta each, at ``share`` of the largest sigma^2 allowed."""
 
     N: Count
-    share: Annotated[float, Gt(0), Lt(1)]
+    share: InnerShare
     d: Annotated[tuple[Count, ...], MinLen(2)]
     kappa: Annotated[tuple[Annotated[float, Ge(1)], ...], MinLen(2)]
     starts: Count
-    times: Annotated[int, Ge(2)]
+    times: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()

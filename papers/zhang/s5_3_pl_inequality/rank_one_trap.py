@@ -1,13 +1,11 @@
 """zhang-rank-one-trap: when a critical point of the full loss that is not global is a local minimum."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -23,7 +21,7 @@ ZERO = 1e-10
 class RankOneTrap(Declaration):
     """The rank-one point over dimensions, prompt lengths and condition numbers."""
 
-    d: Several[Annotated[int, Ge(2)]]
+    d: Several[AtLeastTwo]
     N: Several[Count]
     kappa: Several[Positive]
 

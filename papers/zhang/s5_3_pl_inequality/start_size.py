@@ -5,9 +5,9 @@ from typing import Annotated
 
 import numpy as np
 import xarray as xr
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -30,7 +30,7 @@ class StartSize(Declaration):
     kappa: Annotated[float, Gt(1)]
     multiple: Several[Positive]
     starts: Count
-    times: Annotated[int, Ge(2)]
+    times: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Integrate to the end and record the weights at both ends, and the least u_-1 between."""
