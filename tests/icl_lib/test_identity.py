@@ -162,25 +162,28 @@ def test_theory_counts_only_where_it_builds_a_model():
 TRACED = """
 import json, sys, threading
 from icl_lib.companion import identity; from papers import registry
-experiment = registry.experiment(sys.argv[1])
-called = set()
+for words in sys.argv[1:]:
+    slug, *settings = words.split()
+    experiment, called = registry.experiment(slug).with_settings("quick", settings), set()
 
-def note(frame, event, argument):
-    if event == "call" and frame.f_globals.get("__name__", "").startswith(("icl_lib.", "papers.")):
-        called.add((frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]))  # made by dataclass: __create_fn__
+    def note(frame, event, argument):
+        if event == "call" and frame.f_globals.get("__name__", "").startswith(("icl_lib.", "papers.")):
+            called.add((frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]))  # dataclass makes __create_fn__
 
-sys.setprofile(note)
-experiment.quick.run(0, "cpu")
-sys.setprofile(None)
-known = {tuple(each) for each in identity.definitions(experiment.quick)}
-outside = [each for each in called - known if not identity.carries(each[0]) and each[1] != "__create_fn__"]
-print(json.dumps(sorted(outside)))
+    sys.setprofile(note)
+    experiment.quick.run(0, "cpu")
+    sys.setprofile(None)
+    known = {tuple(each) for each in identity.definitions(experiment.quick)}
+    outside = [each for each in called - known if not identity.carries(each[0]) and each[1] != "__create_fn__"]
+    print(json.dumps([slug, len(called), sorted(outside)]))
 """
 
 
-@pytest.mark.parametrize("slug", ["zhang-quadratic-form", "zhang-time-course", "li-start", "dherin-identity"])
-def test_a_run_calls_nothing_outside_its_identity(slug):
+def test_a_run_calls_nothing_outside_its_identity():
     """Module level code, such as constants made by a function, has run before."""
-    command, environment = [sys.executable, "-c", TRACED, slug], os.environ | {"OMP_NUM_THREADS": "1"}
+    slugs = ["zhang-quadratic-form", "zhang-rank-one-trap", "dherin-rank-one", "li-first-push seeds=2 base.T=10"]
+    command, environment = [sys.executable, "-c", TRACED, *slugs], os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert json.loads(done.stdout) == []
+    for slug, line in zip([each.split()[0] for each in slugs], done.stdout.splitlines(), strict=True):
+        named, called, outside = json.loads(line)
+        assert (named, outside) == (slug, []) and called > 3

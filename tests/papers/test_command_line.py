@@ -25,27 +25,22 @@ def test_list_names_every_experiment_and_claim(capsys):
 
 def test_run_writes_one_file(tmp_path, capsys):
     out = tmp_path / "flow.nc"
-    assert main(["compute", "zhang-flow", "--seed", "7", "--out", str(out)]) == 0
+    assert main(["compute", "zhang-rank-one-trap", "--seed", "7", "--out", str(out)]) == 0
     assert results.load(out).attrs["seed"] == "7"
     assert list(tmp_path.iterdir()) == [out]
 
 
 def test_check_prints_one_row_a_claim(capsys):
-    assert main(["check", "zhang-flow", "--seed", "5", "--json"]) == 0
+    assert main(["check", "zhang-rank-one-trap", "--seed", "5", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert list(row) == ["claim", "verdict", "control_verdict", "value", "margin", "seconds"]
-    assert (row["claim"], row["verdict"], row["control_verdict"]) == ("Z8", "holds", "fails")
+    assert (row["claim"], row["verdict"], row["control_verdict"]) == ("Z26b", "holds", "fails")
 
 
 def test_check_returns_1_on_a_contradiction(monkeypatch, capsys):
-    monkeypatch.setattr(registry, "claims_of", lambda slug: [_contradicted()])
-    assert main(["check", "zhang-flow"]) == 1
-
-
-def _contradicted():
-    import dataclasses
-
-    return dataclasses.replace(registry.CLAIMS["Z8"], recorded="fails")
+    contradicted = replace(registry.CLAIMS["Z26b"], recorded="fails")
+    monkeypatch.setattr(registry, "claims_of", lambda slug: [contradicted])
+    assert main(["check", "zhang-rank-one-trap"]) == 1
 
 
 def test_undecided_contradicts_in_full_only():
@@ -58,7 +53,7 @@ def test_undecided_contradicts_in_full_only():
     [
         (["compute", "zhang-nothing"], "unknown experiment 'zhang-nothing'"),
         (["check", "zhang-flow", "nothing"], "unknown experiment 'nothing'"),
-        (["compute", "zhang-flow", "--out", "/proc/nowhere/flow.nc"], "nowhere"),
+        (["compute", "zhang-rank-one-trap", "--out", "/proc/nowhere/flow.nc"], "nowhere"),
     ],
 )
 def test_bad_input_gives_one_sentence(arguments, says, capsys):
