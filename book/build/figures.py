@@ -9,18 +9,15 @@ from pathlib import Path
 
 import nbformat
 
+from icl_lib.companion.figure import in_dark
 from icl_lib.companion.html import template
 
-SUFFIX = {"svg+xml": "svg", "png": "png"}
 FIGURE = re.compile(r'<figure class="icl-figure" id="(?P<id>[^"]*)" data-slug="(?P<slug>[^"]*)".*?</figure>', re.DOTALL)
-IMAGE = re.compile(
-    r'<img class="only-(?P<theme>light|dark)" alt="(?P<alt>[^"]*)" src="data:image/(?P<kind>[^;]+);base64,(?P<content>[^"]*)">'
-)
+IMAGE = re.compile(r'<img alt="(?P<alt>[^"]*)" src="data:image/svg\+xml;base64,(?P<content>[^"]*)">')
 CARDS = re.compile(r'<div class="icl-cards" data-slug="(?P<slug>[^"]*)">')
-STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 PLACE = "<!-- provenance -->"
 """What `Picture` and `Cards` write, where a page differs from a notebook."""
-SVG_SIZE = re.compile(rb'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
+SVG_SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 PIXELS_PER_POINT = 96 / 72
 
 
@@ -69,8 +66,8 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
         drawn.add(slug)
         return found[-1]
 
-    for data in html_outputs(notebook, "icl-figure"):  # without its style: the book's own decides which image is shown
-        data["text/html"] = FIGURE.sub(placed, STYLE.sub("", data["text/html"]))
+    for data in html_outputs(notebook, "icl-figure"):
+        data["text/html"] = FIGURE.sub(placed, data["text/html"])
     for data in html_outputs(notebook, "icl-cards"):
         slug = CARDS.search(data["text/html"])["slug"]
         if slug in provenance and slug not in drawn:
@@ -89,11 +86,14 @@ def html_outputs(notebook: nbformat.NotebookNode, mark: str) -> Iterator[dict]:
 
 
 def _moved(pictures: Path, figure: str, image: re.Match) -> str:
-    """Write one image below `pictures`; the element that shows it from there."""
-    content, name = base64.b64decode(image["content"]), f"{figure}-{image['theme']}.{SUFFIX[image['kind']]}"
-    pictures.mkdir(parents=True, exist_ok=True)
-    (pictures / name).write_bytes(content)
-    room = ""
-    if size := SVG_SIZE.search(content):  # for the picture before it has loaded
+    """Write one image below `pictures`, for both themes; the elements that show it from there."""
+    light = base64.b64decode(image["content"]).decode()
+    room, elements = "", []
+    if size := SVG_SIZE.search(light):  # for the picture before it has loaded
         room = ' width="{}" height="{}"'.format(*(round(float(side) * PIXELS_PER_POINT) for side in size.groups()))
-    return f'<img class="only-{image["theme"]}" alt="{image["alt"]}" src="../figures/{name}"{room}>'
+    pictures.mkdir(parents=True, exist_ok=True)
+    for theme, content in (("light", light), ("dark", in_dark(light))):
+        name = f"{figure}-{theme}.svg"
+        (pictures / name).write_text(content, encoding="utf-8")
+        elements.append(f'<img class="only-{theme}" alt="{image["alt"]}" src="../figures/{name}"{room}>')
+    return "".join(elements)

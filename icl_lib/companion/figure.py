@@ -45,34 +45,35 @@ _DARK = ("#dfe4ea", "#444b55", "#6cb6ff", "#ff9b62", "#5fd39a", "#d2a0f0", "#e6c
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure: two SVG files, alternative text and caption."""
+    """A drawn figure: an SVG file, alternative text and caption."""
 
     name: str
     slug: str
     profile: str
     light: str
-    dark: str
     alt: str
     caption: str
+
+    @property
+    def dark(self) -> str:
+        """The same on a dark ground."""
+        return in_dark(self.light)
 
     def __repr__(self) -> str:
         return f"Picture({self.name!r}, {self.slug!r}): {self.alt}"
 
     def _repr_html_(self) -> str:
-        encoded = {theme: base64.b64encode(getattr(self, theme).encode()).decode() for theme in ("light", "dark")}
-        return PICTURE.render(picture=self, images=marked_html(Markup(IMAGES.render(alt=self.alt, encoded=encoded))))
+        image = IMAGE.render(alt=self.alt, svg=base64.b64encode(self.light.encode()).decode())
+        return PICTURE.render(picture=self, image=marked_html(Markup(image)))
 
 
-IMAGES = template(
-    """{% for theme, svg in encoded.items() %}<img class="only-{{ theme }}" alt="{{ alt }}" \
-src="data:image/svg+xml;base64,{{ svg }}">{% endfor %}"""
-)
+IMAGE = template('<img alt="{{ alt }}" src="data:image/svg+xml;base64,{{ svg }}">')
 PICTURE = template(
     """
-<style>.icl-figure .only-dark{display:none}</style>
 <figure class="icl-figure" id="fig-{{ picture.name }}" data-slug="{{ picture.slug }}" data-profile="{{ picture.profile }}">
-{{ images }}<figcaption>{{ picture.caption | safe }}</figcaption><!-- provenance --></figure>"""
+{{ image }}<figcaption>{{ picture.caption | safe }}</figcaption><!-- provenance --></figure>"""
 )
+"""What a notebook shows; the book puts its dark counterpart beside the picture, and where it came from below."""
 
 Draw = Callable[[Figure, xr.Dataset], None]
 Words = str | Callable[[xr.Dataset], str]
@@ -82,7 +83,7 @@ Size = tuple[float, float] | Callable[[xr.Dataset], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of one section: called with a dataset, it is drawn in both themes."""
+    """A figure of one section: called with a dataset, it is drawn."""
 
     name: str
     draw: Draw
@@ -95,7 +96,7 @@ class Drawing:
         told = (each(dataset) if callable(each) else each for each in (self.alt, self.caption, self.size))
         (alt, caption, size), origin = told, dataset.attrs
         light = _svg(dataset, self.draw, size)
-        return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, in_dark(light), alt, caption)
+        return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, alt, caption)
 
 
 def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -> Callable[[Draw], Drawing]:

@@ -72,10 +72,9 @@ from icl_lib.companion import results
 from papers import registry
 from IPython.display import HTML
 results.obtain(registry.experiment("toy-alpha"), profile, seed)
-image = '<img class="only-{}" alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
+image = '<img alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
 figure = '<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">'
-HTML(figure + image.format("light") + image.format("dark")
-     + "<figcaption>Alpha</figcaption><!-- provenance --></figure>")
+HTML(figure + image + "<figcaption>Alpha</figcaption><!-- provenance --></figure>")
 """
 
 
