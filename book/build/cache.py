@@ -21,7 +21,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from book.build import closure
 from book.build.layout import Layout
 from book.build.problem import Problem
-from icl_lib.companion import identity
+from icl_lib.companion import identity, quick
 
 
 class Origin(NamedTuple):
@@ -103,11 +103,9 @@ def key(name: str, profile: str, layout: Layout) -> str:
 
 
 def near_claims(slugs: Iterable[str], layout: Layout) -> dict[str, list[str]]:
-    """The claims that tables of verdicts show as judged in full, because `quick.json` has them near their margins."""
-    path = layout.stored_results / "quick.json"
-    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    known = {slug: stored.get(slug, {"claims": {}})["claims"] for slug in slugs}
-    return {slug: sorted(claim for claim, found in claims.items() if found["near"]) for slug, claims in known.items()}
+    """The claims that cards show as judged in full, because `quick.json` has them near their margins."""
+    stored = quick.stored_quick(layout.stored_results / quick.FILE)
+    return {slug: sorted(quick.near(stored, slug)) for slug in slugs}
 
 
 def origin(name: str, profile: str, layout: Layout) -> Origin:

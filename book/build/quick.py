@@ -9,9 +9,9 @@ import numpy as np
 from book.build import judged
 from book.build.cache import Executed
 from icl_lib.companion import results
-from icl_lib.companion.claim import STANDARD_ERRORS, TOLERANCE, near_claims, stored_quick
+from icl_lib.companion.claim import STANDARD_ERRORS, TOLERANCE
+from icl_lib.companion.quick import FILE, near_claims, stored_quick
 
-FILE = "quick.json"
 ROUNDING = 1e-4
 """A margin up to here leaves room for rounding only, in float32 at most; within it digits mean nothing."""
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from icl_lib.companion.claim import FAILS, Judgement, near_claims, stored_quick
+from icl_lib.companion.claim import FAILS, Judgement
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
+from icl_lib.companion.quick import near_claims, stored_quick
 
 
 class Cards:

@@ -1,22 +1,17 @@
 """What a claim is and how a dataset decides it."""
 
 import inspect
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from icl_lib.companion.controls import Control
 from icl_lib.companion.paper import section_of
-from icl_lib.companion.results import STORE
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
-QUICK = STORE / "quick.json"
-"""The committed verdicts and numbers of the quick profile, by experiment: ``book.build.quick`` writes and compares them."""
 STANDARD_ERRORS, TOLERANCE = 5, 0.01
 """So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
 
@@ -207,17 +202,3 @@ def shown(value: float, two_se: float, margin: float) -> str:
     if abs(value) < 1e-7 and two_se == 0 and value <= margin:
         return f"≤ {margin:g}"
     return f"{value:.2g}" + (f" ± {two_se:.1g}" if two_se else "")
-
-
-def stored_quick(path: Path | None = None) -> dict[str, dict]:
-    """Return what is committed of the quick profile; nothing where there is no file yet."""
-    path = path or QUICK
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
-def near_claims(stored: dict[str, dict], origin: Mapping[str, object]) -> set[str]:
-    """Return the claims that a committed quick result decides too near their margins for any machine to say the same."""
-    known = stored.get(origin.get("slug"), {})
-    if (origin.get("profile"), origin.get("seed"), origin.get("declaration")) != ("quick", "0", known.get("declaration")):
-        return set()
-    return {claim_id for claim_id, one in known["claims"].items() if one["near"]}

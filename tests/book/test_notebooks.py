@@ -12,7 +12,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams, nocolors
 from book.build import arguments, cache, check, judged, quick
 from book.build.cache import Executed
 from book.build.layout import Layout
-from icl_lib.companion.claim import stored_quick
+from icl_lib.companion.quick import stored_quick
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 

@@ -8,7 +8,8 @@ import xarray as xr
 from book.build import judged, outputs, quick
 from book.build.layout import Layout
 from icl_lib.companion import results
-from icl_lib.companion.claim import Claim, Discrepancy, stored_quick
+from icl_lib.companion.claim import Claim, Discrepancy
+from icl_lib.companion.quick import stored_quick
 from papers import registry
 
 MARGIN = 0.1

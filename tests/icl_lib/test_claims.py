@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from nbval.plugin import get_sanitize_patterns
 
-from icl_lib.companion import claim as claim_module
+from icl_lib.companion import quick
 from icl_lib.companion.cards import Cards
 from icl_lib.companion.claim import FAILS, HOLDS, UNDECIDED, Claim, Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import at, exchanged, put
@@ -99,7 +99,7 @@ def test_of_cards_all_but_the_numbers_is_compared():
 
 
 def test_of_pictures_all_but_the_drawing_is_compared():
-    one, other = (Picture("risk", "toy", "quick", svg, svg, "a line", "A line.") for svg in ("<svg>\n1</svg>", "<svg>2</svg>"))
+    one, other = (Picture("risk", "toy", "quick", svg, "a line", "A line.") for svg in ("<svg>\n1</svg>", "<svg>2</svg>"))
     assert one._repr_html_() != other._repr_html_()
     left = compared(one._repr_html_())
     assert left == compared(other._repr_html_()) and "base64" not in left
@@ -142,13 +142,13 @@ def test_what_is_not_trained_moves_by_rounding_alone():
 
 
 def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_full(tmp_path, monkeypatch):
-    quick = {"slug": "toy", "profile": "quick", "seed": "0", "declaration": "Toy()"}
-    near = toy(0.1005).assign_attrs(quick)
+    origin = {"slug": "toy", "profile": "quick", "seed": "0", "declaration": "Toy()"}
+    near = toy(0.1005).assign_attrs(origin)
     assert claim().judge(near).near and not claim().judge(toy(0.0)).near
-    monkeypatch.setattr(claim_module, "QUICK", tmp_path / "quick.json")
+    monkeypatch.setattr(quick, "QUICK", tmp_path / "quick.json")
     own = "Z0: fails (value ⟨0.1⟩, margin 0.1; control fails)\n    x < 1 & y"
     assert repr(Cards(claim().judge(near))) == own  # no file yet
-    claim_module.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
+    quick.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
     assert repr(Cards(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
     assert 'verdict-holds">holds</span> (judged in full)\n<' in Cards(claim().judge(near))._repr_html_()
     for changed in ({"seed": "1"}, {"profile": "full"}, {"declaration": "Toy(N=3)"}):

@@ -1,0 +1,28 @@
+"""What is committed of the quick profile, verdicts and numbers, by experiment: ``book.build.quick`` writes and compares it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from icl_lib.companion.identity import ROOT
+
+FILE = "quick.json"
+QUICK = ROOT / "book" / "data" / FILE
+
+
+def stored_quick(path: Path | None = None) -> dict[str, dict]:
+    """Return what is committed of the quick profile; nothing where there is no file yet."""
+    path = path or QUICK
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def near(stored: Mapping[str, dict], slug: str) -> set[str]:
+    """Return the claims about a result whose committed numbers are too near their margins for any machine to say the same."""
+    return {claim_id for claim_id, one in stored.get(slug, {"claims": {}})["claims"].items() if one["near"]}
+
+
+def near_claims(stored: Mapping[str, dict], origin: Mapping[str, object]) -> set[str]:
+    """Return these claims for a dataset that is made as the committed numbers were, by its attributes; none for another."""
+    slug = str(origin.get("slug"))
+    declared = (origin.get("profile"), origin.get("seed"), origin.get("declaration"))
+    return near(stored, slug) if slug in stored and declared == ("quick", "0", stored[slug]["declaration"]) else set()
