@@ -37,7 +37,11 @@ def ledger_page(rows: list[Row]) -> str:
     """The ledger as a MyST page: a summary, the legend, one table per paper, and the claims that have become tests."""
     found = {profile: summary(rows, profile) for profile in PROFILES}
     tables = [(wing, [row for row in rows if row.claim.paper == key]) for key, wing in registry.WINGS.items()]
-    return GENERATED + LEDGER.render(found=found, codes=CODES, tables=tables, moved=registry.MOVED)
+    moved = [
+        (wing, [(id, *told) for id, told in registry.MOVED.items() if told[1].startswith(f"tests/papers/{key}/")])
+        for key, wing in registry.WINGS.items()
+    ]
+    return GENERATED + LEDGER.render(found=found, codes=CODES, tables=tables, moved=moved)
 
 
 LEDGER = template(
@@ -86,15 +90,20 @@ A control is the same check on a deliberately broken input. It has to come out a
 </tbody></table></div>
 
 {% endfor %}
-{% if moved %}
 ## Tests that were claims
 
+They only showed that the code computes what it says.
+
+{% for wing, tests in moved if tests %}
+### {{ wing.authors }}
+
 <ul>
-{% for id, (sentence, test) in moved.items() %}
+{% for id, sentence, test in tests %}
 <li id="claim-{{ id | lower }}">{{ id }}: {{ sentence }} <code>{{ test }}</code></li>
 {% endfor %}
 </ul>
-{% endif %}
+
+{% endfor %}
 """
 )
 
