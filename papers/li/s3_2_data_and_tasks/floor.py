@@ -132,7 +132,7 @@ FLOOR = Experiment(
     title="Error over prompt length",
     quick=Floor(
         base=SHORT, sets=QUICK, tested=TESTED[:2], seeds=3, alphas=(0.4, 0.6, 0.8),
-        lengths=(2, 4, 8), prompts=20_000, best_prompts=20_000, exact_lengths=8,
+        lengths=(2, 4, 8), prompts=10_000, best_prompts=10_000, exact_lengths=8,
     ),
     full=Floor(
         base=A, sets=TESTED, tested=TESTED, seeds=10, alphas=(0.2, 0.4, 0.6, 0.8, 0.9),

@@ -29,7 +29,7 @@ claim = claims_of("li-decoder")
 def L16(dataset):
     """A causal transformer of three layers learns to classify on unseen tasks: error at most 0.2 at α′ = 0.8.
 
-    Margin: Chance is 0.5. The quick profile stops after some 300 steps, before all of its models have converged.
+    Margin: Chance is 0.5. The quick profile stops after 250 steps, before all of its models have converged.
     Control: the models before training
     """
     return over_seeds(_last(dataset).error.sel(domain="in", alpha=0.8).isel(l=-1))
