@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, over_seeds
+from icl_lib.companion.controls import put
 
 
 def _last(dataset: xr.Dataset) -> xr.Dataset:
@@ -117,14 +118,12 @@ def _from_law(dataset: xr.Dataset, longest: int) -> Discrepancy:
     return Discrepancy(ratio, np.log1p(float(cells.slides_error)))
 
 
-def _both_missing(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(vote_theory=dataset.missing_any)
-
+BOTH_MISSING = put(vote_theory="missing_any")
 
 claim = claims_of("li-published-floor")
 
 
-@claim("D", "formula", margin=float(np.log(2)), control=_both_missing)
+@claim("D", "formula", margin=float(np.log(2)), control=BOTH_MISSING)
 def L21(dataset):
     """Up to l = 10 the paper's one-layer errors are missing pattern times wrong majority, to a factor 2.
 
@@ -135,7 +134,7 @@ def L21(dataset):
     return _from_law(dataset, 10)
 
 
-@claim("D", "formula", margin=float(np.log(2)), recorded=FAILS, control=_both_missing)
+@claim("D", "formula", margin=float(np.log(2)), recorded=FAILS, control=BOTH_MISSING)
 def L21b(dataset):
     """The same holds up to l = 20: the missing pattern explains the one-layer curves.
 
