@@ -10,7 +10,7 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.softmax_attention import output_weights
-from papers.li.s3_3_generalization.odr import Means, ODRTest, idr_scores, means, responses, without_features
+from papers.li.s3_3_generalization.odr import SHORT, Means, ODRTest, idr_scores, means, responses, without_features
 from papers.li.theory import coefficient_sum as theory
 from papers.li.theory.prompt_length import attention_mass
 from papers.li.trained import A, B, Setting, train_models
@@ -93,7 +93,7 @@ def expected_vote(scores: np.ndarray, test: ODRTest) -> np.ndarray:
 
 
 _QUICK = CoefficientSum(
-    names=("A", "B"), settings=(replace(A, T=160, B=128), replace(B, T=160, B=128)), seeds=3,
+    names=("A", "B"), settings=SHORT, seeds=3,
     S_1=(-1.3, -1.0, 0.0, 0.5, 0.9, 1.0, 1.1, 1.3),
     test=ODRTest(count=3, distractors=10, draws=4, prompts=300, alpha=0.8, length=20),
 )  # fmt: skip
