@@ -23,6 +23,7 @@ MOVED = {
     ),
     "L3b": "|T_tr|/|T| ≥ (M₁−1)^(−1/2) takes ⌈√(M₁−1)⌉ cyclic shifts, where |T_tr| ≥ M₁ takes one: two requirements.",
     "L5b": "On its training tasks every model is right, whether or not they meet Condition 3.2: error at most 0.005.",
+    "L5d": ("At uniform attention the expected push on W_KᵀW_Q is the Laplacian of the training pairs over the label balance."),
     "L5e": "The expected push on a linear value function is D·(Σⱼ bⱼ μⱼ, q): patterns enter by the label balance b alone.",
     "L5g": "One-sided tasks are memorised at every ratio |q|/β: the error on unseen tasks is 0.2 or more.",
     "L6b": "A trained model errs between 0.5 and 1 times the probability (1−α′/2)ˡ that the query's pattern is missing.",

@@ -235,8 +235,8 @@ NONLINEARITY = Experiment(
     slug="li-nonlinearity",
     title="With and without softmax and ReLU",
     quick=Nonlinearity(
-        setting=replace(A, B=48, T=150, m=40), eta=(0.25, 1.0), seeds=3, alpha=(0.2, 0.4, 0.8), S_1=(-1.0, 0.0, 1.0),
-        short=(2, 4), length=50, draws=5, prompts=1000,
+        setting=replace(A, B=32, T=100, m=40), eta=(1.0,), seeds=3, alpha=(0.2, 0.4, 0.8), S_1=(-1.0, 0.0, 1.0),
+        short=(2, 4), length=50, draws=5, prompts=400,
     ),
     full=Nonlinearity(
         setting=replace(A, B=128, T=600), eta=(0.1, 0.25, 0.5, 1.0), seeds=10, alpha=(0.2, 0.4, 0.6, 0.8, 1.0),

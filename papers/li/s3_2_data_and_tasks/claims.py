@@ -79,19 +79,6 @@ def L5c(dataset):
 claim = claims_of("li-first-push")
 
 
-@claim("D", "identity", margin=1e-10, control=put(push="push_selective"))
-def L5d(dataset):
-    """At uniform attention the expected push on W_KᵀW_Q is the Laplacian of the training pairs over the label balance.
-
-    Margin: Relative to the largest entry; exact over all prompts of a small law, by automatic differentiation of the
-    layer.
-    Control: attention that already prefers the query's pattern
-    """
-    # The push on the patterns and the label key, and the push on all other entries, which is to be 0.
-    largest = float(abs(dataset.push_theory).max())
-    return Discrepancy(max(float(abs(dataset.push - dataset.push_theory).max()), float(dataset.rest.max())) / largest)
-
-
 @claim("D", "formula", margin=0.35, control=put(miss="miss_swapped"))
 def L5f(dataset):
     """The trained W_KᵀW_Q is the first push grown for one effective time, whether or not Condition 3.2 is met.

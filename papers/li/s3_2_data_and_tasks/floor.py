@@ -1,7 +1,8 @@
 """li-floor: the error over prompt length, against the vote law, the best predictor and the literal test condition."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -21,14 +22,7 @@ from papers.li.s3_2_data_and_tasks.unseen_tasks import QUICK, SHORT, Sets, setti
 from papers.li.theory import floor
 from papers.li.trained import A, Setting, Trained, train_models
 
-
-class Errors(NamedTuple):
-    """Sums over prompts of the 0-1 loss, one entry a model: all, with the query's pattern, with the guaranteed count."""
-
-    all: Tensor
-    present: Tensor
-    guaranteed: Tensor
-    share: Tensor
+DIMS = ("tasks", "alpha", "l", "seed")
 
 
 @dataclass(frozen=True)
@@ -56,61 +50,42 @@ class Floor(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Count errors of the trained models, of their starts and of the best predictor."""
         marks = train_models(settings_of(self.base, self.sets), self.seeds, seed, device, (0,))
-        cells = self._cells()
         first, last = ([marks[step][self.sets.index(one)] for one in self.tested] for step in (0, self.base.T))
-        found = np.array([[self._errors(trained, *cell, self.prompts, seed) for cell in cells] for trained in last])
-        start = np.array([self._errors(first[0], *cell, self.prompts // 10, seed)[0] for cell in cells])
-        best = np.array([self._best(*cell, seed) for cell in cells])
-        grid = (len(self.alphas), len(self.lengths))
+        found = self._table(lambda l, alpha: [self._errors(one, alpha, l, self.prompts, seed) for one in last])
+        start = self._table(lambda l, alpha: self._errors(first[0], alpha, l, self.prompts // 10, seed)[0])
+        best = self._table(lambda l, alpha: self._best(alpha, l, seed))
+        text = "0-1 error when at least a share alpha/2 of the contexts has the query's pattern"
         columns = {
-            "best": (best, "error of the best predictor, measured"),
-            "best_se": (np.sqrt(best * (1 - best) / self.best_prompts), "its standard error"),
+            "error": variable("alpha l tasks seed", found[..., 0, :], "0-1 error"),
+            "error_guaranteed": variable("alpha l tasks seed", found[..., 1, :], text),
+            "error_start": variable("alpha l seed", start, "0-1 error before training"),
+            "best": variable("alpha l", best, "error of the best predictor, measured"),
+            "best_se": variable("alpha l", np.sqrt(best * (1 - best) / self.best_prompts), "its standard error"),
+            "all_pairs": variable("tasks", [_all_pairs(one.setting) for one in last], "1: all pairs trained"),
         }
-        sizes = (len(self.tested), *grid, self.seeds)
-        texts = {
-            "error": "0-1 error",
-            "error_present": "part of the error with the query's pattern in the prompt",
-            "error_guaranteed": "0-1 error when at least a share alpha/2 of the contexts has the query's pattern",
-        }
-        return xr.Dataset(
-            {name: variable("alpha l", np.reshape(values, grid), text) for name, (values, text) in columns.items()}
-            | {
-                name: variable("tasks alpha l seed", found[:, :, k].reshape(sizes), text)
-                for k, (name, text) in enumerate(texts.items())
-            }
-            | {
-                "error_start": variable("alpha l seed", start.reshape(*grid, self.seeds), "0-1 error before training"),
-                "all_pairs": variable("tasks", [_all_pairs(one.setting) for one in last], "1: all pairs trained"),
-            },
-            coords={
-                "tasks": [tasks for tasks, _, _ in self.tested],
-                "alpha": list(self.alphas),
-                "l": list(self.lengths),
-                "seed": range(self.seeds),
-            },
-        )
+        names = [tasks for tasks, _, _ in self.tested]
+        axes = (names, list(self.alphas), list(self.lengths), range(self.seeds))
+        return xr.Dataset(columns, dict(zip(DIMS, axes, strict=True))).transpose(*DIMS)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the laws beside it."""
 
-        def table(law) -> np.ndarray:
-            return np.reshape([law(l, alpha) for alpha, l in self._cells()], (len(self.alphas), len(self.lengths)))
-
         def best(l: int, alpha: float) -> float:
             return floor.best_error(l, alpha, self.base.M1) if l <= self.exact_lengths else np.nan
 
         return dataset.assign(
-            missing=variable("alpha l", table(floor.missing), "probability that the query's pattern is missing"),
-            error_theory=variable("alpha l", table(floor.vote_error), "error of the vote law"),
-            best_theory=variable("alpha l", table(best), "error of the best predictor, summed exactly"),
+            missing=variable("alpha l", self._table(floor.missing), "probability that the query's pattern is missing"),
+            error_theory=variable("alpha l", self._table(floor.vote_error), "error of the vote law"),
+            best_theory=variable("alpha l", self._table(best), "error of the best predictor, summed exactly"),
         )
 
-    def _cells(self) -> list[tuple[float, int]]:
-        return [(alpha, l) for alpha in self.alphas for l in self.lengths]
+    def _table(self, law: Callable) -> np.ndarray:
+        """Return ``law(l, alpha)`` of every cell, (alpha, l, ...)."""
+        return np.array([[law(l, alpha) for l in self.lengths] for alpha in self.alphas])
 
     def _errors(self, trained: Trained, alpha: float, l: int, prompts: int, seed: int) -> np.ndarray:
-        """Return error, its part with the query's pattern present, and error given the guaranteed count; (3, seeds)."""
+        """Return the error, and that given the guaranteed count of the query's pattern; (2, seeds)."""
         setting = trained.setting
         own = task_set(setting.tasks, setting.M1)
         everything = len(own) == setting.M1 * (setting.M1 - 1)
@@ -119,9 +94,10 @@ class Floor(Declaration):
         generator = stream(seed, f"floor/{setting.tasks}/{alpha}/{l}")
         size = max(1, CHUNK_TOKENS // (self.seeds * (l + 1)))
         chunks = [min(size, prompts - begin) for begin in range(0, prompts, size)]
-        parts = [_count(model, law.codes(generator, (self.seeds, chunk), l), alpha) for chunk in chunks]
-        total = Errors(*(torch.stack(column).sum(0) for column in zip(*parts, strict=True)))
-        return torch.stack([total.all / prompts, total.present / prompts, total.guaranteed / total.share]).numpy()
+        parts = [_lost(model, law.codes(generator, (self.seeds, chunk), l)) for chunk in chunks]
+        lost, count = (torch.cat(part, -1) for part in zip(*parts, strict=True))
+        guaranteed = count >= alpha / 2 * l - 1e-9  # where the bound is a whole number it counts
+        return torch.stack([lost.mean(-1), (lost * guaranteed).sum(-1) / guaranteed.sum(-1)]).numpy()
 
     def _best(self, alpha: float, l: int, seed: int) -> float:
         """Return the error of the best predictor, the model that ``floor.best_score`` defines."""
@@ -133,11 +109,9 @@ class Floor(Declaration):
         return float(wrong(torch.from_numpy(score) * codes.y[:, -1]).mean())
 
 
-def _count(model, codes: Codes, alpha: float) -> Errors:
-    lost = wrong(codes.y[..., -1] * model(codes))
-    own = same_pattern(codes).sum(-1)
-    guaranteed = own >= alpha / 2 * same_pattern(codes).shape[-1] - 1e-9  # where the bound is a whole number it counts
-    return Errors(lost.sum(-1), (lost * (own > 0)).sum(-1), (lost * guaranteed).sum(-1), guaranteed.sum(-1))
+def _lost(model, codes: Codes) -> tuple[Tensor, Tensor]:
+    """Return the 0-1 loss of every prompt, and how many contexts have the query's pattern."""
+    return wrong(codes.y[..., -1] * model(codes)), same_pattern(codes).sum(-1)
 
 
 def _all_pairs(setting: Setting) -> int:
@@ -152,7 +126,7 @@ FLOOR = Experiment(
     title="Error over prompt length",
     quick=Floor(
         base=SHORT, sets=QUICK, tested=TESTED[:2], seeds=3, alphas=(0.4, 0.6, 0.8),
-        lengths=(2, 4, 8), prompts=20_000, best_prompts=20_000, exact_lengths=8,
+        lengths=(2, 4, 8), prompts=10_000, best_prompts=10_000, exact_lengths=8,
     ),
     full=Floor(
         base=A, sets=TESTED, tested=TESTED, seeds=10, alphas=(0.2, 0.4, 0.6, 0.8, 0.9),

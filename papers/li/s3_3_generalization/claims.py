@@ -1,10 +1,9 @@
 """Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``claims_sample_complexity`` has L9 and L10."""
 
 import numpy as np
-import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import everywhere, put
+from icl_lib.companion.controls import everywhere, put, replaced
 
 # --- L7: the coefficient sum at fixed norm --------------------------------------------------------------------------
 
@@ -56,14 +55,10 @@ def L7n(dataset):
     return over_seeds(0.01 - dataset.error.sel(S_1=0.5))
 
 
-def _many_tasks(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.sel(setting=["β = 1"]).assign_coords(setting=["β = 1, r = 1"])
-
-
 claim = claims_of("li-sum-reasons")
 
 
-@claim("D", "bound", margin=-0.002, control=_many_tasks)
+@claim("D", "bound", margin=-0.002, control=replaced("setting", "β = 1", "β = 1, r = 1"))
 def L7f(dataset):
     """With few training tasks (r = 1) and short patterns (β = 1) the 0-1 error at S₁ ≥ 1 is lower than at 0 to 0.5.
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import put
+from icl_lib.companion.controls import put, replaced
 
 # --- L9: the length of the prompt -----------------------------------------------------------------------------------
 
@@ -37,11 +37,7 @@ def L9b(dataset):
     return distance_over_seeds(dataset.error - dataset.error_theory)
 
 
-def _untrained(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(error_literal=dataset.error_untrained.isel(length=0))
-
-
-@claim("S", "bound", margin=0.01, recorded=FAILS, control=_untrained)
+@claim("S", "bound", margin=0.01, recorded=FAILS, control=lambda d: d.assign(error_literal=d.error_untrained.isel(length=0)))
 def L9n(dataset):
     """l_ts ≥ 1/α′ suffices, with the constant 1 that the slides print: the error at l = 1/α′ is at most 0.01.
 
@@ -60,15 +56,10 @@ def _of_total(dataset: xr.Dataset, phase: str) -> xr.DataArray:
     return dataset.slope.sel(phase=phase).isel(start=0, drop=True)
 
 
-def _patterns_for_share(dataset: xr.Dataset) -> xr.Dataset:
-    other = dataset.slope.sel(letter="M1", drop=True)
-    return dataset.assign(slope=xr.where(dataset.letter == "alpha", other, dataset.slope).transpose(*dataset.slope.dims))
-
-
 claim = claims_of("li-iterations")
 
 
-@claim("T", "rate", margin=-0.15, control=_patterns_for_share)
+@claim("T", "rate", margin=-0.15, control=replaced("letter", "M1", "alpha"))
 def L10(dataset):
     """Training takes fewer steps with larger α, β, η and more with larger M₁.
 
@@ -88,7 +79,12 @@ def L10n(dataset):
     return over_seeds(abs(_of_total(dataset, "to 0.1") - dataset.slope_stated).sel(letter=STATED))
 
 
-@claim("D", "formula", margin=0.35, control=lambda dataset: dataset.assign(escape_theory=_stated_through_the_middle(dataset)))
+def _stated_through_the_middle(dataset: xr.Dataset) -> xr.Dataset:
+    ratio = dataset.time.sel(level=0.5).mean("seed") / dataset.stated
+    return dataset.assign(escape_theory=np.exp(np.log(ratio).mean("cell")) * dataset.stated)
+
+
+@claim("D", "formula", margin=0.35, control=_stated_through_the_middle)
 def L10c(dataset):
     """The steps until the hinge is ½ are the escape time Ψ(M₁)/(ηρ|q|αβ²δ²), within 35% and without a fit.
 
@@ -97,11 +93,6 @@ def L10c(dataset):
     Control: the stated law, its constant fitted
     """
     return over_seeds(abs(dataset.time.sel(level=0.5) / dataset.escape_theory - 1).isel(start=0))
-
-
-def _stated_through_the_middle(dataset: xr.Dataset) -> xr.DataArray:
-    ratio = dataset.time.sel(level=0.5).mean("seed") / dataset.stated
-    return np.exp(np.log(ratio).mean("cell")) * dataset.stated
 
 
 @claim("D", "rate", margin=0.5, control=put(slope_escape="slope_stated"))

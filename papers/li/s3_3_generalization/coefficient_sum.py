@@ -10,7 +10,7 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.softmax_attention import output_weights
-from papers.li.s3_3_generalization.odr import Means, ODRTest, idr_scores, means, responses, without_features
+from papers.li.s3_3_generalization.odr import SHORT, Means, ODRTest, idr_scores, means, responses, without_features
 from papers.li.theory import coefficient_sum as theory
 from papers.li.theory.prompt_length import attention_mass
 from papers.li.trained import A, B, Setting, train_models
@@ -93,13 +93,16 @@ def expected_vote(scores: np.ndarray, test: ODRTest) -> np.ndarray:
 
 
 _QUICK = CoefficientSum(
-    names=("A", "B"), settings=(replace(A, T=250), replace(B, T=250)), seeds=3,
-    S_1=(-1.3, -1.0, -0.5, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3),
+    names=("A", "B"), settings=SHORT, seeds=3,
+    S_1=(-1.3, -1.0, 0.0, 0.5, 0.9, 1.0, 1.1, 1.3),
     test=ODRTest(count=3, distractors=10, draws=4, prompts=300, alpha=0.8, length=20),
 )  # fmt: skip
 COEFFICIENT_SUM = Experiment(
     slug="li-coefficient-sum",
     title="Hinge, error and margin over the coefficient sum",
     quick=_QUICK,
-    full=replace(_QUICK, settings=(A, B), seeds=12, test=replace(_QUICK.test, draws=12, prompts=500)),
-)
+    full=replace(
+        _QUICK, settings=(A, B), seeds=12, S_1=(-1.3, -1.0, -0.5, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3),
+        test=replace(_QUICK.test, draws=12, prompts=500),
+    ),
+)  # fmt: skip

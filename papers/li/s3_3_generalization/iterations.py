@@ -129,9 +129,9 @@ ITERATIONS = Experiment(
     slug="li-iterations",
     title="Steps until the hinge is small",
     quick=Iterations(
-        base=replace(A, tasks="cyclic 1", beta=1.7, B=96, T=140), starts=((0.01, 1.0),), window=5, seeds=4,
+        base=replace(A, tasks="cyclic 1", beta=1.7, B=48, T=140), starts=((0.01, 1.0),), window=5, seeds=4,
         sweeps=(("alpha", (0.5, 1.0)), ("beta", (1.3, 2.2)), ("eta", (0.5, 1.5)), ("delta", (0.15, 0.27)), ("K", (0.2, 0.8))),
-        M1=(4, 6, 16),
+        M1=(6, 16),
     ),
     full=Iterations(
         base=replace(A, tasks="cyclic 1", beta=1.0, T=400), starts=((0.01, 1.0), (0.1, 0.5)), window=5, seeds=10,

@@ -10,7 +10,10 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Posi
 from icl_lib.measure.classification import Readings, hinge, wrong
 from papers.li.evaluate import combined, out_of_domain, rescaled
 from papers.li.mechanism import bilinear_form, neurons
-from papers.li.trained import Trained
+from papers.li.trained import A, B, Trained
+
+SHORT = (replace(A, T=160, B=128), replace(B, T=160, B=128))
+"""Trained once for the quick experiments of this section."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from papers.li.s3_3_generalization.odr import ODRTest, idr_scores, means
+from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores, means
 from papers.li.theory.coefficient_sum import mean_gap
 from papers.li.theory.prompt_length import crossing, length_bracket, vote_error
 from papers.li.trained import A, B, Setting, Trained, train_models
@@ -81,7 +81,7 @@ class PromptLength(Declaration):
 
 
 _QUICK = PromptLength(
-    settings=(replace(A, T=250), replace(B, T=250)), alpha=(0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24),
+    settings=SHORT, alpha=(0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24),
     eps=0.01, S_1=1.1, seeds=3, test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
 )  # fmt: skip
 PROMPT_LENGTH = Experiment(

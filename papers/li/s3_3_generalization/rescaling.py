@@ -8,7 +8,7 @@ from icl_lib.companion.declaration import AtLeastTwo, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from papers.li.s3_3_generalization.odr import ODRTest, idr_scores, means
+from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores, means
 from papers.li.theory.coefficient_sum import mean_gap, rescaled_gap
 from papers.li.theory.prompt_length import attention_mass, vote_error
 from papers.li.trained import A, B, Setting, train_models
@@ -59,7 +59,7 @@ class Rescaling(Declaration):
 
 
 _QUICK = Rescaling(
-    settings=(replace(A, T=250), replace(B, T=250)), S_1=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.3), seeds=3,
+    settings=SHORT, S_1=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.3), seeds=3,
     test=ODRTest(count=3, distractors=10, draws=4, prompts=400, alpha=0.8, length=20),
 )  # fmt: skip
 RESCALING = Experiment(

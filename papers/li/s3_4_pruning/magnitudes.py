@@ -218,8 +218,8 @@ MAGNITUDES = Experiment(
     slug="li-magnitudes",
     title="Two groups of neurons by length",
     quick=Magnitudes(
-        settings=(("A", replace(A, T=140)), ("ξ = 1/√m", replace(A, T=140, xi=0.1))), seeds=8,
-        marks=(0, 20, 30, 40, 50, 70, 100, 140), prompts=500, rows=600, batch=128, steps=150, rate=3.0,
+        settings=(("A", replace(A, T=100, B=96)), ("ξ = 1/√m", replace(A, T=100, B=96, xi=0.1))), seeds=8,
+        marks=(0, 20, 30, 40, 50, 70, 100), prompts=500, rows=400, batch=128, steps=100, rate=3.0,
     ),
     full=Magnitudes(
         settings=(

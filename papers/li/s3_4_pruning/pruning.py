@@ -57,55 +57,50 @@ class Pruning(Declaration):
         readings = [self.read(trained, domain, seed) for domain in DOMAINS]
         other = self.read(contrast, DOMAINS[0], seed)
         columns = {
-            name: variable(f"domain {dims} seed".split(), np.array([reading[name] for reading in readings], "f4"), text)
+            name: variable(f"domain {dims} seed", np.array([reading[name] for reading in readings], "f4"), text)
             for name, (dims, text) in NAMES.items()
         }
         for name in ("hinge", "hinge_of_shares"):
             text = f"{NAMES[name][1]}, the contrast, out of domain"
             columns[f"{name}_contrast"] = variable("order R seed", other[name].astype("f4"), text)
         coords = {"domain": list(DOMAINS), "order": list(ORDERS), "R": list(self.R), "P": list(self.P), "loss": list(LOSSES)}
-        return xr.Dataset(columns, coords=coords)
+        return xr.Dataset(columns, coords)
 
     def read(self, trained: Trained, domain: str, seed: int) -> dict[str, np.ndarray]:
         """Return all readings in one domain, the seed last; the deletions meet the same prompts."""
-        kept, by_R = self.kept(trained, seed), (len(ORDERS), len(self.R))
-        margin = self.margins(trained, torch.stack(kept, 1), domain, seed)
-        R, P = margin[:, : by_R[0] * by_R[1]], margin[:, by_R[0] * by_R[1] : -5]
-        whole, short, long, plus, minus = margin[:, -5:].unbind(1)
-        s_plus, s_minus = shares(trained, torch.stack(kept[: by_R[0] * by_R[1]], 1))
-        theory = pruning.pruned_output(*(part[:, None].numpy() for part in (plus, -minus)), s_plus, s_minus)
-        theory, restored = torch.from_numpy(theory), R / torch.from_numpy(s_plus + s_minus) * 2
-        by_R = (*by_R, self.seeds)
-        return {
-            **{name: hinge(values).mean(-1).mT.reshape(by_R).numpy() for name, values in
-               (("hinge", R), ("hinge_of_shares", theory), ("hinge_restored", restored))},
-            "error": wrong(R).mean(-1).mT.reshape(by_R).numpy(),
-            "hinge_shortest": hinge(P).mean(-1).mT.numpy(), "error_shortest": wrong(P).mean(-1).mT.numpy(),
-            "error_one_label": wrong(plus).mean(-1).numpy(),
-            "margin": whole.mean(-1).numpy(), "margin_tenth": whole.quantile(0.1, dim=-1).numpy(),
-            "mixed": ((plus != 0) & (minus != 0)).double().mean(-1).numpy(),
-            **{f"cost_{group}": np.array([(loss(values) - loss(whole)).mean(-1).numpy() for loss in (hinge, wrong)])
-               for group, values in (("small", short), ("long", long))},
-            "change_small": ((short - whole).abs().mean(-1) / whole.abs().mean(-1)).numpy(),
-            "change_long": ((long - whole).abs().mean(-1) / whole.abs().mean(-1)).numpy(),
+        kept = self.kept(trained, seed)
+        margin = self.margins(trained, torch.cat(kept, 1), domain, seed)
+        R, P, groups = margin.split([rows.shape[1] for rows in kept], 1)
+        whole, short, long, plus, minus = groups.unbind(1)
+        s_plus, s_minus = (torch.from_numpy(share) for share in shares(trained, kept[0]))
+        predicted = pruning.pruned_output(plus[:, None], -minus[:, None], s_plus, s_minus)
+        by_R = (len(ORDERS), len(self.R))
+        found = {
+            "hinge": hinge(R).unflatten(1, by_R), "error": wrong(R).unflatten(1, by_R),
+            "hinge_of_shares": hinge(predicted).unflatten(1, by_R),
+            "hinge_restored": hinge(R / (s_plus + s_minus) * 2).unflatten(1, by_R),
+            "hinge_shortest": hinge(P), "error_shortest": wrong(P), "error_one_label": wrong(plus),
+            "cost_small": torch.stack([loss(short) - loss(whole) for loss in (hinge, wrong)], 1),
+            "change_small": (short - whole).abs() / whole.abs().mean(-1, keepdim=True),
+            "change_long": (long - whole).abs() / whole.abs().mean(-1, keepdim=True),
         }  # fmt: skip
+        return {name: values.mean(-1).movedim(0, -1).numpy() for name, values in found.items()}
 
-    def kept(self, trained: Trained, seed: int) -> list[Tensor]:
-        """Return the rows kept by each deletion (seed, m): by order and R, by P, whole, short, as many long, each label."""
+    def kept(self, trained: Trained, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the rows kept by each deletion (seed, deletion, m): by order and R, by P, whole, short, as long, labels."""
         W_O = trained.parameters["W_O"]
         small, positive = small_neurons(W_O), (output_weights(trained.setting.m) > 0).expand(W_O.shape[:-1])
         length = W_O.norm(dim=-1)
-        deleted = [largest_first(W_O, R) for R in self.R] + [random_large(stream(seed, "random"), W_O, R) for R in self.R]
-        deleted += [largest_first(W_O * positive[..., None], R) for R in self.R]
-        deleted += [first(-length, torch.full(length.shape[:1], round(P * length.shape[-1]))) for P in self.P]
-        deleted += [torch.zeros_like(small), small, first(length, small.sum(-1)), ~positive, positive]
-        return [~rows for rows in deleted]
+        R = [largest_first(W_O, R) for R in self.R] + [random_large(stream(seed, "random"), W_O, R) for R in self.R]
+        R += [largest_first(W_O * positive[..., None], R) for R in self.R]
+        P = [first(-length, torch.full(length.shape[:1], round(P * length.shape[-1]))) for P in self.P]
+        groups = [torch.zeros_like(small), small, first(length, small.sum(-1)), ~positive, positive]
+        return tuple(~torch.stack(deleted, 1) for deleted in (R, P, groups))
 
     def margins(self, trained: Trained, kept: Tensor, domain: str, seed: int) -> Tensor:
         """Return z F of every deletion on the same prompts, (seed, deletion, prompt)."""
         if domain == DOMAINS[1]:
-            own = trained.setting.patterns()
-            patterns = Patterns(*(rows[None, None] for rows in own))
+            patterns = Patterns(*(rows[None, None] for rows in trained.setting.patterns()))
             tasks = unseen_tasks(task_set(trained.setting.tasks, trained.setting.M1), trained.setting.M1)
         else:
             drawn = {"count": self.count, "distractors": self.distractors, "draws": self.draws, "seed": seed}
@@ -161,11 +156,7 @@ NAMES = {
     "hinge_shortest": ("P", "hinge loss without the share P of all rows, the shortest first"),
     "error_shortest": ("P", "0-1 error without the share P of all rows, the shortest first"),
     "error_one_label": ("", "0-1 error when all rows with a_r < 0 are deleted"),
-    "margin": ("", "mean of z F, whole network"),
-    "margin_tenth": ("", "tenth percentile of z F, whole network"),
-    "mixed": ("", "share of prompts that activate rows of both labels"),
     "cost_small": ("loss", "change of the loss when all short rows are deleted"),
-    "cost_long": ("loss", "the same when as many of the longest rows are deleted"),
     "change_small": ("", "mean |change of F| over mean |F| when all short rows are deleted"),
     "change_long": ("", "the same when as many of the longest rows are deleted"),
 }

@@ -135,12 +135,14 @@ COUNTS = {
 
 ONE = replace(A, tasks="cyclic 1")
 
+SHORT = replace(A, T=70, B=128)
+
 _QUICK = PruningReasons(
     settings=(
-        ("A", replace(A, T=100)), ("r = 1", replace(ONE, T=100)), ("m = 20", replace(A, T=100, m=20)),
-        ("m = 10", replace(A, T=100, m=10)), ("m = 10, r = 1", replace(ONE, T=100, m=10)),
+        ("A", SHORT), ("r = 1", replace(SHORT, tasks="cyclic 1")), ("m = 20", replace(SHORT, m=20)),
+        ("m = 10", replace(SHORT, m=10)), ("m = 10, r = 1", replace(SHORT, tasks="cyclic 1", m=10)),
     ),
-    seeds=4, R=(0.0, 0.2, 0.4, 0.6, 0.8, 0.9), repeats=40, S_1=1.1, count=3, distractors=10, draws=4, alpha=0.6, length=20,
+    seeds=4, R=(0.0, 0.2, 0.4, 0.6, 0.8, 0.9), repeats=25, S_1=1.1, count=3, distractors=10, draws=4, alpha=0.6, length=20,
     prompts=300,
 )  # fmt: skip
 PRUNING_REASONS = Experiment(

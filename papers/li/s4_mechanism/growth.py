@@ -144,6 +144,6 @@ def _modes(setting: Setting, scores: np.ndarray) -> dict[str, xr.Variable]:
 GROWTH = Experiment(
     slug="li-growth",
     title="Growth of queries, keys and scores",
-    quick=GrowthOfScores(QUICK_COURSE, shown=(0, 30, 100, 300), early=30),
+    quick=GrowthOfScores(QUICK_COURSE, shown=(0, 30, 100, 150), early=30),
     full=GrowthOfScores(FULL_COURSE, shown=(0, 30, 100, 1000), early=30),
 )  # fmt: skip

@@ -150,6 +150,6 @@ def _points(shown: list[Trained]) -> dict[str, xr.Variable]:
 NEURONS = Experiment(
     slug="li-neurons",
     title="Where the neurons point and which of them grow",
-    quick=Alignment(QUICK_COURSE, shown=(0, 20, 40, 300)),
+    quick=Alignment(QUICK_COURSE, shown=(0, 20, 40, 150)),
     full=Alignment(FULL_COURSE, shown=(0, 20, 40, 1000)),
 )  # fmt: skip

@@ -60,7 +60,7 @@ def L20d(dataset):
 def L20e(dataset):
     """1-NN and 3-NN err by a binomial law: own pattern nearest, any other label wrong with probability 1/(2 − α′).
 
-    Margin: Absolute, all cells; one for three neighbours is off by 0.13 or more. The quick profile has 480 prompts a
+    Margin: Absolute, all cells; one for three neighbours is off by 0.13 or more. The quick profile has 240 prompts a
     cell.
     Control: one neighbour in place of three
     """

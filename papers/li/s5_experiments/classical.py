@@ -117,9 +117,9 @@ def classical_faults(learners, codes: Codes, patterns: Patterns, scale: float = 
     return [wrong(learner(scaled) * prompts.y_query) for learner in learners]
 
 
-QUICK = replace(A, T=250, B=128, m=50)
+QUICK = replace(A, T=150, B=96, m=50)
 _QUICK = Classical(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alphas=(0.8, 0.6), lengths=(6, 10),
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=20, alphas=(0.8, 0.6), lengths=(6, 10),
 )  # fmt: skip
 CLASSICAL_LEARNERS = Experiment(
     slug="li-classical",

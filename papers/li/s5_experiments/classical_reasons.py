@@ -104,7 +104,7 @@ VARIANTS = (
     Variant("K = 1.5", K=1.5), Variant("K = 2", K=2.0), Variant("K = 3", K=3.0),
 )  # fmt: skip
 _QUICK = ClassicalReasons(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=40, alpha=0.6, lengths=(6,),
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=20, alpha=0.6, lengths=(6,),
     variants=tuple(variant for variant in VARIANTS if variant.name in ("defaults", "K = 3")),
 )  # fmt: skip
 CLASSICAL_REASONS = Experiment(

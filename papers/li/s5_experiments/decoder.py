@@ -176,10 +176,10 @@ SETTING = DecoderSetting(
 SUMS = (-1.0, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3)
 _QUICK = DecoderPrompts(
     setting=DecoderSetting(
-        M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=6e-3, B=40, steps=320, l=12, alpha=0.8
+        M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=7e-3, B=32, steps=250, l=12, alpha=0.8
     ),
     sets=("cyclic 4",), seeds=5, alphas=(0.8, 1.0), lengths=(4, 12), S_1=1.1, sums=(0.3, 0.5, 1.1),
-    count=3, distractors=10, draws=4, prompts=500,
+    count=3, distractors=10, draws=4, prompts=160,
 )  # fmt: skip
 DECODER = Experiment(
     slug="li-decoder",

@@ -65,9 +65,9 @@ class DecoderPositions(Declaration):
 
 _QUICK = DecoderPositions(
     setting=DecoderSetting(
-        M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=6e-3, B=40, steps=320, l=12, alpha=0.8
+        M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=1e-2, B=32, steps=150, l=12, alpha=0.8
     ),
-    tasks="cyclic 4", seeds=3, lengths=(4, 12), S_1=1.1, count=3, distractors=10, draws=4, prompts=500,
+    tasks="cyclic 4", seeds=3, lengths=(4, 12), S_1=1.1, count=3, distractors=10, draws=4, prompts=200,
 )  # fmt: skip
 DECODER_POSITIONS = Experiment(
     slug="li-decoder-positions",

@@ -32,9 +32,7 @@ FLOOR = 1e-4
 def decoder(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the transformer over prompt length, in and out of domain, between the vote and the best predictor."""
     cells = dataset.isel(tasks=-1)
-    for axes, domain, title in zip(
-        figure.subplots(1, 2, sharey=True), ("in", "out"), ("unseen tasks", "unseen patterns"), strict=True
-    ):
+    for axes, domain in zip(_both_domains(figure), ("in", "out"), strict=True):
         for k, alpha in enumerate(dataset.alpha.values):
             cell = cells.sel(domain=domain, alpha=alpha)
             axes.plot(cell.l, cell.error_vote.where(cell.error_vote > FLOOR), f"C{k}", linestyle=LINES[k], linewidth=2.2)
@@ -42,9 +40,6 @@ def decoder(figure: Figure, dataset: xr.Dataset) -> None:
             _marks(axes, cell.l, cell.error, k, rf"$\alpha'={alpha:g}$")
             if cell.l.values[-1] == 20:
                 axes.plot([20.6], [cell.slides_error], color=f"C{k}", marker="x", linestyle="none", markersize=7)
-        axes.set(yscale="log", ylim=(FLOOR / 1.5, 0.6), xlabel="contexts $l$", title=title)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    figure.axes[0].set_ylabel("classification error")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
@@ -64,16 +59,22 @@ def decoder(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def decoder_positions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of transformers with and without learned positions, over prompt length."""
-    panels = zip(figure.subplots(1, 2, sharey=True), ("in", "out"), ("unseen tasks", "unseen patterns"), strict=True)
-    for axes, domain, title in panels:
+    for axes, domain in zip(_both_domains(figure), ("in", "out"), strict=True):
         for k, kind in enumerate(dataset.positions.values):
             cell = dataset.error.sel(domain=domain, positions=kind)
             axes.plot(cell.l, np.maximum(cell.mean("seed"), FLOOR), f"C{k}", linestyle=LINES[k], linewidth=0.8)
             _marks(axes, cell.l + 0.15 * k, cell, k, f"positions: {kind}")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+
+
+def _both_domains(figure: Figure) -> np.ndarray:
+    """Return two panels of errors over prompt length, in and out of domain."""
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, title in zip(panels, ("unseen tasks", "unseen patterns"), strict=True):
         axes.set(yscale="log", ylim=(FLOOR / 1.5, 0.6), xlabel="contexts $l$", title=title)
         axes.xaxis.get_major_locator().set_params(integer=True)
-    figure.axes[0].set_ylabel("classification error")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    panels[0].set_ylabel("classification error")
+    return panels
 
 
 def _marks(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> None:

@@ -141,7 +141,7 @@ def test_first_push_through_the_layer_and_fitted_form():
     dataset = declared.expect(declared.run(0, "cpu"), 0)
     assert float(abs(dataset.push - dataset.push_theory).max()) < 1e-13
     assert float(abs(dataset.value - dataset.value_theory).max()) < 1e-13 and float(dataset.rest.max()) < 1e-14
-    assert claims.L5d.judge(dataset).control_verdict == "fails"
+    assert float(abs(dataset.push_selective - dataset.push_theory).max()) > 1e-3
     prompts, weight = replace(law, l=1).prompts(tasks_of("single", 3))
     assert float(weight.sum()) == pytest.approx(1) and prompts.x.shape == (8 * 4, 1, 4)
     assert dataset.kind.sel(set="cyclic 1, β=2").values[:, 0].tolist() == [0, 1, 2, 1, 3]

@@ -94,11 +94,10 @@ class Voter:
 
 def test_counting_of_errors():
     codes = drawn(0.8, 4)
-    found = experiment._count(Voter(), Codes(*(part[None] for part in codes)), 0.8)
-    assert float(found.all) / DRAWS == pytest.approx(floor.vote_error(4, 0.8), abs=0.004)
-    assert float(found.present) == float(found.guaranteed) == 0
-    own = (codes.pattern[:, :-1] == codes.pattern[:, -1:]).sum(-1)
-    assert int(found.share) == int((own >= 2).sum())
+    lost, own = experiment._lost(Voter(), codes)
+    assert float(lost.mean()) == pytest.approx(floor.vote_error(4, 0.8), abs=0.004)
+    assert not lost[own > 0].any()
+    assert torch.equal(own, (codes.pattern[:, :-1] == codes.pattern[:, -1:]).sum(-1))
 
 
 def test_experiment_on_a_tiny_declaration():

@@ -84,6 +84,14 @@ def test_L5b(stored):
     assert beyond(0.005, unseen.error_start - unseen.missing)
 
 
+def test_L5d(stored):
+    """Rounding, relative to the largest entry, over all prompts of a small law; attention that is selective already differs."""
+    push = stored("li-first-push")
+    largest = abs(push.push_theory).max()
+    assert (abs(push.push - push.push_theory) <= 1e-10 * largest).all() and (push.rest <= 1e-10 * largest).all()
+    assert abs(push.push_selective - push.push_theory).max() > 1e-10 * largest
+
+
 def test_L5e(stored):
     """Rounding, relative to the largest entry; the push under another set of tasks is another."""
     push = stored("li-first-push")
