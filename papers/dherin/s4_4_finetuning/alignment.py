@@ -137,7 +137,7 @@ class Alignment(Declaration):
         both = (part * seen).sum(-1) / (part.norm(dim=-1) * length)
         first = share_at(plain, D, (prompts.x[:, :1] @ plain.G.mT).expand(-1, D.shape[1], -1))
         return {
-            "alignment_label": both.mean(0).numpy(),
+            "alignment_label": both.mean(0).numpy(), "alignment_label_se": error(both),
             "label_part": (part.square().sum(-1) / shift.square().sum(-1)).mean(0).numpy(),
             "share_squared_first": first.square().mean(0).numpy(),
         }  # fmt: skip
@@ -206,6 +206,7 @@ NAMES = {
     "mirror_gap": ("i", "f4", "alignment with true labels minus that with labels of the mirrored task"),
     "mirror_gap_se": ("i", "f4", "standard error over tasks"),
     "alignment_label": ("i", "f4", "mean alignment of the label parts"),
+    "alignment_label_se": ("i", "f4", "standard error over tasks"),
     "label_part": ("i", "f4", "share of the label part in the squared length of the patch"),
     "towards_mean": ("i", "f4", "mean cosine of what finetuning changes and u (G w)^T"),
     "towards_mean_se": ("i", "f4", "standard error over tasks"),
