@@ -140,7 +140,7 @@ NAMES = {
 
 _QUICK = PositionsTraining(
     architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-    variants=("skips", "skips, norms"), networks=2, B=32, rate=5e-2, steps=20, marks=5, tests=32,
+    variants=("skips", "skips, norms"), networks=2, B=16, rate=5e-2, steps=12, marks=4, tests=16,
 )  # fmt: skip
 POSITIONS_TRAINING = Experiment(
     slug="dherin-positions-training", title="Updates at all positions during training", section="sequel 1",

@@ -123,10 +123,10 @@ NAMES = {
 
 _QUICK = StalePatches(
     architectures=("vanilla, bias", "Llama", "Gemma", "parallel", "experts"),
-    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, prompt=12, steps=10,
-    kept=6, seeds=3,
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, prompt=8, steps=6,
+    kept=4, seeds=2,
 )  # fmt: skip
 STALE_PATCHES = Experiment(
     slug="dherin-stale-patches", title="Patches used for another token",
-    quick=_QUICK, full=replace(_QUICK, prompt=16, steps=32, seeds=12),
+    quick=_QUICK, full=replace(_QUICK, prompt=16, steps=32, kept=6, seeds=12),
 )  # fmt: skip

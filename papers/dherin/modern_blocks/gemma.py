@@ -21,7 +21,7 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Matrix, MatrixAndGain
 from papers.dherin.architectures import Architecture, Sizes, architecture, relative, words
-from papers.dherin.modern_blocks.modern_blocks import each_alone
+from papers.dherin.patch_rules import each_alone
 from papers.dherin.theory import modern_blocks as theory
 
 FORMS = ("published", "conditioned")

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""
@@ -39,7 +39,7 @@ def identity(figure: Figure, dataset: xr.Dataset) -> None:
         worst = _shown(one.error.isel(mlp=0))
         middle = worst.median("network")
         reach = np.stack([0 * middle, worst.max("network") - middle])
-        axes.errorbar(x, middle, reach, color=f"C{k}", marker=MARKERS[k], linestyle="none", elinewidth=0.8, label=layer)
+        points(axes, x, middle, reach, k, elinewidth=0.8, label=layer)
     axes.set(xscale="log", yscale="log", ylim=(1e-17, 30), xlabel="share of the context in $Y$", ylabel="relative error")
     axes.text(0.02, 0.93, "without the update", transform=axes.transAxes)
     axes.text(0.02, 0.16, "with the update", transform=axes.transAxes)

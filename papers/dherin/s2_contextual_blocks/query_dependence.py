@@ -88,15 +88,14 @@ class QueryDependence(Declaration):
         update = redirection(block["W"], a, full)
         cosine, one = cosines(update), cosines(redirection(block["W"], *reads(network, block, near)))
         columns = torch.einsum("mn,ckn->ckm", block["W"], full - a)
-        pairs = [cosine[:, i, j], cosines(columns)[:, i, j], cosines(a)[:, i, j]]
+        pairs, by_columns = cosine[:, i, j], cosines(columns)[0, i, j]
         theory = by_theory(columns[0].numpy(), a[0].numpy())[i, j]
         own, swapped, bare = predictions(network, block, update, a, full)
         miss = np.maximum(swapped[:, i, j], swapped[:, j, i])
-        bins = np.digitize(pairs[0], EDGES[1:-1])
+        bins = np.digitize(pairs, EDGES[1:-1])
         return {
-            "cosine": pairs[0].mean(-1), "cosine_column": pairs[1].mean(-1), "cosine_row": pairs[2].mean(-1),
-            "cosine_least": pairs[0].min(-1), "cosine_near": one[:, i, j].mean(-1),
-            "cosine_gap": abs(pairs[0][0] - theory).max(), "cosine_gap_columns": abs(pairs[1][0] - theory).max(),
+            "cosine": pairs.mean(-1), "cosine_least": pairs.min(-1), "cosine_near": one[:, i, j].mean(-1),
+            "cosine_gap": abs(pairs[0] - theory).max(), "cosine_gap_columns": abs(by_columns - theory).max(),
             "pairs": np.bincount(bins.ravel(), minlength=20),
             "miss": np.array([np.median(miss[bins == b]) if (bins == b).any() else np.nan for b in range(20)]),
             "error_own": own.max(-1), "error_swapped": median_of_others(swapped), "error_bare": np.median(bare, -1),
@@ -145,8 +144,6 @@ def median_of_others(swapped: Float[np.ndarray, "c k k"]) -> Float[np.ndarray, "
 
 NAMES = {
     "cosine": ("context", "mean cosine between the updates of two queries"),
-    "cosine_column": ("context", "mean cosine between the columns W DA of two queries"),
-    "cosine_row": ("context", "mean cosine between the rows A(x) of two queries"),
     "cosine_least": ("context", "least cosine between the updates of two queries"),
     "cosine_near": ("context", "mean cosine between the updates of near queries"),
     "cosine_gap": ("", "first context: largest distance of a cosine from the product of those of columns and rows"),

@@ -124,6 +124,6 @@ NAMES = {
 
 AGREEMENT = Experiment(
     slug="dherin-agreement", title="Context or patch, during training", section="4.2",
-    quick=Agreement(training=replace(ONE_BLOCK, name="", steps=300), every=50, tasks=512),
+    quick=Agreement(training=replace(ONE_BLOCK, name="", steps=150), every=50, tasks=128),
     full=Agreement(training=replace(ONE_BLOCK, name=""), every=100, tasks=1024),
 )  # fmt: skip

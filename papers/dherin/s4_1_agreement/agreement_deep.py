@@ -119,8 +119,8 @@ NAMES = {
 }
 """Readings of one network: dimensions beside network, and what they are."""
 
-_QUICK = AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=100, held_out=600)
+_QUICK = AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=50, held_out=200)
 AGREEMENT_DEEP = Experiment(
     slug="dherin-agreement-deep", title="Context or patch in deep networks", section="4.2",
-    quick=_QUICK, full=replace(_QUICK, held_out=4000),
+    quick=_QUICK, full=replace(_QUICK, tasks=100, held_out=4000),
 )  # fmt: skip

@@ -3,32 +3,18 @@
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import put
-
-STALE = "the last mark's patch"
+from icl_lib.companion.controls import put, replaced
 
 
-def _largest(name: str, way: str = "patch"):
-    """Return the check of an identity: the largest reading of one way over all marks, networks or tasks."""
-    return lambda dataset: Discrepancy(dataset[name].sel(way=way))
-
-
-def _exchange(way: str):
-    """Return the control that answers with ``way`` in place of the patch."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        names = [name for name, values in dataset.items() if "way" in values.dims]
-        found = {name: dataset[name].where(dataset.way != "patch", dataset[name].sel(way=way)) for name in names}
-        broken = dataset.assign(found)
-        return broken.isel(step=slice(1, None)) if way == STALE else broken
-
-    return control
+def _stale(dataset: xr.Dataset) -> xr.Dataset:
+    """Answer with the last mark's patch, which the first mark does not have."""
+    return replaced("way", "the last mark's patch", "patch")(dataset.isel(step=slice(1, None)))
 
 
 claim = claims_of("dherin-agreement", section="4.2")
 
 
-@claim("S", "identity", check=_largest("difference"), margin=1e-13, control=_exchange(STALE))
+@claim("S", "identity", margin=1e-13, control=_stale)
 def D21(dataset):
     """T_W(C, x) = T_{W+ΔW}(x) at every mark of the training, before the first step included (float64).
 
@@ -36,9 +22,10 @@ def D21(dataset):
     roundings.
     Control: each task's patch from the network of the mark before
     """
+    return Discrepancy(dataset.difference.sel(way="patch"))
 
 
-@claim("S", "identity", check=_largest("gap_single"), margin=1e-6, control=_exchange("no patch"))
+@claim("S", "identity", margin=1e-6, control=replaced("way", "no patch", "patch"))
 def D21c(dataset):
     """The validation losses with the context and with the patch agree to 1e-6 of the label variance (float32).
 
@@ -46,6 +33,7 @@ def D21c(dataset):
     mean.
     Control: no context and no patch
     """
+    return Discrepancy(dataset.gap_single.sel(way="patch"))
 
 
 claim = claims_of("dherin-plateau")
@@ -86,7 +74,7 @@ def D24(dataset):
     return Discrepancy(four.loss / four.loss_step, 2 * four.loss_se / four.loss_step)
 
 
-@claim("S", "identity", margin=1e-13, control=_exchange("no residual patch"))
+@claim("S", "identity", margin=1e-13, control=replaced("way", "no residual patch", "patch"))
 def D24b(dataset):
     """Patched in all four blocks, the network without context predicts what it predicts with it (float64).
 
@@ -96,7 +84,7 @@ def D24b(dataset):
     return Discrepancy(dataset.largest.isel(network=0).sel(way="patch"))
 
 
-@claim("S", "identity", margin=1e-6, control=_exchange("no residual patch"))
+@claim("S", "identity", margin=1e-6, control=replaced("way", "no residual patch", "patch"))
 def D25(dataset):
     """In a network of ten blocks the mean difference over 100 tasks is about 1e-6, or less (float32).
 

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import Control, exchanged, put
+from icl_lib.companion.controls import exchanged, put, replaced
 
 SUMMING, AVERAGING = "no normalisation", "softmax attention"
 UNTRAINED = exchanged("state", "trained", "untrained")
@@ -12,11 +12,6 @@ UNTRAINED = exchanged("state", "trained", "untrained")
 def _slope(case: str):
     """Return the check of a rate: |mean slope over networks + 1|."""
     return lambda dataset: distance_over_seeds(dataset.slope.sel(case=case), -1.0)
-
-
-def _as_attention(name: str) -> Control:
-    """Return the control in which every layer has this number of attention."""
-    return lambda dataset: dataset.assign({name: dataset[name].sel(layer=AVERAGING).broadcast_like(dataset[name])})
 
 
 def _worse(layer: str):
@@ -91,7 +86,7 @@ def D27b(dataset):
 claim = claims_of("dherin-layers-compared")
 
 
-@claim("S", "rate", margin=0.2, control=_as_attention("slope"))
+@claim("S", "rate", margin=0.2, control=replaced("layer", AVERAGING))
 def D28(dataset):
     """With an RNN as contextual layer (tanh RNN, GRU; trained or not) the marginal updates do not fall: slope 0.
 
@@ -102,7 +97,7 @@ def D28(dataset):
     return distance_over_seeds(dataset.slope.sel(layer=["tanh RNN", "GRU"]))
 
 
-@claim("D", "rate", margin=0.2, control=_as_attention("share_slope"))
+@claim("D", "rate", margin=0.2, control=replaced("layer", AVERAGING))
 def D28b(dataset):
     """The reason in the GRU: the share of the newest token in the state stays the same along the prompt.
 

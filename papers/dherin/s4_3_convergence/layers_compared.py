@@ -167,7 +167,7 @@ NAMES = {
 """Readings of one block: dimensions beside layer, state and seed, and what they are."""
 
 _QUICK = LayersCompared(
-    attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=100, tasks=150, held_out=1000, N=50, first=10,
+    attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=40, tasks=60, held_out=400, N=50, first=10,
 )  # fmt: skip
 LAYERS_COMPARED = Experiment(
     slug="dherin-layers-compared", title="Marginal updates and error of three contextual layers",

@@ -218,7 +218,7 @@ CHECKS = {
 }
 """Readings of one block, by block and network."""
 
-_QUICK = MarginalUpdates(training=ONE_BLOCK, trials=100, N=100, first=10, matrices=2)
+_QUICK = MarginalUpdates(training=ONE_BLOCK, trials=40, N=100, first=10, matrices=1)
 MARGINAL_UPDATES = Experiment(
     slug="dherin-marginal-updates", title="Marginal updates along the context",
     quick=_QUICK, full=replace(_QUICK, trials=1000, matrices=10),

@@ -223,7 +223,7 @@ NAMES = {
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
 _QUICK = Alignment(
-    training=ONE_BLOCK, tasks=200, N=100, lengths=10, pace=0.01, checked=2, untrained=8, untrained_tasks=30, queries=4000,
+    training=ONE_BLOCK, tasks=120, N=100, lengths=8, pace=0.01, checked=1, untrained=4, untrained_tasks=20, queries=2000,
 )  # fmt: skip
 ALIGNMENT = Experiment(
     slug="dherin-alignment", title="Alignment of the patch and of finetuning",

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, over
-from icl_lib.companion.controls import Control, put
+from icl_lib.companion.controls import put, replaced
 
 
 def _pooled(mean: xr.DataArray, error: xr.DataArray) -> Discrepancy:
@@ -27,17 +27,6 @@ def _below(level: float, found: Discrepancy) -> Discrepancy:
     return Discrepancy(level - found.value, found.two_se)
 
 
-def _as_labels(labels: str, source: str = "true") -> Control:
-    """Return the control that puts the alignment with labels ``source`` in the place of ``labels``."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        here = dataset.labels == labels
-        names = ("alignment", "alignment_se")
-        return dataset.assign({name: dataset[name].where(~here, dataset[name].sel(labels=source)) for name in names})
-
-    return control
-
-
 def _trained_in_place(dataset: xr.Dataset) -> xr.Dataset:
     trained = dataset.alignment.sel(labels="true", drop=True).rename(seed="start")
     return dataset.drop_dims("start").assign(alignment_untrained=trained)
@@ -51,7 +40,7 @@ def _reversed_in_place(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("dherin-alignment")
 
 
-@claim("S", "bound", margin=0, control=_as_labels("true", "query's label reversed"))
+@claim("S", "bound", margin=0, control=replaced("labels", "query's label reversed", "true"))
 def D33(dataset):
     """The alignment of the patch with finetuning is positive in the mean, at every context length read from 2 on.
 
@@ -62,7 +51,7 @@ def D33(dataset):
     return _below(0, _aligned(dataset.sel(i=dataset.i >= 2), "true"))
 
 
-@claim("S", "bound", margin=0, recorded=FAILS, control=_as_labels("true", "another task"))
+@claim("S", "bound", margin=0, recorded=FAILS, control=replaced("labels", "another task", "true"))
 def D33b(dataset):
     """The alignment is high: at least 0.5 after all examples.
 
@@ -103,7 +92,7 @@ def D33g(dataset):
     return _size(_aligned(dataset, "true", dataset.label_part**0.5 * dataset.alignment_label))
 
 
-@claim("D", "bound", margin=0.07, control=_as_labels("another task"))
+@claim("D", "bound", margin=0.07, control=replaced("labels", "true", "another task"))
 def D34(dataset):
     """The alignment is no tautology: finetuning on labels of another task has alignment 0 with the patch.
 
@@ -113,7 +102,7 @@ def D34(dataset):
     return _size(_aligned(dataset, "another task"))
 
 
-@claim("D", "bound", margin=0.07, control=_as_labels("shuffled"))
+@claim("D", "bound", margin=0.07, control=replaced("labels", "true", "shuffled"))
 def D34b(dataset):
     """Finetuning on the same labels, shuffled among the examples, has alignment 0 with the patch.
 

@@ -1,30 +1,17 @@
 """Claim D35 with its parts: blocks with skip connections."""
 
-import xarray as xr
-
 from icl_lib.companion.claim import Discrepancy, claims_of
-from icl_lib.companion.controls import Control
+from icl_lib.companion.controls import everywhere, replaced
 
 USUAL = ["x inside, no norm", "x inside, LayerNorm", "x inside, RMSNorm"]
 OF_V1 = "softmax attention"
 """Blocks with x inside the MLP, and the block of v1 with x outside."""
 
 
-def _as(way: str, block: str = "") -> Control:
-    """Return the control in which every way is one way, and one block, where it is named, stands in for all."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        cell = dataset[["error", "median"]].sel(way=way, drop=True)
-        cell = cell.sel(block=block, drop=True) if block else cell
-        return dataset.assign({name: cell[name].broadcast_like(dataset[name]) for name in cell})
-
-    return control
-
-
 claim = claims_of("dherin-skip-connections", section="Appendix: skip connections")
 
 
-@claim("V", "identity", margin=1e-13, control=_as("without the bias"))
+@claim("V", "identity", margin=1e-13, control=replaced("way", "without the bias"))
 def D35(dataset):
     """T(C, x) = x + A + W'g(WA + b) + b' is reproduced without Y by W + ΔW(Y) and b' + Δb'(Y), Δb'(Y) = ΔA(Y).
 
@@ -34,7 +21,7 @@ def D35(dataset):
     return Discrepancy(dataset.error.sel(way="both parts").isel(block=~dataset.block.isin(USUAL).values).max())
 
 
-@claim("D", "identity", margin=1e-13, control=_as("attention alone"))
+@claim("D", "identity", margin=1e-13, control=replaced("way", "attention alone"))
 def D35c(dataset):
     """With x inside, T = v + W'g(Wz + b) + b', v = x + A, z = norm(v): ΔW = WΔz zᵀ/‖z‖², Δb' = Δv are exact.
 
@@ -44,7 +31,7 @@ def D35c(dataset):
     return Discrepancy(dataset.error.sel(way="both parts", block=USUAL).max())
 
 
-@claim("D", "bound", margin=0, control=_as("one symbol, v", USUAL[0]))
+@claim("D", "bound", margin=0, control=everywhere("median", way="one symbol, v", block=USUAL[0]))
 def D35d(dataset):
     """One symbol for both parts is wrong under a norm: read as z or as v, it leaves 1% error or more.
 
@@ -54,7 +41,7 @@ def D35d(dataset):
     return Discrepancy(0.01 - dataset["median"].sel(share=1.0, way=["one symbol, z", "one symbol, v"], block=USUAL[1:]))
 
 
-@claim("D", "bound", margin=0, control=_as("attention alone", OF_V1))
+@claim("D", "bound", margin=0, control=everywhere("median", way="attention alone", block=OF_V1))
 def D35e(dataset):
     """The formula of v1 does not fit the usual block, norms or not: A in place of z leaves 0.5% error or more.
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
-from icl_lib.companion.controls import Control, put
+from icl_lib.companion.controls import everywhere, put, replaced
 
 
 def _median(values: xr.DataArray) -> Discrepancy:
@@ -34,15 +34,6 @@ def _other_context(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(error=wrong.broadcast_like(dataset.error))
 
 
-def _first(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.assign(excess=dataset.excess.sel(K=1, drop=True).broadcast_like(dataset.excess))
-
-
-def _as_fit(fit: str, other: str) -> Control:
-    """Return the control that puts the errors of another fit in the place of one."""
-    return lambda dataset: dataset.assign(error=dataset.error.where(dataset.fit != fit, dataset.error.sel(fit=other)))
-
-
 def _distance(values: xr.DataArray) -> Discrepancy:
     """Return the interval of the absolute value of a median."""
     low, high = (values.sel(part=part, drop=True) for part in ("low", "high"))
@@ -66,7 +57,7 @@ def D54(dataset):
     return _median(xr.concat([cell.sel(span=span, K=span, drop=True) for span in dataset.span.values], "case"))
 
 
-@claim("S", "bound", margin=0.3, control=_first)
+@claim("S", "bound", margin=0.3, control=everywhere("excess", K=1))
 def D54c(dataset):
     """In one block the error on new queries has converged at K = 10 to 25.
 
@@ -77,7 +68,7 @@ def D54c(dataset):
     return _median(_knee(dataset.excess.sel(fit="least squares", network="trained").isel(span=-1)))
 
 
-@claim("D", "bound", margin=0, control=_as_fit("average", "least squares"))
+@claim("D", "bound", margin=0, control=replaced("fit", "least squares", "average"))
 def D55(dataset):
     """The average of the token patches is much worse: at every K > d it leaves a tenth of the distance or more.
 
@@ -88,7 +79,7 @@ def D55(dataset):
     return Discrepancy(0.1 - found.value, found.two_se)
 
 
-@claim("D", "bound", margin=0, control=_as_fit("average times rank", "average"))
+@claim("D", "bound", margin=0, control=replaced("fit", "average", "average times rank"))
 def D55b(dataset):
     """Its fault is mainly the scale: d times the average leaves less than half as much at the largest K.
 
@@ -114,7 +105,7 @@ def D56(dataset):
     return _median(dataset.error.isel(network=0, K=-1))
 
 
-@claim("S", "bound", margin=0.3, recorded=FAILS, control=_first)
+@claim("S", "bound", margin=0.3, recorded=FAILS, control=everywhere("excess", K=1))
 def D56c(dataset):
     """In networks of several blocks the error on new queries has converged at K = 10 to 25.
 

@@ -226,7 +226,7 @@ NAMES = {
 """Readings: dimensions beside part and network, and what they are."""
 
 _QUICK = StaticDeep(
-    training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=12, queries=50, K=(1, 5, 10, 25, 100), strength=1e-6,
+    training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=8, queries=30, K=(1, 10, 100), strength=1e-6,
 )  # fmt: skip
 STATIC_DEEP = Experiment(
     slug="dherin-static-deep", title="Static patches of networks of four and ten blocks", section="3.4 (v4)",
