@@ -96,28 +96,6 @@ def Z17g(dataset):
     return _with_exact_ols(dataset, ["copied query"], *_zero_over(shortest))
 
 
-def _covariance_scaled(dataset: xr.Dataset) -> xr.Dataset:
-    broken = dataset.copy(deep=True)
-    for name in _rows(dataset, "inputs"):
-        as_weights = dataset.risk_theory.sel(prompt="no shift") * dataset.zero.sel(prompt=name)
-        broken["risk_theory"].loc[{"prompt": name}] = as_weights
-    return broken
-
-
-@claim("D", "formula", margin=0.3, control=_covariance_scaled)
-def Z17h(dataset):
-    """On all of Garg's shifted prompts the errors of LSA and of averaging at d = 20, Λ = I, N = 40 are those of the closed
-    forms derived here.
-
-    Margin: Relative; s.e. up to 5% in quick for the skewed covariance. The closed forms are also tested one by one.
-    Control: scaled inputs taken for scaled weights
-    """
-    cells = dataset.sel(model=["LSA", "averaging"])
-    known = cells.risk_theory.notnull().values
-    theory = cells.risk_theory.values[known]
-    return Discrepancy(abs(cells.risk.values[known] / theory - 1), 2 * cells.risk_se.values[known] / theory)
-
-
 def _ols_for_lsa(dataset: xr.Dataset) -> xr.Dataset:
     broken = dataset.copy(deep=True)
     broken["risk"].loc[{"model": "LSA"}] = dataset.risk.sel(model="OLS")
