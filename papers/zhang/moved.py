@@ -28,10 +28,16 @@ MOVED = {
         "Inputs scaled by c: the error tends to c²(c² − 1)²‖w‖² in the norm of Λ as N, M → ∞, the error of the "
         "paper's limit c²wᵀx_query of the prediction."
     ),
+    "Z17h": (
+        "On all of Garg's shifted prompts the errors of LSA and of averaging at d = 20, Λ = I, N = 40 are "
+        "those of the closed forms derived here."
+    ),
     "Z19c": "The loss never rises along the flow of Lemma 5.2.",
     "Z20": "Over all live parameters the loss is odd part + even part under w → −w, each an exact polynomial.",
     "Z20b": "The limit of Theorem 4.1 minimises the full loss: no sampled parameter point lies below it.",
+    "Z20c": "The Hessian of the full loss at that limit is positive semi-definite with exactly one zero mode.",
     "Z24d": "The slack of the PL inequality also grows with the condition number κ, at every d.",
+    "Z25": "The condition on σ is sufficient, not necessary: no failure found from far below to far above it.",
     "ZF5c": (
         "Training leaves every row of the table beyond position 2N, where the last query of training stands, "
         "exactly where it started."

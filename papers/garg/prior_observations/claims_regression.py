@@ -3,6 +3,7 @@
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.controls import Control, replaced
 
 
 def _own(dataset: xr.Dataset) -> xr.Dataset:
@@ -17,20 +18,15 @@ def _judged(value: xr.DataArray, two_se: xr.DataArray, where: xr.DataArray) -> D
     return Discrepancy(*kept)
 
 
-def _replaced(by: str):
+def _models_by(name: str) -> Control:
     """Return the control that puts another predictor's errors in the place of the models'."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        other = dataset.predictor.isin(dataset.model.values)
-        return dataset.assign({n: dataset[n].where(~other, dataset[n].sel(predictor=by)) for n in ("risk", "risk_se")})
-
-    return control
+    return lambda dataset: replaced("predictor", name, *dataset.model.values)(dataset)
 
 
 claim = claims_of("garg-regression", section="linear functions")
 
 
-@claim("D", "bound", margin=0.1, control=_replaced("3 nearest"))
+@claim("D", "bound", margin=0.1, control=_models_by("3 nearest"))
 def G1(dataset):
     """After N examples, the length of training, the error is below a tenth of that of predicting 0.
 
@@ -42,7 +38,7 @@ def G1(dataset):
     return _judged(own.risk, 2 * own.risk_se, dataset.k == dataset.N)
 
 
-@claim("D", "order", margin=0.5, control=_replaced("averaging"))
+@claim("D", "order", margin=0.5, control=_models_by("averaging"))
 def G1b(dataset):
     """From k = d to k = N the error is at most half of that of LSA trained at the same N.
 
@@ -53,7 +49,7 @@ def G1b(dataset):
     return _judged(own.risk / dataset.lsa, 2 * own.risk_se / dataset.lsa, dataset.k >= dataset.d)
 
 
-@claim("M", "order", margin=0.5, control=_replaced("3 nearest"))
+@claim("M", "order", margin=0.5, control=_models_by("3 nearest"))
 def G1c(dataset):
     """From k = d to k = N the error is at most half of those of averaging and of the three nearest neighbours.
 
@@ -113,7 +109,7 @@ def G1f(dataset):
     return Discrepancy(ridge / whole, 2 * (error + ridge / whole * cell.distance_se.sel(label="clean")) / whole)
 
 
-@claim("V", "order", margin=0.0, recorded="fails", control=_replaced("ridge"))
+@claim("V", "order", margin=0.0, recorded="fails", control=_models_by("ridge"))
 def G1g(dataset):
     """Under label noise the error has the bump of least squares at k = d: it is larger there than at k = d − 2.
 

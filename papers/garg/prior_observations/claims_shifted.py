@@ -6,6 +6,7 @@ Garg et al.'s values are theirs, at d = 20, and enter no verdict.
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.controls import replaced
 
 COVARIATE_SHIFTS = ["half subspace", "skewed covariance", "orthants"]
 
@@ -18,17 +19,6 @@ def _kept(dataset: xr.Dataset, prompts: list, lengths: list) -> Discrepancy:
     """Return the model's error over that of predicting 0."""
     cells = dataset.sel(prompt=prompts, model="GPT-2", k=lengths)
     return Discrepancy(cells.risk / cells.zero, 2 * cells.risk_se / cells.zero)
-
-
-def _unshifted(dataset: xr.Dataset) -> xr.Dataset:
-    """The control that puts the errors without a shift in the place of all others."""
-    return dataset.assign({n: dataset[n].sel(prompt="no shift").broadcast_like(dataset[n]) for n in ("risk", "risk_se")})
-
-
-def _by_lsa(dataset: xr.Dataset) -> xr.Dataset:
-    """The control that puts LSA in the model's place."""
-    model = dataset.model == "GPT-2"
-    return dataset.assign({n: dataset[n].where(~model, dataset[n].sel(model="LSA")) for n in ("risk", "risk_se")})
 
 
 claim = claims_of("garg-shifts", section="distribution shifts")
@@ -44,7 +34,7 @@ def G3(dataset):
     return _kept(dataset, _rows(dataset, "weights"), [dataset.N])
 
 
-@claim("V", "bound", margin=0.2, control=_by_lsa)
+@claim("V", "bound", margin=0.2, control=replaced("model", "LSA", "GPT-2"))
 def G3b(dataset):
     """Half subspaces and orthants are tolerated: after N examples the error is below a fifth of that of predicting 0.
 
@@ -54,7 +44,7 @@ def G3b(dataset):
     return _kept(dataset, ["half subspace", "orthants"], [dataset.N])
 
 
-@claim("V", "bound", margin=0.2, control=_by_lsa)
+@claim("V", "bound", margin=0.2, control=replaced("model", "LSA", "GPT-2"))
 def G3c(dataset):
     """A query that copies an example is answered from k = d to N: error below a fifth of that of predicting 0.
 
@@ -64,7 +54,7 @@ def G3c(dataset):
     return _kept(dataset, ["copied query"], [k for k in dataset.k.values if k >= dataset.d])
 
 
-@claim("V", "formula", margin=0.25, control=_unshifted)
+@claim("V", "formula", margin=0.25, control=replaced("prompt", "no shift"))
 def G3d(dataset):
     """A query orthogonal to d − 1 examples is answered like an unknown: the error is that of predicting 0.
 
@@ -75,7 +65,7 @@ def G3d(dataset):
     return Discrepancy(abs(cell.risk / cell.zero - 1), 2 * cell.risk_se / cell.zero)
 
 
-@claim("V", "order", margin=1.0, control=_unshifted)
+@claim("V", "order", margin=1.0, control=replaced("prompt", "no shift"))
 def G3e(dataset):
     """Inputs scaled by 3 are not tolerated: after N examples the error/d is above one half, without a shift far below.
 
@@ -86,7 +76,7 @@ def G3e(dataset):
     return Discrepancy(0.5 / cell.risk, 2 * 0.5 / cell.risk**2 * cell.risk_se)
 
 
-@claim("D", "order", margin=0.5, control=_by_lsa)
+@claim("D", "order", margin=0.5, control=replaced("model", "LSA", "GPT-2"))
 def G3f(dataset):
     """On the covariate shifts that LSA does not tolerate, half subspace, skewed covariance and orthants, the model errs at
     most half as much.

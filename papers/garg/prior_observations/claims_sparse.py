@@ -3,23 +3,12 @@
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of
-
-
-def _replaced(*predictors: str, by: str):
-    """Return the control that puts one predictor's data in the place of others'."""
-
-    def control(dataset: xr.Dataset) -> xr.Dataset:
-        other = dataset.predictor.isin(predictors)
-        names = [name for name, values in dataset.items() if "predictor" in values.dims]
-        return dataset.assign({n: dataset[n].where(~other, dataset[n].sel(predictor=by)) for n in names})
-
-    return control
-
+from icl_lib.companion.controls import replaced
 
 claim = claims_of("garg-sparse", section="sparse linear functions")
 
 
-@claim("V", "order", margin=0.75, recorded="fails", control=_replaced("GPT-2", by="least squares"))
+@claim("V", "order", margin=0.75, recorded="fails", control=replaced("predictor", "least squares", "GPT-2"))
 def G2(dataset):
     """The model outperforms least squares: after d/2 examples it makes at most three quarters of its error.
 
@@ -30,7 +19,7 @@ def G2(dataset):
     return Discrepancy(cell.risk / cell.least_squares, 2 * cell.risk_se / cell.least_squares)
 
 
-@claim("V", "bound", margin=0.1, recorded="fails", control=_replaced("GPT-2", by="least squares"))
+@claim("V", "bound", margin=0.1, recorded="fails", control=replaced("predictor", "least squares", "GPT-2"))
 def G2b(dataset):
     """The model nearly matches the Lasso: at no k does it err by more than a tenth of the label variance above it.
 
@@ -45,7 +34,7 @@ def _determined(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.sel(k=dataset.k > dataset.sparsity)
 
 
-@claim("D", "bound", margin=0.0, control=_replaced("GPT-2", "Lasso", by="Bayes"))
+@claim("D", "bound", margin=0.0, control=replaced("predictor", "Bayes", "GPT-2", "Lasso"))
 def G2d(dataset):
     """Neither the model nor the Lasso finds the answer when it is first determined: both keep a third of the label
     variance or more.
@@ -57,7 +46,7 @@ def G2d(dataset):
     return Discrepancy(1 / 3 - cell.risk, 2 * cell.risk_se)
 
 
-@claim("D", "bound", margin=0.0, control=_replaced("GPT-2, fast curriculum", by="Bayes"))
+@claim("D", "bound", margin=0.0, control=replaced("predictor", "Bayes", "GPT-2, fast curriculum"))
 def G2e(dataset):
     """With a fast curriculum the same training learns nothing in as many steps: at every k three quarters or more of the
     label variance is left.

@@ -99,6 +99,6 @@ LIVE_TRAINING = Experiment(
     slug="garg-live-training",
     title="A decoder trained here and now",
     section="training",
-    quick=LiveTraining(trainings=(_QUICK,), window=20, prompts=4_000),
+    quick=LiveTraining(trainings=(_QUICK,), window=20, prompts=2_000),
     full=LiveTraining(trainings=(_FULL, replace(_FULL, points=_QUICK.points)), window=50, prompts=20_000),
 )

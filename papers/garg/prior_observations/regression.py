@@ -132,7 +132,7 @@ NAMES = {
 }
 """Measured quantities: dimensions beside k, and what they are."""
 
-_QUICK = DenseRegression(trainings=(FIXED[0], FIXED[2]), longest=40, noise_sd=0.5, penalties=PENALTIES, prompts=1_000)
+_QUICK = DenseRegression(trainings=(FIXED[0], FIXED[2]), longest=40, noise_sd=0.5, penalties=PENALTIES, prompts=500)
 REGRESSION = Experiment(
     slug="garg-regression",
     title="Linear functions in context",

@@ -108,7 +108,7 @@ class ShiftedPrompts(Declaration):
 
 
 _QUICK = ShiftedPrompts(
-    training=FIXED[2], k=(4, 5, 10, 20), noise_sd=0.5, scales=("1/3", "1/2", "2", "3"), subspace=2, prompts=1_000
+    training=FIXED[2], k=(4, 5, 10, 20), noise_sd=0.5, scales=("1/3", "1/2", "2", "3"), subspace=2, prompts=400
 )
 SHIFTS = Experiment(
     slug="garg-shifts",

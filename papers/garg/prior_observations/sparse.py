@@ -119,6 +119,6 @@ SPARSE_REGRESSION = Experiment(
     slug="garg-sparse",
     title="Sparse linear functions in context",
     section="sparse linear functions",
-    quick=replace(_FULL, lengths=(0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20), selection=200, prompts=1_500),
+    quick=replace(_FULL, lengths=(0, 1, 2, 3, 5, 8, 12, 20), selection=100, prompts=800),
     full=_FULL,
 )

@@ -67,7 +67,7 @@ class Risk(Declaration):
         return Lambda, w / np.sqrt(w @ Lambda @ w)
 
 
-_QUICK = Risk(d=5, kappa=10.0, noise_sd=0.5, N=(10, 40), M=(5, 20, 80), prompts=60_000)
+_QUICK = Risk(d=5, kappa=10.0, noise_sd=0.5, N=(10, 40), M=(5, 20, 80), prompts=30_000)
 RISK = Experiment(
     slug="zhang-risk",
     title="Theorem 4.2 against Monte Carlo",

@@ -76,7 +76,7 @@ def _gradient(weights: list[Tensor], prompts: Prompts) -> Tensor:
     return torch.cat([by_KQ[:, :, :-1].flatten(1), by_PV[:, -1]], dim=-1)
 
 
-_QUICK = Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=150, pairs=1500)
+_QUICK = Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=75, pairs=1500)
 STATIONARITY = Experiment(
     slug="zhang-stationarity",
     title="The gradient vanishes at the limit",

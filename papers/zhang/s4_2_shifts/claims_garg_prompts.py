@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of
-from icl_lib.companion.controls import at
+from icl_lib.companion.controls import at, replaced
 
 
 def _model(dataset: xr.Dataset, prompts: list[str], model: str = "LSA") -> xr.Dataset:
@@ -18,13 +18,10 @@ def _rows(dataset: xr.Dataset, start: str) -> list[str]:
     return [name for name in dataset.prompt.values if name.startswith(start)]
 
 
-def _replaced(dataset: xr.Dataset, rows: list[str], by: list[str]) -> xr.Dataset:
-    """Return the dataset with the rows' measurements, per error of predicting 0, taken from other rows."""
-    broken = dataset.copy(deep=True)
-    unit = (dataset.zero.sel(prompt=rows).values / dataset.zero.sel(prompt=by).values)[:, None, None]
-    for name in ("risk", "risk_se"):
-        broken[name].loc[{"prompt": rows}] = dataset[name].sel(prompt=by).values * unit
-    return broken
+def _inputs_for_weights(dataset: xr.Dataset) -> xr.Dataset:
+    """The control that puts scaled inputs in the place of scaled weights."""
+    names = [name.replace("weights", "inputs") for name in dataset.prompt.values]
+    return dataset.sel(prompt=names).assign_coords(prompt=dataset.prompt)
 
 
 def _zero_over(cells: xr.Dataset, reference: float | xr.DataArray = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +40,7 @@ def _with_exact_ols(dataset: xr.Dataset, prompts: list[str], value, two_se) -> D
 claim = claims_of("zhang-garg-prompts")
 
 
-@claim("D", "order", margin=0.25, control=lambda d: _replaced(d, _rows(d, "weights"), _rows(d, "inputs")))
+@claim("D", "order", margin=0.25, control=_inputs_for_weights)
 def Z17d(dataset):
     """Label noise and scaled weights leave LSA's error, over that of predicting 0, where it is without a shift; a query
     orthogonal to the context is predicted as 0. Garg et al. report the same three tolerances for GPT-2.
@@ -59,7 +56,7 @@ def Z17d(dataset):
     return Discrepancy(np.append(abs(ratio - 1), null), np.append(2 * error, 0.0))
 
 
-@claim("D", "order", margin=0.5, control=lambda d: _replaced(d, ["skewed covariance", "orthants"], ["no shift"] * 2))
+@claim("D", "order", margin=0.5, control=replaced("prompt", "no shift", "skewed covariance", "orthants"))
 def Z17e(dataset):
     """On skewed covariances and on orthants LSA is at least twice as bad as predicting 0 at every length, while least
     squares is exact from k = d on. On orthants Garg et al. report 0.004 for GPT-2 at k = 40.
@@ -71,7 +68,7 @@ def Z17e(dataset):
     return _with_exact_ols(dataset, prompts, *_zero_over(_model(dataset, prompts)))
 
 
-@claim("D", "order", margin=0.75, control=lambda dataset: _replaced(dataset, ["half subspace"], ["weights × 2"]))
+@claim("D", "order", margin=0.75, control=replaced("prompt", "weights × 2", "half subspace"))
 def Z17f(dataset):
     """Inputs from a subspace of half the dimension raise LSA's error by a third or more at every length; least squares
     needs only half the examples. Garg et al. report no such rise for GPT-2.
@@ -94,28 +91,6 @@ def Z17g(dataset):
     """
     shortest = _model(dataset, ["copied query"]).isel(k=0)
     return _with_exact_ols(dataset, ["copied query"], *_zero_over(shortest))
-
-
-def _covariance_scaled(dataset: xr.Dataset) -> xr.Dataset:
-    broken = dataset.copy(deep=True)
-    for name in _rows(dataset, "inputs"):
-        as_weights = dataset.risk_theory.sel(prompt="no shift") * dataset.zero.sel(prompt=name)
-        broken["risk_theory"].loc[{"prompt": name}] = as_weights
-    return broken
-
-
-@claim("D", "formula", margin=0.3, control=_covariance_scaled)
-def Z17h(dataset):
-    """On all of Garg's shifted prompts the errors of LSA and of averaging at d = 20, Λ = I, N = 40 are those of the closed
-    forms derived here.
-
-    Margin: Relative; s.e. up to 5% in quick for the skewed covariance. The closed forms are also tested one by one.
-    Control: scaled inputs taken for scaled weights
-    """
-    cells = dataset.sel(model=["LSA", "averaging"])
-    known = cells.risk_theory.notnull().values
-    theory = cells.risk_theory.values[known]
-    return Discrepancy(abs(cells.risk.values[known] / theory - 1), 2 * cells.risk_se.values[known] / theory)
 
 
 def _ols_for_lsa(dataset: xr.Dataset) -> xr.Dataset:

@@ -108,7 +108,7 @@ class GargPrompts(Declaration):
 
 
 _QUICK = GargPrompts(
-    d=20, N=40, k=(10, 20, 40), noise_sd=1.0, scales=("1/3", "1/2", "2", "3"), subspace=10, prompts=6_000, ols_every=30
+    d=20, N=40, k=(10, 20, 40), noise_sd=1.0, scales=("1/3", "1/2", "2", "3"), subspace=10, prompts=2_000, ols_every=30
 )
 GARG_PROMPTS = Experiment(
     slug="zhang-garg-prompts",

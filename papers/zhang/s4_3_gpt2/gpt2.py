@@ -170,7 +170,7 @@ def _linear_error(d: int, a: float, c: float | None, M: float) -> float:
 ZHANG_GPT2 = Experiment(
     slug="zhang-gpt2",
     title="Figure 1: GPT-2 under random covariances",
-    quick=Gpt2(FIXED, RANDOM, longest=40, covariances=64, prompts=8, resamples=1000),
+    quick=Gpt2(FIXED, RANDOM, longest=40, covariances=64, prompts=4, resamples=1000),
     full=Gpt2(FIXED, RANDOM, longest=40, covariances=64, prompts=64, resamples=1000),
     published=Gpt2(PAPER_FIXED, PAPER_RANDOM, longest=120, covariances=64, prompts=64, resamples=1000),
 )

@@ -105,6 +105,6 @@ def moves(training: DecoderTraining, table: Float[Tensor, "T D"], seed: int, dev
 ZHANG_GPT2_POSITIONS = Experiment(
     slug="zhang-gpt2-positions",
     title="The spike beyond the training length",
-    quick=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, longest=40, covariances=64, prompts=12),
+    quick=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, longest=40, covariances=64, prompts=6),
     full=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, longest=40, covariances=64, prompts=124),
 )

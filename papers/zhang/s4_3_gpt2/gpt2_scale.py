@@ -118,6 +118,6 @@ def cut(prompts: Prompts, M: int) -> Prompts:
 ZHANG_GPT2_SCALE = Experiment(
     slug="zhang-gpt2-scale",
     title="Inputs, labels and a prompt's own size",
-    quick=Gpt2Scale(FIXED, RANDOM, c=(1.0, 9.0), covariances=64, prompts=6),
+    quick=Gpt2Scale(FIXED, RANDOM, c=(1.0, 9.0), covariances=64, prompts=3),
     full=Gpt2Scale(FIXED, RANDOM, c=(1.0, 4.0, 9.0), covariances=64, prompts=64),
 )

@@ -1,9 +1,9 @@
-"""Claims Z19a, Z19b, Z19e and Z20c, Z20d: section 5.1, the quadratic form and the full loss."""
+"""Claims Z19a, Z19b, Z19e and Z20d: section 5.1, the quadratic form and the full loss."""
 
 import numpy as np
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
-from icl_lib.companion.controls import at, exchanged, put
+from icl_lib.companion.controls import at, put
 
 claim = claims_of("zhang-quadratic-form")
 
@@ -41,17 +41,6 @@ def Z19e(dataset):
 
 
 claim = claims_of("zhang-full-loss")
-
-
-@claim("D", "identity", margin=0, control=exchanged("place", "limit", "origin"))
-def Z20c(dataset):
-    """The Hessian of the full loss at that limit is positive semi-definite with exactly one zero mode.
-
-    Margin: Counts of eigenvalues beyond 1e-10 of the largest; the Hessian is exact to rounding.
-    Control: the Hessian at the origin, a saddle
-    """
-    at_limit = dataset.sel(place="limit")
-    return Discrepancy(at_limit.negative + abs(at_limit.zero - 1))
 
 
 @claim("D", "identity", margin=1e-12, control=at(d=slice(1, None)))

@@ -68,16 +68,6 @@ def Z24c(dataset):
 claim = claims_of("zhang-start-size")
 
 
-@claim("N", "convergence", margin=1e-6, control=put(miss="miss_plain"))
-def Z25(dataset):
-    """The condition on σ is sufficient, not necessary: no failure found from far below to far above it.
-
-    Margin: Relative distance of u₋₁U₁₁ from Γ⁻¹ at the end; the slowest mode has decayed by e⁻⁴⁰.
-    Control: Λ⁻¹ in place of Γ⁻¹ as the end
-    """
-    return Discrepancy(dataset.miss)
-
-
 @claim("D", "bound", margin=0, control=put(u_last_bound="u_last_bound_start"))
 def Z25b(dataset):
     """u₋₁ has a positive lower bound for every σ > 0, so the flow converges without the condition on σ.

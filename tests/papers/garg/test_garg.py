@@ -30,12 +30,18 @@ from papers.garg.trainings import FIXED, SPARSE
 
 SMALL = {
     "garg-regression": replace(regression.REGRESSION.quick, prompts=300),
-    "garg-sparse": replace(sparse.SPARSE_REGRESSION.quick, prompts=800, selection=60, lengths=(0, 1, 2, 3, 5, 8, 12)),
-    "garg-shifts": replace(shifted.SHIFTS.quick, prompts=300),
+    "garg-sparse": replace(sparse.SPARSE_REGRESSION.quick, prompts=800, selection=40, lengths=(0, 1, 3, 5, 8)),
+    "garg-shifts": replace(shifted.SHIFTS.quick, prompts=200),
 }
 MODULES = {"garg-regression": regression, "garg-sparse": sparse, "garg-shifts": shifted}
 CLAIM_MODULES = (regression_claims, sparse_claims, shifted_claims)
 CLAIMS = {claim.id: claim for module in CLAIM_MODULES for claim in vars(module).values() if isinstance(claim, Claim)}
+
+
+@functools.lru_cache(maxsize=1)
+def prefixes(predictor, prompts: Prompts) -> torch.Tensor:
+    """Predictions after each number of examples; two models in a row meet the same prompts."""
+    return by_length(predictor, prompts, range(prompts.y.shape[-1] + 1))[None]
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Known:
         return self.predictor(prompts)[None]
 
     def prefixes(self, prompts: Prompts) -> torch.Tensor:
-        return by_length(self.predictor, prompts, range(prompts.y.shape[-1] + 1))[None]
+        return prefixes(self.predictor, prompts)
 
 
 PREDICTORS = {

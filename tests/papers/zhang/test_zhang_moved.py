@@ -140,6 +140,17 @@ def test_Z17b(stored):
     assert misses(abs(error / as_in_figure_1 - 1), 1e-3)
 
 
+def test_Z17h(stored):
+    """Relative; s.e. up to 5% in quick for the skewed covariance. Scaled inputs taken for scaled weights are off."""
+    cells = stored("zhang-garg-prompts").sel(model=["LSA", "averaging"])
+    scaled = cells.prompt.isin([name for name in cells.prompt.values if name.startswith("inputs")])
+    unshifted = cells.risk_theory.sel(prompt="no shift", drop=True)
+    cells = cells.assign(as_weights=cells.risk_theory.where(~scaled, unshifted * cells.zero))
+    cells = cells.stack(cell=("prompt", "model", "k")).dropna("cell", subset=["risk_theory"])
+    assert holds(**off(cells, "risk", "risk_theory"), margin=0.3)
+    assert misses(**off(cells, "risk", "as_weights"), margin=0.3)
+
+
 def test_ZF5c(stored):
     """The gradient of such a row is 0, and Adam without weight decay does not move it: exact on the machine that trained.
 
@@ -183,11 +194,26 @@ def test_Z20b(stored):
     assert points.excess_over_plain.min() < -1e-12
 
 
+def test_Z20c(stored):
+    """Counts of eigenvalues beyond 1e-10 of the largest; the Hessian is exact to rounding. The origin is a saddle."""
+    full = stored("zhang-full-loss")
+    wrong = full.negative + abs(full.zero - 1)
+    assert holds(wrong.sel(place="limit"), 0)
+    assert misses(wrong.sel(place="origin"), 0)
+
+
 def test_Z24d(stored):
     """It does not: in dimension 2 the slack falls as kappa grows, in the largest it grows at every step."""
     slack = np.log(stored("zhang-pl").slack)
     assert slack.sel(d=2).diff("kappa").min() < 0
     assert slack.isel(d=-1).diff("kappa").min() > 0
+
+
+def test_Z25(stored):
+    """Relative distance of the product from the inverse of Gamma at the end; that of Lambda is no end."""
+    starts = stored("zhang-start-size")
+    assert holds(starts.miss, 1e-6)
+    assert misses(starts.miss_plain, 1e-6)
 
 
 # --- the list -------------------------------------------------------------------------------------------------------

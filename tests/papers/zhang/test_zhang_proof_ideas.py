@@ -22,11 +22,11 @@ from papers.zhang.s5_3_pl_inequality.start_size import START_SIZE
 
 SMALLER = {
     "zhang-quadratic-form": replace(QUADRATIC_FORM.quick, prompts=5),
-    "zhang-full-loss": replace(FULL_LOSS.quick, draws=200),
+    "zhang-full-loss": replace(FULL_LOSS.quick, draws=100),
     "zhang-dynamics": replace(DYNAMICS.quick, small=((1, 2), (2, 1)), flows=((3, 10, 5.0),)),
-    "zhang-time-course": replace(TIME_COURSE.quick, kappa=(2.0, 4.0), sigma=(0.01, 0.1)),
-    "zhang-pl": replace(PL_INEQUALITY.quick, starts=1, times=60),
-    "zhang-start-size": replace(START_SIZE.quick, multiple=(0.01, 0.5, 1000.0), starts=1),
+    "zhang-time-course": replace(TIME_COURSE.quick, kappa=(2.0, 4.0), sigma=(0.01, 0.1), times=31),
+    "zhang-pl": replace(PL_INEQUALITY.quick, starts=1, times=30),
+    "zhang-start-size": replace(START_SIZE.quick, multiple=(0.01, 0.5, 1000.0), starts=1, times=60),
     "zhang-dense-init": replace(DENSE_INIT.quick, starts=6, allowed=2),
     "zhang-rank-one-trap": replace(RANK_ONE_TRAP.quick, N=(2, 20, 200)),
 }
