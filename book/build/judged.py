@@ -36,7 +36,8 @@ def judge(name: str, folder: Path) -> dict[str, dict]:
         "full": {dataset.attrs["slug"]: _judged(dataset) for dataset in full},
         "stored": {file: file_digest(results.STORE / file) for file in (f"{each.slug}.full.nc" for each in own)},
     }
-    (folder / FILE).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    results.write_atomically(folder / FILE, lambda file: file.write_text(text, encoding="utf-8"))
     return found
 
 
