@@ -61,9 +61,9 @@ def ledger(executed: list[Executed]) -> list[Row]:
     ]
 
 
-def finding(claim: Claim, judged: dict[str, dict]) -> Finding:
+def finding(claim: Claim, known: dict[str, dict]) -> Finding:
     """The claim's verdict among those of one profile."""
-    found = judged.get(claim.experiment, {"claims": {}})["claims"].get(claim.id)
+    found = known.get(claim.experiment, {"claims": {}})["claims"].get(claim.id)
     if found is None:
         return Finding(NOT_RUN)
     return Finding(found["verdict"], found["control"], shown(found["value"], found["two_se"], found["margin"]))

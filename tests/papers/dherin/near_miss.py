@@ -2,6 +2,8 @@
 
 import xarray as xr
 
+from icl_lib.companion.claim import over
+
 
 def parted(values, near, margin: float) -> None:
     """All that was measured lies within the margin, and some of the near miss, a number, beyond it."""
@@ -11,7 +13,8 @@ def parted(values, near, margin: float) -> None:
 
 def mean(values: xr.DataArray, dim: str = "seed") -> tuple[xr.DataArray, xr.DataArray]:
     """The mean over independent entries, and twice its standard error."""
-    return values.mean(dim), 2 * values.std(dim, ddof=1) / values.sizes[dim] ** 0.5
+    found = over(values, dim)
+    return found.value, found.two_se
 
 
 def parted_in_mean(values: xr.DataArray, near: xr.DataArray, margin: float, dim: str = "seed") -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from icl_lib.companion.claim import HOLDS, Discrepancy, distance_over_seeds, over_seeds
 from papers import registry
 from papers.li.moved import MOVED
 
@@ -10,21 +11,20 @@ COVERING = ["A", "B", "A, r = 1"]
 """The settings of section 4 that meet Condition 3.2."""
 
 
-def bounds(values: xr.DataArray, target: float | xr.DataArray | None = None) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return the mean over seeds, or how far it is from a target, less and plus two standard errors."""
-    mean, two_se = values.mean("seed"), 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-    value = mean if target is None else abs(mean - target)
-    return value - two_se, value + two_se
+def judged(values: xr.DataArray, target: float | xr.DataArray | None = None) -> Discrepancy:
+    """The mean over seeds, or how far it is from a target."""
+    return over_seeds(values) if target is None else distance_over_seeds(values, target)
 
 
 def within(margin: float, values: xr.DataArray, target: float | xr.DataArray | None = None) -> bool:
     """Say whether every entry stays within the margin."""
-    return bool((bounds(values, target)[1] <= margin).all())
+    return judged(values, target).verdict(margin) == HOLDS
 
 
 def beyond(margin: float, values: xr.DataArray, target: float | xr.DataArray | None = None) -> bool:
     """Say whether some entry leaves the margin by a number."""
-    return bool((bounds(values, target)[0] > margin).any())
+    found = judged(values, target)
+    return bool((found.value - found.two_se > margin).any())
 
 
 # --- sections 1 and 2 ---------------------------------------------------------------------------------------------
@@ -233,10 +233,9 @@ def test_L15g(stored):
 def test_L16c(stored):
     """The spread between models of one kind is up to 0.1; a coin in the place of one kind is further away."""
     error = stored("li-decoder-positions").error.isel(l=-1)
-    (low, high), (low_none, high_none) = (bounds(error.sel(positions=kind)) for kind in ("learned", "none"))
-    mean_none, two_se = (low_none + high_none) / 2, np.hypot(high - low, high_none - low_none) / 2
-    assert (abs((low + high) / 2 - mean_none) + two_se <= 0.1).all()
-    assert (abs(0.5 - mean_none) - (high_none - low_none) / 2 > 0.1).any()
+    learned, none = (over_seeds(error.sel(positions=kind)) for kind in ("learned", "none"))
+    assert (abs(learned.value - none.value) + np.hypot(learned.two_se, none.two_se) <= 0.1).all()
+    assert (abs(0.5 - none.value) - none.two_se > 0.1).any()
 
 
 def test_L20h(stored):

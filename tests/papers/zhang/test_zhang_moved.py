@@ -6,12 +6,13 @@ What is measured is taken with two standard errors: it holds when it is within t
 import numpy as np
 import pytest
 
+from icl_lib.companion.claim import HOLDS, Discrepancy
 from papers import registry
 from papers.zhang.moved import MOVED
 
 
 def holds(value, margin: float, two_se=0.0) -> bool:
-    return bool((value + two_se <= margin).all())
+    return Discrepancy(value, two_se).verdict(margin) == HOLDS
 
 
 def misses(value, margin: float, two_se=0.0) -> bool:
