@@ -7,11 +7,6 @@ from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, over_seeds
 from icl_lib.companion.controls import put
 
 
-def _last(dataset: xr.Dataset) -> xr.Dataset:
-    """Return the models trained on the most tasks."""
-    return dataset.isel(tasks=-1)
-
-
 def _before_training(dataset: xr.Dataset) -> xr.Dataset:
     """Return the dataset with the untrained models' error in every cell, and their attention after training."""
     untrained = dataset.untrained
@@ -33,7 +28,7 @@ def L16(dataset):
     Margin: Chance is 0.5. The quick profile stops after 250 steps, before all of its models have converged.
     Control: the models before training
     """
-    return over_seeds(_last(dataset).error.sel(domain="in", alpha=0.8).isel(l=-1))
+    return over_seeds(dataset.error.sel(domain="in", alpha=0.8).isel(l=-1))
 
 
 @claim("S", "bound", margin=0.0, control=_before_training)
@@ -43,7 +38,7 @@ def L17(dataset):
     Margin: Error at 1.0 less 0.9 times that at 0.8. For a vote the ratio is 0.52; equal errors fail.
     Control: the models before training
     """
-    shortest = _last(dataset).error.sel(l=4).mean("domain")
+    shortest = dataset.error.sel(l=4).mean("domain")
     return over_seeds(shortest.sel(alpha=1.0) - 0.9 * shortest.sel(alpha=0.8))
 
 
@@ -55,7 +50,7 @@ def L17b(dataset):
     fail.
     Control: the models before training
     """
-    errors = _last(dataset).error.sel(alpha=0.8).mean("domain")
+    errors = dataset.error.sel(alpha=0.8).mean("domain")
     return over_seeds(errors.isel(l=-1) - 0.9 * errors.sel(l=4))
 
 
@@ -66,7 +61,7 @@ def L18(dataset):
     Margin: Share of the contexts' attention, before less after. On the slides whole layers rise by 0.33 and more.
     Control: the models before training
     """
-    mass = _last(dataset).mass_head.max("layer")
+    mass = dataset.mass_head.max("layer")
     return over_seeds(mass.sel(stage="before") - mass.sel(stage="after"))
 
 
@@ -77,7 +72,7 @@ def L18b(dataset):
     Margin: The slides end at 0.85, 0.77 and 0.88; 0.7 leaves room for reading them by eye.
     Control: the models before training
     """
-    return over_seeds(0.7 - _last(dataset).mass.sel(stage="after", domain="out"))
+    return over_seeds(0.7 - dataset.mass.sel(stage="after", domain="out"))
 
 
 @claim("S", "bound", margin=-0.01, control=_before_training)
@@ -87,7 +82,7 @@ def L19(dataset):
     Margin: Error at 1.1 less that at 0.3; on the slides 0.5 already differs from 1.1 by 0.04.
     Control: the models before training
     """
-    errors = _last(dataset).shifted.sel(convention="rescaling")
+    errors = dataset.shifted.sel(convention="rescaling")
     return over_seeds(errors.sel(sum=1.1) - errors.sel(sum=0.3))
 
 

@@ -1,6 +1,7 @@
 """li-decoder: a causal transformer of three layers on pattern prompts (section 5 of Li et al.)."""
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 import torch
@@ -10,7 +11,6 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Posi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.companion.weights import Checkpoint
 from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
@@ -19,12 +19,15 @@ from papers.li.s5_experiments.decoder_training import (
     LOSSES,
     Decoders,
     DecoderSetting,
+    DecoderTraining,
     Readings,
     draw_codes,
     run_decoders,
-    train_decoders,
+    trained,
+    untrained,
 )
 from papers.li.s5_experiments.published import ATTENTION, SHARES, sum_points
+from papers.li.s5_experiments.trainings import WITHOUT_POSITIONS
 from papers.li.theory import floor
 
 CONVENTIONS = ("fixed norm", "rescaling")
@@ -34,16 +37,14 @@ EYE = "read off the authors' slides by eye, about 10%"
 
 @dataclass(frozen=True)
 class DecoderPrompts(Declaration):
-    """``seeds`` decoders on each of the ``sets`` of training tasks, tested in and out of domain.
+    """The decoders of one training, tested in and out of domain.
 
     alphas, lengths   test shares and test lengths; sums: coefficient sums S_1; S_1 for the tests at all lengths
     count, distractors, draws   ODR patterns, ODI patterns, and independent sets of both for each model
     prompts           test prompts of a model in a cell; those out of domain are shared among the draws
     """
 
-    setting: DecoderSetting
-    sets: Several[str]
-    seeds: Count
+    training: DecoderTraining
     alphas: Several[PositiveShare]
     lengths: Several[Count]
     S_1: float
@@ -55,34 +56,31 @@ class DecoderPrompts(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        require_tests(self.setting, self.sets, self.lengths, self.draws, self.prompts)
+        require_tests(self.training, self.lengths, self.draws, self.prompts)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Train, then measure error and attention on unseen tasks and on unseen patterns."""
-        checkpoint = Checkpoint.of(self, seed, device, every=200)
-        runs = train_decoders(self.setting, self.sets, self.seeds, seed, device, checkpoint)
-        checkpoint.remove()
-        pairs = list(zip(runs.before, runs.after, strict=True))
-        errors = np.array([self.cells(models, seed) for models in runs.after])
-        layers = np.array([[self._layers(pair, out, seed) for out in (False, True)] for pair in pairs])
-        shifted = np.array([[self._shifted(after, rule, seed) for rule in CONVENTIONS] for _, after in pairs])
-        marks = np.unique(np.geomspace(LOSSES, self.setting.steps, 24).astype(int))
-        where = "tasks domain stage layer seed"
+        """Train unless the weights are shipped, then measure error and attention on unseen tasks and unseen patterns."""
+        models, losses = trained(self.training, seed, device)
+        stages = (untrained(self.training, seed, device), models)
+        layers = np.array([self._layers(stages, out, seed) for out in (False, True)])
+        shifted = np.array([self._shifted(models, rule, seed) for rule in CONVENTIONS])
+        marks = np.unique(np.geomspace(LOSSES, losses.shape[-1], 24).astype(int))
+        where = "domain stage layer seed"
         return xr.Dataset(
             {
-                "loss": variable("step tasks seed", [runs.losses[k - LOSSES : k].mean(0) for k in marks], "training loss"),
-                "error": variable("tasks domain alpha l seed", errors, "classification error"),
-                "untrained": variable("tasks domain seed", layers[:, :, 3, 0, 0], "classification error before training"),
-                "mass": variable(where, layers[:, :, 0], "attention to the query's pattern, of that to contexts"),
-                "mass_head": variable(where, layers[:, :, 1], "the same, in the layer's more selective head"),
-                "itself": variable(where, layers[:, :, 2], "attention of the query to itself"),
-                "shifted": variable("tasks convention sum seed", shifted[:, :, 0], "error on patterns with sum S_1"),
-                "worst_draw": variable("tasks convention sum seed", shifted[:, :, 1], "the same, worst draw of patterns"),
+                "loss": variable("step seed", [losses[:, k - LOSSES : k].mean(1) for k in marks], "training loss"),
+                "error": variable("domain alpha l seed", self.cells(models, seed), "classification error"),
+                "untrained": variable("domain seed", layers[:, 3, 0, 0], "classification error before training"),
+                "mass": variable(where, layers[:, 0], "attention to the query's pattern, of that to contexts"),
+                "mass_head": variable(where, layers[:, 1], "the same, in the layer's more selective head"),
+                "itself": variable(where, layers[:, 2], "attention of the query to itself"),
+                "shifted": variable("convention sum seed", shifted[:, 0], "error on patterns with sum S_1"),
+                "worst_draw": variable("convention sum seed", shifted[:, 1], "the same, worst draw of patterns"),
             },
             coords={
-                "tasks": list(self.sets), "domain": ["in", "out"], "alpha": list(self.alphas), "l": list(self.lengths),
-                "stage": ["before", "after"], "layer": range(1, self.setting.layers + 1), "convention": list(CONVENTIONS),
-                "sum": list(self.sums), "step": marks, "seed": range(self.seeds),
+                "domain": ["in", "out"], "alpha": list(self.alphas), "l": list(self.lengths),
+                "stage": ["before", "after"], "layer": range(1, layers.shape[3] + 1), "convention": list(CONVENTIONS),
+                "sum": list(self.sums), "step": marks, "seed": range(layers.shape[-1]),
             },
         )  # fmt: skip
 
@@ -92,8 +90,9 @@ class DecoderPrompts(Declaration):
         cells = [(alpha, l) for alpha in self.alphas for l in self.lengths]
         shape = (len(self.alphas), len(self.lengths))
         vote = np.reshape([floor.vote_error(l, alpha) for alpha, l in cells], shape)
-        best = [np.reshape([floor.best_error(l, a, M1) for a, l in cells], shape) for M1 in (self.setting.M1, self.count)]
-        mass = [*ATTENTION, *[(np.nan, np.nan)] * self.setting.layers][: self.setting.layers]  # the slides show three layers
+        patterns, layers = (self.training.setting.M1, self.count), dataset.sizes["layer"]
+        best = [np.reshape([floor.best_error(l, a, M1) for a, l in cells], shape) for M1 in patterns]
+        mass = [*ATTENTION, *[(np.nan, np.nan)] * layers][:layers]  # the slides show three
         errors = [[SHARES.get((domain, alpha), np.nan) for alpha in self.alphas] for domain in ("in", "out")]
         columns = {
             "error_vote": variable("alpha l", vote, "error of a vote among all contexts"),
@@ -105,22 +104,24 @@ class DecoderPrompts(Declaration):
         return dataset.assign(columns)
 
     def _read(self, models: Decoders, out: bool, alpha: float, length: int, seed: int) -> Readings:
-        setting, name = self.setting, f"decoder/{models.tasks}/{out}/{alpha}/{length}"
+        setting, tasks = models.setting, self.training.tasks
         if out:
-            patterns = self._combined(self.S_1, models.tasks, seed)
+            patterns = self._combined(self.S_1, seed)
             law, prompts = setting.law(all_tasks(self.count), alpha, patterns), self.prompts // self.draws
         else:
             patterns, prompts = setting.patterns(), self.prompts
-            law = setting.law(unseen_tasks(task_set(models.tasks, setting.M1), setting.M1), alpha)
-        codes = draw_codes(law, self.seeds, prompts, length, seed, name)
+            law = setting.law(unseen_tasks(task_set(tasks, setting.M1), setting.M1), alpha)
+        name = f"decoder/{tasks}/{out}/{alpha}/{length}"
+        codes = draw_codes(law, self.training.replicates, prompts, length, seed, name)
         return run_decoders(models, codes, patterns)
 
-    def _combined(self, S_1: float, tasks: str, seed: int) -> Patterns:
+    def _combined(self, S_1: float, seed: int) -> Patterns:
         """Draw ``draws`` sets of patterns for each model; (S, draws, ...)."""
-        own, generator = self.setting.patterns(), stream(seed, f"decoder/patterns/{tasks}/{S_1}")
-        relevant = combined_patterns(generator, own.relevant, self.count, S_1, self.seeds * self.draws)
-        irrelevant = rotated_patterns(generator, own.irrelevant, self.distractors, self.seeds * self.draws)
-        return Patterns(*(rows.unflatten(0, (self.seeds, self.draws)) for rows in (relevant, irrelevant)))
+        own, shape = self.training.setting.patterns(), (self.training.replicates, self.draws)
+        generator = stream(seed, f"decoder/patterns/{self.training.tasks}/{S_1}")
+        relevant = combined_patterns(generator, own.relevant, self.count, S_1, prod(shape))
+        irrelevant = rotated_patterns(generator, own.irrelevant, self.distractors, prod(shape))
+        return Patterns(*(rows.unflatten(0, shape) for rows in (relevant, irrelevant)))
 
     def cells(self, models: Decoders, seed: int) -> np.ndarray:
         """Classification error of every model, (domain, alpha, l, S)."""
@@ -132,54 +133,58 @@ class DecoderPrompts(Declaration):
     def _error(self, models: Decoders, out: bool, alpha: float, length: int, seed: int) -> np.ndarray:
         return wrong(self._read(models, out, alpha, length, seed).margin).mean(-1).numpy()
 
-    def _layers(self, pair: tuple[Decoders, Decoders], out: bool, seed: int) -> np.ndarray:
+    def _layers(self, stages: tuple[Decoders, Decoders], out: bool, seed: int) -> np.ndarray:
         """Attention of the query's row by layer, and the error, at the longest length, (quantity, stage, layer, S)."""
         rows = []
-        for models in pair:
-            found = self._read(models, out, self.setting.alpha, self.setting.l, seed)
+        for models in stages:
+            found = self._read(models, out, models.setting.alpha, models.setting.l, seed)
             mass = found.mass.nanmean(1)
-            error = wrong(found.margin).mean(-1)[:, None].expand(-1, self.setting.layers)
+            error = wrong(found.margin).mean(-1)[:, None].expand(-1, models.setting.layers)
             rows.append([part.T.numpy() for part in (mass.mean(-1), mass.amax(-1), found.itself.mean((1, -1)), error)])
         return np.array(rows).swapaxes(0, 1)
 
     def _shifted(self, models: Decoders, rule: str, seed: int) -> np.ndarray:
         """Error on patterns with coefficient sum S_1, mean over draws and worst draw, (2, S_1, S)."""
-        own, found = self.setting.patterns(), []
+        setting, shape = models.setting, (self.training.replicates, self.draws)
+        own, found = setting.patterns(), []
         for S_1 in self.sums:
             if rule == "fixed norm":
-                patterns = self._combined(S_1, models.tasks, seed)
+                patterns = self._combined(S_1, seed)
             else:
-                shape = (self.seeds, self.draws, -1, -1)
-                patterns = Patterns(*(rows.expand(shape) for rows in (rescaled_patterns(own.relevant, S_1), own.irrelevant)))
-            law = self.setting.law(all_tasks(patterns.relevant.shape[-2]), self.setting.alpha, patterns)
-            name = f"decoder/{rule}/{models.tasks}/{S_1}"
-            codes = draw_codes(law, self.seeds, self.prompts // self.draws, self.setting.l, seed, name)
+                patterns = Patterns(
+                    *(rows.expand(*shape, -1, -1) for rows in (rescaled_patterns(own.relevant, S_1), own.irrelevant))
+                )
+            law = setting.law(all_tasks(patterns.relevant.shape[-2]), setting.alpha, patterns)
+            name = f"decoder/{rule}/{self.training.tasks}/{S_1}"
+            codes = draw_codes(law, self.training.replicates, self.prompts // self.draws, setting.l, seed, name)
             found.append(wrong(run_decoders(models, codes, patterns).margin).unflatten(1, (self.draws, -1)).mean(-1))
         by_draw = torch.stack(found)
         return torch.stack([by_draw.mean(-1), by_draw.amax(-1)]).numpy()
 
 
-def require_tests(setting: DecoderSetting, sets: tuple[str, ...], lengths: tuple[int, ...], draws: int, prompts: int) -> None:
-    """Raise ValueError for sets that leave no task unseen, prompts longer than the table of positions, and empty draws."""
-    for name in sets:
-        unseen_tasks(task_set(name, setting.M1), setting.M1)
-    if 0 < setting.positions <= max(lengths):
+def require_tests(training: DecoderTraining, lengths: tuple[int, ...], draws: int, prompts: int) -> None:
+    """Raise ValueError for tasks that leave none unseen, prompts longer than the table of positions, and empty draws."""
+    unseen_tasks(task_set(training.tasks, training.setting.M1), training.setting.M1)
+    if 0 < (positions := training.setting.positions) <= max(lengths):
         longest = f"prompts of {max(lengths)} examples and a query"
-        raise ValueError(f"{longest}, but {setting.positions} positions: take shorter ones, or more positions")
+        raise ValueError(f"{longest}, but {positions} positions: take shorter ones, or more positions")
     if draws > prompts:
         raise ValueError(f"{prompts} prompts for {draws} draws of patterns: take one or more for each")
 
 
-SETTING = DecoderSetting(
-    M1=6, M2=24, d_Y=10, beta=1.0, K=0.5, layers=3, heads=2, width=48, rate=1e-3, B=128, steps=1200, l=20, alpha=0.8
-)
 SUMS = (-1.0, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3)
-_QUICK = DecoderPrompts(
+SHORT = DecoderTraining(
+    name="",
     setting=DecoderSetting(
         M1=6, M2=10, d_Y=2, beta=2.0, K=0.5, layers=3, heads=2, width=16, rate=7e-3, B=32, steps=250, l=12, alpha=0.8
     ),
-    sets=("cyclic 4",), seeds=5, alphas=(0.8, 1.0), lengths=(4, 12), S_1=1.1, sums=(0.3, 0.5, 1.1),
-    count=3, distractors=10, draws=4, prompts=160,
+    tasks="cyclic 4",
+    replicates=5,
+)
+"""The training of the quick profile."""
+_QUICK = DecoderPrompts(
+    training=SHORT, alphas=(0.8, 1.0), lengths=(4, 12), S_1=1.1, sums=(0.3, 0.5, 1.1), count=3, distractors=10, draws=4,
+    prompts=160,
 )  # fmt: skip
 DECODER = Experiment(
     slug="li-decoder",
@@ -187,7 +192,7 @@ DECODER = Experiment(
     quick=_QUICK,
     full=replace(
         _QUICK,
-        setting=SETTING, sets=("cyclic 1", "cyclic 3"), seeds=10, alphas=(0.8, 0.9, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16,
-        20), sums=SUMS, draws=10, prompts=1000,
+        training=WITHOUT_POSITIONS, alphas=(0.8, 0.9, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20), sums=SUMS, draws=10,
+        prompts=1000,
     ),
 )  # fmt: skip

@@ -1,7 +1,6 @@
-"""Training causal decoders on pattern prompts, and running them on fresh ones."""
+"""Training causal decoders on pattern prompts, the shipped weights, and running the models on fresh prompts."""
 
 from dataclasses import dataclass
-from math import lcm
 from typing import Annotated, NamedTuple
 
 import torch
@@ -19,16 +18,18 @@ from icl_lib.companion.declaration import (
     PositiveShare,
     Whole,
 )
+from icl_lib.companion.weights import Checkpoint, obtain_weights
 from icl_lib.measure.classification import hinge, same_pattern
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
 from icl_lib.tasks.prompts import normal
 from icl_lib.tasks.task_sets import task_set
-from icl_lib.train.loop import Checkpoint, FusedAdam, summed, train
+from icl_lib.train.loop import FusedAdam, summed, train
 
 LOSSES = 10
 """Steps over which a loss is averaged."""
+CHECKPOINT_EVERY = 200
 CHUNK_TOKENS = 20_000
 """Tokens that run through the models at a time: 15 MB of activations in an MLP of width 4 * 48."""
 
@@ -80,45 +81,69 @@ class DecoderSetting(Declaration):
         return PatternClassification(patterns or self.patterns(), tasks, alpha, self.K)
 
 
-class Decoders(NamedTuple):
-    """S models of one setting and one set of training tasks; float32 on the CPU."""
+@dataclass(frozen=True)
+class DecoderTraining(Declaration):
+    """``replicates`` decoders of one setting, trained as one batch in float32 on the training tasks ``tasks``.
 
+    name   of the shipped file; empty when weights are never shipped
+    """
+
+    name: str
     setting: DecoderSetting
     tasks: str
+    replicates: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        task_set(self.tasks, self.setting.M1)  # raises for a set that is unknown
+
+    def start(self, seed: int, device: str) -> Weights:
+        """Return the weights before the first step."""
+        q = self.setting.label().to(device, torch.float32)
+        return start_by_fan_in(self.setting.decoder(), stream(seed, "decoder/weights", device), self.replicates, q)
+
+    def train(self, seed: int, device: str) -> Weights:
+        """Return the weights after the last step on the CPU, and every step's ``losses`` (S, steps) beside them."""
+        setting, decoder = self.setting, self.setting.decoder()
+        q = setting.label().to(device, torch.float32)
+        own = Patterns(*(rows.to(device, torch.float32) for rows in setting.patterns()))
+        law = setting.law(task_set(self.tasks, setting.M1), setting.alpha, own)
+
+        def draw(step: int) -> tuple[Tensor, Tensor]:
+            generator = stream(seed, f"decoder/data/{step}", device)
+            codes = law.codes(generator, (self.replicates, setting.B), training_length(setting.l, seed, step))
+            return pattern_tokens(write(codes, own), q), codes.y[..., -1]
+
+        def loss(weights: Weights, batch: tuple[Tensor, Tensor]) -> Tensor:
+            tokens, z = batch
+            return hinge(z * decoder(weights, tokens, LAST)[..., 0]).mean(-1)
+
+        checkpoint = Checkpoint.of(self, seed, device, CHECKPOINT_EVERY)
+        run = train(
+            loss, self.start(seed, device), draw, FusedAdam(setting.rate), setting.steps, differentiate=summed,
+            checkpoint=checkpoint, title=self.name or "decoders",
+        )  # fmt: skip
+        checkpoint.remove()
+        return {name: weight.detach().cpu() for name, weight in (run.parameters | {"losses": run.losses.T}).items()}
+
+
+class Decoders(NamedTuple):
+    """S models of one setting; float32 on the CPU."""
+
+    setting: DecoderSetting
     weights: Weights
 
 
-class Runs(NamedTuple):
-    """The models of every set of tasks before and after training, and the loss of every step."""
+def trained(training: DecoderTraining, seed: int, device: str) -> tuple[Decoders, Float[Tensor, "S steps"]]:
+    """Return the models, shipped or trained now, and the losses of their steps."""
+    weights = obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
+    losses = weights.pop("losses")
+    return Decoders(training.setting, weights), losses
 
-    before: tuple[Decoders, ...]
-    after: tuple[Decoders, ...]
-    losses: Float[Tensor, "steps sets S"]
 
-
-def train_decoders(
-    setting: DecoderSetting, sets: tuple[str, ...], seeds: int, seed: int, device: str, checkpoint: Checkpoint | None = None
-) -> Runs:
-    """Train ``seeds`` decoders on each set of tasks, all as one batch, in float32."""
-    replicates, decoder = len(sets) * seeds, setting.decoder()
-    q = setting.label().to(device, torch.float32)
-    own = Patterns(*(rows.to(device, torch.float32) for rows in setting.patterns()))
-    law = setting.law(_repeated(sets, seeds, setting.M1), setting.alpha, own)
-    start = start_by_fan_in(decoder, stream(seed, "decoder/weights", device), replicates, q)
-
-    def draw(step: int) -> tuple[Tensor, Tensor]:
-        generator = stream(seed, f"decoder/data/{step}", device)
-        codes = law.codes(generator, (replicates, setting.B), training_length(setting.l, seed, step))
-        return pattern_tokens(write(codes, own), q), codes.y[..., -1]
-
-    def loss(weights: Weights, batch: tuple[Tensor, Tensor]) -> Tensor:
-        tokens, z = batch
-        return hinge(z * decoder(weights, tokens, LAST)[..., 0]).mean(-1)
-
-    rule = FusedAdam(setting.rate)
-    run = train(loss, start, draw, rule, setting.steps, differentiate=summed, checkpoint=checkpoint, title="decoders")
-    before, after = (_split(setting, sets, seeds, weights) for weights in (start, run.parameters))
-    return Runs(before, after, run.losses.cpu().unflatten(-1, (len(sets), seeds)))
+def untrained(training: DecoderTraining, seed: int, device: str) -> Decoders:
+    """Return the models before training."""
+    return Decoders(training.setting, {name: weight.cpu() for name, weight in training.start(seed, device).items()})
 
 
 def start_by_fan_in(decoder: GPT2, generator: torch.Generator, models: int, like: Tensor) -> Weights:
@@ -135,18 +160,6 @@ def training_length(l: int, seed: int, step: int) -> int:
     generator = stream(seed, f"decoder/length/{step}")
     full = torch.rand((), generator=generator) < 0.5
     return l if full else int(torch.randint(2, l + 1, (), generator=generator))
-
-
-def _repeated(sets: tuple[str, ...], seeds: int, M1: int) -> Tensor:
-    """Return the sets as one (S, n, 2); each is repeated to a common n, which leaves the uniform draw as it is."""
-    tasks = [task_set(name, M1) for name in sets for _ in range(seeds)]
-    common = lcm(*map(len, tasks))
-    return torch.stack([pairs.repeat(common // len(pairs), 1) for pairs in tasks])
-
-
-def _split(setting: DecoderSetting, sets: tuple[str, ...], seeds: int, weights: Weights) -> tuple[Decoders, ...]:
-    own = {name: value.detach().cpu().unflatten(0, (len(sets), seeds)) for name, value in weights.items()}
-    return tuple(Decoders(setting, name, {key: W[k] for key, W in own.items()}) for k, name in enumerate(sets))
 
 
 class Readings(NamedTuple):

@@ -22,8 +22,8 @@ FLOOR = 1e-4
         "that of the best predictor, cross them: short prompts do better than a vote, long ones worse."
     ),
     caption=(
-        "Three-layer transformer, trained on the largest set of tasks: classification error over the number of "
-        "contexts, mean over models with two standard errors. Thick lines: the error of a vote among all contexts, "
+        "Three-layer transformer: classification error over the number of contexts, mean over models with two "
+        "standard errors. Thick lines: the error of a vote among all contexts, "
         "missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: GPT-2 on the "
         "slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 stand at the bottom."
     ),
@@ -31,10 +31,9 @@ FLOOR = 1e-4
 )
 def decoder(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the transformer over prompt length, in and out of domain, between the vote and the best predictor."""
-    cells = dataset.isel(tasks=-1)
     for axes, domain in zip(_both_domains(figure), ("in", "out"), strict=True):
         for k, alpha in enumerate(dataset.alpha.values):
-            cell = cells.sel(domain=domain, alpha=alpha)
+            cell = dataset.sel(domain=domain, alpha=alpha)
             axes.plot(cell.l, cell.error_vote.where(cell.error_vote > FLOOR), f"C{k}", linestyle=LINES[k], linewidth=2.2)
             axes.plot(cell.l, cell.error_best.where(cell.error_best > FLOOR), f"C{k}", linestyle=LINES[k], linewidth=0.8)
             _marks(axes, cell.l, cell.error, k, rf"$\alpha'={alpha:g}$")
@@ -103,8 +102,7 @@ def _marks(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> 
 def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention to the query's pattern by layer; error over the coefficient sum in two conventions."""
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.2))
-    cells = dataset.isel(tasks=-1)
-    out = cells.sel(domain="out")
+    out = dataset.sel(domain="out")
     for k, (stage, values, label) in enumerate(
         (("before", out.mass, "before"), ("after", out.mass, "after"), ("after", out.mass_head, "after, best head"))
     ):
@@ -117,7 +115,7 @@ def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_yticks([0, 0.25, 0.5, 0.75, 1])
     left.legend(loc="upper left", ncols=2, fontsize=8.5)
     for k, convention in enumerate(dataset.convention.values):
-        cell = cells.sel(convention=convention).shifted
+        cell = dataset.sel(convention=convention).shifted
         right.plot(dataset["sum"], np.maximum(cell.mean("seed"), FLOOR), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
         _marks(right, dataset["sum"], cell, k, str(convention))
     right.plot(dataset["sum"], dataset.slides_shifted, "x", color=mpl.rcParams["text.color"], label="GPT-2 on the slides")

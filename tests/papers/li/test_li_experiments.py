@@ -8,6 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
+from icl_lib.companion import weights
 from icl_lib.companion.claim import FAILS, HOLDS, Claim
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import PatternClassification, orthogonal_patterns, write
@@ -18,11 +19,22 @@ from papers.li.s5_experiments.classical import CLASSICAL_LEARNERS, QUICK, Classi
 from papers.li.s5_experiments.classical_reasons import CLASSICAL_REASONS, Variant
 from papers.li.s5_experiments.decoder import DECODER
 from papers.li.s5_experiments.decoder_positions import DECODER_POSITIONS
-from papers.li.s5_experiments.decoder_training import draw_codes, run_decoders, train_decoders, training_length
+from papers.li.s5_experiments.decoder_training import (
+    DecoderTraining,
+    draw_codes,
+    run_decoders,
+    trained,
+    training_length,
+    untrained,
+)
 from papers.li.s5_experiments.published_floor import PUBLISHED_FLOOR
+from papers.li.s5_experiments.trainings import TRAININGS
 from papers.li.theory import floor, neighbours
 
-TINY = replace(DECODER.quick.setting, M1=4, M2=3, width=4, B=3, steps=10, l=4)
+TINY = replace(DECODER.quick.training.setting, M1=4, M2=3, width=4, B=3, steps=10, l=4)
+TINY_TRAINING = DecoderTraining("", TINY, "cyclic 1", replicates=2)
+LEARNED = replace(TINY_TRAINING, setting=replace(TINY, positions=TINY.l + 1))
+TESTS = replace(DECODER.quick, training=TINY_TRAINING, distractors=3, draws=2, prompts=20, lengths=(3, 4))
 ALL_CLAIMS = [value for module in (claims, on_learners) for value in vars(module).values() if isinstance(value, Claim)]
 
 
@@ -80,17 +92,18 @@ def test_training_lengths_are_half_full_and_else_uniform():
     assert set(lengths) == {2, 3, 4, 5, 6} and np.mean(np.array(lengths) == 6) == pytest.approx(0.6, abs=0.06)
 
 
-def test_training_is_pure_and_task_sets_reach_their_models():
-    first, second = (train_decoders(TINY, ("cyclic 1", "all"), 2, 3, "cpu") for _ in range(2))
-    assert first.losses.shape == (10, 2, 2)
-    assert all(torch.equal(first.after[1].weights[key], W) for key, W in second.after[1].weights.items())
-    alone = train_decoders(TINY, ("cyclic 1", "single"), 2, 3, "cpu")  # the same draws but for the second set's tasks
-    assert torch.equal(first.before[0].weights["read_in"], alone.before[0].weights["read_in"])
-    assert not torch.allclose(first.after[1].weights["read_in"], alone.after[1].weights["read_in"])
+def test_training_is_pure_and_tasks_reach_the_models():
+    first, second = (TINY_TRAINING.train(3, "cpu") for _ in range(2))
+    assert first["losses"].shape == (2, 10)
+    assert all(torch.equal(first[key], W) for key, W in second.items())
+    other = replace(TINY_TRAINING, tasks="single").train(3, "cpu")  # the same draws but for the tasks
+    before = [untrained(replace(TINY_TRAINING, tasks=tasks), 3, "cpu").weights for tasks in ("cyclic 1", "single")]
+    assert all(torch.equal(before[0][key], W) for key, W in before[1].items())
+    assert not torch.allclose(first["read_in"], other["read_in"])
 
 
 def test_run_decoders_by_plain_use_of_one_model():
-    models = train_decoders(TINY, ("cyclic 1",), 2, 0, "cpu").after[0]
+    models, _ = trained(TINY_TRAINING, 0, "cpu")
     law = TINY.law(task_set("cyclic 1", 4), 0.5)
     codes = draw_codes(law, 2, 30, 4, 0, "plain")
     found = run_decoders(models, codes, law.patterns)
@@ -114,8 +127,7 @@ def test_run_decoders_by_plain_use_of_one_model():
 
 @pytest.fixture(scope="module")
 def tiny_decoder():
-    tiny = replace(DECODER.quick, setting=TINY, sets=("cyclic 1", "cyclic 2"), seeds=2, distractors=3, draws=2, prompts=20)
-    return whole(replace(tiny, lengths=(3, 4), alphas=(0.8, 1.0)))
+    return whole(replace(TESTS, alphas=(0.8, 1.0)))
 
 
 def test_decoder_dataset(tiny_decoder):
@@ -235,21 +247,32 @@ def test_claims_on_decoders_and_their_controls(claim, tiny_decoder):
 
 @pytest.fixture(scope="module")
 def tiny_positions():
-    quick = DECODER_POSITIONS.quick
-    return replace(quick, setting=TINY, tasks="cyclic 1", seeds=2, lengths=(3, 4), distractors=3, draws=2, prompts=20).run(
-        0, "cpu"
-    )
+    sizes = {"distractors": 3, "draws": 2, "prompts": 20, "lengths": (3, 4)}
+    return replace(DECODER_POSITIONS.quick, without=TINY_TRAINING, learned=LEARNED, **sizes).run(0, "cpu")
 
 
 def test_positions_change_the_model_and_not_its_tests(tiny_positions):
     none = tiny_positions.sel(positions="none")
-    tests = replace(DECODER.quick, setting=TINY, sets=("cyclic 1",), seeds=2, distractors=3, draws=2, prompts=20)
-    alone = replace(tests, lengths=(3, 4), alphas=(TINY.alpha,)).run(0, "cpu")
-    assert none.error.values.tolist() == alone.error.isel(tasks=0, alpha=0).values.tolist()
+    alone = replace(TESTS, alphas=(TINY.alpha,)).run(0, "cpu")
+    assert none.error.values.tolist() == alone.error.isel(alpha=0).values.tolist()
     assert not np.allclose(none.loss, tiny_positions.sel(positions="learned").loss)
-    table = replace(TINY, positions=TINY.l + 1)
-    weights = train_decoders(table, ("cyclic 1",), 2, 0, "cpu").after[0].weights
-    assert weights["positions"].shape == (2, TINY.l + 1, TINY.width)
+    assert trained(LEARNED, 0, "cpu")[0].weights["positions"].shape == (2, TINY.l + 1, TINY.width)
+
+
+@pytest.mark.parametrize("learned", [TINY_TRAINING, replace(LEARNED, tasks="cyclic 2"), replace(LEARNED, replicates=3)])
+def test_trainings_that_differ_in_more_than_positions_are_refused(learned):
+    with pytest.raises(ValueError, match="differ in the table of positions"):
+        replace(DECODER_POSITIONS.quick, without=TINY_TRAINING, learned=learned, lengths=(3, 4))
+
+
+@pytest.mark.parametrize("training", TRAININGS, ids=lambda training: training.name)
+def test_shipped_decoders_are_current(training):
+    path = weights.WEIGHTS / f"{training.name}.safetensors"
+    assert weights.outdated(path, training, 0) is None
+    shapes = {name: W.shape for name, W in weights.load_weights(path, training, 0).items()}
+    assert shapes.pop("losses") == (training.replicates, training.setting.steps)
+    assert shapes == {name: (training.replicates, *shape) for name, shape in training.setting.decoder().shapes().items()}
+    assert path.stat().st_size < 4_000_000
 
 
 def test_the_claim_on_positions_and_its_control(tiny_positions):
