@@ -146,10 +146,10 @@ def L6c(dataset):
 
 @claim("S", "bound", margin=0.002, control=put(error_guaranteed="error"))
 def L6e(dataset):
-    """If a share α′/2 of the contexts is sure to have the query's pattern, the error is at most 0.002 for l ≥ 2/α′.
+    """If at least a share α′/2 of the contexts has the query's pattern, as on the slides, the error is at most 0.002.
 
-    Margin: Then the pattern is never missing. Independent contexts err in 0.02 to 0.2 of the same prompts.
+    Margin: At every length, from one context on: the share guarantees at least one, so the pattern is never missing.
+    Independent contexts err in 0.02 to 0.5 of the same prompts.
     Control: independent contexts, which guarantee nothing
     """
-    stacked = dataset.stack(cell=("alpha", "l"))
-    return over_seeds(stacked.error_guaranteed.isel(cell=np.flatnonzero(stacked.l * stacked.alpha >= 2)))
+    return over_seeds(dataset.error_guaranteed)

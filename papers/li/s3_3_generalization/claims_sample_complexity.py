@@ -17,14 +17,16 @@ def _share_of_both(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-prompt-length")
 
 
-@claim("S", "rate", margin=0.3466, control=_share_of_both)
+@claim("S", "rate", margin=0.25, control=_share_of_both)
 def L9(dataset):
-    """The prompt has to be of length proportional to 1/α′: for an error of 0.01, α′l lies between 6 and 12.
+    """The prompt has to be of length proportional to 1/α′: the length for an error of 0.01 goes like α′ to the power −1.
 
-    Margin: |ln(α′l/√72)| ≤ ½ ln 2, over α′ from 0.2 (quick: 0.4) to 1; the vote law gives 6.6 to 8.2.
+    Margin: |exponent + 1|, fitted from α′ = 0.2 (quick: 0.3) to 1; the margin of L10n. The vote law has −1.13 (quick:
+    −1.16), since −ln(1 − α′/2) bends up; a power of −½ or −2 fails.
     Control: the length for (1 − α′)^l = 0.02, as if a context of either pattern of the task would do
     """
-    return over_seeds(abs(np.log(dataset.alpha * dataset.needed / 72**0.5)))
+    share = np.log(dataset.alpha) - np.log(dataset.alpha).mean()
+    return distance_over_seeds((np.log(dataset.needed) * share).sum("alpha", skipna=False) / (share**2).sum(), -1.0)
 
 
 @claim("D", "formula", margin=0.03, control=put(error_theory="missing"))
@@ -37,14 +39,24 @@ def L9b(dataset):
     return distance_over_seeds(dataset.error - dataset.error_theory)
 
 
-@claim("S", "bound", margin=0.01, recorded=FAILS, control=lambda d: d.assign(error_literal=d.error_untrained.isel(length=0)))
+@claim("D", "bound", margin=0.0, control=put(error_literal="error_guaranteed"))
 def L9n(dataset):
-    """l_ts ≥ 1/α′ suffices, with the constant 1 that the slides print: the error at l = 1/α′ is at most 0.01.
+    """With independent contexts, the law of this book, l = 1/α′ is not enough: the out-of-domain error exceeds 0.15.
 
-    Margin: ε = 0.01 at l = 1/α′ rounded up. The query's pattern is then absent with probability up to e^(−1/2).
-    Control: the models before training
+    Margin: 0.15 − error at l = 1/α′ rounded up. Half the probability of a missing pattern is 0.18 or more there.
+    Control: prompts with a guaranteed share α′/2 of the query's pattern, as the slides have it
     """
-    return over_seeds(dataset.error_literal)
+    return over_seeds(0.15 - dataset.error_literal)
+
+
+@claim("S", "bound", margin=0.01, control=put(error_guaranteed="error_literal"))
+def L9o(dataset):
+    """l_ts ≥ 1/α′ suffices on the slides' test prompts, where a share α′/2 of the contexts has the query's pattern.
+
+    Margin: ε = 0.01, out of domain, at l = 1/α′ rounded up. A share of α′/2 is one context there.
+    Control: independent contexts, which guarantee nothing
+    """
+    return over_seeds(dataset.error_guaranteed)
 
 
 # --- L10: the number of steps ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
+from icl_lib.measure.classification import wrong
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores, means
 from papers.li.theory.coefficient_sum import mean_gap
 from papers.li.theory.prompt_length import crossing, length_bracket, vote_error
@@ -39,12 +40,13 @@ class PromptLength(Declaration):
         """Measure errors, and the scores between the patterns."""
         found = train_models(self.settings, self.seeds, seed, device, marks=(0,))
         start, trained = found[0][0], found[self.settings[0].T][0]
-        literal = [self._error(trained, alpha, ceil(1 / alpha), seed) for alpha in self.alpha]
+        literal, guaranteed = np.moveaxis([self._literal(trained, alpha, seed) for alpha in self.alpha], 1, 0)
         return xr.Dataset(
             {
                 "error": variable("alpha length seed", self._errors(trained, seed), "0-1 error out of domain"),
                 "error_untrained": variable("alpha length seed", self._errors(start, seed), "0-1 error of the start"),
                 "error_literal": variable("alpha seed", literal, "0-1 error at l = 1/alpha', rounded up"),
+                "error_guaranteed": variable("alpha seed", guaranteed, "the same, a share alpha'/2 has the query's pattern"),
                 "scores": variable("seed key query", idr_scores(trained), "score of an IDR pattern under an IDR query"),
             },
             coords={"alpha": list(self.alpha), "length": list(self.lengths)},
@@ -71,6 +73,15 @@ class PromptLength(Declaration):
     def _error(self, trained: Trained, alpha: float, length: int, seed: int) -> np.ndarray:
         return means(self.test.at(alpha, length).combined(trained, self.S_1, seed, "odr")).error
 
+    def _literal(self, trained: Trained, alpha: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the error at l = 1/alpha' rounded up, and that of its prompts with the query's pattern.
+
+        There alpha' l/2 is between 1/2 and 1, so a share alpha'/2 is one context; no attention is read where there is none.
+        """
+        read = self.test.at(alpha, ceil(1 / alpha)).combined(trained, self.S_1, seed, "odr")
+        lost, present = wrong(read.margin).flatten(1), ~read.mass.flatten(1).isnan()
+        return lost.mean(-1).numpy(), ((lost * present).sum(-1) / present.sum(-1)).numpy()
+
     def _errors(self, trained: Trained, seed: int) -> np.ndarray:
         return np.array([[self._error(trained, alpha, l, seed) for l in self.lengths] for alpha in self.alpha])
 
@@ -81,7 +92,7 @@ class PromptLength(Declaration):
 
 
 _QUICK = PromptLength(
-    settings=SHORT, alpha=(0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24),
+    settings=SHORT, alpha=(0.3, 0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24, 32),
     eps=0.01, S_1=1.1, seeds=3, test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
 )  # fmt: skip
 PROMPT_LENGTH = Experiment(

@@ -81,9 +81,11 @@ class ClassicalReasons(Declaration):
         resolution = 0.5 / (self.seeds * self.draws * self.prompts)
         ratio = np.log(np.maximum(dataset.error.values.mean(-1), resolution) / slides.T)[..., 1:]
         distance = np.nanmean(abs(ratio), (1, 2))
+        shortest = dataset.error.isel(l=0).mean("seed").transpose("variant", "learner").values
         return dataset.assign(
             slides=variable("learner l", slides, "read off the authors' slides by eye, about 10%"),
             distance=variable("variant", distance, "mean |ln(error / slides)|, classical learners"),
+            least_ratio=variable("variant", (shortest[:, 1:] / shortest[:, :1]).min(1), "best learner over ICL, shortest prompts"),
         )
 
     def _cell(self, trained: Trained, variant: Variant, l: int, seed: int) -> np.ndarray:
@@ -101,7 +103,7 @@ class ClassicalReasons(Declaration):
 VARIANTS = (
     Variant("defaults"), Variant("C = 100", C=100.0), Variant("C = 0.1", C=0.1), Variant("γ × 10", gamma_factor=10.0),
     Variant("inputs × ½", scale=0.5), Variant("K = 1", K=1.0), Variant("K = 1.25", K=1.25),
-    Variant("K = 1.5", K=1.5), Variant("K = 2", K=2.0), Variant("K = 3", K=3.0),
+    Variant("K = 1.5", K=1.5), Variant("K = 1.75", K=1.75), Variant("K = 2", K=2.0), Variant("K = 3", K=3.0),
 )  # fmt: skip
 _QUICK = ClassicalReasons(
     setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=20, alpha=0.6, lengths=(6,),
