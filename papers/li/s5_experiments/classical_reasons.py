@@ -85,7 +85,7 @@ class ClassicalReasons(Declaration):
         return dataset.assign(
             slides=variable("learner l", slides, "read off the authors' slides by eye, about 10%"),
             distance=variable("variant", distance, "mean |ln(error / slides)|, classical learners"),
-            least_ratio=variable("variant", (shortest[:, 1:] / shortest[:, :1]).min(1), "best learner over ICL, shortest prompts"),
+            least_ratio=variable("variant", (shortest[:, 1:] / shortest[:, :1]).min(1), "best learner over ICL, least l"),
         )
 
     def _cell(self, trained: Trained, variant: Variant, l: int, seed: int) -> np.ndarray:
@@ -106,7 +106,7 @@ VARIANTS = (
     Variant("K = 1.5", K=1.5), Variant("K = 1.75", K=1.75), Variant("K = 2", K=2.0), Variant("K = 3", K=3.0),
 )  # fmt: skip
 _QUICK = ClassicalReasons(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=20, alpha=0.6, lengths=(6,),
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=20, alpha=0.6, lengths=(6, 20),
     variants=tuple(variant for variant in VARIANTS if variant.name in ("defaults", "K = 3")),
 )  # fmt: skip
 CLASSICAL_REASONS = Experiment(
