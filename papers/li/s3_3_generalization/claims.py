@@ -1,6 +1,7 @@
 """Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``claims_sample_complexity`` has L9 and L10."""
 
 import numpy as np
+import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import everywhere, put, replaced
@@ -73,6 +74,12 @@ def L7f(dataset):
 # --- L7v: the coefficient sum as a rescaling ------------------------------------------------------------------------
 
 
+def _gone_from_one(error: xr.DataArray) -> Discrepancy:
+    """Return by how much the error exceeds 0.01 at S_1 >= 1 and falls short of 0.1 at 0.3."""
+    above, below = over_seeds(error.sel(S_1=error.S_1 >= 1) - 0.01), over_seeds(0.1 - error.sel(S_1=0.3))
+    return Discrepancy(np.append(above.value, below.value), np.append(above.two_se, below.two_se))
+
+
 claim = claims_of("li-rescaling")
 
 
@@ -84,9 +91,38 @@ def L7v(dataset):
     0.1. A prototype had errors 0.0003 and 0.26. The slides do not name their construction and have no S₁ = 0.3.
     Control: patterns of the same sums and fixed norm
     """
-    above = over_seeds(dataset.error.sel(S_1=dataset.S_1 >= 1) - 0.01)
-    below = over_seeds(0.1 - dataset.error.sel(S_1=0.3))
-    return Discrepancy(np.append(above.value, below.value), np.append(above.two_se, below.two_se))
+    return _gone_from_one(dataset.error)
+
+
+@claim("D", "bound", margin=0.0, control=put(error_new="error_fixed"))
+def L7g(dataset):
+    """It is the length of the patterns that counts: three new patterns of sum 1, times S₁, err as L7v says.
+
+    Margin: As for L7v. Patterns, tasks and prompts are those of fixed norm; only the length differs.
+    Control: patterns of the same sums and fixed norm
+    """
+    return _gone_from_one(dataset.error_new)
+
+
+@claim("D", "formula", margin=0.03, control=put(error_length_theory="error_long"))
+def L7h(dataset):
+    """At each of the slides' five sums, rescaled, the error over the prompt length is the vote law at score gap S₁²γ.
+
+    Margin: Absolute, the margin of L9b, γ from the trained weights; S₁ = 0.5 to 1.3.
+    Control: the vote law at score gap S₁γ
+    """
+    return distance_over_seeds(dataset.error_length - dataset.error_length_theory)
+
+
+@claim("S", "order", margin=0.0, recorded=FAILS, control=lambda d: d.assign(error_length=d.error_length_theory))
+def L7i(dataset):
+    """Below S₁ = 1 longer prompts do not help, as on the slides: at S₁ = 0.5 the error at l = 20 is that at 8 or larger.
+
+    Margin: 0.9 times the error at 8 less that at 20. The slides' plot, of a deeper model, has 0.038 and 0.047.
+    Control: the vote law at score gap S₁²γ
+    """
+    error = dataset.error_length.sel(sum=0.5)
+    return over_seeds(0.9 * error.sel(length=8) - error.sel(length=20))
 
 
 # --- L8: the number of training tasks -------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import FAILS, claims_of, distance_over_seeds, over_seeds
-from icl_lib.companion.controls import put, replaced
+from icl_lib.companion.controls import everywhere, put, replaced
 
 # --- L9: the length of the prompt -----------------------------------------------------------------------------------
 
@@ -57,6 +57,49 @@ def L9o(dataset):
     Control: independent contexts, which guarantee nothing
     """
     return over_seeds(dataset.error_guaranteed)
+
+
+claim = claims_of("li-training-length")
+
+
+def _at_least_one_over_alpha(dataset: xr.Dataset) -> xr.DataArray:
+    """Return the error at the end of training with the shortest prompts l_tr >= 1/alpha of the grid, by share."""
+    enough = dataset.training_length * dataset.alpha >= 1 - 1e-9
+    return dataset.error.isel(training_length=enough.argmax("training_length"))
+
+
+@claim("S", "bound", margin=0.01, control=everywhere("error", training_length=1))
+def L9p(dataset):
+    """Training prompts of l_tr ≥ 1/α are long enough: after training the error on unseen tasks is at most 0.01.
+
+    Margin: ε = 0.01 at the smallest such length, constant 1 in Ω(1/α); the test law is the same for all models.
+    Control: training prompts of one context, where attention has nothing to choose
+    """
+    return over_seeds(_at_least_one_over_alpha(dataset))
+
+
+@claim("T", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))
+def L9q(dataset):
+    """A larger share takes less training data: twice the share α takes at most 0.8 times the steps, at every l_tr ≥ 3.
+
+    Margin: Steps until the hinge is ½ at the larger share less 0.8 times those at the smaller; the batch is the same, so
+    these are prompts. The escape time has a factor 0.53 to 0.56; a power of −⅓ fails.
+    Control: the same number of steps at all shares
+    """
+    steps = dataset.steps.sel(training_length=dataset.training_length >= 3)
+    larger, smaller = (steps.isel(alpha=part).drop_vars("alpha") for part in (slice(1, None), slice(-1)))
+    return over_seeds(larger - 0.8 * smaller)
+
+
+@claim("D", "bound", margin=0.05, control=everywhere("error", training_length=1))
+def L9r(dataset):
+    """Training prompts of l_tr ≥ 1/α are not needed: two contexts, fewer than 1/α for α ≤ 0.4, train the model as well.
+
+    Margin: Error on unseen tasks at the end of training with l_tr = 2, at the shares below ½. Chance is ½; the push at
+    the start has a factor 1 − 1/l, so it is half of that for long prompts and 0 for l_tr = 1.
+    Control: training prompts of one context
+    """
+    return over_seeds(dataset.error.sel(training_length=2, alpha=dataset.alpha < 0.5))
 
 
 # --- L10: the number of steps ---------------------------------------------------------------------------------------
@@ -116,3 +159,17 @@ def L10d(dataset):
     Control: the exponents of the stated law
     """
     return over_seeds(abs(_of_total(dataset, "to 0.5") - dataset.slope_escape))
+
+
+claim = claims_of("li-small-steps")
+
+
+@claim("T", "rate", margin=0.25, recorded=FAILS, control=lambda dataset: dataset.assign(slope=-dataset.slope))
+def L10o(dataset):
+    """Behind the escape, from hinge 0.9 to 0.1, the number of steps goes as stated: every exponent within 0.25.
+
+    Margin: The margin of L10n, over α, β, η and M₁; δ = 0.4 and small steps, so that 60 steps or more are counted (quick:
+    10).
+    Control: the exponents with opposite signs
+    """
+    return over_seeds(abs(_of_total(dataset, "from 0.9 to 0.1") - dataset.slope_stated).sel(letter=STATED))

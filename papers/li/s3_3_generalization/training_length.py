@@ -1,0 +1,77 @@
+"""li-training-length: how many steps training takes with short training prompts, over the share alpha."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, PositiveShare, Several
+from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.results import variable
+from icl_lib.tasks.task_sets import task_set, unseen_tasks
+from papers.li.evaluate import in_domain
+from papers.li.s3_3_generalization.odr import means
+from papers.li.trained import A, Setting, Trained, train_models
+
+
+@dataclass(frozen=True)
+class TrainingLength(Declaration):
+    """``base`` trained with prompts of each length l_tr and share alpha, read every ``each`` steps on one test law.
+
+    The test is on unseen tasks, with ``alpha_test`` and ``length`` the same for all models.
+    """
+
+    base: Setting
+    lengths: Several[Count]
+    alphas: Several[PositiveShare]
+    each: Count
+    seeds: AtLeastTwo
+    alpha_test: PositiveShare
+    length: Count
+    prompts: Count
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.base.T % self.each:
+            raise ValueError(f"each = {self.each}: the last step T = {self.base.T} is to be among those that are read")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Train one batch a length; keep the last error, and the first mark at which the hinge on the test law is below 1/2."""
+        marks = tuple(range(0, self.base.T + 1, self.each))
+        hinges, errors = [], []
+        for l in self.lengths:
+            settings = tuple(replace(self.base, l=l, alpha=alpha) for alpha in self.alphas)
+            found = train_models(settings, self.seeds, seed, device, marks)
+            hinges.append([[self._read(found[mark][k], seed).hinge for mark in marks] for k in range(len(settings))])
+            errors.append([self._read(found[self.base.T][k], seed).error for k in range(len(settings))])
+        below = np.array(hinges) < 0.5
+        steps = np.where(below.any(2), np.array(marks)[below.argmax(2)], np.nan)
+        dims, names = "training_length alpha seed", (list(self.lengths), list(self.alphas))
+        return xr.Dataset(
+            {
+                "error": variable(dims, np.array(errors), "0-1 error on unseen tasks at the end of training"),
+                "steps": variable(dims, steps, "steps until the hinge on unseen tasks is below 1/2"),
+            },
+            coords=dict(zip(dims.split(), names, strict=False)),
+        )
+
+    def _read(self, trained: Trained, seed: int):
+        setting = trained.setting
+        tasks = unseen_tasks(task_set(setting.tasks, setting.M1), setting.M1)
+        at = {"alpha": self.alpha_test, "length": self.length, "prompts": self.prompts}
+        return means(in_domain(trained, tasks, **at, seed=seed, name="unseen"))
+
+
+_QUICK = TrainingLength(
+    base=replace(A, tasks="cyclic 1", T=200, B=64), lengths=(1, 2, 3), alphas=(0.45, 0.9), each=20, seeds=3, alpha_test=0.8,
+    length=20, prompts=200,
+)  # fmt: skip
+TRAINING_LENGTH = Experiment(
+    slug="li-training-length",
+    title="Training prompts shorter than 1/α",
+    quick=_QUICK,
+    full=replace(
+        _QUICK, base=replace(_QUICK.base, T=600), lengths=(1, 2, 3, 5, 10, 20), alphas=(0.2, 0.4, 0.8), each=10, seeds=8,
+        prompts=1000,
+    ),
+)  # fmt: skip
