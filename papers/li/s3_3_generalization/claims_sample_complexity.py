@@ -168,8 +168,8 @@ claim = claims_of("li-small-steps")
 def L10o(dataset):
     """Behind the escape, from hinge 0.9 to 0.1, the number of steps goes as stated: every exponent within 0.25.
 
-    Margin: The margin of L10n, over α, β, η and M₁; δ = 0.4 and small steps, so that 60 steps or more are counted (quick:
-    10).
+    Margin: The margin of L10n, over α, β, η and M₁; δ = 0.4 and small steps, so that 26 to 143 steps are counted (quick: 10
+    to 24).
     Control: the exponents with opposite signs
     """
     return over_seeds(abs(_of_total(dataset, "from 0.9 to 0.1") - dataset.slope_stated).sel(letter=STATED))

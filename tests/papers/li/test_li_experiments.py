@@ -212,7 +212,8 @@ def ideal(slug):
         [[[0.1, 0.11, 0.11, 0.12, 0.084, 0.25]], [[0.1, 0.26, 0.24, 0.4, 0.27, 0.41]]], dims=("variant", "l", "learner"),
         coords={"variant": variants, "l": [6], "learner": learners},
     )  # fmt: skip
-    return xr.Dataset({"error": table + seeds})
+    distance = xr.DataArray([0.4, 1.6], dims="variant", coords={"variant": variants})
+    return xr.Dataset({"error": table + seeds, "distance": distance})
 
 
 @pytest.mark.parametrize("claim", [c for c in ALL_CLAIMS if c.experiment.startswith("li-classical")], ids=lambda c: c.id)
@@ -225,6 +226,8 @@ def test_recorded_failures_can_come_out_otherwise():
     dataset = ideal("li-classical")
     better = dataset.assign(error=dataset.error.where(dataset.learner != "ICL", dataset.error / 2))
     assert on_learners.L20.judge(better).verdict == HOLDS
+    reasons = ideal("li-classical-reasons")
+    assert on_learners.L20i.judge(reasons.assign(distance=-reasons.distance)).verdict == HOLDS
 
 
 @pytest.mark.parametrize("claim", [c for c in ALL_CLAIMS if c.experiment == "li-decoder"], ids=lambda c: c.id)

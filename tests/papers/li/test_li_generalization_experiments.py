@@ -18,19 +18,27 @@ from papers.li.s3_3_generalization.iterations import ITERATIONS, Iterations, fir
 from papers.li.s3_3_generalization.odr import ODRTest
 from papers.li.s3_3_generalization.prompt_length import PROMPT_LENGTH, PromptLength
 from papers.li.s3_3_generalization.rescaling import RESCALING, Rescaling
+from papers.li.s3_3_generalization.small_steps import SMALL_STEPS
 from papers.li.s3_3_generalization.sum_reasons import SUM_REASONS, SumReasons
 from papers.li.s3_3_generalization.task_fraction import TASK_FRACTION, TaskFraction
+from papers.li.s3_3_generalization.training_length import TRAINING_LENGTH, TrainingLength
 from papers.li.theory import escape_time
 from papers.li.trained import A, Trained, train_models
 
-EXPERIMENTS = {e.slug: e for e in (COEFFICIENT_SUM, RESCALING, SUM_REASONS, TASK_FRACTION, PROMPT_LENGTH, ITERATIONS)}
+DRAWN = (COEFFICIENT_SUM, RESCALING, SUM_REASONS, TASK_FRACTION, PROMPT_LENGTH, ITERATIONS)
+EXPERIMENTS = {e.slug: e for e in (*DRAWN, TRAINING_LENGTH, SMALL_STEPS)}
 CLAIMS = [v for module in (generalization, sample_complexity) for v in vars(module).values() if isinstance(v, Claim)]
 SHORT = replace(A, M2=8, d_Y=2, m=16, B=16, T=6)
 TEST = ODRTest(count=3, distractors=4, draws=2, prompts=20, alpha=0.8, length=8)
 SUMS = (-1.0, -0.5, 0.0, 0.3, 0.5, 1.0, 1.3)
 TINY = {
     "li-coefficient-sum": CoefficientSum(("A",), (SHORT,), SUMS, TEST, 2),
-    "li-rescaling": Rescaling((SHORT,), SUMS, TEST, 2),
+    "li-rescaling": Rescaling((SHORT,), SUMS, (0.5, 1.0), (4, 8, 20), TEST, 2),
+    "li-training-length": TrainingLength(SHORT, (1, 2, 3), (0.4, 0.8), 3, 2, 0.8, 8, 40),
+    "li-small-steps": replace(
+        SMALL_STEPS.quick, base=replace(SHORT, T=25, eta=8.0), M1=(5, 6), window=2, seeds=2,
+        sweeps=(("alpha", (0.5, 1.0)), ("beta", (1.0, 2.0)), ("eta", (1.0, 2.0))),
+    ),
     "li-sum-reasons": SumReasons(("β = 1", "β = 1, r = 1"), (SHORT, replace(SHORT, tasks="cyclic 1")), SUMS, TEST, 50, 2),
     "li-task-fraction": TaskFraction(SHORT, (1, 3, 5), 1.1, TEST, 50, 2),
     "li-prompt-length": PromptLength((SHORT,), (0.5, 1.0), (2, 4, 8), 0.01, 1.1, TEST, 2),
@@ -67,10 +75,10 @@ def test_datasets_are_labelled_small_and_drawn_from_the_seed(slug, tiny):
         json.dumps(asdict(EXPERIMENTS[slug].declaration(profile)))
 
 
-def test_every_claim_has_an_experiment_and_the_three_negatives_are_recorded():
+def test_every_claim_has_an_experiment_and_the_negatives_are_recorded():
     assert {claim.experiment for claim in CLAIMS} == set(EXPERIMENTS)
-    assert {claim.id for claim in CLAIMS if claim.recorded == FAILS} == {"L7n", "L9n", "L10n"}
-    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS) == 15
+    assert {claim.id for claim in CLAIMS if claim.recorded == FAILS} == {"L7i", "L7n", "L10n", "L10o"}
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS) == 23
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -79,7 +87,7 @@ def test_claims_can_be_judged_on_any_scale(claim, tiny):
     assert judgement.verdict in (HOLDS, FAILS, "undecided")
 
 
-@pytest.mark.parametrize("slug", EXPERIMENTS)
+@pytest.mark.parametrize("slug", [drawn.slug for drawn in DRAWN])
 def test_figures_are_drawn_in_both_themes(slug, tiny):
     picture = getattr(figures, slug[3:].replace("-", "_"))(tiny[slug])
     assert picture.name == slug and picture.light != picture.dark
@@ -187,7 +195,13 @@ def test_verdicts_follow_the_numbers(tiny):
         "L7": planted("li-coefficient-sum", tiny, hinge=0.0),
         "L7n": planted("li-coefficient-sum", tiny, error=0.04),
         "L8": planted("li-task-fraction", tiny, error_out=0.001),
-        "L9n": planted("li-prompt-length", tiny, error_literal=0.005),
+        "L9n": planted("li-prompt-length", tiny, error_literal=0.3),
+        "L9o": planted("li-prompt-length", tiny, error_guaranteed=0.005),
+        "L7i": planted("li-rescaling", tiny, error_length=0.04),
+        "L9p": planted("li-training-length", tiny, error=0.001),
+        "L9q": planted("li-training-length", tiny, steps=60 / tiny["li-training-length"].alpha.values[:, None]),
+        "L9r": planted("li-training-length", tiny, error=0.001),
+        "L10o": planted("li-small-steps", tiny, slope=tiny["li-small-steps"].slope_stated.values[:, None]),
         "L9": planted("li-prompt-length", tiny, needed=8 / tiny["li-prompt-length"].alpha.values[:, None]),
         "L10n": planted("li-iterations", tiny, slope=tiny["li-iterations"].slope_stated.values[:, None]),
     }
@@ -195,7 +209,13 @@ def test_verdicts_follow_the_numbers(tiny):
         "L7": planted("li-coefficient-sum", tiny, hinge=0.02),
         "L7n": planted("li-coefficient-sum", tiny, error=0.001),
         "L8": planted("li-task-fraction", tiny, error_out=0.01),
-        "L9n": planted("li-prompt-length", tiny, error_literal=0.3),
+        "L9n": planted("li-prompt-length", tiny, error_literal=0.1),
+        "L9o": planted("li-prompt-length", tiny, error_guaranteed=0.05),
+        "L7i": planted("li-rescaling", tiny, error_length=1 / tiny["li-rescaling"].length.values[:, None]),
+        "L9p": planted("li-training-length", tiny, error=0.1),
+        "L9q": planted("li-training-length", tiny, steps=60.0),
+        "L9r": planted("li-training-length", tiny, error=0.1),
+        "L10o": planted("li-small-steps", tiny, slope=tiny["li-small-steps"].slope_escape.values[:, None]),
         "L9": planted("li-prompt-length", tiny, needed=10.0),
         "L10n": planted("li-iterations", tiny, slope=tiny["li-iterations"].slope_escape.values[:, None]),
     }

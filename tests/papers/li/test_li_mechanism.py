@@ -221,3 +221,31 @@ def test_two_clusters_by_hand():
     assert mechanism.two_cluster_push(-0.5, False, True, mu_bar, q).tolist() == [0.25, 0.0, -0.5]
     assert mechanism.two_cluster_push(0.5, False, True, mu_bar, q).tolist() == [-0.25, 0.0, 0.5]
     assert not mechanism.two_cluster_push(0.5, False, False, mu_bar, q).any()
+
+
+def followed(rows, mu_bar, q, steps=8000, step=0.01):
+    """Rows with a_r = 1 after many small steps of the push of two clusters; those that are active on each at the end."""
+    right, wrong = np.concatenate([mu_bar, q]), np.concatenate([mu_bar, -q])
+    both, first, second = (
+        mechanism.two_cluster_push(1.0, *on, mu_bar, q) for on in ((True, True), (True, False), (False, True))
+    )
+    for _ in range(steps):
+        on_right, on_wrong = rows @ right > 0, rows @ wrong > 0
+        pushes = np.select([(on_right & on_wrong)[:, None], on_right[:, None], on_wrong[:, None]], [both, first, second], 0.0)
+        rows = rows + step * pushes
+    return rows @ right > 0, rows @ wrong > 0
+
+
+@pytest.mark.parametrize(("beta", "q", "turned"), [(2.0, 1.0, 0.113), (4.0, 0.5, 0.0)])
+def test_rows_active_on_the_wrong_label_only_end_as_the_third_case_says(beta, q, turned):
+    """Settings A and B: |mu_bar| = beta/sqrt(6); the share that turns to the right label is that of the angles."""
+    mu_bar, q = np.array([beta / 6**0.5]), np.array([q])
+    rows = np.random.default_rng(0).standard_normal((4000, 2))
+    start = rows[(rows @ [*mu_bar, *q] <= 0) & (rows @ [*mu_bar, *-q] > 0)]
+    heard, _ = followed(start, mu_bar, q)
+    rule = q @ q * (start[:, :1] @ mu_bar) + mu_bar @ mu_bar * (start[:, 1:] @ q)
+    clear = abs(rule) > 0.03
+    assert np.array_equal(heard[clear], rule[clear] > 0)
+    assert heard.mean() == pytest.approx(turned, abs=0.02)
+    wedge = np.arctan2(mu_bar[0], q[0])
+    assert max(0.0, 1 - np.pi / 2 / (np.pi - 2 * wedge)) == pytest.approx(turned, abs=1e-3)

@@ -19,7 +19,9 @@ from papers.li.s3_4_pruning import pruning as experiment
 from papers.li.s3_4_pruning.magnitudes import MAGNITUDES, activity, averages, silent_share, train_each
 from papers.li.s3_4_pruning.pruning import PRUNING, deleted_margins, first, shares
 from papers.li.s3_4_pruning.pruning_reasons import PRUNING_REASONS
+from papers.li.s3_4_pruning.pruning_shares import PRUNING_SHARES
 from papers.li.theory import pruning
+from papers.li.theory.floor import vote_error
 from papers.li.trained import A, Trained, train_models
 
 TINY = replace(A, tasks="cyclic 1", xi=0.05, T=20, B=32, M1=4, M2=3, d_Y=2, m=12, l=8)
@@ -241,6 +243,17 @@ def test_reasons_on_a_tiny_declaration():
     assert np.allclose(dataset.error.sel(R=0, order="random"), dataset.error.sel(R=0, order="largest first"))
     assert (dataset.lost.diff("R") >= 0).all() and (dataset.lost.sel(R=0) == 0).all()
     assert "li-pruning-reasons" in figures.reasons(dataset)._repr_html_()
+
+
+def test_shares_on_a_tiny_declaration():
+    """Without a deletion all orders are the whole network; the law is that of section 3.2."""
+    sizes = dict(seeds=3, draws=2, prompts=60, length=8)
+    whole, pruned = (result(tiny(PRUNING_SHARES, R=R, **sizes)) for R in (0.0, 0.5))
+    assert (whole.error == whole.error.sel(deleted="none")).all()
+    assert np.array_equal(pruned.error.sel(deleted="none"), whole.error.sel(deleted="none"))
+    assert pruned.error_theory.values == pytest.approx([vote_error(8, alpha) for alpha in (0.6, 0.8, 1.0)])
+    law = pruned.assign(error=0 * pruned.error + pruned.error_theory)
+    assert [claims.L12i.judge(each).verdict for each in (law, law.assign(error=0 * law.error + 0.1))] == [HOLDS, FAILS]
 
 
 def test_wrong_shares_turn_the_formula_red(monkeypatch):
