@@ -38,6 +38,8 @@ def parser() -> argparse.ArgumentParser:
     for command in (compute, check):
         command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED))
         command.add_argument("--seed", type=sweep_commands.seed, default=0)
+        anew = "train the networks whose weights are shipped anew, with this seed; otherwise they are the shipped ones"
+        command.add_argument("--train-seed", type=sweep_commands.seed, default=0, metavar="SEED", help=anew)
         command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
         change = "another value for a field of the declaration; may be repeated"
         command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=change)
@@ -79,6 +81,7 @@ def list_experiments(options: argparse.Namespace) -> int:
 
 def run_experiment(options: argparse.Namespace) -> int:
     """Run one experiment; write its dataset, or print it."""
+    weights.TRAINING_SEED.set(options.train_seed)
     experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
     dataset = experiment.run(options.profile, options.seed, options.device)
     if options.out:
@@ -92,6 +95,7 @@ def run_experiment(options: argparse.Namespace) -> int:
 def check_claims(options: argparse.Namespace) -> int:
     """Run experiments and judge their claims; 1 when a verdict contradicts the recorded one."""
     require_device(options.device)
+    weights.TRAINING_SEED.set(options.train_seed)
     named = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
     experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
     rows, sound = [], True

@@ -16,6 +16,8 @@ from book.build.figures import Provenance
 from book.build.layout import Layout
 from book.build.made import made
 from book.build.problem import Problem
+from book.faults.page import faults_page
+from book.faults.plant import STORED
 from icl_lib.companion import results
 from icl_lib.companion.identity import OURS
 from papers import registry
@@ -55,6 +57,7 @@ class Stage:
         book = self.source / "book"
         (book / "ledger.md").write_text(pages.ledger_page(rows), encoding="utf-8")
         (self.extra / "ledger.json").write_text(pages.ledger_json(rows), encoding="utf-8")
+        (book / "faults.md").write_text(faults_page(self.layout.stored_results / STORED), encoding="utf-8")
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
         return missing
 

@@ -138,7 +138,7 @@ def load(path: Path) -> xr.Dataset:
         return xr.load_dataset(path, engine="h5netcdf")
 
 
-def attributes(path: Path) -> dict[str, str]:
+def attributes(path: Path) -> dict[str, object]:
     """Read where a dataset comes from, and not its data; raises StaleResult as ``load`` does."""
     with _sound(path), h5netcdf.File(path) as file:
         return dict(file.attrs)

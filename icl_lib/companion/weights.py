@@ -4,6 +4,7 @@ import hashlib
 import pickle
 import warnings
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,9 @@ TRAINED = results.BUILD / "weights"
 """Where weights trained on this machine are kept for the next time."""
 CHECKPOINTS = results.BUILD / "checkpoints"
 """Where unfinished training runs keep their state."""
+
+TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
+"""The seed of the trainings whose weights are shipped; the seed of a run draws what they are evaluated on."""
 
 Weights = dict[str, torch.Tensor]
 
@@ -93,28 +97,36 @@ def load_weights(path: Path, declaration, seed: int) -> Weights | None:
     return None if outdated(path, declaration, seed) else safetensors.torch.load_file(path)
 
 
-def shipped(declaration, seed: int) -> list[Path]:
-    """Return the committed files of weights that a run of a declaration reads."""
+def seed_of(training, seed: int) -> int:
+    """Return the seed that a training has in a run of ``seed``: one whose weights are shipped has its own, TRAINING_SEED."""
+    return TRAINING_SEED.get() if training.name else seed
+
+
+def shipped(declaration) -> dict[str, str]:
+    """Return the digests of the shipped weights that a run of a declaration reads, by name; of another seed, that seed."""
     trainings = [part for part in identity.parts(declaration) if hasattr(part, "train") and part.name]
+    if own := TRAINING_SEED.get():
+        return {training.name: f"trained with seed {own}" for training in trainings}
     files = {WEIGHTS / f"{training.name}.safetensors": training for training in trainings}
-    return [path for path, training in files.items() if outdated(path, training, seed) is None]
+    return {path.stem: content(path) for path, training in files.items() if outdated(path, training, 0) is None}
 
 
 def origin(declaration, seed: int, device: str) -> dict[str, str]:
     """Return all that determines a result, the weights that it reads among it."""
-    return identity.origin(declaration, seed, device, {path.stem: content(path) for path in shipped(declaration, seed)})
+    return identity.origin(declaration, seed, device, shipped(declaration))
 
 
-def obtain_weights(name: str, declaration, seed: int, device: str, make: Callable[[], Weights]) -> Weights:
-    """Return the committed weights ``name`` if this declaration, seed and code made them; else those that ``make`` gives.
+def obtain_weights(name: str, training, seed: int, device: str, make: Callable[[], Weights]) -> Weights:
+    """Return the shipped weights ``name`` if this training and code made them; else train, or ``make`` those without a name.
 
     What was made is kept under ``_build/weights`` and found there the next time.
     """
-    if (weights := load_weights(WEIGHTS / f"{name}.safetensors", declaration, seed)) is not None:
+    own = seed_of(training, seed)
+    if (weights := load_weights(WEIGHTS / f"{name}.safetensors", training, own)) is not None:
         return weights
-    made_from = results.provenance(name, "weights", identity.origin(declaration, seed, device))  # the code as it is now
+    made_from = results.provenance(name, "weights", identity.origin(training, own, device))  # the code as it is now
     kept = TRAINED / f"{made_from['identity'][:24]}.safetensors"
-    if (weights := load_weights(kept, declaration, seed)) is not None:
+    if (weights := load_weights(kept, training, own)) is not None:
         return weights
-    save_weights(make(), made_from, kept)
+    save_weights(training.train(own, device) if training.name else make(), made_from, kept)
     return safetensors.torch.load_file(kept)

@@ -51,11 +51,12 @@ WINGS = {"zhang": SimpleNamespace(authors="Z", title="T")}
 
 def judge(dataset):
     verdict = "holds" if dataset["value"].max() == 2 else "fails"
-    return SimpleNamespace(verdict=verdict, control_verdict="fails", value=2.0, two_se=0.0, margin=1e-10, near=False)
+    numbers = dict(value=2.0, two_se=0.0, margin=1e-10, resolution=float("nan"), near=False)
+    return SimpleNamespace(verdict=verdict, control_verdict="fails", positive_verdict="", **numbers)
 
 CLAIMS = {"Z1": SimpleNamespace(
     id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
-    experiment="toy-alpha", margin=1e-10, reason="exact", recorded="holds", judge=judge)}
+    experiment="toy-alpha", margin=1e-10, reason="exact", told={}, ours=True, recorded="holds", judge=judge)}
 
 def experiment(slug):
     return EXPERIMENTS[slug]
@@ -189,21 +190,10 @@ def stale(root):
     return done.stdout.split()
 
 
-def test_what_would_not_change_is_not_rendered_and_an_address_switches_its_links_on(checkout):
-    before, path, address = snapshot(checkout), f"notebooks/{MAIN}.html", "https://github.com/owner/name"
+def test_what_would_not_change_is_not_rendered(checkout):
+    before = snapshot(checkout)
     assert "No page would change" in build(checkout).said
     assert snapshot(checkout) == before
-    assert not page(checkout, path).select("a[href^=http]")
-    config = checkout / "_config.yml"
-    kept = config.read_text(encoding="utf-8")
-    config.write_text(kept.replace("recomputed", "computed again"), encoding="utf-8")
-    assert "No page would change" not in build(checkout, ICL_REPOSITORY=address).said
-    config.write_text(kept, encoding="utf-8")
-    assert "computed again" in page(checkout, "book/index.html").title.get_text()
-    links = " ".join(a["href"] for a in page(checkout, path).select("a[href^=http]"))
-    assert f"{address}/edit/main/notebooks/{MAIN}.ipynb" in links
-    assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
-    assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
 
 
 @pytest.mark.parametrize("source", ["1 / 0", "x = = 1"])
@@ -231,11 +221,21 @@ def test_warning_fails_the_build_and_loses_nothing(checkout):
     assert snapshot(checkout) == before
 
 
-def test_what_was_not_executed_is_shown_without_outputs(checkout):
+def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without_outputs(checkout):
+    address, path, config = "https://github.com/owner/name", f"notebooks/{MAIN}.html", checkout / "_config.yml"
+    assert not page(checkout, path).select("a[href^=http]")
     write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "profile, 1")
-    left_out = build(checkout, "--only", MAIN)
+    kept = config.read_text(encoding="utf-8")
+    config.write_text(kept.replace("recomputed", "computed again"), encoding="utf-8")
+    left_out = build(checkout, "--only", MAIN, ICL_REPOSITORY=address)
+    config.write_text(kept, encoding="utf-8")
     assert "Executing 0 of 1" in left_out.said and f"not executed: {OTHER}" in left_out.said
     assert "was not executed" in page(checkout, f"notebooks/{OTHER}.html").get_text()
+    assert "computed again" in page(checkout, "book/index.html").title.get_text()
+    links = " ".join(a["href"] for a in page(checkout, path).select("a[href^=http]"))
+    assert f"{address}/edit/main/notebooks/{MAIN}.ipynb" in links
+    assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
+    assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -44,7 +44,7 @@ def test_check_returns_1_on_a_contradiction(monkeypatch, capsys):
 
 
 def test_undecided_contradicts_in_full_only():
-    judgement = Judgement(registry.CLAIMS["Z8"], "undecided", "fails", value=0.0, two_se=1.0)
+    judgement = Judgement(registry.CLAIMS["Z8"], "undecided", "fails", value=0.0, two_se=1.0, margin=0.5)
     assert agrees(judgement, "quick") and not agrees(judgement, "full")
 
 

@@ -104,15 +104,31 @@ def test_the_schedule_ends_at_nothing():
 
 
 def test_weights_are_trained_once_and_kept(nowhere):
-    first = trained(TINY, 1, "cpu")
+    nameless = replace(TINY, name="")
+    first = trained(nameless, 1, "cpu")
     (kept,) = (nowhere / "trained").iterdir()
     stamp = kept.stat().st_mtime_ns
-    again = trained(TINY, 1, "cpu")
+    again = trained(nameless, 1, "cpu")
     assert kept.stat().st_mtime_ns == stamp
     assert all(torch.equal(again.weights[name], w) for name, w in first.weights.items())
-    trained(TINY, 2, "cpu")
-    trained(replace(TINY, rate=2e-2), 1, "cpu")
+    trained(nameless, 2, "cpu")
+    trained(replace(nameless, rate=2e-2), 1, "cpu")
     assert len(list((nowhere / "trained").iterdir())) == 3
+
+
+def test_a_shipped_network_has_a_seed_of_its_own(nowhere):
+    """The seed of a run draws what a network is evaluated on, and trains none anew."""
+    first, same = trained(TINY, 1, "cpu"), trained(TINY, 2, "cpu")
+    before = weights.origin(TINY, 1, "cpu")
+    token = weights.TRAINING_SEED.set(4)
+    try:
+        other, origin = trained(TINY, 1, "cpu"), weights.origin(TINY, 1, "cpu")
+    finally:
+        weights.TRAINING_SEED.reset(token)
+    assert all(torch.equal(same.weights[name], w) for name, w in first.weights.items())
+    assert not all(torch.equal(other.weights[name], w) for name, w in first.weights.items())
+    assert origin["identity"] != before["identity"] and "trained with seed 4" in str(origin)
+    assert len(list((nowhere / "trained").iterdir())) == 2
 
 
 def test_shipped_weights_are_used_only_when_they_match(nowhere):
@@ -138,13 +154,13 @@ def test_shipped_weights_are_used_only_when_they_match(nowhere):
 
 def test_a_result_is_outdated_by_other_weights(nowhere):
     file, holder = nowhere / "shipped" / "tiny.safetensors", Holder(TINY, (), 1)
-    assert weights.shipped(holder, 0) == []
+    assert weights.shipped(holder) == {}
     made_from = results.provenance("tiny", "weights", identity.origin(TINY, 0, "cpu"))
     origins = []
     for number in (1.0, 1.0, 2.0):
         weights.save_weights({"W": number * torch.ones(3)}, made_from | {"created": str(len(origins))}, file)
         origins.append(weights.origin(holder, 0, "cpu")["identity"])
-    assert weights.shipped(holder, 0) == [file] and weights.shipped(holder, 1) == []
+    assert weights.shipped(holder) == {"tiny": weights.content(file)}
     assert origins[0] == origins[1] != origins[2]
     assert identity.origin(holder, 0, "cpu")["identity"] not in origins
 

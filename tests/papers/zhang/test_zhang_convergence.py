@@ -148,11 +148,6 @@ def test_isotropic_shrinkage_by_hand():
     assert error.isotropic_error(20, 40, 40) == pytest.approx(21 / 61)
 
 
-def test_flow_claim_and_its_control():
-    judgement = claims.Z8.judge(FLOW.run("quick", 4))
-    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
-
-
 def test_a_wrong_error_formula_turns_the_claim_red(monkeypatch):
     exact = error.averaged_error
     monkeypatch.setattr(error, "averaged_error", lambda Lambda, N, M: exact(Lambda, M, N))
@@ -167,9 +162,9 @@ SMALL = {
     "zhang-stationarity": replace(STATIONARITY.quick, d=2, N=5, blocks=100, pairs=600),
     "zhang-flow": replace(FLOW.quick, settings=((2, 6, 4.0), (3, 10, 5.0)), starts=1),
     "zhang-training": replace(TRAINING.quick, d=2, N=8, kappa=1.2, descent_steps=1150, sgd_steps=400, sgd_rate=0.04),
-    "zhang-risk": replace(RISK.quick, d=3, M=(4, 30), prompts=100_000),
+    "zhang-risk": replace(RISK.quick, d=3, M=(8, 30), prompts=200_000),
     "zhang-averaged-error": replace(AVERAGED_ERROR.quick, d=4, N=(3, 6, 12), M=(6, 12), searched_N=60, prompts=80_000),
-    "zhang-isotropic": replace(ISOTROPIC.quick, d=4, N=(6, 30), prompts=8_000),
+    "zhang-isotropic": replace(ISOTROPIC.quick, d=4, N=(6, 30), prompts=30_000),
 }
 CLAIMS = {claim.id: claim for claim in vars(claims).values() if isinstance(claim, Claim)}
 

@@ -1,0 +1,82 @@
+"""`./run faults`: plant every fault of the list and say which check catches it."""
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from book.build import workers
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.faults import catch, plant, reach
+from book.faults.plant import COPIED, STORED, Fault
+from icl_lib.companion import results
+
+STAGES = ("stored results", "tests and quick results")
+"""Tried one after the other, in processes of their own: the tests check shapes and types of all that they import."""
+
+
+def main(words: list[str]) -> int:
+    """Try the faults that were not tried on this code before; 1 when one survives."""
+    parser = argparse.ArgumentParser(prog="./run faults", description=__doc__)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only the faults whose line has all of these words")
+    asked, layout = parser.parse_args(words), Layout(Path(__file__).resolve().parents[2])
+    every = plant.read(layout.root)
+    faults = [fault for fault in every if all(word in str(fault) for word in asked.words)]
+    note = layout.build / "faults" / f"{_state(layout.root)}.json"
+    tried = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    for stage in STAGES:
+        _try([fault for fault in faults if stage not in (known := tried.get(str(fault), {})) and not any(known.values())],
+             stage, layout, tried, note)  # fmt: skip
+    rows = [asdict(fault) | {"caught": next(filter(None, tried[str(fault)].values()), "")} for fault in faults]
+    if len(rows) == len(every):
+        _write({"commit": results.commit(), "faults": rows}, layout.stored_results / STORED)
+    survivors = [fault for fault, row in zip(faults, rows, strict=True) if not row["caught"]]
+    print(*(f"survived: {fault}" for fault in survivors), f"{len(faults)} planted, {len(survivors)} survived.", sep="\n")
+    return 1 if survivors else 0
+
+
+def _state(root: Path) -> str:
+    """Return a digest of the code and the tests."""
+    files = sorted(path for name in COPIED for path in [root / name, *(root / name).rglob("*.py")] if path.is_file())
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:24]
+
+
+def _try(faults: list[Fault], stage: str, layout: Layout, tried: dict[str, dict], note: Path) -> None:
+    """Try one stage on these faults, two at a time, and note what each says as soon as it has ended."""
+    if not faults:
+        return
+    print(f"Trying {len(faults)} faults on {stage}.", flush=True)
+    with tempfile.TemporaryDirectory(prefix="icl-faults-") as folder:
+        tasks = {}
+        for number, fault in enumerate(faults):
+            to = Path(folder) / str(number)
+            to.mkdir()
+            plant.copy(fault, layout.root, to)
+            plan = reach.plan(fault, layout.root)
+            chosen = (plan.stored, (), ()) if stage == STAGES[0] else ((), plan.tests, plan.quick)
+            tasks[str(fault)] = (catch.work, (str(to), *chosen))
+
+        def keep(name: str, outcome: workers.Outcome) -> None:
+            tried.setdefault(name, {})[stage] = outcome.lines[-1] if outcome.lines else ""
+            _write(tried, note)
+
+        outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED, keep)
+        for name, outcome in outcomes.items():
+            if outcome.status:
+                raise Problem(f"{name}: {outcome.complaint}")
+
+
+def _write(content: dict, path: Path) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Problem as problem:
+        sys.exit(str(problem))

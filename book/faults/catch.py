@@ -1,0 +1,89 @@
+"""Try one plan on one copy, in a process of its own: what it imports of ours comes from the copy."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+
+LIMIT = 300
+"""Seconds after which a fault counts as one that never ends."""
+IMPORTED = [
+    __name__,
+    "h5netcdf",
+    "jaxtyping",
+    "matplotlib.figure",
+    "pytest",
+    "scipy.optimize",
+    "scipy.stats",
+    "torch",
+    "xarray",
+]
+
+
+def work(copy: str, stored: tuple[str, ...], tests: tuple[str, ...], quick: tuple[str, ...]) -> int:
+    """Print the first catch, ``KIND: WHAT``, or nothing; the exit status is 0 either way."""
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(print("never ends", flush=True) or 0))
+    signal.alarm(LIMIT)
+    os.chdir(copy)
+    sys.path.insert(0, copy)
+    os.environ["PYTHONPATH"] = copy
+    from icl_lib.companion import results
+
+    results.difference = lambda *_: None  # stored results and weights answer for the right code: a digest is no catch
+    for caught in _catches(stored, tests, quick):
+        print(caught, flush=True)
+        break
+    return 0
+
+
+def _catches(stored: tuple[str, ...], tests: tuple[str, ...], quick: tuple[str, ...]) -> Iterator[str]:
+    for slug in stored:
+        yield from (f"a claim in full: {each}" for each in _contradicted(slug, "full"))
+    if tests:
+        yield from (f"a unit test: {each}" for each in _failed(tests))
+    for slug in quick:
+        yield from (f"a claim in quick: {each}" for each in _contradicted(slug, "quick"))
+
+
+def _contradicted(slug: str, profile: str) -> Iterator[str]:
+    """Yield what comes out otherwise than recorded; in quick, undecided contradicts nothing."""
+    from icl_lib.companion import results
+    from papers import registry
+
+    experiment = registry.experiment(slug)
+    try:
+        measured = results.stored(experiment) if profile == "full" else experiment.measure(profile, 0)
+        dataset = experiment.expect(measured)
+        for claim in registry.claims_of(slug):
+            judged = claim.judge(dataset)
+            if judged.verdict not in {claim.recorded, *(["undecided"] if profile == "quick" else [])}:
+                yield f"{claim.id} {judged.verdict}"
+            elif judged.control_verdict != "fails":
+                yield f"{claim.id}, whose control {judged.control_verdict}"
+    except Exception as error:  # the fault may break anything
+        yield f"{slug} ends in {type(error).__name__}"
+
+
+class _First:
+    """Pytest's plugin that keeps the first failure."""
+
+    name = ""
+
+    def pytest_runtest_logreport(self, report) -> None:
+        if report.failed and not self.name:
+            self.name = report.nodeid.removeprefix("tests/")
+
+    def pytest_collectreport(self, report) -> None:
+        if report.failed and not self.name:
+            self.name = f"{report.nodeid.removeprefix('tests/')} cannot be imported"
+
+
+def _failed(tests: tuple[str, ...]) -> Iterator[str]:
+    import pytest
+
+    first = _First()
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[first])
+    if first.name:
+        yield first.name
