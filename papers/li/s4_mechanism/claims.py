@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import NOT_REPRODUCED, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import everywhere, exchanged, put
 
 COVERING = ["A", "B", "A, r = 1"]
@@ -39,12 +39,17 @@ def L13b(dataset):
     """
 
 
-@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=FAILS, control=UNCOVERED_MASS)
+@claim(
+    "S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=NOT_REPRODUCED, control=UNCOVERED_MASS,
+    positive=lambda dataset: dataset.assign(mass=1 / (1 + (1 / dataset.mass - 1) ** 2)),
+)  # fmt: skip
 def L13c(dataset):
     """The attention on the query's ODR pattern exceeds 0.99 (the authors' plot shows about 1.0 from epoch 160 on).
 
     Margin: 1 − attention mass at the end, settings A and B, worst. The plot was read off by eye, to about 0.01.
     Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
+    Positive: the odds of the query's pattern squared, as by scores twice as large
+    Missing: length of the patterns and of the label, step size and start of the authors' network
     """
 
 
@@ -140,12 +145,17 @@ def L15d(ds):
     return over_seeds(_share_small(ds, "lucky"))
 
 
-@claim("S", "bound", margin=0.1, recorded=FAILS, control=exchanged("start", "not lucky", "lucky"))
+@claim(
+    "S", "bound", margin=0.1, recorded=NOT_REPRODUCED, control=exchanged("start", "not lucky", "lucky"),
+    positive=exchanged("start", "not lucky", "right on no pattern"),
+)  # fmt: skip
 def L15e(ds):
     """The rows that are not lucky stay small.
 
     Margin: Share of such rows that end large, with 'lucky' read on μ̄ as in L15d. Definition D.8 itself was not seen.
     Control: the lucky rows
+    Positive: the rows of L15f, active at the start with the right label on no pattern
+    Missing: Definition D.8
     """
     return over_seeds(1 - _share_small(ds, "not lucky"))
 

@@ -134,11 +134,15 @@ def L21(dataset):
     return _from_law(dataset, 10)
 
 
-@claim("D", "formula", margin=float(np.log(2)), recorded=FAILS, control=BOTH_MISSING)
+@claim(
+    "D", "formula", margin=float(np.log(2)), recorded=FAILS, control=BOTH_MISSING,
+    positive=lambda dataset: dataset.sel(alpha=[0.6], l=dataset.l <= 18),
+)  # fmt: skip
 def L21b(dataset):
     """The same holds up to l = 20: the missing pattern explains the one-layer curves.
 
     Margin: |ln(point/law)|, at most ln 2, as for L21.
     Control: (1 − α′)ˡ, the chance that both patterns of the task are missing
+    Positive: the points at α′ = 0.6 up to l = 18
     """
     return _from_law(dataset, 20)

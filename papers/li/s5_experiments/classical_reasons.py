@@ -79,13 +79,13 @@ class ClassicalReasons(Declaration):
         """Put the points of the slides beside it, and how far each variant is from them."""
         slides = np.array([learner_points(self.alpha, name, self.lengths) for name in LEARNERS])
         resolution = 0.5 / (self.seeds * self.draws * self.prompts)
-        ratio = np.log(np.maximum(dataset.error.values.mean(-1), resolution) / slides.T)[..., 1:]
-        distance = np.nanmean(abs(ratio), (1, 2))
-        shortest = dataset.error.isel(l=0).mean("seed").transpose("variant", "learner").values
+        errors = np.maximum(dataset.error.values.mean(-1), resolution)  # variant, l, learner
+        distance = np.nanmean(abs(np.log(errors / slides.T)[..., 1:]), (1, 2))
+        least = (errors[:, 0, 1:] / errors[:, 0, :1]).min(1)
         return dataset.assign(
             slides=variable("learner l", slides, "read off the authors' slides by eye, about 10%"),
             distance=variable("variant", distance, "mean |ln(error / slides)|, classical learners"),
-            least_ratio=variable("variant", (shortest[:, 1:] / shortest[:, :1]).min(1), "best learner over ICL, least l"),
+            least_ratio=variable("variant", least, "error of the best learner over that of the model, shortest prompts"),
         )
 
     def _cell(self, trained: Trained, variant: Variant, l: int, seed: int) -> np.ndarray:
