@@ -182,6 +182,28 @@ def test_slopes_are_those_of_a_planted_law(monkeypatch):
     assert dataset.slope_escape.sel(letter="eta") == pytest.approx(-1)
 
 
+def test_steps_of_a_planted_course(monkeypatch):
+    """The hinge falls by 0.1 a mark: below 1/2 from the sixth on; an error that is read only at the end."""
+    law = replace(TINY["li-training-length"], base=replace(SHORT, T=18))
+    course = [*2 * list(range(7)), 6, 6]  # all marks of both shares, then the last of each
+    planted = iter(len(law.lengths) * course)
+
+    def read(self, trained, seed):
+        return odr.Means(np.full(2, 0.25), np.full(2, 1 - 0.1 * next(planted)), None, None)
+
+    monkeypatch.setattr(TrainingLength, "_read", read)
+    dataset = law.run(0, "cpu")
+    assert (dataset.steps == 18).all() and (dataset.error == 0.25).all()
+
+
+def test_prompts_without_the_pattern_count_in_the_literal_error_only(monkeypatch, trained):
+    nan = torch.nan
+    readings = odr.Readings(torch.tensor([[[2.0, -1.0, -0.5]]]), torch.tensor([[[0.5, 0.3, nan]]]))
+    monkeypatch.setattr(ODRTest, "combined", lambda self, *given: readings)
+    literal, guaranteed = TINY["li-prompt-length"]._literal(trained, 0.5, 0)
+    assert (literal.item(), guaranteed.item()) == (pytest.approx(2 / 3), 0.5)
+
+
 # --- verdicts -----------------------------------------------------------------------------------------------------
 
 
