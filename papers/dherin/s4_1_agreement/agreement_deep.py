@@ -73,10 +73,8 @@ class AgreementDeep(Declaration):
         with_context, patched, size = answers(network, weights, tokens(few))
         rounded = {name: w.float() for name, w in weights.items()}
         single = answers(network, rounded, tokens(few).float())
-        (stream, last), (stream_single, _) = (
-            streams(network, weights, tokens(few)),
-            streams(network, rounded, tokens(few).float()),
-        )
+        whole, last = streams(network, weights, tokens(few))
+        whole_single, _ = streams(network, rounded, tokens(few).float())
         scale = with_context.square().mean().sqrt()
         return {
             "largest": ((patched - with_context).abs().amax(-1) / scale).numpy(),
