@@ -40,15 +40,16 @@ def D21c(dataset):
 claim = claims_of("dherin-plateau")
 
 
-@claim("D", "formula", margin=0.2, control=put(loss="loss_half_step"))
+@claim("D", "formula", margin=0.2, control=put(loss_step_theory="loss_step_near"))
 def D23b(dataset):
     """The trained block's error is that of one gradient step of the best size, d(d+1)/(N+d+1), to 20%.
 
-    Margin: |loss over the step's loss on the same prompts − 1|. The block may beat the step a little: its map is not
-    linear.
-    Control: one step of half that size
+    Margin: |loss over the step's loss on the same prompts − 1|, and |the step's loss over the formula − 1|. The block may
+    beat the step a little: its map is not linear.
+    Control: d² in place of d(d+1)
     """
-    return distance_over_seeds(dataset.loss / dataset.loss_step, 1)
+    ratios = [dataset.loss / dataset.loss_step, dataset.loss_step / dataset.loss_step_theory]
+    return distance_over_seeds(xr.concat(ratios, "pair"), 1)
 
 
 @claim("D", "bound", margin=0.2, control=put(alike="alike_shuffled"))

@@ -204,9 +204,9 @@ def test_a_transposed_target_or_a_wrong_chunk_would_show(blocks, monkeypatch):
     tokens = built.network.embed(weights, words(0, "text", SIZES, 9))
     states, out = built.network.states(weights, tokens)
     expected = built.network.read(weights, out)
-    whole = torch.cat([logits for logits, _ in everywhere(built, exact(built.site), weights, tokens, states, 0)])
+    whole = torch.cat([logits for logits, _, _ in everywhere(built, exact(built.site), weights, tokens, states, 0)])
     monkeypatch.setattr(experiment, "CHUNK", 4)
-    chunked = torch.cat([logits for logits, _ in everywhere(built, exact(built.site), weights, tokens, states, 0)])
+    chunked = torch.cat([logits for logits, _, _ in everywhere(built, exact(built.site), weights, tokens, states, 0)])
     assert relative(whole, expected).max() < 1e-14 and relative(chunked, expected).max() < 1e-14
     targets = [each_alone(state, torch.arange(9)) for state in states]
     for epsilon, least, most in ((0.0, 0, 1e-14), (1e-8, 1e-12, 1e-6)):
