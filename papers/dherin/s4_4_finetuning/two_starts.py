@@ -1,5 +1,6 @@
 """dherin-two-starts: finetuning and alignment of networks trained alike from two starts, with one patch for many queries."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,7 +110,7 @@ class Linear:
     def __init__(self, d: int):
         self.d = d
 
-    def finetune(self, x: Float[Tensor, "... N d"], y: Float[Tensor, "... N"], pace: float):
+    def finetune(self, x: Float[Tensor, "... N d"], y: Float[Tensor, "... N"], pace: float) -> Iterator[Tensor]:
         """Yield w after 0, 1, ..., N examples, (..., 1, d)."""
         w = torch.zeros(*(x[..., 0, 0] + y[..., 0]).shape, 1, self.d, dtype=x.dtype)
         yield w
