@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
 from book.build.cache import Executed, file_digest
@@ -61,5 +62,7 @@ def _entry(judgement: Judgement) -> dict[str, object]:
         "value": judgement.value,
         "two_se": judgement.two_se,
         "margin": judgement.margin,
+        "positive": judgement.positive_verdict,
+        "resolution": judgement.resolution if np.isfinite(judgement.resolution) else None,
         "near": bool(judgement.near),
     }

@@ -9,6 +9,7 @@ from book.build.cache import Executed
 from book.build.verdicts import NOT_RUN, Row
 from icl_lib.companion.experiment import PROFILES
 from icl_lib.companion.html import template
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from papers import registry
 
 CODES = {
@@ -17,6 +18,7 @@ CODES = {
     "S": "seen outside the paper: in the authors' own slides, or in a secondary source",
     "A": "read in the published abstract",
     "T": "seen only in a retelling by others",
+    "Q": "the paper's words as an article quotes them; the page names the article",
     "D": "derived for this book, not stated in the paper",
     "N": "checked numerically before the book was written",
     "M": "from memory only",
@@ -28,7 +30,7 @@ PACKAGES = ("torch", "numpy", "scipy", "xarray", "h5netcdf", "papermill", "jupyt
 def summary(rows: list[Row], profile: str) -> str:
     """How many claims came out which way in one profile."""
     counts = Counter(getattr(row, profile).verdict for row in rows)
-    order = ("holds", "fails", "undecided", NOT_RUN)
+    order = (HOLDS, FAILS, NOT_REPRODUCED, UNDECIDED, NOT_RUN)
     found = [f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]]
     return ", ".join(found) or "no claims yet"
 
@@ -66,6 +68,7 @@ A control is the same check on a deliberately broken input. It has to come out a
 
 {% macro finding(one) %}
 {{ one.verdict | verdict }}{% if one.value %}<br><small>{{ one.value }}</small>{% endif %}
+{% if one.resolution %}<br><small>would see a factor of {{ "%.2g" % (1 + one.resolution) }}</small>{% endif %}
 {% if one.control %}<br><small>control {{ one.control }}</small>{% endif %}
 {% endmacro %}
 {% for wing, rows in tables if rows %}
@@ -83,7 +86,8 @@ A control is the same check on a deliberately broken input. It has to come out a
 <td data-title="says">{{ claim.sentence }}</td>
 <td data-title="quick">{{ finding(row.quick) }}</td>
 <td data-title="full">{{ finding(row.full) }}</td>
-<td data-title="margin"><span title="{{ claim.reason }}">{{ "%g" % claim.margin }}</span></td>
+<td data-title="margin"><span title="{{ claim.reason }}">{{ "%g" % claim.margin }}</span>\
+{% if "Moved" in claim.told %}<br><small title="{{ claim.told["Moved"] }}">moved after a look</small>{% endif %}</td>
 <td data-title="where"><a href="../notebooks/{{ row.notebook }}.html#claim-{{ claim.id }}">§&nbsp;{{ claim.section }}</a></td>
 </tr>
 {% endfor %}

@@ -9,8 +9,8 @@ import numpy as np
 from book.build import judged
 from book.build.cache import Executed
 from icl_lib.companion import results
-from icl_lib.companion.claim import STANDARD_ERRORS, TOLERANCE
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
+from icl_lib.companion.verdict import STANDARD_ERRORS, TOLERANCE
 
 ROUNDING = 1e-4
 """A margin up to here leaves room for rounding only, in float32 at most; within it digits mean nothing."""
@@ -72,7 +72,8 @@ def _apart(old: dict, new: dict) -> bool:
 
 
 def _words(entry: dict) -> str:
-    return f"{entry['verdict']} and its control {entry['control']}"
+    said = f"{entry['verdict']} and its control {entry['control']}"
+    return f"{said} and its positive input {entry['positive']}" if entry["positive"] else said
 
 
 def _number(entry: dict) -> str:

@@ -18,9 +18,19 @@ class Finding:
     verdict: str
     control: str = ""
     value: str = ""
+    margin: float | None = None
+    resolution: float | None = None
+    positive: str = ""
 
-    def as_json(self) -> dict[str, str]:
-        return {"verdict": self.verdict, "control_verdict": self.control, "value": self.value}
+    def as_json(self) -> dict[str, object]:
+        return {
+            "verdict": self.verdict,
+            "control_verdict": self.control,
+            "positive_verdict": self.positive,
+            "value": self.value,
+            "margin": self.margin,
+            "resolution": self.resolution,
+        }
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,9 @@ class Row:
             "experiment": claim.experiment,
             "margin": claim.margin,
             "reason": claim.reason,
+            "moved": claim.told.get("Moved"),
+            "missing": claim.told.get("Missing"),
+            "tier": "ours" if claim.ours else "paper",
             "recorded": claim.recorded,
             "notebook": f"notebooks/{self.notebook}.ipynb",
             "quick": self.quick.as_json(),
@@ -66,4 +79,5 @@ def finding(claim: Claim, known: dict[str, dict]) -> Finding:
     found = known.get(claim.experiment, {"claims": {}})["claims"].get(claim.id)
     if found is None:
         return Finding(NOT_RUN)
-    return Finding(found["verdict"], found["control"], shown(found["value"], found["two_se"], found["margin"]))
+    number = shown(found["value"], found["two_se"], found["margin"])
+    return Finding(found["verdict"], found["control"], number, found["margin"], found["resolution"], found["positive"])

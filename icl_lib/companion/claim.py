@@ -8,88 +8,40 @@ from dataclasses import dataclass, field
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.controls import Control
+from icl_lib.companion.controls import Control, near_miss
 from icl_lib.companion.paper import section_of
+from icl_lib.companion.verdict import (  # noqa: F401
+    FAILS,
+    HOLDS,
+    NOT_REPRODUCED,
+    STANDARD_ERRORS,
+    TOLERANCE,
+    UNDECIDED,
+    Agreement,
+    Discrepancy,
+    agreement,
+    distance_over_seeds,
+    over,
+    over_seeds,
+)
 
-HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
-STANDARD_ERRORS, TOLERANCE = 5, 0.01
-"""So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
-
-
-@dataclass(frozen=True)
-class Discrepancy:
-    """How far the data are from what a claim says, with twice the standard error; numbers or arrays of one shape.
-
-    Zero or less is perfect agreement. Exact computations have ``two_se`` = 0.
-    """
-
-    value: float | np.ndarray | xr.DataArray
-    two_se: float | np.ndarray | xr.DataArray = 0.0
-
-    def worst(self) -> tuple[float, float]:
-        """Return the entry with the largest ``value + two_se``."""
-        value, two_se = np.broadcast_arrays(np.asarray(self.value, float), np.asarray(self.two_se, float))
-        index = np.argmax(np.nan_to_num(value + two_se, nan=np.inf))
-        return float(value.flat[index]), float(two_se.flat[index])
-
-    def verdict(self, margin: float) -> str:
-        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin somewhere, or no number at all."""
-        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
-        if value.size == 0 or not (np.isfinite(value).all() and np.isfinite(two_se).all()):
-            return FAILS
-        if (value + two_se <= margin).all():
-            return HOLDS
-        return FAILS if (value - two_se > margin).any() else UNDECIDED
-
-    def near(self, margin: float, trained: bool) -> bool:
-        """Say whether the verdict would change if all values moved up or down as far as another machine may move them.
-
-        What is ``trained`` may come out as another sample; other numbers differ by rounding.
-        """
-        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
-        rounding = TOLERANCE * np.maximum(abs(value), abs(margin))
-        step = np.where(trained & (two_se > 0), STANDARD_ERRORS * 2**0.5 * two_se / 2, rounding)
-        with np.errstate(invalid="ignore"):  # infinite values stay where they are, or are no numbers
-            moved = [Discrepancy(value + sign * step, two_se) for sign in (-1, 1)]
-        return any(each.verdict(margin) != self.verdict(margin) for each in moved)
-
-
-Check = Callable[[xr.Dataset], Discrepancy]
-
-
-def relative_error(name: str) -> Callable[[xr.Dataset], Discrepancy]:
-    """Return the check of a formula: |name - name_theory| / |name_theory|, with the standard error name_se."""
-
-    def check(dataset: xr.Dataset) -> Discrepancy:
-        theory = dataset[f"{name}_theory"]
-        return Discrepancy(abs(dataset[name] / theory - 1), 2 * dataset[f"{name}_se"] / abs(theory))
-
-    return check
-
-
-def over_seeds(values: xr.DataArray) -> Discrepancy:
-    """Return the mean over the dimension ``seed`` with twice its standard error: each seed is one independent model."""
-    return over(values, "seed")
-
-
-def over(values: xr.DataArray, dim: str) -> Discrepancy:
-    """Return the mean over a dimension of independent entries with twice its standard error."""
-    return Discrepancy(values.mean(dim), 2 * values.std(dim, ddof=1) / values.sizes[dim] ** 0.5)
-
-
-def distance_over_seeds(values: xr.DataArray, target: float | xr.DataArray = 0.0) -> Discrepancy:
-    """Return how far the mean over seeds is from ``target``, with twice its standard error."""
-    mean = over_seeds(values)
-    return Discrepancy(abs(mean.value - target), mean.two_se)
+Check = Callable[[xr.Dataset], Discrepancy | Agreement]
+OURS = ("D", "N")
+"""Codes of findings that are ours; the other codes are those of a paper's own sentences."""
+PARTS = ("Margin", "Moved", "Neglects", "Control", "Positive", "Missing")
+"""What a claim's docstring tells after its sentence, in this order; only the margin is always there."""
 
 
 @dataclass(frozen=True)
 class Claim:
     """One numbered claim.
 
-    ``confidence`` says how sure we are of the paper's wording (V, V2, S, A, T, M) or who derived it (D, N). ``check`` turns a
-    dataset into a Discrepancy; ``control`` breaks the dataset (a wrong constant, a violated hypothesis) so that the
-    same check must fail. ``recorded`` is the verdict that stands in the book.
+    confidence   how sure we are of the paper's wording (V, V2, S, A, T, M), or that the finding is ours (D, N)
+    check        turns a dataset into its distance from the claim; ``margin`` bounds it, ``quick_margin`` in that profile
+    controls     by sentence: each breaks the dataset (a wrong constant, a violated hypothesis) so that the check must fail
+    positive     of a claim that does not hold: an input on which the same check holds
+    told         the other parts of the docstring, by their name in PARTS
+    recorded     the verdict that stands in the book
     """
 
     id: str
@@ -100,22 +52,41 @@ class Claim:
     kind: str
     experiment: str
     margin: float
-    reason: str
     check: Check
-    control: Control
-    control_sentence: str
+    controls: Mapping[str, Control]
+    told: Mapping[str, str]
+    quick_margin: float | None = None
+    positive: Control | None = None
     recorded: str = HOLDS
 
+    @property
+    def reason(self) -> str:
+        """The reason of the margin."""
+        return self.told["Margin"]
+
+    @property
+    def ours(self) -> bool:
+        """Whether this is a finding of ours, and no sentence of a paper."""
+        return self.confidence in OURS
+
+    def margin_in(self, profile: object) -> float:
+        """Return the margin of a profile."""
+        return self.margin if self.quick_margin is None or profile != "quick" else self.quick_margin
+
     def judge(self, dataset: xr.Dataset) -> "Judgement":
-        """Decide the claim on a dataset of its experiment, and its control on the broken dataset."""
+        """Decide the claim on a dataset of its experiment, and its controls on the broken datasets."""
         if dataset.attrs.get("slug", self.experiment) != self.experiment:
             raise ValueError(f"{self.id} is judged on {self.experiment}, not on {dataset.attrs['slug']}")
+        margin, trained = self.margin_in(dataset.attrs.get("profile")), dataset.attrs.get("trains") == "True"
         found = self.check(dataset)
-        broken = self.check(self.control(dataset.copy(deep=True)))
+        broken = [self.check(control(dataset.copy(deep=True))) for control in self.controls.values()]
+        passing = [verdict for each in broken if (verdict := each.verdict(margin)) != FAILS]
+        verdict = found.verdict(margin)
         return Judgement(
-            self, found.verdict(self.margin), broken.verdict(self.margin), *found.worst(),
-            near=any(each.near(self.margin, dataset.attrs.get("trains") == "True") for each in (found, broken)),
-            origin=dataset.attrs,
+            self, NOT_REPRODUCED if verdict == FAILS and "Missing" in self.told else verdict,
+            passing[0] if passing else FAILS, *found.worst(), margin=margin, resolution=found.resolution,
+            positive_verdict=self.check(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
+            near=any(each.near(margin, trained) for each in (found, *broken)), origin=dataset.attrs,
         )  # fmt: skip
 
 
@@ -135,8 +106,12 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             \"\"\"
             return Discrepancy(dataset.distance)
 
-    A ``check`` that several claims share is given instead of a body; a formula names its quantity, ``of="risk"``, and is
-    judged by ``relative_error``. ``section`` is told where the room's name does not tell it.
+    A formula names its quantity and the near misses that have to fail, ``of="risk", near=("N + 1 for N",)``: it is judged by
+    ``agreement``, and a near miss is the theory at that label of ``risk_near``'s dimension ``mistake``. A ``check`` that
+    several claims share is given instead of a body. Other parts of the docstring: ``Moved:`` from which margin and why, after
+    a look at results; ``Neglects:`` the term that an approximation leaves out; ``Positive:`` the input on which the check of a
+    claim that does not hold does, with ``positive``; ``Missing:`` the scale or setting without which an empirical sentence
+    is not reproduced. ``section`` is told where the room's name does not tell it.
     """
 
     def claim(
@@ -144,18 +119,26 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         kind: str,
         *,
         margin: float,
-        control: Control,
+        quick_margin: float | None = None,
+        control: Control | None = None,
+        near: tuple[str, ...] = (),
+        positive: Control | None = None,
         check: Check | None = None,
         of: str = "",
         recorded: str = HOLDS,
     ) -> Callable[[Check], Claim]:
         def made(function: Check) -> Claim:
-            sentence, reason, broken = _told(function)
+            sentence, told = _told(function)
+            controls = {told.get("Control"): control} if control else {}
+            controls |= {label: near_miss(of, label) for label in near}
+            if not controls or None in controls or ("Positive" in told) != (positive is not None):
+                raise ValueError(f"{function.__name__}: a control and a positive input are given and told in the docstring")
             return Claim(
                 id=function.__name__, paper=function.__module__.split(".")[1],
                 section=section or section_of(function.__module__), sentence=sentence, confidence=confidence, kind=kind,
-                experiment=experiment, margin=margin, reason=reason, check=relative_error(of) if of else check or function,
-                control=control, control_sentence=broken, recorded=recorded,
+                experiment=experiment, margin=margin, quick_margin=quick_margin,
+                check=(lambda dataset: agreement(dataset, of)) if of else check or function, controls=controls, told=told,
+                positive=positive, recorded=recorded,
             )  # fmt: skip
 
         return made
@@ -163,19 +146,23 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
     return claim
 
 
-def _told(function: Check) -> tuple[str, str, str]:
-    """Return sentence, reason of the margin and the control's sentence from a docstring."""
-    parts = re.fullmatch(r"(.+?)\n\s*Margin: (.+?)\n\s*Control: (.+)", inspect.getdoc(function) or "", re.DOTALL)
-    if parts is None:
-        raise ValueError(f"{function.__name__} does not say its sentence, then Margin: and Control: in its docstring")
-    return tuple(" ".join(part.split()) for part in parts.groups())
+def _told(function: Check) -> tuple[str, dict[str, str]]:
+    """Return the sentence of a docstring, and its other parts by name."""
+    parts = re.split(rf"\n\s*({'|'.join(PARTS)}): ", inspect.getdoc(function) or "")
+    sentence, *texts = (" ".join(part.split()) for part in parts)
+    told = dict(zip(texts[::2], texts[1::2], strict=True))
+    if not sentence or list(told) != [part for part in PARTS if part in told] or "Margin" not in told:
+        raise ValueError(f"{function.__name__} does not say its sentence, then Margin: and more of {PARTS} in its docstring")
+    return sentence, told
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim decided: the verdict, the number behind it (the worst case) and the control's verdict.
+    """A claim decided: the verdict, the number behind it (the worst case) and the verdict on the controls.
 
-    ``near`` says that one of the two might be another on another machine; ``origin`` are the attributes of the dataset.
+    control_verdict   *fails* if the check fails on every control
+    resolution        the least wrong factor of the theory that the data would show, for a formula; else NaN
+    near              whether a verdict might be another on another machine; origin: the attributes of the dataset
     """
 
     claim: Claim
@@ -183,13 +170,11 @@ class Judgement:
     control_verdict: str
     value: float
     two_se: float
+    margin: float
+    resolution: float = np.nan
+    positive_verdict: str = ""
     near: bool = False
     origin: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def margin(self) -> float:
-        """The margin that was fixed before the run."""
-        return self.claim.margin
 
     @property
     def shown_value(self) -> str:

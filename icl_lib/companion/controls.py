@@ -12,6 +12,11 @@ def put(**names: str) -> Control:
     return lambda dataset: dataset.assign({name: dataset[other] for name, other in names.items()})
 
 
+def near_miss(name: str, mistake: str) -> Control:
+    """Return the control that puts a near miss, told by its label, in the place of the theory of a variable."""
+    return lambda dataset: dataset.assign({f"{name}_theory": dataset[f"{name}_near"].sel(mistake=mistake, drop=True)})
+
+
 def at(**places) -> Control:
     """Return the control that takes other places along dimensions than the claim is about, as ``isel`` does."""
     return lambda dataset: dataset.isel(places)

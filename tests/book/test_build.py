@@ -51,11 +51,12 @@ WINGS = {"zhang": SimpleNamespace(authors="Z", title="T")}
 
 def judge(dataset):
     verdict = "holds" if dataset["value"].max() == 2 else "fails"
-    return SimpleNamespace(verdict=verdict, control_verdict="fails", value=2.0, two_se=0.0, margin=1e-10, near=False)
+    numbers = dict(value=2.0, two_se=0.0, margin=1e-10, resolution=float("nan"), near=False)
+    return SimpleNamespace(verdict=verdict, control_verdict="fails", positive_verdict="", **numbers)
 
 CLAIMS = {"Z1": SimpleNamespace(
     id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
-    experiment="toy-alpha", margin=1e-10, reason="exact", recorded="holds", judge=judge)}
+    experiment="toy-alpha", margin=1e-10, reason="exact", told={}, ours=True, recorded="holds", judge=judge)}
 
 def experiment(slug):
     return EXPERIMENTS[slug]

@@ -4,7 +4,8 @@ import base64
 import json
 import re
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
@@ -36,11 +37,15 @@ class FakeClaim:
     experiment: str = "zhang-risk"
     margin: float = 0.05
     reason: str = 'five "percent"'
+    told: Mapping[str, str] = field(default_factory=lambda: {"Moved": "from a tenth"})
+    ours: bool = False
     recorded: str = "holds"
 
 
 ROWS = [
-    Row(FakeClaim("Z10"), "zhang_4_1", Finding("holds", "fails", "0.01 ± 0.002"), Finding("holds", "fails", "0.01")),
+    Row(
+        FakeClaim("Z10"), "zhang_4_1", Finding("holds", "fails", "0.01 ± 0.002", 0.05, 0.02), Finding("holds", "fails", "0.01")
+    ),
     Row(FakeClaim("Z11"), "zhang_4_1", Finding("fails", "fails", "0.7"), Finding(NOT_RUN)),
     Row(FakeClaim("Z25"), "zhang_5", Finding("undecided"), Finding(NOT_RUN)),
 ]
@@ -73,7 +78,9 @@ def test_a_claim_that_became_a_test_keeps_its_row_and_its_address():
 def test_ledger_json_says_the_same():
     rows = [row for row in json.loads(pages.ledger_json(ROWS)) if "moved_to" not in row]
     assert [row["id"] for row in rows] == ["Z10", "Z11", "Z25"]
-    assert rows[0]["quick"] == {"verdict": "holds", "control_verdict": "fails", "value": "0.01 ± 0.002"}
+    quick = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "value": "0.01 ± 0.002"}
+    assert rows[0]["quick"] == quick | {"margin": 0.05, "resolution": 0.02}
+    assert (rows[0]["tier"], rows[0]["moved"], rows[0]["missing"]) == ("paper", "from a tenth", None)
     assert rows[1]["full"]["verdict"] == NOT_RUN
     assert {"margin", "confidence", "section", "sentence", "notebook"} <= rows[0].keys()
 

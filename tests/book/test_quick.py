@@ -16,7 +16,9 @@ MARGIN = 0.1
 
 
 def stored(**entry) -> dict:
-    plain = dict(verdict="holds", control="fails", value=0.05, two_se=0.0, margin=MARGIN, near=False)
+    plain = dict(
+        verdict="holds", control="fails", value=0.05, two_se=0.0, margin=MARGIN, positive="", resolution=None, near=False
+    )
     return {"toy": {"declaration": "Toy()", "claims": {"Z0": plain | entry}}}
 
 
@@ -26,6 +28,7 @@ def test_a_changed_verdict_is_a_difference_unless_it_was_near():
     assert sentence == "Z0 undecided and its control fails; in quick.json it holds and its control fails."
     assert quick.differences(stored(near=True), found) == []
     assert len(quick.differences(stored(), stored(control="holds"))) == 1
+    assert len(quick.differences(stored(positive="holds"), stored(positive="fails"))) == 1
 
 
 @pytest.mark.parametrize(("errors", "different"), [(6, True), (-6, True), (4, False), (-4, False)])
@@ -64,10 +67,10 @@ def test_missing_claims_and_other_declarations_are_told():
 
 
 def claim() -> Claim:
-    texts = dict.fromkeys(("paper", "section", "sentence", "confidence", "kind", "reason", "control_sentence"), "text")
-    return Claim(
-        id="Z0", experiment="toy", margin=MARGIN, check=lambda ds: Discrepancy(ds.x), control=lambda ds: ds + 9, **texts
-    )
+    texts = dict.fromkeys(("paper", "section", "sentence", "confidence", "kind"), "text")
+    controls = {"another": lambda ds: ds + 9}
+    check = lambda ds: Discrepancy(ds.x)  # noqa: E731
+    return Claim(id="Z0", experiment="toy", margin=MARGIN, check=check, controls=controls, told={}, **texts)
 
 
 def executed(folder, name: str, x: float) -> SimpleNamespace:

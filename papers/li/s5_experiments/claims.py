@@ -21,11 +21,13 @@ def _before_training(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-decoder")
 
 
-@claim("S", "bound", margin=0.2, control=_before_training)
+@claim("S", "bound", margin=0.075, quick_margin=0.2, control=_before_training)
 def L16(dataset):
-    """A causal transformer of three layers learns to classify on unseen tasks: error at most 0.2 at α′ = 0.8.
+    """A causal transformer of three layers learns to classify on unseen tasks: its error at α′ = 0.8 is at most the slides'.
 
-    Margin: Chance is 0.5. The quick profile stops after 250 steps, before all of its models have converged.
+    Margin: The point of the slides at α′ = 0.8 and l = 20, 0.075. The quick profile stops after 250 steps, before all of its
+    models have converged, and has to be below 0.2; chance is 0.5.
+    Moved: from 0.2 in both profiles, which no model of the full profile comes near.
     Control: the models before training
     """
     return over_seeds(dataset.error.sel(domain="in", alpha=0.8).isel(l=-1))
@@ -33,13 +35,15 @@ def L16(dataset):
 
 @claim("S", "bound", margin=0.0, control=_before_training)
 def L17(dataset):
-    """A larger share α′ gives a smaller error: α′ = 1.0 against 0.8 at l = 4, mean of both domains.
+    """While prompts are short, l up to 6, a larger share α′ gives a smaller error: 1.0 against 0.8, in both domains.
 
-    Margin: Error at 1.0 less 0.9 times that at 0.8. For a vote the ratio is 0.52; equal errors fail.
+    Margin: Error at 1.0 less 0.9 times that at 0.8. For a vote the ratio is 0.52 at l = 4; equal errors fail.
+    Moved: judged at every length up to 6 and in each domain; it was l = 4 and the mean of both domains, and longer prompts,
+    where no order is left, went without a word.
     Control: the models before training
     """
-    shortest = dataset.error.sel(l=4).mean("domain")
-    return over_seeds(shortest.sel(alpha=1.0) - 0.9 * shortest.sel(alpha=0.8))
+    short = dataset.error.sel(l=dataset.l[dataset.l <= 6])
+    return over_seeds(short.sel(alpha=1.0) - 0.9 * short.sel(alpha=0.8))
 
 
 @claim("S", "bound", margin=0.0, control=_before_training)
@@ -94,11 +98,12 @@ def _chance(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-decoder-positions")
 
 
-@claim("S", "bound", margin=0.2, control=_chance)
+@claim("S", "bound", margin=0.075, quick_margin=0.2, control=_chance)
 def L16b(dataset):
-    """With learned positions, as GPT-2 has them, it learns as well: error on unseen tasks at most 0.2 at α′ = 0.8.
+    """With learned positions, as GPT-2 has them, it learns as well: its error on unseen tasks is at most the slides'.
 
-    Margin: The margin of L16.
+    Margin: Those of L16.
+    Moved: from 0.2 in both profiles, as L16.
     Control: a coin in the place of the models with positions
     """
     return over_seeds(dataset.error.sel(positions="learned", domain="in").isel(l=-1))

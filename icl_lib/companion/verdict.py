@@ -1,0 +1,167 @@
+"""How far data are from what a claim says of them, and the verdict that follows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from scipy.special import stdtrit
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+NOT_REPRODUCED = "not reproduced here"
+"""In the place of *fails* for an empirical sentence: our scale or setting is not the paper's, and what is missing is named."""
+STANDARD_ERRORS, TOLERANCE = 5, 0.01
+"""So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
+FALSE_ALARM = 1e-4
+"""The chance that a true formula fails, over all its cells together."""
+BLOCKS = 30
+"""Independent blocks behind a standard error that does not say how many it has."""
+ROUNDING = 1e-9
+"""A deviation, as a share of the scale, that counts as none where a formula has standard errors."""
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """How far the data are from what a claim says, with twice the standard error; numbers or arrays of one shape.
+
+    Zero or less is perfect agreement. Exact computations have ``two_se`` = 0.
+    """
+
+    value: float | np.ndarray | xr.DataArray
+    two_se: float | np.ndarray | xr.DataArray = 0.0
+
+    def worst(self) -> tuple[float, float]:
+        """Return the entry with the largest ``value + two_se``."""
+        value, two_se = np.broadcast_arrays(np.asarray(self.value, float), np.asarray(self.two_se, float))
+        index = np.argmax(np.nan_to_num(value + two_se, nan=np.inf))
+        return float(value.flat[index]), float(two_se.flat[index])
+
+    def verdict(self, margin: float) -> str:
+        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin somewhere, or no number at all."""
+        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
+        if value.size == 0 or not (np.isfinite(value).all() and np.isfinite(two_se).all()):
+            return FAILS
+        if (value + two_se <= margin).all():
+            return HOLDS
+        return FAILS if (value - two_se > margin).any() else UNDECIDED
+
+    def near(self, margin: float, trained: bool) -> bool:
+        """Say whether the verdict would change if all values moved up or down as far as another machine may move them.
+
+        What is ``trained`` may come out as another sample; other numbers differ by rounding.
+        """
+        value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
+        rounding = TOLERANCE * np.maximum(abs(value), abs(margin))
+        step = np.where(trained & (two_se > 0), STANDARD_ERRORS * 2**0.5 * two_se / 2, rounding)
+        with np.errstate(invalid="ignore"):  # infinite values stay where they are, or are no numbers
+            moved = [Discrepancy(value + sign * step, two_se) for sign in (-1, 1)]
+        return any(each.verdict(margin) != self.verdict(margin) for each in moved)
+
+    @property
+    def resolution(self) -> float:
+        """NaN: there is no theory here whose constant could be wrong."""
+        return np.nan
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Measured numbers beside their exact expectation, judged at the resolution of the data.
+
+    measured, expected   of the same cells; scale: what deviations are shares of, usually the expectation
+    error                standard errors from ``blocks`` independent blocks; 0 where nothing was sampled, and then the
+                         margin is the stated numerical error
+    """
+
+    measured: xr.DataArray
+    expected: xr.DataArray
+    scale: float | xr.DataArray
+    error: float | xr.DataArray = 0.0
+    blocks: int = BLOCKS
+
+    @property
+    def quantile(self) -> float:
+        """q: Student's t for ``blocks`` - 1 degrees of freedom, two-sided, at FALSE_ALARM over all cells together."""
+        cells = xr.broadcast(self.measured, self.expected)[0].size
+        return float(stdtrit(self.blocks - 1, 1 - FALSE_ALARM / (2 * max(cells, 1))))
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return |measured - expected| and the standard error in each cell, both as shares of the scale."""
+        share = abs(self.measured - self.expected) / abs(self.scale)
+        share, error = xr.broadcast(share, self.error / abs(self.scale) + xr.zeros_like(share))
+        return share.values, error.values
+
+    def worst(self) -> tuple[float, float]:
+        """Return the deviation that is largest in standard errors, or in size without them, and two standard errors."""
+        share, error = self.cells()
+        weight = np.maximum(error, ROUNDING) if (error > 0).any() else 1.0
+        place = np.argmax(np.nan_to_num(share / weight, nan=np.inf))
+        return float(share.flat[place]), 2 * float(error.flat[place])
+
+    def verdict(self, margin: float) -> str:
+        """fails: a deviation beyond q standard errors; undecided: q standard errors exceed the margin; else holds."""
+        share, error = self.cells()
+        if share.size == 0 or not (np.isfinite(share).all() and np.isfinite(error).all()):
+            return FAILS
+        room = self.quantile * error + ROUNDING if (error > 0).any() else np.full(share.shape, margin)
+        if (share > room).any():
+            return FAILS
+        return UNDECIDED if (room > margin + ROUNDING).any() else HOLDS
+
+    def near(self, margin: float, trained: bool) -> bool:
+        """Say whether another machine may come to another verdict.
+
+        There what is ``trained`` is another sample of the same law: a true formula holds again, a false one may be closer
+        by some standard errors of the difference. Other numbers differ by rounding.
+        """
+        share, error = self.cells()
+        if not (error > 0).any() or not (np.isfinite(share).all() and np.isfinite(error).all()):
+            return Discrepancy(share).near(margin, trained)
+        room, largest = self.quantile * error, (share / np.maximum(error, ROUNDING)).max()
+        moves = STANDARD_ERRORS * 2**0.5 if trained else TOLERANCE * largest
+        loose = 0.3 if trained else TOLERANCE  # so far a standard error itself may move
+        edge = margin / (1 + loose) < room.max() < margin * (1 + loose)
+        failing = largest > self.quantile
+        return bool(edge and not failing) or bool(largest - moves < self.quantile < largest + (0 if trained else moves))
+
+    @property
+    def resolution(self) -> float:
+        """The least x such that the expectation times 1 + x or 1 - x moves some cell by q standard errors; NaN without them."""
+        _, error = self.cells()
+        weight = xr.broadcast(self.measured, abs(self.expected) / abs(self.scale))[1].values
+        if not (error > 0).any():
+            return np.nan
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.nanmin(np.where(weight > 0, self.quantile * error / weight, np.inf)))
+
+
+def agreement(dataset: xr.Dataset, name: str) -> Agreement:
+    """Return how a measured variable agrees with ``<name>_theory``.
+
+    Standard errors are ``<name>_se``, of as many blocks as its attribute ``blocks`` says; or those of the mean over a
+    dimension ``seed``, of independent models; or none. Deviations are shares of ``<name>_scale``, or of the theory.
+    """
+    measured, theory, error, blocks = dataset[name], dataset[f"{name}_theory"], 0.0, BLOCKS
+    if f"{name}_se" in dataset:
+        error = dataset[f"{name}_se"]
+        blocks = int(error.attrs.get("blocks", BLOCKS))
+    elif "seed" in measured.dims:
+        blocks = measured.sizes["seed"]
+        deviation = measured - theory  # paired where the expectation depends on the seed as well
+        error = deviation.std("seed", ddof=1) / blocks**0.5
+        measured, theory = measured.mean("seed"), theory.mean("seed") if "seed" in theory.dims else theory
+    return Agreement(measured, theory, dataset.get(f"{name}_scale", theory), error, blocks)
+
+
+def over_seeds(values: xr.DataArray) -> Discrepancy:
+    """Return the mean over the dimension ``seed`` with twice its standard error: each seed is one independent model."""
+    return over(values, "seed")
+
+
+def over(values: xr.DataArray, dim: str) -> Discrepancy:
+    """Return the mean over a dimension of independent entries with twice its standard error."""
+    return Discrepancy(values.mean(dim), 2 * values.std(dim, ddof=1) / values.sizes[dim] ** 0.5)
+
+
+def distance_over_seeds(values: xr.DataArray, target: float | xr.DataArray = 0.0) -> Discrepancy:
+    """Return how far the mean over seeds is from ``target``, with twice its standard error."""
+    mean = over_seeds(values)
+    return Discrepancy(abs(mean.value - target), mean.two_se)
