@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import NOT_REPRODUCED, Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import exchanged
 
 VANILLA = ["vanilla, bias", "vanilla, matrix", "vanilla, norm bias"]
@@ -157,12 +157,17 @@ def D48(dataset):
     return Discrepancy(_column(dataset.error, **CONDITIONED))
 
 
-@claim("S", "bound", margin=0, recorded=FAILS, control=exchanged("precision", "bfloat16", "float32"))
+@claim(
+    "S", "bound", margin=0, recorded=NOT_REPRODUCED, control=exchanged("precision", "bfloat16", "float32"),
+    positive=exchanged("made", "ahead", "in place"),
+)  # fmt: skip
 def D48c(dataset):
     """In bfloat16 the published form loses tokens that the well-conditioned form keeps, more than 5 in 100.
 
     Margin: 0.05 minus the gain in agreement. Notes on the paper say 87.5% against 100% (98% in another version).
     Control: float32 in its place
+    Positive: patches made in float64 and rounded to bfloat16 (D48d)
+    Missing: Gemma 3 of one and of four billion weights, where the paper counted tokens
     """
     return over_seeds(0.05 - _kept(dataset, "in place"))
 

@@ -1,9 +1,17 @@
 """Claims D8 to D10: section 2, other places, vectors that carry no context, and a small A(x)."""
 
+import xarray as xr
+
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
 from icl_lib.companion.controls import at, put
 
 ATTENTION = ["W_O", "W_V"]
+
+
+def _scores_alone(dataset: xr.Dataset) -> xr.Dataset:
+    """Put W_Q and W_K, no context kept, in the place of the two matrices that can take it up."""
+    alone = dataset.isel(size=[-1])
+    return alone.assign(error=alone.error.where(~alone.site.isin(ATTENTION), alone.error_bare))
 
 
 claim = claims_of("dherin-other-sites")
@@ -35,6 +43,7 @@ def D8b(dataset):
     margin=0,
     recorded=FAILS,
     control=lambda dataset: dataset.assign_coords(site=["W_O", "b", "W_V", "b_out", "W", "W_out"]),
+    positive=_scores_alone,
 )
 def D8c(dataset):
     """Read for one query at a time, attention matrices cannot take up a context exactly without new biases.
@@ -42,6 +51,7 @@ def D8c(dataset):
     Margin: 1e-6 minus the largest error over blocks, the least over W_O, W_V and Y. The summary of v3 names no
     quantifier; this one is ours, and D8d has the other.
     Control: the MLP's matrices, which can
+    Positive: W_Q and W_K alone, no context kept: they leave the output as it is (D8b)
     """
     return Discrepancy(1e-6 - dataset.error.sel(site=ATTENTION).max("network"))
 

@@ -15,7 +15,7 @@ def _stale(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("dherin-agreement", section="4.2")
 
 
-@claim("S", "identity", margin=1e-13, control=_stale)
+@claim("Q", "identity", margin=1e-13, control=_stale)
 def D21(dataset):
     """T_W(C, x) = T_{W+ΔW}(x) at every mark of the training, before the first step included (float64).
 
@@ -26,7 +26,7 @@ def D21(dataset):
     return Discrepancy(dataset.difference.sel(way="patch"))
 
 
-@claim("S", "identity", margin=1e-6, control=replaced("way", "no patch", "patch"))
+@claim("Q", "identity", margin=1e-6, control=replaced("way", "no patch", "patch"))
 def D21c(dataset):
     """The validation losses with the context and with the patch agree to 1e-6 of the label variance (float32).
 
