@@ -129,9 +129,9 @@ def D34c(dataset):
 
 @claim("D", "bound", margin=-0.1, control=put(answer="answer_wrong"))
 def D34f(dataset):
-    """Writing the query's true label into W by one gradient step aligns with finetuning better than the patch, by 0.1.
+    """Writing the query's true label into W by one gradient step aligns with finetuning better than the query's patch, by 0.1.
 
-    Margin: Alignment of the patch minus that of the step, every length. So alignment shows that an update is right.
+    Margin: Alignment of the patch minus that of the step, every length. So it shows that an update is right at the query.
     Control: another query's label written in
     """
     return _pooled(dataset.alignment.sel(labels="true") - dataset.answer, dataset.answer_se)
