@@ -100,7 +100,7 @@ def D25(dataset):
 
 @claim("D", "identity", margin=1e-13, control=put(stream="stream_last"))
 def D25d(dataset):
-    """In the network of ten blocks, too, the token is that of the full network behind every block (float64).
+    """In a network of ten patched blocks the query's token is that of the full network behind every block (float64).
 
     Margin: Largest relative error over tasks and blocks; rounding in ten blocks.
     Control: the last block alone patched

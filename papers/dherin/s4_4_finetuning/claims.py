@@ -114,9 +114,10 @@ def D31b(dataset):
 
 @claim("D", "bound", margin=0, control=replaced("start", OURS, OTHER))
 def D32f(dataset):
-    """From that start the curves with (p − y)² are apart by more than a factor 3 on average, i = 5 to 100.
+    """From a start of a third of the variance the curves with (p − y)² are apart by more than a factor 3 on average.
 
-    Margin: 1.58 minus the mean over i of the size of log₂ of the ratio. From our start they are within it (D32b).
+    Margin: 1.58 minus the mean over i = 5 to 100 of the size of log₂ of the ratio. From our start they are within it
+    (D32b).
     Control: our start
     """
     curves = dataset[["loss_own", "loss_patch"]].sel(start=OTHER)

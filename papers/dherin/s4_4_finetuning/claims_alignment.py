@@ -159,7 +159,7 @@ def D33b(dataset):
 
 @claim("S", "bound", margin=0, check=_of_ceiling(OTHER), control=replaced("start", OURS, OTHER))
 def D33h(dataset):
-    """It is at least half of its ceiling in networks trained alike from a start of a third of the variance.
+    """The alignment is at least half of its ceiling in networks trained alike from a start of a third of the variance.
 
     Margin: As D33b. The start of the paper's networks is not known; this one is the default of PyTorch's linear layers.
     Control: our start
@@ -184,7 +184,8 @@ def D34e(dataset):
 def D34g(dataset):
     """One patch for many queries knows the task: its alignment is less by 0.2 with the mirrored task, another or shuffled.
 
-    Margin: Alignment after all examples with the worst of these labels, minus that with the true ones, both starts.
+    Margin: Alignment after all examples with the worst of these labels, minus that with the true ones, both starts; 0.2
+    is all that the patch for one query has from our start.
     Control: the patch for one query, which the mirrored task passes
     """
     end = dataset.isel(i=-1)
