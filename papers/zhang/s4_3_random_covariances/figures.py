@@ -2,6 +2,7 @@
 
 import matplotlib as mpl
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, drawing, points
@@ -43,32 +44,39 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance",
     alt=(
-        "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt length. Markers lie "
-        "on the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at scales 4 and "
-        "9."
+        "Six panels, exponential and uniform variances at covariance scale 1, 4 and 9: error over that of predicting zero "
+        "against test prompt length. Markers lie on the lines. Training on random covariances helps by a factor of about "
+        "3 or more for exponential variances and by less than 2 for uniform ones. At scales 4 and 9 all errors stay above 1."
     ),
     caption=(
-        "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), against test "
-        "prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the limit "
-        "<i>N</i>, <i>M</i> → ∞. Least squares would be at 0 from <i>M</i> = <i>d</i> on."
+        "Variances times <i>c</i>, exponential (upper row) and uniform (lower row): test error over the error of the zero "
+        "estimator (1 is no skill), against test prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two "
+        "standard errors. Thin lines: the limit <i>N</i>, <i>M</i> → ∞. Least squares is at 0 from <i>M</i> = <i>d</i> on."
     ),
-    size=(7.2, 3.4),
+    size=(7.2, 5.6),
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
-    """Error over test length, one panel a covariance scale: exact formula as lines, Monte Carlo as markers."""
-    panels = figure.subplots(1, dataset.sizes["c"])
+    """Error over test length, one row a law, one column a covariance scale: exact formula as lines, Monte Carlo as markers."""
+    panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True)
+    for row, law in zip(panels, dataset.law.values, strict=True):
+        for axes, c in zip(row, dataset.c.values, strict=True):
+            _risk_panel(axes, dataset.sel(law=law, c=c))
+            axes.set_title(f"{law}, $c={c:g}$")
+        row[0].set_ylabel("error / error of predicting 0")
+    for axes in panels[-1]:
+        axes.set_xlabel("test length $M$")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+
+
+def _risk_panel(axes: Axes, cell: xr.Dataset) -> None:
     names = {"random": "trained on random $\\Lambda$", "mean": "trained on $E\\Lambda$"}
-    for axes, c in zip(panels, dataset.c.values, strict=True):
-        for k, trained in enumerate(dataset.trained.values):
-            cell = dataset.sel(law="exponential", c=c, trained=trained)
-            cell = cell[["risk", "risk_se", "risk_line", "risk_limit"]] / cell.zero
-            series(axes, k, names[trained], (cell.M_line, cell.risk_line), (cell.M, cell.risk, cell.risk_se))
-            axes.axhline(float(cell.risk_limit), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-        axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
-        axes.set(yscale="log", title=f"$c={c:g}$", xlabel="test length $M$")
-        plain_logarithms(axes.yaxis)
-    panels[0].set_ylabel("error / error of predicting 0")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    for k, trained in enumerate(cell.trained.values):
+        one = cell.sel(trained=trained)[["risk", "risk_se", "risk_line", "risk_limit"]] / cell.zero
+        series(axes, k, names[trained], (one.M_line, one.risk_line), (one.M, one.risk, one.risk_se))
+        axes.axhline(float(one.risk_limit), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
+    axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
+    axes.set(yscale="log")
+    plain_logarithms(axes.yaxis)
 
 
 @drawing(
