@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing, points
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 from papers.zhang.lines import plain_logarithms, series
 
 
@@ -107,4 +107,34 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     points(right, last["size"], last.own, 2 * last.own_se, 1, label="measured")
     right.axhline(float(last.mean_theory[0, 0]), color=ink, linestyle="--", linewidth=1, label="independent query")
     right.set(ylim=(0, 0.7), xlabel="size of the query's entry, $|x|$", ylabel="mean prediction / target")
+    right.legend(loc="lower right")
+
+
+@drawing(
+    "zhang-random-start-size",
+    alt=(
+        "Left: the distance of the end from A star is below 1e-9 for every start size. Right: the least u along the flow rises "
+        "with the start size and saturates; the lower bound stays below it and above zero."
+    ),
+    caption=(
+        "Starts with σ² at multiples of the largest value that Theorem 4.5 allows (vertical line at 1). Left: distance of the "
+        "end of the flow from <i>A</i><sub>*</sub>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and the bound "
+        "for every σ (lines through the lowest bound over the starts)."
+    ),
+    size=(7.4, 3.4),
+)
+def start_size(figure: Figure, dataset: xr.Dataset) -> None:
+    """Starts of every size: where the flow ends, the least u_-1 and its bound."""
+    left, right = figure.subplots(1, 2)
+    for k, law in enumerate(dataset.law.values):
+        cell = dataset.sel(law=law)
+        for axes, values in ((left, cell.miss), (right, cell.u_least)):
+            axes.plot(cell.multiple, values, color=f"C{k}", marker=MARKERS[k], linestyle="none")
+        right.plot(cell.multiple, cell.u_bound.min("start"), color=f"C{k}", linestyle=LINES[k])
+        right.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=law)
+    for axes in (left, right):
+        axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
+        axes.set(xscale="log", yscale="log", xlabel="$\\sigma^2$ / largest allowed")
+    left.set(ylabel="distance of $u_{-1}U_{11}$ from $A_*$", ylim=(1e-17, 10))
+    right.set_ylabel("value weight $u_{-1}$")
     right.legend(loc="lower right")
