@@ -34,7 +34,7 @@ class RandomStartSize(Declaration):
         flows = [
             [[self._flow(*law, m, k, seed, name) for k in range(self.starts)] for m in self.multiple]
             for name, law in laws.items()
-        ]
+        ]  # fmt: skip
         names = {
             "sigma": ("", "size of the start"),
             "product": (" i j", "u U at the end of the flow"),
