@@ -154,3 +154,17 @@ def Z14b(dataset):
     Margin: Relative; 6 standard errors in quick. Averaging without shrinkage is 20% or more away.
     Control: the error of averaging
     """
+
+
+@claim("D", "rate", margin=0.05, control=put(limit="limit_by_N"))
+def Z14c(dataset):
+    """The closed form at Λ = I tends to (ν² + d/M)/(1 + ν)², ν = d/N, as d grows at fixed d/N and d/M, with a gap of order 1/d:
+    the asymptotic error of Lu et al. without label noise, for unlimited pretraining data and tasks.
+
+    Margin: Slope of the log of the gap on log d, from 10² to 10⁵, at nine pairs of d/N and d/M; its next term is of order 1/d².
+    Control: N in the place of M
+    """
+    far = dataset.sel(d=dataset.d >= 100)
+    gaps = np.log(abs(far.finite_d - far.limit))
+    first, last = gaps.isel(d=0, drop=True), gaps.isel(d=-1, drop=True)
+    return Discrepancy(abs((last - first) / np.log(far.d.values[-1] / far.d.values[0]) + 1))

@@ -137,15 +137,15 @@ def Z26c(dataset):
     return Discrepancy(wrong.min("place"))
 
 
-@claim("D", "bound", margin=1, control=put(height="height_without_trace"))
+@claim("D", "bound", margin=0, control=put(height="height_without_trace"))
 def Z26d(dataset):
     """A wall stands between them and the optimum: wherever (1 + 3/N) u₁₂ᵀΛu₁₂ = tr(Λ) u₋₁², L − L* is at least the height
     of the proposition.
 
-    Margin: The height over the least L − L* that descents on the wall find. At long prompts the two agree.
+    Margin: The height less the least L − L* that descents on the wall find. At long prompts the two come together.
     Control: the height without its term in tr Λ
     """
-    return Discrepancy(dataset.height / (dataset.least_on_wall - dataset.minimum))
+    return Discrepancy(dataset.height - (dataset.least_on_wall - dataset.minimum))
 
 
 @claim("D", "order", margin=0, control=lambda d: d.assign(minimum=0 * d.minimum + 1))
