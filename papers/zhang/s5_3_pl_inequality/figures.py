@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
+from papers.zhang.lines import plain_logarithms
 
 
 @drawing(
@@ -159,4 +160,6 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     for k, (label, values) in enumerate(excess.items()):
         right.plot(dataset.N, values, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=label)
     right.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L-L^*$", title=str(cell.setting.values))
+    for axes in (left, right):
+        plain_logarithms(axes.yaxis)
     right.legend()
