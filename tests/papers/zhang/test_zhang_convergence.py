@@ -260,7 +260,7 @@ def test_isotropic_limit_is_shrunk_averaging():
 
 
 def asymptotic_error(alpha: float, kappa: float, tau: float, rho: float) -> float:
-    """Result 1 of Lu et al. (2025) without ridge at tau > 1: context length alpha d, kappa d tasks, tau d^2 prompts, noise rho."""
+    """Result 1 of Lu et al. (2025), no ridge, tau > 1: context length alpha d, kappa d tasks, tau d^2 prompts, noise rho."""
     x = (1 + rho) / alpha
     shift = x + 1 - 1 / kappa
     m = 2 / (shift + np.sqrt(shift**2 + 4 * x / kappa))
