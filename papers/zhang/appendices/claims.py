@@ -68,8 +68,8 @@ def Z28b(dataset):
 
 @claim("V", "identity", margin=1e-12, recorded=FAILS, control=put(pull_of_mean="pull_of_isotropic"))
 def Z28c(dataset):
-    """The proof of Lemma C.6, as far as the copy we read shows, sets E tr[Λ²ΘΘᵀ] = ‖E[Λ]Θ‖². The left-hand side is larger unless
-    ΛΘ is constant.
+    """The proof of Lemma C.6, as far as the copy we read shows, sets E tr[Λ²ΘΘᵀ] = ‖E[Λ]Θ‖². The left-hand side is larger
+    unless ΛΘ is constant.
 
     Margin: Relative; exact moments. The inequality of Jensen between the two is all that the proof needs.
     Control: a multiple of I in the place of ΘΘᵀ on the right-hand side

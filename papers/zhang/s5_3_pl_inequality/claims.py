@@ -40,7 +40,7 @@ def Z24(dataset):
     """Lemma 5.4: along the flow ‖∇ℓ‖² ≥ μ (ℓ − min ℓ).
 
     Margin: μ over the least ratio along the flow; the lemma says at most 1.
-    Control: μ upside down, as one secondary source prints it
+    Control: μ upside down
     """
     return Discrepancy(dataset.pl_constant / dataset.pl_ratio)
 
