@@ -12,7 +12,7 @@ from icl_lib.companion import results, weights
 from icl_lib.companion.claim import UNDECIDED, Judgement
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.companion.sweep import Incomplete
-from papers import registry, renewal, sweep_commands
+from papers import calibration, registry, renewal, sweep_commands
 
 
 class Parser(argparse.ArgumentParser):
@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     renew.add_argument("--jobs", type=sweep_commands.positive, default=2, metavar="N", help="processes at a time")
     renew.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     sweep_commands.add_parsers(commands)
+    calibration.add_parser(commands)
     return main_parser
 
 
@@ -172,6 +173,7 @@ COMMANDS = {
     "train": train_networks,
     "renew": renew_stored,
     "sweep": sweep_commands.run,
+    "calibrate": calibration.run,
     "merge": sweep_commands.merge,
 }
 

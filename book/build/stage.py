@@ -10,14 +10,12 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import figures, pages, verdicts
+from book.build import figures, pages, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
 from book.build.made import made
 from book.build.problem import Problem
-from book.faults.page import faults_page
-from book.faults.plant import STORED
 from icl_lib.companion import results
 from icl_lib.companion.identity import OURS
 from papers import registry
@@ -57,7 +55,8 @@ class Stage:
         book = self.source / "book"
         (book / "ledger.md").write_text(pages.ledger_page(rows), encoding="utf-8")
         (self.extra / "ledger.json").write_text(pages.ledger_json(rows), encoding="utf-8")
-        (book / "faults.md").write_text(faults_page(self.layout.stored_results / STORED), encoding="utf-8")
+        for page, write in ((book / "faults.md", recorded.faults_page), (book / "calibration.md", recorded.calibration_page)):
+            page.write_text(write(self.layout.stored_results / f"{page.stem}.json"), encoding="utf-8")
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
         return missing
 

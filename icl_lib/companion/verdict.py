@@ -89,6 +89,12 @@ class Agreement:
         share, error = xr.broadcast(share, self.error / abs(self.scale) + xr.zeros_like(share))
         return share.values, error.values
 
+    @property
+    def deviations(self) -> np.ndarray:
+        """(measured - expected) / error in the cells that have one."""
+        difference, error = xr.broadcast(self.measured - self.expected, self.error + xr.zeros_like(self.measured))
+        return (difference.values / np.where(error.values > 0, error.values, np.nan))[error.values > 0]
+
     def worst(self) -> tuple[float, float]:
         """Return the deviation that is largest in standard errors, or in size without them, and two standard errors."""
         share, error = self.cells()

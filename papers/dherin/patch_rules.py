@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.models.contextual.blocks import State
@@ -76,3 +78,18 @@ def some(site: Site, chosen: set[int]):
 def unpatched(network: Network, weights: Weights, targets: list[State], tokens: Tensor) -> Patched:
     """Return the network's own weights."""
     return network.blocks(weights), forward(network, network.blocks(weights), tokens)
+
+
+def behind(
+    network: Network, patched: list[Weights], weights: Weights, full: list[State], tokens: Tensor, positions=None
+) -> Float[Tensor, "depth ..."]:
+    """Return |patched - full| / |full| of the last token behind every block; ``full`` are its states with the context.
+
+    The logits alone do not check the blocks below the last, whose patch takes up whatever they left wrong.
+    """
+    errors = []
+    for block, new, state in zip(network.blocks(weights), patched, full, strict=True):
+        tokens = forward(network, [new], tokens, positions)
+        expected = network.block.feed(block, state)[..., 0, :]
+        errors.append((tokens[..., -1, :] - expected).norm(dim=-1) / expected.norm(dim=-1))
+    return torch.stack(errors)

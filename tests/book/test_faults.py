@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from book.build.problem import Problem
+from book.build.recorded import calibration_page, faults_page
 from book.faults import __main__ as command
 from book.faults import plant, reach
-from book.faults.page import faults_page
 from book.faults.plant import Fault
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,3 +80,22 @@ def test_survivors_are_named_and_counted(tmp_path, monkeypatch, capsys):
     assert "Z1 fails" in page and "Caught by nothing: 1." in page and "## Divisor" in page
     assert command.main(["a.py"]) == 0
     assert "not run here" in faults_page(tmp_path / "none.json")
+
+
+def test_the_calibration_says_how_even_the_deviations_are(tmp_path):
+    row = {
+        "claim": "Z1",
+        "experiment": "toy",
+        "cells": 2,
+        "rms": 1.01,
+        "mean": 0.1,
+        "largest": 3.0,
+        "quantile": 4.7,
+        "failed": 1,
+    }
+    content = {"commit": "abc", "seeds": 5, "histogram": [4, 6, 5, 5], "claims": [row]}
+    (tmp_path / "calibration.json").write_text(json.dumps(content))
+    page = calibration_page(tmp_path / "calibration.json")
+    assert "1 of 5 verdicts fail" in page and "| Z1 | toy | 2 | 1.01 |" in page
+    assert "between 0.80 and 1.20" in page and page.count("<rect") == 4
+    assert "not run here" in calibration_page(tmp_path / "none.json")

@@ -196,7 +196,7 @@ def test_run_commands_in_the_prose_are_accepted():
 
 
 def test_library_commands_in_the_prose_are_accepted():
-    names = ("list", "compute", "check", "renew", "train", "sweep", "merge")
+    names = ("list", "compute", "check", "renew", "train", "sweep", "merge", "calibrate")
     found = [[name, *words] for name in names for words in commands(rf"\./run {name}\b")]
     assert len(found) >= 10 and {words[0] for words in found} == {*names}
     for words in found:
@@ -208,7 +208,9 @@ def test_prose_is_finished_and_its_files_exist(path):
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"\bTIME\b|TODO|FIXME", text)
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
-        assert target in ("faults.md", "ledger.md", "statistics.md") or (path.parent / target).exists(), target
+        assert target in ("calibration.md", "faults.md", "ledger.md", "statistics.md") or (path.parent / target).exists(), (
+            target
+        )
 
 
 def test_citation_names_the_three_papers_and_the_sequels():

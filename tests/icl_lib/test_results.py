@@ -117,6 +117,10 @@ def test_obtain_publishes_where_the_environment_says(tmp_path, monkeypatch):
     assert {f.name for f in tmp_path.iterdir()} == {"zhang-toy.quick.nc", "zhang-toy.quick.csv"}
 
 
+FAR = 12
+"""Margins within which a near miss of a sampled formula lies."""
+
+
 @pytest.mark.parametrize("slug", registry.EXPERIMENTS)
 def test_committed_results_are_current_small_and_decided(slug):
     experiment = registry.EXPERIMENTS[slug]
@@ -125,3 +129,9 @@ def test_committed_results_are_current_small_and_decided(slug):
     for claim in registry.claims_of(slug):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, "fails"), judgement
+        assert (judgement.positive_verdict == "holds") == (claim.recorded != "holds"), claim.id
+        for sentence, control in claim.controls.items():  # NaN and infinity fail whatever the control breaks
+            found = claim.check(control(dataset.copy(deep=True)))
+            assert np.isfinite(found.worst()).all(), f"{claim.id}: {sentence}"
+            if claim.kind == "formula" and found.resolution == found.resolution:
+                assert found.worst()[0] < FAR * claim.margin, f"{claim.id}: {sentence} is no near miss"

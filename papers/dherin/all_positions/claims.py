@@ -19,7 +19,7 @@ def _gap(dataset: xr.Dataset, base: str, skips: bool) -> xr.DataArray:
 claim = claims_of("dherin-positions", section="sequel 1")
 
 
-@claim("V", "identity", margin=1e-12, control=put(error="fault"))
+@claim("S", "identity", margin=1e-12, control=put(error="fault"))
 def D36(dataset):
     """In every block ΔW_i and Δb'_i make the query alone give the output of token i, for every token i of the prompt.
 
@@ -42,7 +42,7 @@ def D36b(dataset):
 claim = claims_of("dherin-positions-training", section="sequel 1")
 
 
-@claim("V", "formula", margin=1e-4, control=put(loss_patched="loss_fault"))
+@claim("S", "formula", margin=1e-4, control=put(loss_patched="loss_fault"))
 def D37(dataset):
     """All through training the test loss of the patched query alone is that of the network with its context.
 
@@ -54,7 +54,7 @@ def D37(dataset):
     return Discrepancy(xr.concat([abs(loss / dataset.loss - 1) for loss in losses], "route"))
 
 
-@claim("V", "identity", margin=1e-12, control=put(difference="difference_fault"))
+@claim("S", "identity", margin=1e-12, control=put(difference="difference_fault"))
 def D37b(dataset):
     """The squared difference of both outputs, over all tokens, stays at the rounding of float32 in every block.
 

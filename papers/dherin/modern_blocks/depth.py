@@ -10,9 +10,10 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from papers.dherin.architectures import Name, Sizes, architecture, relative, words
-from papers.dherin.patch_rules import damped, each_alone, exact, some
+from papers.dherin.patch_rules import behind, damped, each_alone, exact, some
 
 PATCHED = ("all blocks", "last block", "all but the last", "all, epsilon", "none")
+NAMES = {"error": "of the logits over positions", "stream": "of the token behind a block, over blocks and positions"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Depth(Declaration):
             raise ValueError(f"{self.positions} of {self.tokens} tokens have no context: take positions from 1 to tokens - 1")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure the logits' error for every choice of blocks that get a patch."""
+        """Measure the errors of logits and stream for every choice of blocks that get a patch."""
         error = np.array(
             [
                 [[self.read(name, depth, seed, s, device) for s in range(self.seeds)] for depth in self.depths]
@@ -41,11 +42,14 @@ class Depth(Declaration):
             ]
         )
         coords = {"architecture": list(self.architectures), "depth": list(self.depths), "patched": list(PATCHED)}
-        text = "largest relative error of the logits over positions"
-        return xr.Dataset({"error": variable("architecture depth seed patched", error, text)}, coords=coords)
+        columns = {
+            name: variable("architecture depth seed patched", error[..., k], f"largest relative error {text}")
+            for k, (name, text) in enumerate(NAMES.items())
+        }
+        return xr.Dataset(columns, coords=coords)
 
-    def read(self, name: str, depth: int, seed: int, s: int, device: str) -> list[float]:
-        """Return the errors of one network."""
+    def read(self, name: str, depth: int, seed: int, s: int, device: str) -> list[list[float]]:
+        """Return both errors of one network for every choice."""
         built = architecture(name, depth, self.sizes)
         network, weights = built.network, {key: weight.to(device) for key, weight in built.weights(seed, s).items()}
         tokens = network.embed(weights, words(seed, f"words/{s}", self.sizes, self.tokens).to(device))
@@ -56,9 +60,12 @@ class Depth(Declaration):
             exact(built.site), *(some(built.site, chosen) for chosen in ({depth - 1}, set(range(depth - 1)))),
             damped(built.site, self.epsilon), some(built.site, set()),
         )  # fmt: skip
-        lefts = [rule(network, weights, targets, alone)[1] for rule in rules]
-        expected = network.read(weights, out[places])
-        return [relative(network.read(weights, left)[:, 0], expected).max().item() for left in lefts]
+        expected, found = network.read(weights, out[places]), []
+        for rule in rules:
+            patched, left = rule(network, weights, targets, alone)
+            logits = relative(network.read(weights, left)[:, 0], expected)
+            found.append([logits.max().item(), behind(network, patched, weights, targets, alone).max().item()])
+        return found
 
 
 _QUICK = Depth(

@@ -18,7 +18,7 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
-from papers.dherin.patch_rules import damped, each_alone, exact, shifted, unpatched
+from papers.dherin.patch_rules import behind, damped, each_alone, exact, shifted, unpatched
 
 NORM_BIAS = "vanilla, norm bias"
 """The vanilla block again: no matrix changes, the second norm's bias takes up what the context adds to z."""
@@ -63,18 +63,20 @@ class ModernBlocks(Declaration):
         tokens = built.network.embed(weights, words(seed, f"words/{s}", self.sizes, self.tokens).to(device))
         states, out = built.network.states(weights, tokens)
         expected, rules = built.network.read(weights, out), self.rules(name, built)
-        error, same, sizes = [], None, []
+        error, stream, same, sizes = [], [], None, []
         for patch in PATCHES:
             if patch not in rules:
                 error.append(torch.full_like(expected[:, 0], torch.nan))
+                stream.append(error[-1])
                 continue
             patched = everywhere(built, rules[patch], weights, tokens, states, shift=int(patch == "neighbour"))
-            logits = torch.cat([each for each, _ in patched])
+            logits = torch.cat([each for each, _, _ in patched])
             error.append(relative(logits, expected))
+            stream.append(torch.cat([each for _, _, each in patched], 1).amax(0))
             if patch == "whole":
                 same = (logits.argmax(-1) == expected.argmax(-1)).double().mean()
                 sizes = [
-                    torch.cat(part)[1:] for part in zip(*(changes(built, weights, new) for _, new in patched), strict=True)
+                    torch.cat(part)[1:] for part in zip(*(changes(built, weights, new) for _, new, _ in patched), strict=True)
                 ]
         found = torch.stack(error)
         kept = [self.keep(rules["whole"], built.network, weights, tokens, share, seed, s) for share in self.kept]
@@ -82,6 +84,7 @@ class ModernBlocks(Declaration):
             "error": found.amax(-1).cpu().numpy(),
             "median": found[:, 1:].median(-1).values.cpu().numpy(),
             "agreement": same.cpu().numpy(),
+            "stream": torch.stack(stream).amax(-1).cpu().numpy(),
             "error_kept": np.array(kept),
             **{key: part.median(0).values.cpu().numpy() for key, part in zip(SIDES, sizes, strict=True)},
         }
@@ -98,24 +101,30 @@ class ModernBlocks(Declaration):
     def keep(
         self, rule: Callable, network: Network, weights: Weights, tokens: Tensor, share: float, seed: int, s: int
     ) -> float:
-        """Return the error at the last token when a share of its context stays."""
+        """Return the larger of two errors at the last token when a share of its context stays: logits, worst block's stream."""
         N = self.tokens - 1
         order = torch.randperm(N, generator=stream(seed, f"kept/{s}"))
         positions = torch.cat([order[: round(share * N)].sort().values, torch.tensor([N])]).to(tokens.device)
         states, out = network.states(weights, tokens)
-        _, left = rule(network, weights, [state.at(-1) for state in states], tokens[positions], positions)
-        return relative(network.read(weights, left[-1:]), network.read(weights, out[-1:])).item()
+        full = [state.at(-1) for state in states]
+        patched, left = rule(network, weights, full, tokens[positions], positions)
+        logits = relative(network.read(weights, left[-1:]), network.read(weights, out[-1:])).item()
+        return max(logits, behind(network, patched, weights, full, tokens[positions], positions).max().item())
 
 
 def everywhere(
     built: Architecture, rule: Callable, weights: Weights, tokens: Tensor, states: list[State], shift: int
-) -> list[tuple[Tensor, list[Weights]]]:
-    """Patch for every token alone, from the states ``shift`` tokens before; return logits and patched blocks by chunk."""
+) -> list[tuple[Tensor, list[Weights], Tensor]]:
+    """Patch for every token alone, from the states ``shift`` tokens before.
+
+    Returns by chunk the logits, the patched blocks, and how far the token is off behind every block.
+    """
     found = []
     for places in torch.arange(len(tokens), device=tokens.device).split(CHUNK):
         targets = [each_alone(state, places - shift) for state in states]
-        patched, left = rule(built.network, weights, targets, tokens[places][:, None])
-        found.append((built.network.read(weights, left)[:, 0], patched))
+        alone, full = tokens[places][:, None], [each_alone(state, places) for state in states]
+        patched, left = rule(built.network, weights, targets, alone)
+        found.append((built.network.read(weights, left)[:, 0], patched, behind(built.network, patched, weights, full, alone)))
     return found
 
 
@@ -136,7 +145,8 @@ NAMES = {
     "error": ("patch", "largest relative error of the logits over positions"),
     "median": ("patch", "median relative error of the logits over positions that have a context"),
     "agreement": ("", "share of positions with the same most likely token"),
-    "error_kept": ("kept", "relative error of the logits at the last token when part of the context stays"),
+    "stream": ("patch", "largest relative error of the token behind a block over blocks and positions"),
+    "error_kept": ("kept", "the larger of both errors at the last token when part of the context stays"),
     "size_in": ("block", "size of the change over that of the weights, what reads z; median over positions"),
     "size_out": ("block", "size of the change over that of the weights, at the site; median over positions"),
 }

@@ -10,7 +10,7 @@ RECURRENT = ["tanh RNN", "GRU"]
 claim = claims_of("dherin-identity")
 
 
-@claim("V", "identity", margin=1e-13, control=put(error="error_full_row"))
+@claim("Q", "identity", margin=1e-13, control=put(error="error_full_row"))
 def D1(dataset):
     """T_W(C, x) = T_{W+ΔW(Y)}(C∖Y, x) for multi-head softmax attention and every part Y of the context.
 
@@ -41,7 +41,7 @@ def D3(dataset):
 
 
 @claim(
-    "V",
+    "S",
     "identity",
     margin=1e-13,
     control=lambda dataset: dataset.assign(error=dataset.error_transposed.expand_dims(mlp=["three hidden layers"])),
@@ -58,7 +58,7 @@ def D3b(dataset):
 claim = claims_of("dherin-rank-one")
 
 
-@claim("V", "identity", margin=1e-13, control=put(rest="rest_two_queries"))
+@claim("Q", "identity", margin=1e-13, control=put(rest="rest_two_queries"))
 def D4(dataset):
     """ΔW(Y) has rank 1.
 

@@ -1,9 +1,17 @@
 """Claims D8 to D10: section 2, other places, vectors that carry no context, and a small A(x)."""
 
+import xarray as xr
+
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
 from icl_lib.companion.controls import at, put
 
 ATTENTION = ["W_O", "W_V"]
+
+
+def _scores_alone(dataset: xr.Dataset) -> xr.Dataset:
+    """Put W_Q and W_K, no context kept, in the place of the two matrices that can take it up."""
+    alone = dataset.isel(size=[-1])
+    return alone.assign(error=alone.error.where(~alone.site.isin(ATTENTION), alone.error_bare))
 
 
 claim = claims_of("dherin-other-sites")
@@ -19,7 +27,7 @@ def D8(dataset):
     return Discrepancy(dataset.error)
 
 
-@claim("D", "identity", margin=1e-13, control=lambda dataset: dataset.assign(scores=dataset.scores.isel(size=[0])))
+@claim("D", "identity", margin=1e-13, control=at(size=[0]))
 def D8b(dataset):
     """W_Q and W_K can take up nothing when no context is kept: with x alone the output does not depend on them.
 
@@ -30,18 +38,20 @@ def D8b(dataset):
 
 
 @claim(
-    "S",
+    "D",
     "bound",
     margin=0,
     recorded=FAILS,
     control=lambda dataset: dataset.assign_coords(site=["W_O", "b", "W_V", "b_out", "W", "W_out"]),
+    positive=_scores_alone,
 )
 def D8c(dataset):
-    """Attention matrices cannot take up a context exactly without new biases, here read for one query at a time.
+    """Read for one query at a time, attention matrices cannot take up a context exactly without new biases.
 
     Margin: 1e-6 minus the largest error over blocks, the least over W_O, W_V and Y. The summary of v3 names no
-    quantifier.
+    quantifier; this one is ours, and D8d has the other.
     Control: the MLP's matrices, which can
+    Positive: W_Q and W_K alone, no context kept: they leave the output as it is (D8b)
     """
     return Discrepancy(1e-6 - dataset.error.sel(site=ATTENTION).max("network"))
 

@@ -63,7 +63,7 @@ def D13c(dataset):
     """
 
 
-@claim("V", "identity", check=worst("gradient"), margin=1e-13, control=put(gradient="gradient_transposed"))
+@claim("Q", "identity", check=worst("gradient"), margin=1e-13, control=put(gradient="gradient_transposed"))
 def D14(dataset):
     """The gradient of L_i(W) = trace(Δ_iᵀW) is Δ_i.
 
@@ -73,7 +73,7 @@ def D14(dataset):
     """
 
 
-@claim("V", "identity", margin=1e-13, control=put(output="output_late"))
+@claim("S", "identity", margin=1e-13, control=put(output="output_late"))
 def D15(dataset):
     """Every W_i gives the output of its prefix: f(W_i A(x) + b) = f(W₀ A(c_1..c_i, x) + b), i = 0 to N.
 
@@ -166,7 +166,7 @@ def D18c(dataset):
 claim = claims_of("dherin-left-consuming")
 
 
-@claim("V", "identity", check=worst("output"), margin=1e-13, control=_slipped)
+@claim("S", "identity", check=worst("output"), margin=1e-13, control=_slipped)
 def D19(dataset):
     """W_i = W_{i−1}(I + h_iA_i) keeps the output: T_{W_i}(c_{i+1}..c_N, x) = T_{W₀}(c_1..c_N, x) for every i.
 

@@ -81,10 +81,12 @@ class LeftConsuming(Paths):
 
 
 def span(layer: ContextualLayer) -> int:
-    """Return the dimensions of the space in which A lives, whatever the context."""
+    """Return the dimensions of the space in which A lives, or in linear attention those in which a token moves it."""
     if isinstance(layer, SoftmaxAttention):
         return dynamics.attention_span(layer.heads, layer.head_width, layer.inputs, layer.outputs)
-    return min(layer.inputs, layer.outputs) if isinstance(layer, LinearAttention) else layer.outputs
+    if isinstance(layer, LinearAttention):  # one head
+        return min(dynamics.linear_span(1, layer.inputs - 1), layer.outputs)
+    return layer.outputs
 
 
 def kept(case: Case, W: ndarray, b: Tensor) -> ndarray:

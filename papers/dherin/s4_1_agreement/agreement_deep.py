@@ -17,11 +17,13 @@ from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Matrix, Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.patch_rules import behind, exact, some
 from papers.dherin.theory.agreement import best_step_risk
 from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained
 from papers.dherin.trainings import FOUR_BLOCKS, TEN_BLOCKS
 
 MATRICES = ("W_gate", "W_up", "W_down")
+STREAMS = ("stream", "stream_last", "stream_single")
 WAYS = ("patch", "no residual patch", "no patch")
 """Both halves of the patch; gate and up alone; the weights as they are. The query alone enters."""
 
@@ -46,9 +48,10 @@ class AgreementDeep(Declaration):
         trainings = (self.four, self.ten)
         readings = [self.read(training, seed, device) for training in trainings]
         depth = max(training.model.depth for training in trainings)
-        for reading in readings:
-            size = reading["size"]
-            reading["size"] = np.pad(size, [(0, 0), (0, depth - size.shape[1])], constant_values=np.nan)
+        for name in ("size", *STREAMS):
+            for reading in readings:
+                gap = [(0, 0)] * (reading[name].ndim - 1) + [(0, depth - reading[name].shape[-1])]
+                reading[name] = np.pad(reading[name], gap, constant_values=np.nan)
         columns = {
             name: variable(f"network {dims}".split(), np.array([reading[name] for reading in readings]), text)
             for name, (dims, text) in NAMES.items()
@@ -68,11 +71,17 @@ class AgreementDeep(Declaration):
         law = regression(training.model.d)
         few = law.sample(stream(seed, "patched prompts"), (self.tasks,), training.N)
         with_context, patched, size = answers(network, weights, tokens(few))
-        single = answers(network, {name: w.float() for name, w in weights.items()}, tokens(few).float())
+        rounded = {name: w.float() for name, w in weights.items()}
+        single = answers(network, rounded, tokens(few).float())
+        whole, last = streams(network, weights, tokens(few))
+        whole_single, _ = streams(network, rounded, tokens(few).float())
         scale = with_context.square().mean().sqrt()
         return {
             "largest": ((patched - with_context).abs().amax(-1) / scale).numpy(),
             "mean_single": ((single[1] - single[0]).abs().mean(-1) / scale).numpy(),
+            "stream": whole.amax(-1).numpy(),
+            "stream_last": last.amax(-1).numpy(),
+            "stream_single": whole_single.mean(-1).numpy(),
             "size": size.numpy(),
             **errors(network, weights, law.sample(stream(seed, "held-out"), (self.held_out,), training.N)),
         }
@@ -89,6 +98,14 @@ def answers(network: Network, weights: Weights, sequence: Tensor) -> tuple[Tenso
     size = [[_size(changed[name], block[name]) for changed, block in zip(blocks, network.blocks(weights), strict=True)]
             for name in MATRICES]  # fmt: skip
     return network.read(weights, out)[..., -1], torch.stack(ways), torch.tensor(size)
+
+
+def streams(network: Network, weights: Weights, sequence: Tensor) -> list[Tensor]:
+    """Return how far the query's token is off behind every block (block, task): all blocks patched, and the last alone."""
+    inside, site = network.embed(weights, sequence), Matrix("W_down")
+    full, query = [state.at(-1) for state in network.states(weights, inside)[0]], inside[..., -1:, :]
+    patched = [rule(network, weights, full, query)[0] for rule in (exact(site), some(site, {network.depth - 1}))]
+    return [behind(network, blocks, weights, full, query) for blocks in patched]
 
 
 def errors(network: Network, weights: Weights, prompts: Prompts) -> dict[str, float]:
@@ -111,6 +128,9 @@ def _size(changed: Tensor, W: Tensor) -> float:
 NAMES = {
     "largest": ("way", "max |prediction - prediction with the context| over the size of the latter, float64"),
     "mean_single": ("way", "mean |prediction - prediction with the context| over the size of the latter, float32"),
+    "stream": ("block", "|patched - full| / |full| of the query's token behind the block, worst task, float64"),
+    "stream_last": ("block", "the same with the last block alone patched"),
+    "stream_single": ("block", "mean over tasks of |patched - full| / |full| behind the block, float32"),
     "size": ("matrix block", "median over tasks of |patch|/|matrix|, Frobenius norms"),
     "loss": ("", "mean squared error on held-out prompts with the context"),
     "loss_se": ("", "its standard error"),

@@ -55,8 +55,11 @@ class Plateau(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the error of the best step by its formula beside it."""
-        error = best_step_risk(self.training.N, self.training.model.d)
-        return dataset.assign(loss_step_theory=variable((), error, "d (d + 1)/(N + d + 1)"))
+        N, d = self.training.N, self.training.model.d
+        return dataset.assign(
+            loss_step_theory=variable((), best_step_risk(N, d), "d (d + 1)/(N + d + 1)"),
+            loss_step_near=variable((), best_step_risk(N, d) * d / (d + 1), "d^2/(N + d + 1)"),
+        )
 
 
 def _error(found: Tensor, expected: Tensor) -> Tensor:

@@ -34,7 +34,7 @@ def _perfect(layer: str):
 claim = claims_of("dherin-marginal-updates")
 
 
-@claim("S", "rate", check=_slope("trained"), margin=0.15, control=exchanged("case", "trained", SUMMING))
+@claim("Q", "rate", check=_slope("trained"), margin=0.15, control=exchanged("case", "trained", SUMMING))
 def D26(dataset):
     """With softmax attention the marginal updates |ΔW_n − ΔW_{n−1}| fall towards 0, like 1/n.
 
@@ -107,13 +107,17 @@ def D28b(dataset):
     return distance_over_seeds(dataset.share_slope.sel(layer="GRU", state="trained"))
 
 
-@claim("S", "bound", check=_worse("GRU"), margin=0, recorded=FAILS, control=_perfect("GRU"))
+@claim(
+    "S", "bound", check=_worse("GRU"), margin=0, recorded=FAILS, control=_perfect("GRU"),
+    positive=replaced("layer", "tanh RNN", "GRU"),
+)  # fmt: skip
 def D29(dataset):
     """Updates that do not fall go with poor in-context learning: the GRUs do worse than attention.
 
     Margin: Attention's mean error minus that of each GRU after N examples, over mean y²; trained alike, on all
     prefixes.
     Control: least squares in place of the GRU
+    Positive: the tanh RNNs in place of the GRUs (D29b)
     """
 
 

@@ -14,7 +14,7 @@ from icl_lib.companion.results import variable
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
-from papers.dherin.s4_4_finetuning.finetuned import LIKE, Plain, draw_tasks, require_readable
+from papers.dherin.s4_4_finetuning.finetuned import LIKE, Finetunable, Plain, draw_tasks, require_readable
 from papers.dherin.theory import finetuning
 from papers.dherin.trained import Training, trained
 from papers.dherin.trainings import ONE_BLOCK
@@ -118,7 +118,7 @@ class Alignment(Declaration):
             found[key] = (value[:checked] - exact).abs().numpy().max(initial=0)
         return found
 
-    def changes(self, plain: Plain, prompts: Prompts, w: Tensor, shuffle: torch.Generator) -> Tensor:
+    def changes(self, plain: Finetunable, prompts: Prompts, w: Tensor, shuffle: torch.Generator) -> Tensor:
         """Return D of finetuning on every kind of labels, (label, task, i, H, d)."""
         x, y, x_query, y_query = prompts
         slope = 2 * (y_query / x_query.square().sum(-1))[:, None] * torch.einsum("tnd,td->tn", x, x_query)

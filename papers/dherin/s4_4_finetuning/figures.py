@@ -166,6 +166,39 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
         axes.legend(loc=place)
 
 
+@drawing(
+    "dherin-two-starts",
+    alt=(
+        "Two panels over the number of examples, logarithmic, for two starts of the training. Left, the patch for one "
+        "query: alignment with true labels rises to 0.2 from the first start and to 0.4 from the second, that with the "
+        "mirrored task ends at the same values; both lie below the ceiling near 0.65. Right, one patch for many queries: "
+        "0.3 and 0.63 with true labels, 0 with the mirrored task."
+    ),
+    caption=(
+        "Networks trained alike from matrices of variance 1/columns and of a third of it. Left: alignment of the patch for "
+        "one query with finetuning on true labels and on those of the mirrored task; dashed: the ceiling κ. Right: the same "
+        "for one patch fitted to many queries. Intervals: two standard errors over tasks."
+    ),
+    size=(7.6, 3.8),
+)
+def starts(figure: Figure, dataset: xr.Dataset) -> None:
+    """Alignment from two starts, of the patch for one query and of one for many."""
+    panels, ink = figure.subplots(1, 2, sharey=True), mpl.rcParams["text.color"]
+    panels[0].plot(
+        dataset.i, dataset.share.mean(("start", "seed")), color=ink, linestyle="--", linewidth=1.2, label="ceiling κ"
+    )
+    for axes, name in zip(panels, ("alignment", "joint"), strict=True):
+        for k, start in enumerate(dataset.start.values):
+            for j, labels in enumerate(("true", "mirrored task")):
+                cell = dataset.sel(start=start, labels=labels)
+                _pooled(axes, cell, name, 2 * k + j, linestyle=LINES[j], linewidth=0.8, label=f"{start}, {labels}")
+        axes.axhline(0, color=ink, linewidth=0.8)
+        _over_examples(axes)
+    panels[0].set(ylabel="alignment", ylim=(-0.1, 1.3), yticks=np.arange(0, 1.1, 0.2), title="patch for one query")
+    panels[1].set_title("one patch for many queries")
+    panels[0].legend(loc="upper left", fontsize=8.5)
+
+
 def _pooled(axes: Axes, dataset: xr.Dataset, name: str, k: int, **style) -> None:
     """Draw means over networks over the number of examples, with two standard errors over tasks."""
     mean, error = dataset[name].mean("seed"), _error(dataset[f"{name}_se"])

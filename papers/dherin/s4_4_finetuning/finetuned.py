@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -15,6 +16,13 @@ from icl_lib.tasks.regression import linear_labels
 from papers.dherin.trained import Training, tokens
 
 LIKE = torch.zeros((), dtype=torch.float64)
+
+
+@runtime_checkable
+class Finetunable(Protocol):
+    """What can be finetuned one example at a time."""
+
+    def finetune(self, x: Tensor, y: Tensor, pace: float) -> Iterator[Tensor]: ...
 
 
 @dataclass(frozen=True, eq=False)

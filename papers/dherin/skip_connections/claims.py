@@ -11,7 +11,7 @@ OF_V1 = "softmax attention"
 claim = claims_of("dherin-skip-connections", section="Appendix: skip connections")
 
 
-@claim("V", "identity", margin=1e-13, control=replaced("way", "without the bias"))
+@claim("S", "identity", margin=1e-13, control=replaced("way", "without the bias"))
 def D35(dataset):
     """T(C, x) = x + A + W'g(WA + b) + b' is reproduced without Y by W + ΔW(Y) and b' + Δb'(Y), Δb'(Y) = ΔA(Y).
 

@@ -139,3 +139,12 @@ def rank_bound(N: int, hidden: int, width: int, span: int) -> int:
 def attention_span(heads: int, head_width: int, inputs: int, outputs: int) -> int:
     """min(outputs, heads min(head_width, inputs)): dimensions in which softmax attention's output lives (eq-dherin-3-rank)."""
     return min(outputs, heads * min(head_width, inputs))
+
+
+def linear_span(heads: int, d: int) -> int:
+    """m d - m(m-1)/2, m = min(heads, d): dimensions in which a token moves linear attention (eq-dherin-3-linear-rank).
+
+    Tokens are (x, <w, x>), labels without noise. One head: d. As many heads as d, or more: d(d+1)/2.
+    """
+    m = min(heads, d)
+    return m * d - m * (m - 1) // 2

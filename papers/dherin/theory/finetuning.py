@@ -7,6 +7,7 @@ contextual layer makes of (x, 0) without a context. S is the change W_i - W_0 ma
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
+from scipy.special import gamma
 
 Matrix = Float[ndarray, "H k"]
 
@@ -103,6 +104,11 @@ def fixed_alignment(
     """cos(moved, u) cos(G w, a): alignment of a patch moved a^T/|a|^2 with u (G w)^T (eq-dherin-4-4-fixed)."""
     cosines = [p @ q / (np.linalg.norm(p) * np.linalg.norm(q)) for p, q in ((moved, u), (G @ w, a))]
     return float(cosines[0] * cosines[1])
+
+
+def mean_cosine(d: int) -> float:
+    """E |cos(w, x)| = Gamma(d/2)/(sqrt(pi) Gamma((d+1)/2)) for isotropic w and x (eq-dherin-4-4-exact)."""
+    return float(gamma(d / 2) / (np.pi**0.5 * gamma((d + 1) / 2)))
 
 
 def diluted(label_share, label_alignment):

@@ -113,7 +113,8 @@ def G1f(dataset):
 def G1g(dataset):
     """Under label noise the error has the bump of least squares at k = d: it is larger there than at k = d − 2.
 
-    Margin: Error at d − 2 less error at d. Garg et al. report the bump for their model; its mean is infinite there.
+    Margin: Error at d − 2 less error at d. Garg et al. report the bump for their model; its mean is infinite there. That
+    it fails here says that it was not reproduced at our scale.
     Control: ridge, the Bayes predictor under noise, in the models' place
     """
     noisy = _own(dataset).sel(label="noisy")

@@ -1,9 +1,9 @@
-"""Claims Z10b, Z27 and Z28 to Z28b: appendices B, C and D."""
+"""Claims Z10b, Z27 and Z28 to Z28c: appendices B, C and D."""
 
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
 from icl_lib.companion.controls import put
 
 
@@ -64,6 +64,17 @@ def Z28b(dataset):
     Control: ν from the largest ζᵢⱼ and the limit of u₋₁
     """
     return Discrepancy((dataset.nu / dataset.pl_ratio).max("step"))
+
+
+@claim("V", "identity", margin=1e-12, recorded=FAILS, control=put(pull_of_mean="pull_of_isotropic"))
+def Z28c(dataset):
+    """The proof of Lemma C.6, as far as the copy we read shows, sets E tr[Λ²ΘΘᵀ] = ‖E[Λ]Θ‖². The left-hand side is larger
+    unless ΛΘ is constant.
+
+    Margin: Relative; exact moments. The inequality of Jensen between the two is all that the proof needs.
+    Control: a multiple of I in the place of ΘΘᵀ on the right-hand side
+    """
+    return Discrepancy(abs(dataset.pull / dataset.pull_of_mean - 1))
 
 
 claim = claims_of("zhang-six-terms", section="B")

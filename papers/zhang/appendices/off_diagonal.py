@@ -58,6 +58,9 @@ class OffDiagonal(Declaration):
             "pl_ratio": ("law step", "squared gradient over loss gap"),
             "nu": ("law", "PL constant of Lemma C.8"),
             "nu_fastest": ("law", "2 max zeta_ij u_limit^2"),
+            "pull": ("law", "E tr[Lambda^2 Theta Theta^T]"),
+            "pull_of_mean": ("law", "||E[Lambda] Theta||_F^2"),
+            "pull_of_isotropic": ("law", "the same with a multiple of I in the place of Theta Theta^T"),
         }
         return dataset.assign(_columns(labels, cells))
 
@@ -90,6 +93,9 @@ class OffDiagonal(Declaration):
             "pl_ratio": pl_ratio(U, u, xi, gamma, zeta),
             "nu": flow.pl_constant(bound, zeta),
             "nu_fastest": flow.pl_constant(limit, np.full_like(zeta, zeta.max())),
+            "pull": np.sum(xi[:, None] * Theta**2),
+            "pull_of_mean": flow.initial_pull(Theta, moments.first[None]),
+            "pull_of_isotropic": np.sum(moments.first**2) * np.sum(Theta**2) / self.d,
         }
 
     def _rotated_velocity(self, draws: np.ndarray, seed: int, name: str):

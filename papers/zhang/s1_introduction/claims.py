@@ -7,7 +7,7 @@ claim = claims_of("zhang-one-step")
 
 @claim("D", "formula", margin=1e-3, control=lambda dataset: dataset.assign(floor_theory=0 * dataset.floor_theory))
 def Z1(dataset):
-    """Footnote 2: one gradient step with a scalar step size does not solve the task unless Λ is a multiple of I. Its least
+    """One gradient step with a scalar step size (footnote 2) does not solve the task unless Λ is a multiple of I. Its least
     error, relative to tr Λ, tends to 1 − (tr Λ²)²/(tr Λ · tr Λ³) as M → ∞: 0, 0.083, 0.188, 0.241 for geometric spectra
     with κ = 1, 3, 10, 100 and d = 20.
 

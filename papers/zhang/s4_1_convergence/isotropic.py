@@ -50,7 +50,7 @@ class Isotropic(Declaration):
         for name, trained_on in (("lsa", curve), ("averaging", np.full(len(curve), np.inf))):
             values = [error.isotropic_error(self.d, N, M) for N, M in zip(trained_on, curve, strict=True)]
             columns[f"{name}_theory_curve"] = variable("curve_N", values, "closed form, per dimension")
-        return dataset.assign_coords(curve_N=curve).assign(columns)
+        return dataset.assign_coords(curve_N=curve).assign(columns).merge(large_dimensions())
 
     def _row(self, N: int, seed: int) -> tuple[float, ...]:
         identity = np.eye(self.d)
@@ -63,6 +63,19 @@ class Isotropic(Declaration):
         a = error.isotropic_shrinkage(self.d, N)
         gaps = [float((lsa - factor * averaging).abs().max() / scale) for factor in (a, 1.0)]
         return *(float(number) for estimate in risks for number in estimate), *gaps
+
+
+def large_dimensions() -> xr.Dataset:
+    """Return the closed form at d/N = nu, d/M = mu over d beside its limit, and beside the limit with N for M."""
+    nu, mu, d = np.array([0.1, 0.5, 2.0]), np.array([0.2, 1.0, 4.0]), 10 ** np.arange(1, 6)
+    exact = np.array([[[error.isotropic_error(n, n / a, n / b) for n in d.tolist()] for b in mu] for a in nu])
+    limits = {
+        "limit": error.isotropic_large_d(nu[:, None], mu),
+        "limit_by_N": error.isotropic_large_d(nu, nu)[:, None] + 0 * mu,
+    }
+    columns = {"finite_d": variable("nu mu d", exact, "closed form at dimension d, per dimension")}
+    columns |= {name: variable("nu mu", values, f"{name} as d grows, per dimension") for name, values in limits.items()}
+    return xr.Dataset(columns, coords={"nu": nu, "mu": mu, "d": d})
 
 
 ISOTROPIC = Experiment(

@@ -64,10 +64,11 @@ def Z16a(dataset):
 
 @claim("V", "rate", margin=0.05, control=exchanged("training", "matched", "short"))
 def Z16d(dataset):
-    """Query shift is tolerated: for a query law independent of the context the error vanishes like 1/M along N = M, even
-    when all queries lie on one line.
+    """Query shift is tolerated: for a query law independent of the context the closed form of the error vanishes like 1/M along
+    N = M, even when all queries lie on one line.
 
-    Margin: On the log-log slope of the formula between N = M = 10⁴ and 10⁶; the bias adds a term in 1/N².
+    Margin: On the log-log slope between N = M = 10⁴ and 10⁶; the bias adds a term in 1/N². Z16a measures the error at shorter
+    lengths.
     Control: training at N = 10 while M grows: the bias stays
     """
     ends = dataset.long_theory.sel(training="matched").isel(length=[0, -1])

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 from papers.zhang.lines import plain_logarithms
 
+NORMAL_90 = 1.645
+"""Half a 90% interval in standard errors."""
 TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covariance, $c={c}$" for c in (1, 4, 9)}
 
 
@@ -22,8 +24,8 @@ TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covari
     ),
     caption=(
         "Figure 1 of the paper at the size of two cores, on a logarithmic axis: squared error over <i>d</i> at the query "
-        "against the number of examples <i>M</i>. One model a curve; a marker stands at its <i>N</i>. Bands: 90% bootstrap "
-        "intervals over single prompts, as we read the paper. Dotted: least squares, measured; it is 0 from <i>M</i> = "
+        "against the number of examples <i>M</i>. One model a curve; a marker stands at its <i>N</i>. Bands: 90% intervals "
+        "over covariances, what is drawn independently. Dotted: least squares, measured; it is 0 from <i>M</i> = "
         "<i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at "
         "the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, "
         "the limit at 25.3 and 387."
@@ -47,8 +49,8 @@ def _draw_panel(axes: Axes, cell: xr.Dataset) -> None:
         for i, N in enumerate(cell.N.values):
             one = {"trained": trained, "N": N}
             style = {"color": f"C{k}", "linestyle": LINES[i], "linewidth": 1.2}
-            axes.fill_between(cell.M, cell.lower.sel(one), cell.upper.sel(one), color=f"C{k}", alpha=0.15, lw=0)
-            risk, marker = cell.risk.sel(one), MARKERS[3 * k + i]
+            risk, half, marker = cell.risk.sel(one), NORMAL_90 * cell.risk_se.sel(one), MARKERS[3 * k + i]
+            axes.fill_between(cell.M, np.maximum(risk - half, 1e-3), risk + half, color=f"C{k}", alpha=0.15, lw=0)
             axes.plot(cell.M, risk, marker=marker, markevery=[int(N)], label=f"{trained}, $N={N}$", **style)
     axes.plot(cell.M, cell.ols.where(cell.ols > 1e-9), color=mpl.rcParams["text.color"], linestyle=":", label="least squares")
     zero = float(cell.zero)

@@ -1,4 +1,4 @@
-"""Claims Z18a to Z18e: section 4.3, training on random covariances."""
+"""Claims Z18a to Z18g: section 4.3, training on random covariances."""
 
 import numpy as np
 
@@ -84,3 +84,27 @@ def Z18e(dataset):
     Control: the factor 1/(3 + (d + 5)/N) of an independent query, whatever |xᵢ|
     """
     return Discrepancy(abs(dataset.own - dataset.own_theory), 2 * dataset.own_se)
+
+
+claim = claims_of("zhang-random-start-size")
+
+
+@claim("D", "convergence", margin=1e-6, control=put(miss="miss_near"))
+def Z18f(dataset):
+    """The limit of Theorem 4.5 is reached from every σ: u₋₁U₁₁ tends to A* and u₋₁ to ‖A*‖^½ for σ² from 0.01 to 1000 times the
+    bound.
+
+    Margin: As for Z18a, the larger of the two relative distances.
+    Control: A* with N + 1 in the place of N
+    """
+    return Discrepancy(np.stack([dataset.miss, dataset.u_miss]))
+
+
+@claim("D", "bound", margin=1.0, control=put(u_bound="u_bound_rising"))
+def Z18g(dataset):
+    """On these flows u₋₁ stays above a positive bound that needs no condition on σ.
+
+    Margin: The bound over the least u₋₁ on the way.
+    Control: the bound with its second entries alone, which forgets that small starts are below them
+    """
+    return Discrepancy(dataset.u_bound / dataset.u_least)

@@ -2,9 +2,10 @@
 
 import matplotlib as mpl
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing, points
+from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 from papers.zhang.lines import plain_logarithms, series
 
 
@@ -43,32 +44,39 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance",
     alt=(
-        "Three panels, covariance scale 1, 4 and 9: error over that of predicting zero against test prompt length. Markers lie "
-        "on the lines. Training on random covariances helps by a factor of about 3 or more, yet stays above 1 at scales 4 and "
-        "9."
+        "Six panels, exponential and uniform variances at covariance scale 1, 4 and 9: error over that of predicting zero "
+        "against test prompt length. Markers lie on the lines. Training on random covariances helps by a factor of about "
+        "3 or more for exponential variances and by less than 2 for uniform ones. At scales 4 and 9 all errors stay above 1."
     ),
     caption=(
-        "Exponential variances times <i>c</i>: test error over the error of the zero estimator (1 is no skill), against test "
-        "prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two standard errors. Thin lines: the limit "
-        "<i>N</i>, <i>M</i> → ∞. Least squares would be at 0 from <i>M</i> = <i>d</i> on."
+        "Variances times <i>c</i>, exponential (upper row) and uniform (lower row): test error over the error of the zero "
+        "estimator (1 is no skill), against test prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two "
+        "standard errors. Thin lines: the limit <i>N</i>, <i>M</i> → ∞. Least squares is at 0 from <i>M</i> = <i>d</i> on."
     ),
-    size=(7.2, 3.4),
+    size=(7.2, 5.6),
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
-    """Error over test length, one panel a covariance scale: exact formula as lines, Monte Carlo as markers."""
-    panels = figure.subplots(1, dataset.sizes["c"])
+    """Error over test length, one row a law, one column a covariance scale: exact formula as lines, Monte Carlo as markers."""
+    panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True)
+    for row, law in zip(panels, dataset.law.values, strict=True):
+        for axes, c in zip(row, dataset.c.values, strict=True):
+            _risk_panel(axes, dataset.sel(law=law, c=c))
+            axes.set_title(f"{law}, $c={c:g}$")
+        row[0].set_ylabel("error / error of predicting 0")
+    for axes in panels[-1]:
+        axes.set_xlabel("test length $M$")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+
+
+def _risk_panel(axes: Axes, cell: xr.Dataset) -> None:
     names = {"random": "trained on random $\\Lambda$", "mean": "trained on $E\\Lambda$"}
-    for axes, c in zip(panels, dataset.c.values, strict=True):
-        for k, trained in enumerate(dataset.trained.values):
-            cell = dataset.sel(law="exponential", c=c, trained=trained)
-            cell = cell[["risk", "risk_se", "risk_line", "risk_limit"]] / cell.zero
-            series(axes, k, names[trained], (cell.M_line, cell.risk_line), (cell.M, cell.risk, cell.risk_se))
-            axes.axhline(float(cell.risk_limit), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-        axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
-        axes.set(yscale="log", title=f"$c={c:g}$", xlabel="test length $M$")
-        plain_logarithms(axes.yaxis)
-    panels[0].set_ylabel("error / error of predicting 0")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    for k, trained in enumerate(cell.trained.values):
+        one = cell.sel(trained=trained)[["risk", "risk_se", "risk_line", "risk_limit"]] / cell.zero
+        series(axes, k, names[trained], (one.M_line, one.risk_line), (one.M, one.risk, one.risk_se))
+        axes.axhline(float(one.risk_limit), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
+    axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
+    axes.set(yscale="log")
+    plain_logarithms(axes.yaxis)
 
 
 @drawing(
@@ -99,4 +107,34 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     points(right, last["size"], last.own, 2 * last.own_se, 1, label="measured")
     right.axhline(float(last.mean_theory[0, 0]), color=ink, linestyle="--", linewidth=1, label="independent query")
     right.set(ylim=(0, 0.7), xlabel="size of the query's entry, $|x|$", ylabel="mean prediction / target")
+    right.legend(loc="lower right")
+
+
+@drawing(
+    "zhang-random-start-size",
+    alt=(
+        "Left: the distance of the end from A star is below 1e-9 for every start size. Right: the least u along the flow rises "
+        "with the start size and saturates; the lower bound stays below it and above zero."
+    ),
+    caption=(
+        "Starts with σ² at multiples of the largest value that Theorem 4.5 allows (vertical line at 1). Left: distance of the "
+        "end of the flow from <i>A</i><sub>*</sub>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and the bound "
+        "for every σ (lines through the lowest bound over the starts)."
+    ),
+    size=(7.4, 3.4),
+)
+def start_size(figure: Figure, dataset: xr.Dataset) -> None:
+    """Starts of every size: where the flow ends, the least u_-1 and its bound."""
+    left, right = figure.subplots(1, 2)
+    for k, law in enumerate(dataset.law.values):
+        cell = dataset.sel(law=law)
+        for axes, values in ((left, cell.miss), (right, cell.u_least)):
+            axes.plot(cell.multiple, values, color=f"C{k}", marker=MARKERS[k], linestyle="none")
+        right.plot(cell.multiple, cell.u_bound.min("start"), color=f"C{k}", linestyle=LINES[k])
+        right.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=law)
+    for axes in (left, right):
+        axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
+        axes.set(xscale="log", yscale="log", xlabel="$\\sigma^2$ / largest allowed")
+    left.set(ylabel="distance of $u_{-1}U_{11}$ from $A_*$", ylim=(1e-17, 10))
+    right.set_ylabel("value weight $u_{-1}$")
     right.legend(loc="lower right")

@@ -21,7 +21,7 @@ def Z19a(dataset):
 
 @claim("D", "identity", margin=0, control=put(negative="negative_without_query"))
 def Z19b(dataset):
-    """H has min(N, d) + 1 negative and as many positive eigenvalues, so the loss is not convex for any N ≥ 1.
+    """H has min(N, d) + 1 negative and as many positive eigenvalues, for every N ≥ 1.
 
     Margin: A count. Rounding leaves zero eigenvalues near 1e-16 of the largest; the line is drawn at 1e-12.
     Control: the query's token left out of EEᵀ
@@ -30,11 +30,11 @@ def Z19b(dataset):
     return Discrepancy(abs(counts - dataset.negative_theory.values[:, None]))
 
 
-@claim("D", "bound", margin=0, recorded=FAILS, control=put(negative="negative_without_query"))
+@claim("V", "bound", margin=0, recorded=FAILS, control=put(negative="negative_without_query"))
 def Z19e(dataset):
-    """H has at least d + 1 negative eigenvalues, with no condition on N.
+    """H has at least d + 1 negative eigenvalues (the sentence of section 5.1, which sets no condition on N).
 
-    Margin: A count: d + 1 minus the number found.
+    Margin: A count: d + 1 minus the number found. From N = d on it holds (Z19b).
     Control: the query's token left out of EEᵀ
     """
     return Discrepancy(dataset.negative_paper - dataset.negative)

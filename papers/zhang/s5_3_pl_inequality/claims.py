@@ -1,4 +1,4 @@
-"""Claims Z23 to Z26: section 5.3, the PL inequality and global convergence."""
+"""Claims Z23 to Z26f: section 5.3, the PL inequality and global convergence."""
 
 import numpy as np
 import xarray as xr
@@ -40,7 +40,7 @@ def Z24(dataset):
     """Lemma 5.4: along the flow ‖∇ℓ‖² ≥ μ (ℓ − min ℓ).
 
     Margin: μ over the least ratio along the flow; the lemma says at most 1.
-    Control: μ upside down, as one secondary source prints it
+    Control: μ upside down
     """
     return Discrepancy(dataset.pl_constant / dataset.pl_ratio)
 
@@ -109,3 +109,63 @@ def Z26b(dataset):
     saddle = dataset.margin_theory < 0
     wrong = abs(dataset.negative - saddle) + abs(dataset.zero - 1) + (dataset.excess <= 0)
     return Discrepancy(wrong + (dataset.gradient > 1e-10))
+
+
+claim = claims_of("zhang-long-prompts")
+
+
+def _traps(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the cells of d = 2 and 3."""
+    return dataset.where(dataset.d <= 3, drop=True)
+
+
+@claim(
+    "D",
+    "identity",
+    margin=0,
+    control=lambda d: d.assign(negative=(d.rank_one_margin < 0).astype(float).broadcast_like(d.negative)),
+)
+def Z26c(dataset):
+    """Long prompts do not remove the local minima: at d = 2 and 3, for every N tried from 5 on, the full loss has one that is
+    not global.
+
+    Margin: Cells where neither descent ends above L* (by 0.1%) with gradient 0 (1e-10) and one zero mode, all else positive.
+    Control: the rank-one point in its place, a saddle at long prompts
+    """
+    traps = _traps(dataset)
+    wrong = traps.negative + abs(traps.zero - 1) + (traps.gradient > 1e-10) + (traps.loss < 1.001 * traps.minimum)
+    return Discrepancy(wrong.min("place"))
+
+
+@claim("D", "bound", margin=0, control=put(height="height_without_trace"))
+def Z26d(dataset):
+    """A wall stands between them and the optimum: wherever (1 + 3/N) u₁₂ᵀΛu₁₂ = tr(Λ) u₋₁², L − L* is at least the height
+    of the proposition.
+
+    Margin: The height less the least L − L* that descents on the wall find. At long prompts the two come together.
+    Control: the height without its term in tr Λ
+    """
+    return Discrepancy(dataset.height - (dataset.least_on_wall - dataset.minimum))
+
+
+@claim("D", "order", margin=0, control=lambda d: d.assign(minimum=0 * d.minimum + 1))
+def Z26e(dataset):
+    """The longer the prompt, the farther above the optimum: the lowest of these local minima, over L*, grows with N.
+
+    Margin: Fall of its log from one N to the next, d = 2 and 3.
+    Control: the loss itself, which falls
+    """
+    traps = _traps(dataset)
+    beyond = (traps.beyond > 1) & (traps.negative == 0)
+    return Discrepancy(-np.log(traps.loss.where(beyond).min("place") / traps.minimum).diff("N"))
+
+
+@claim("N", "convergence", margin=0.9, control=put(dense_loss="dense_loss_zero_blocks"))
+def Z26f(dataset):
+    """Dense starts are not all at the optimum by T = 150 at long prompts either (d = 3).
+
+    Margin: As Z26, the largest share over N.
+    Control: the same starts with u₁₂ = u₂₁ = 0
+    """
+    share = (dataset.dense_loss < 1.01).mean("start")
+    return Discrepancy(share, 2 * np.sqrt(share * (1 - share) / dataset.sizes["start"]))

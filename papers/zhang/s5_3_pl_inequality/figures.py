@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
+from papers.zhang.lines import plain_logarithms
 
 
 @drawing(
@@ -125,3 +126,40 @@ def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
         axes.minorticks_off()
     panels[0].set_ylabel("condition number $\\kappa$")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+@drawing(
+    "zhang-long-prompts",
+    alt=(
+        "Left: loss of the lowest local minimum found over the least loss against prompt length, one line a setting; all rise, "
+        "from below 2 to more than 40 at ten thousand examples. Right: excess loss of the local minimum, height of the wall "
+        "and least loss on the wall for one setting; the local minimum falls below the wall at long prompts."
+    ),
+    caption=(
+        "Left: <i>L</i>/<i>L</i>* at local minima that are not global, the lowest that descents from two far points find; no "
+        "marker where both find the optimum. Right: excess <i>L</i> − <i>L</i>* at that local minimum, the least excess that "
+        "descents on the wall find, and the height of the wall, which is proved to lie below it."
+    ),
+    size=(7.4, 3.6),
+)
+def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
+    """Local minima over prompt length, and the wall between them and the optimum."""
+    left, right = figure.subplots(1, 2)
+    traps = dataset.loss.where((dataset.beyond > 1) & (dataset.negative == 0)).min("place")
+    for k, setting in enumerate(dataset.setting.values):
+        ratio = (traps / dataset.minimum).sel(setting=setting)
+        left.plot(dataset.N, ratio, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
+    left.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L/L^*$")
+    left.legend()
+    cell = dataset.isel(setting=1 % dataset.sizes["setting"])
+    excess = {
+        "local minimum": traps.sel(setting=cell.setting) - cell.minimum,
+        "least on the wall": cell.least_on_wall - cell.minimum,
+        "height of the wall": cell.height,
+    }
+    for k, (label, values) in enumerate(excess.items()):
+        right.plot(dataset.N, values, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=label)
+    right.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L-L^*$", title=str(cell.setting.values))
+    for axes in (left, right):
+        plain_logarithms(axes.yaxis)
+    right.legend()

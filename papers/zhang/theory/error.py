@@ -91,6 +91,15 @@ def isotropic_error(d: int, N: float, M: float) -> float:
     return (1 - a) ** 2 + a**2 * (d + 1) / M
 
 
+def isotropic_large_d(nu, mu):
+    """e/d -> (nu^2 + mu)/(1 + nu)^2 as d grows with d/N = nu and d/M = mu fixed (Lu et al. 2025, derived here).
+
+    Their asymptotic error without label noise, for unlimited pretraining data and task diversity; it is the isotropic
+    error with d in the place of d + 1. The two differ by (2 nu^2 + mu (1 - nu)) / ((1 + nu)^3 d) + O(1/d^2).
+    """
+    return (nu**2 + mu) / (1 + nu) ** 2
+
+
 def averaged_bound(Lambda: Float[ndarray, "d d"], N: float, M: float) -> float:
     """(d+1) tr(Lambda)/M + (1 + 2d + d^2 kappa) tr(Lambda)/N^2 >= e(N, M) (section 4.1, below Theorem 4.2)."""
     return (len(Lambda) + 1) * float(np.trace(Lambda)) / M + eta(Lambda, N)

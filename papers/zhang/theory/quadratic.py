@@ -27,7 +27,7 @@ def X(x_query: Float[ndarray, "d"]) -> Float[ndarray, "d+1 d+1"]:
 
 
 def X_characteristic(x_query: Float[ndarray, "d"], mu: float) -> float:
-    """det(mu I - X_tau) = mu^(d-1) (mu^2 - ||x_query||^2) (Lemma 5.1)."""
+    """det(mu I - X_tau) = mu^(d-1) (mu^2 - ||x_query||^2), the spectrum behind the signature of H."""
     return float(mu ** (len(x_query) - 1) * (mu**2 - x_query @ x_query))
 
 

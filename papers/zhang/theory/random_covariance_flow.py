@@ -34,7 +34,7 @@ def lemma_C1(U: Float[ndarray, "d d"], u: float, covariances: Float[ndarray, "S 
 
 
 def corollary_C2(U: Float[ndarray, "d d"], u: float, xi: Float[ndarray, "d"], zeta: Float[ndarray, "d d"]) -> Flow:
-    """The flow for independent diagonal covariances, with gamma on the diagonal of zeta (Corollary C.2).
+    """The flow for diagonal covariances, with gamma on the diagonal of zeta (Corollary C.2).
 
     du_ii/dt = -gamma_i u^2 u_ii + xi_i u;   du_ij/dt = -zeta_ij u^2 u_ij for i != j;
     du/dt = -sum_i gamma_i u u_ii^2 - sum_{i != j} zeta_ij u u_ij^2 + sum_i xi_i u_ii.
@@ -109,3 +109,27 @@ def pl_constant(lower_bound: float, zeta: Float[ndarray, "d d"]) -> float:
     Then ||grad l_rdm||^2 >= nu (l_rdm - min l_rdm) along the flow.
     """
     return 2 * float(zeta.min()) * lower_bound**2
+
+
+# --- every sigma --------------------------------------------------------------------------------------------------
+
+
+def u_ceiling(xi: Float[ndarray, "d"], zeta: Float[ndarray, "d d"], start_gap: float) -> float:
+    """u_{-1}(t)^2 <= ||A_*||_F + sqrt(2 gap(0)/eta), square-rooted; eta = min_ij zeta_ij, gap = l_rdm - min l_rdm.
+
+    On a balanced flow u_{-1}^2 = ||u_{-1} U_11||_F, and the gap, at least (eta/2) ||u_{-1} U_11 - A_*||_F^2, only falls
+    (derived here).
+    """
+    A = np.linalg.norm(xi / np.diag(zeta))
+    return float(np.sqrt(A + np.sqrt(2 * start_gap / zeta.min())))
+
+
+def u_lower_bound_any_sigma(
+    Theta: Float[ndarray, "d d"], sigma: float, xi: Float[ndarray, "d"], zeta: Float[ndarray, "d d"], start_gap: float
+) -> float:
+    """[sum_i min(sigma theta_i, xi_i/(c gamma_i))^2]^1/2 <= u_{-1}(t), for every sigma > 0 (derived here).
+
+    theta is the diagonal of Theta Theta^T, c the ceiling of u_{-1}: u_ii rises whenever it is below xi_i/(c gamma_i).
+    """
+    theta, c = np.sum(Theta**2, axis=1), u_ceiling(xi, zeta, start_gap)
+    return float(np.linalg.norm(np.minimum(sigma * theta, xi / (c * np.diag(zeta)))))

@@ -108,7 +108,7 @@ def test_deep_networks_on_a_tiny_declaration(monkeypatch):
     four, ten = TINY_DEEP, replace(TINY_DEEP, model=replace(TINY_DEEP.model, depth=5, heads=1))
     declaration = replace(AGREEMENT_DEEP.quick, four=four, ten=ten, tasks=6, held_out=20)
     found = declaration.expect(declaration.run(0, "cpu"), 0)
-    for claim in (claims.D24b, claims.D25):
+    for claim in (claims.D24b, claims.D25, claims.D25d):
         judgement = claim.judge(found)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     assert found.largest.sel(way="patch").max() <= 1e-13 and found.mean_single.sel(way="patch").max() <= 1e-6

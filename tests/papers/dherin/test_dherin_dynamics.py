@@ -143,6 +143,20 @@ def test_attention_spans_no_more_than_that():
     assert left_run.span(case.block.joint.layer) == 12 == torch.linalg.matrix_rank(values, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("d", "heads", "expected"), [(2, 1, 2), (2, 8, 3), (3, 2, 5), (3, 8, 6), (4, 2, 7)])
+def test_a_token_moves_linear_attention_in_few_dimensions(d, heads, expected):
+    """Ranks of the end and of the differences of A, heads written out; labels without noise."""
+    q, N, n, width = np.append(draw(1, d), 0), 25, d + 1, 40
+    x, w, R, W_O = draw(2, N, d), draw(3, d), draw(4, heads, n, n), draw(5, heads, width, n)
+    tokens = np.concatenate([x, (x @ w)[:, None]], 1)
+    each = np.einsum("hkn,tn,tm,hml,l->tk", W_O, tokens, tokens, R, q)
+    own = np.einsum("hkn,n,m,hml,l->k", W_O, q, q, R, q)
+    b = own + np.concatenate([each[::-1].cumsum(0)[::-1], np.zeros((1, width))])
+    change = dynamics.left_consuming(draw(6, 50, width), b)[-1] - draw(6, 50, width)
+    ranks = [left_run.rank(each[None]).item() for each in (change, np.diff(b, axis=0))]
+    assert ranks == [dynamics.linear_span(heads, d)] * 2 == [expected] * 2
+
+
 def test_prefixes_and_suffixes_against_the_layer():
     case = next(random_cases(SMALL, 1, 2, 5, 0))
     layer, tokens = case.block.joint.layer, case.tokens

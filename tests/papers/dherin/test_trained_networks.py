@@ -191,7 +191,7 @@ def test_shipped_weights_are_current(name):
 
 def test_shipped_weights_are_small():
     files = [weights.WEIGHTS / f"{training.name}.safetensors" for training in TRAININGS]
-    assert sum(file.stat().st_size for file in files) < 1_000_000
+    assert sum(file.stat().st_size for file in files) < 1_200_000
 
 
 def test_every_shipped_file_has_a_training():

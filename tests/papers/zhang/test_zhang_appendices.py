@@ -15,7 +15,12 @@ from icl_lib.tasks.regression import CubicLabels
 from papers.zhang.appendices import claims as appendices
 from papers.zhang.appendices import fourth_moment, off_diagonal, six_terms
 from papers.zhang.s4_3_random_covariances import claims as random_covariances
-from papers.zhang.s4_3_random_covariances import random_covariance, random_covariance_flow, random_covariance_limit
+from papers.zhang.s4_3_random_covariances import (
+    random_covariance,
+    random_covariance_flow,
+    random_covariance_limit,
+    random_start_size,
+)
 from papers.zhang.theory import error, moments
 from papers.zhang.theory.optimum import Gamma, W_KQ_limit, W_PV_limit
 from papers.zhang.theory.random_covariance_flow import u_lower_bound
@@ -103,11 +108,12 @@ SMALL = {
     "zhang-fourth-moment": fourth_moment.FourthMoment(d=2, kappa=5.0, draws=3_000_000),
     "zhang-off-diagonal": off_diagonal.OffDiagonal(2, 3, 0.5, 5_000, 50, 20.0, 40),
     "zhang-random-covariance-flow": random_covariance_flow.RandomCovarianceFlow(3, (2, 9), 0.5, 5_000, 20),
+    "zhang-random-start-size": random_start_size.RandomStartSize(2, 5, (0.01, 1000.0), 2, 5_000, 60),
     "zhang-random-covariance": random_covariance.RandomCovariance(3, 8, (3, 8), (1.0, 4.0), 60_000),
     "zhang-random-covariance-limit": random_covariance_limit.RandomCovarianceLimit(2, (5, 30), (0.0, 0.5, 2.5), 60_000),
 }
-CLAIMS = [getattr(appendices, name) for name in ("Z27", "Z28", "Z28a", "Z28b", "Z10b")]
-CLAIMS += [getattr(random_covariances, f"Z18{letter}") for letter in "abcde"]
+CLAIMS = [getattr(appendices, name) for name in ("Z27", "Z28", "Z28a", "Z28b", "Z28c", "Z10b")]
+CLAIMS += [getattr(random_covariances, f"Z18{letter}") for letter in "abcdefg"]
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +152,8 @@ def test_verdict_and_control(claim, datasets):
         ("Z10b", "term", lambda v: -v),
         ("Z18a", "product", lambda v: -v),
         ("Z18a", "product_theory", lambda v: v * 1.001),
+        ("Z18f", "u_miss", lambda v: v + 1e-5),
+        ("Z18g", "u_least", lambda v: v / 20),
         ("Z18b", "risk_theory", lambda v: v * 1.5),
         ("Z18c", "mean", lambda v: 3 * v),
         ("Z18e", "own", lambda v: v[..., ::-1]),

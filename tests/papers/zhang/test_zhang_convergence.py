@@ -249,3 +249,27 @@ def test_isotropic_limit_is_shrunk_averaging():
     model = LinearSelfAttention(torch.tensor(optimum.W_PV_limit(identity, N)), torch.tensor(optimum.W_KQ_limit(identity, N)))
     by_hand = 12 / 18 * torch.einsum("bmd,bm,bd->b", prompts.x, prompts.y, prompts.x_query) / 9
     assert torch.allclose(model(prompts), by_hand, rtol=1e-12)
+
+
+# --- large dimensions -----------------------------------------------------------------------------------------------
+
+
+def asymptotic_error(alpha: float, kappa: float, tau: float, rho: float) -> float:
+    """Result 1 of Lu et al. (2025), no ridge, tau > 1: context length alpha d, kappa d tasks, tau d^2 prompts, noise rho."""
+    x = (1 + rho) / alpha
+    shift = x + 1 - 1 / kappa
+    m = 2 / (shift + np.sqrt(shift**2 + 4 * x / kappa))
+    k = 1 / (1 - kappa * (m / (kappa + m)) ** 2)
+    first = (k - 1 / (tau - 1)) * (1 + x) * (x * m) ** 2
+    second = (3 - 2 * tau) / (tau - 1) * m * x**2
+    return first + second + ((1 + rho) / (tau - 1) * m + 1) * x + rho * m / (tau - 1) + rho
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.7, 3.0])
+def test_large_dimensions_by_another_theory(nu):
+    """At N = M theirs, with data and tasks without end, is the limit of ours."""
+    assert asymptotic_error(1 / nu, 1e9, 1e9, 0.0) == pytest.approx(error.isotropic_large_d(nu, nu), rel=1e-6)
+    d = 10**6
+    assert error.isotropic_error(d, d / nu, d / 2) == pytest.approx(error.isotropic_large_d(nu, 2.0), rel=1e-5)
+    gap = d * (error.isotropic_error(d, d / nu, d / 2) - error.isotropic_large_d(nu, 2.0))
+    assert gap == pytest.approx((2 * nu**2 + 2 * (1 - nu)) / (1 + nu) ** 3, rel=1e-4)

@@ -6,7 +6,8 @@ from zhang_instances import SKEW, covariance, draw
 
 from icl_lib.train.flow import gradient_flow
 from papers.zhang import reduced_flow
-from papers.zhang.theory import dynamics, full_loss, optimum, pl_inequality, rank_one_trap
+from papers.zhang.s5_3_pl_inequality.long_prompts import balanced, settle
+from papers.zhang.theory import dynamics, full_loss, optimum, pl_inequality, rank_one_trap, wall
 
 
 def test_pl_constant_and_bound_by_hand():
@@ -103,3 +104,50 @@ def test_perturbed_trap_flows_back():
         start, np.array([0.0, 30.0]), rtol=1e-7, atol=1e-9,
     )[-1].reshape(4, 4)  # fmt: skip
     assert full_loss.full_loss(Lambda, 5, end) == pytest.approx(rank_one_trap.rank_one_loss(Lambda, 5), rel=1e-3)
+
+
+@pytest.mark.parametrize(("d", "N", "kappa"), [(2, 1, 1.5), (3, 5, 5.0), (5, 200, 10.0)])
+def test_nothing_on_the_wall_is_below_its_height(d, N, kappa):
+    Lambda = covariance(d, kappa)
+    U = draw(500, d + 1, d + 1) * np.geomspace(0.1, 3, 500)[:, None, None]
+    U[:, -1, -1] *= np.sqrt(wall.wall_ratio(Lambda, N, U))
+    assert np.allclose(wall.wall_ratio(Lambda, N, U), 1)
+    excess = full_loss.full_loss(Lambda, N, U) - optimum.loss_minimum(Lambda, N)
+    assert excess.min() >= wall.wall_height(Lambda, N) > 0
+    assert wall.wall_ratio(Lambda, N, dynamics.live(dynamics.limit(Lambda, N, 0.0))) == 0
+
+
+def test_wall_by_hand():
+    # Lambda = diag(2, 1), N = 2: gamma = (4.5, 3), g = (4/9, 1/3), h = 2/3 + 7/18 = 19/18, k = 2 + sqrt(1/2).
+    k = 2 + 0.5**0.5
+    assert wall.wall_height(SKEW, 2) == pytest.approx((19 / 18) ** 2 / (2 * (2.5 / 3 + k**2 / 3)), rel=1e-13)
+    assert wall.wall_height(SKEW, 1e12) == pytest.approx(1 / (2 * (1 / 3 + 1)), rel=1e-9)
+    # label_moment = 2 (9 + 10) = 38, stiffness = 1/2 + 3/4: L = 5 * 3/4 + sqrt(47.5).
+    assert wall.far_point_loss(SKEW, 2) == pytest.approx(3.75 + 47.5**0.5, rel=1e-13)
+
+
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize(("d", "N", "kappa"), [(2, 3, 1.5), (3, 40, 5.0), (4, 1000, 10.0)])
+def test_far_points(d, N, kappa, place):
+    Lambda = covariance(d, kappa)
+    U = wall.far_point(Lambda, N, place)
+    assert full_loss.full_loss(Lambda, N, U) == pytest.approx(wall.far_point_loss(Lambda, N), rel=1e-10)
+    for factor in (0.9, 1.1):  # P is the best one
+        other = U.copy()
+        other[:-1, -1] *= factor
+        other[-1, :-1] /= factor
+        assert full_loss.full_loss(Lambda, N, other) > wall.far_point_loss(Lambda, N)
+    assert wall.wall_ratio(Lambda, N, U) > 1
+
+
+def test_a_local_minimum_behind_the_wall():
+    """At N = 1000 its loss is below the wall, so no flow leads from there to the optimum."""
+    Lambda, N = covariance(3, 5.0), 1000
+    U = settle(Lambda, N, wall.far_point(Lambda, N, 0))
+    eigenvalues = np.linalg.eigvalsh(full_loss.full_hessian(Lambda, N, U))
+    assert abs(full_loss.full_gradient(Lambda, N, U)).max() < 1e-12 * eigenvalues[-1]
+    assert abs(eigenvalues[0]) < 1e-10 * eigenvalues[-1] < eigenvalues[1]
+    excess = full_loss.full_loss(Lambda, N, U) - optimum.loss_minimum(Lambda, N)
+    assert 0.01 < excess < wall.wall_height(Lambda, N) and wall.wall_ratio(Lambda, N, U) > 1
+    assert np.linalg.norm(U[:, -1]) == pytest.approx(np.linalg.norm(U[:, :-1]))
+    assert np.allclose(balanced(np.column_stack([3 * U[:, :-1], U[:, -1] / 3])), U)

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from icl_lib.train.flow import gradient_flow
 from papers.zhang.reduced_flow import random_Theta
-from papers.zhang.theory import optimum
+from papers.zhang.theory import optimum, pl_inequality
 from papers.zhang.theory import random_covariance as theory
 from papers.zhang.theory import random_covariance_flow as flow
 
@@ -137,3 +138,45 @@ def test_pl_constant_is_the_paper_expression():
     bound = flow.u_lower_bound(Theta, sigma, spectra, N)
     assert np.isclose(flow.pl_constant(bound, zeta), printed, rtol=1e-12)
     assert flow.pl_constant(1.0, np.array([[3.0, 2.0], [5.0, 4.0]])) == 4
+
+
+# --- every sigma -----------------------------------------------------------------------------------------------------
+
+
+def test_bounds_for_every_sigma_by_hand():
+    # Two coordinates, xi = (2, 3), gamma = (4, 5), least zeta 1, gap 2: c^2 = sqrt(1/4 + 9/25) + 2.
+    zeta, Theta = np.array([[4.0, 1.0], [2.0, 5.0]]), np.diag([1.0, 0.0])
+    c = (0.61**0.5 + 2) ** 0.5
+    assert flow.u_ceiling(np.array([2.0, 3.0]), zeta, 2.0) == pytest.approx(c)
+    assert flow.u_lower_bound_any_sigma(Theta, 9.0, np.array([2.0, 3.0]), zeta, 2.0) == pytest.approx(0.5 / c)
+    assert flow.u_lower_bound_any_sigma(Theta, 0.1, np.array([2.0, 3.0]), zeta, 2.0) == pytest.approx(0.1)
+
+
+def test_a_constant_spectrum_gives_the_bounds_of_section_5_3():
+    diagonal, Theta, N = np.array([2.0, 0.5, 0.3]), np.random.default_rng(1).normal(size=(3, 3)), 4
+    moments = theory.fixed_moments(diagonal)
+    xi, zeta = theory.xi(moments), theory.zeta(moments, N)
+    assert flow.u_ceiling(xi, zeta, 0.7) == pytest.approx(pl_inequality.u_last_ceiling(np.diag(diagonal), N, 0.7))
+    found = flow.u_lower_bound_any_sigma(Theta, 0.3, xi, zeta, 0.7)
+    assert found == pytest.approx(pl_inequality.u_last_bound_any_sigma(np.diag(diagonal), N, Theta, 0.3, 0.7))
+
+
+@pytest.mark.parametrize("sigma", [1e-2, 1.0, 30.0])
+def test_bounds_hold_along_a_flow_with_dependent_entries(sigma):
+    """Diagonal spectra whose entries depend on each other: the lemmas need no independence."""
+    spectra = np.random.default_rng(5).exponential(size=(40, 1)) * np.random.default_rng(6).uniform(0.5, 2, (40, 3))
+    covariances, N = diagonal_matrices(spectra), 6
+    Gamma = np.array([optimum.Gamma(Lambda, N) for Lambda in covariances])
+    zeta = np.einsum("sii,si,sj->ij", Gamma, spectra, spectra) / 40
+    xi, Theta = (spectra**2).mean(axis=0), random_Theta(3, 0, "test")
+
+    def velocity(state):
+        moving = flow.lemma_C1(state[:-1].reshape(3, 3), state[-1], covariances, N)
+        return np.append(moving.U, moving.u)
+
+    start = sigma * np.append(Theta @ Theta.T, 1.0)
+    path = gradient_flow(velocity, start, np.append(0, np.geomspace(1e-6, 200, 100)))
+    gap = flow.reduced_loss(sigma * Theta @ Theta.T, sigma, xi, zeta) - flow.reduced_minimum(xi, np.diag(zeta))
+    assert np.allclose(path[-1, -1] * path[-1, :-1].reshape(3, 3), np.diag(xi / np.diag(zeta)), rtol=1e-6, atol=1e-7)
+    assert path[:, -1].min() >= flow.u_lower_bound_any_sigma(Theta, sigma, xi, zeta, gap) * (1 - 1e-9)
+    assert path[:, -1].max() <= flow.u_ceiling(xi, zeta, gap)

@@ -1,0 +1,44 @@
+"""The calibration: which claims it takes, and what it counts."""
+
+import argparse
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from icl_lib.companion.verdict import Agreement
+from papers import calibration, registry
+
+
+def formula(measured, error=0.1) -> Agreement:
+    return Agreement(xr.DataArray(measured), xr.DataArray(np.ones(len(measured))), 1.0, error)
+
+
+def test_sampled_formulas_are_taken_and_no_others():
+    found = calibration.sampled()
+    claims = {claim.id for chosen in found.values() for claim in chosen}
+    assert {"Z10", "Z11b", "Z16a"} <= claims
+    assert all(registry.CLAIMS[each].kind == "formula" for each in claims)
+
+
+def test_a_row_counts_deviations_in_standard_errors():
+    """Deviations 1, -2 and 0, 10 standard errors; q of two cells is 4.75."""
+    row = calibration._row(registry.CLAIMS["Z10"], [formula([1.1, 0.8]), formula([1.0, 2.0])])
+    assert (row["cells"], row["mean"], row["largest"], row["failed"]) == (2, 2.25, 10.0, 1)
+    assert row["rms"] == pytest.approx((105 / 4) ** 0.5, abs=1e-3) and row["quantile"] == pytest.approx(4.76, abs=0.02)
+
+
+def test_it_is_written_for_the_page(tmp_path, monkeypatch, capsys):
+    claim = registry.CLAIMS["Z10"]
+    monkeypatch.setattr(calibration, "sampled", lambda: {claim.experiment: [claim]})
+    monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
+    monkeypatch.setattr(calibration.results, "load", lambda path: xr.load_dataset(path))
+    monkeypatch.setattr(calibration, "STORED", calibration.ROOT / "_build" / "toy-calibration.json")
+    dataset = registry.experiment(claim.experiment).run("quick", 1)
+    monkeypatch.setattr(calibration.results, "load", lambda path: dataset.drop_vars("risk_theory"))
+    assert calibration.run(argparse.Namespace(seeds=(1, 1), jobs=1)) == 0
+    found = json.loads(calibration.STORED.read_text())
+    calibration.STORED.unlink()
+    assert sum(found["histogram"]) == 2 * found["claims"][0]["cells"] == 2 * dataset.risk.size
+    assert "1 formulas with 2 seeds: 0 of 2 verdicts fail" in capsys.readouterr().out
