@@ -5,6 +5,7 @@ import xarray as xr
 
 from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, over_seeds
 from icl_lib.companion.controls import put
+from icl_lib.companion.verdict import NOT_REPRODUCED
 
 
 def _before_training(dataset: xr.Dataset) -> xr.Dataset:
@@ -69,12 +70,22 @@ def L18(dataset):
     return over_seeds(mass.sel(stage="before") - mass.sel(stage="after"))
 
 
-@claim("S", "bound", margin=0.0, recorded=FAILS, control=_before_training)
+@claim(
+    "S",
+    "bound",
+    margin=0.0,
+    recorded=NOT_REPRODUCED,
+    control=_before_training,
+    positive=lambda dataset: dataset.assign(mass=0 * dataset.mass + dataset.slides_mass),
+)
 def L18b(dataset):
     """After training every layer gives 0.7 or more of its attention to the contexts with the query's ODR pattern.
 
     Margin: The slides end at 0.85, 0.77 and 0.88; 0.7 leaves room for reading them by eye.
     Control: the models before training
+    Positive: the points of the slides
+    Missing: the authors' GPT-2: its width, start, optimiser and prompts are not told, and another depth of training may end
+    elsewhere.
     """
     return over_seeds(0.7 - dataset.mass.sel(stage="after", domain="out"))
 
