@@ -17,7 +17,7 @@ CODES = {
     "V2": "as V, and the symbols agree with an independent reading note",
     "S": "seen outside the paper: in the authors' own slides, or in a secondary source",
     "A": "read in the published abstract",
-    "T": "seen only in a retelling by others",
+    "T": "seen only in a retelling, by others or by the first author in the press",
     "Q": "the paper's words as an article quotes them; the page names the article",
     "D": "derived for this book, not stated in the paper",
     "N": "checked numerically before the book was written",
