@@ -36,7 +36,7 @@ PARTS = ("Margin", "Moved", "Neglects", "Control", "Positive", "Missing")
 class Claim:
     """One numbered claim.
 
-    confidence   how we know the paper's wording (V, V2, Q, S, A, T, M), or that the finding is ours (D, N)
+    confidence   how we know the paper's wording (V, V2, Q, S, A, P, T, M), or that the finding is ours (D, N)
     check        turns a dataset into its distance from the claim; ``margin`` bounds it, ``quick_margin`` in that profile
     controls     by sentence: each breaks the dataset (a wrong constant, a violated hypothesis) so that the check must fail
     positive     of a claim that does not hold: an input on which the same check holds
