@@ -69,7 +69,7 @@ A control is the same check on a deliberately broken input. It has to come out a
 
 {% macro finding(one) %}
 {{ one.verdict | verdict }}{% if one.value %}<br><small>{{ one.value }}</small>{% endif %}
-{% if one.resolution %}<br><small>would see a factor of {{ "%.2g" % (1 + one.resolution) }}</small>{% endif %}
+{% if one.resolution %}<br><small>resolution {{ "%.1g" % (100 * one.resolution) }}%</small>{% endif %}
 {% if one.control %}<br><small>control {{ one.control }}</small>{% endif %}
 {% endmacro %}
 {% for wing, rows in tables if rows %}

@@ -48,8 +48,8 @@ data-kind="{{ claim.kind }}">
 <p class="icl-says"><b>{{ claim.id }}</b> {{ claim.sentence }}</p>
 <p class="icl-found">{{ judged.verdict | verdict }}{{ note }}
 <span class="icl-number">number {{ marked(judged.shown_value) }}, margin {{ "%g" % judged.margin }}</span>
-{% if judged.resolution == judged.resolution %}<span class="icl-number">would see a factor of \
-{{ marked("%.2g" % (1 + judged.resolution)) }}</span>{% endif %}
+{% if judged.resolution == judged.resolution %}<span class="icl-number">resolution \
+{{ marked("%.1g%%" % (100 * judged.resolution)) }}</span>{% endif %}
 
 <span class="icl-control">control \
 {{ "is rejected" if judged.control_verdict == fails else "comes out as " ~ judged.control_verdict }}</span></p>

@@ -162,4 +162,5 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     right.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L-L^*$", title=str(cell.setting.values))
     for axes in (left, right):
         plain_logarithms(axes.yaxis)
-    right.legend()
+    right.set_ylim(top=2.2 * right.get_ylim()[1])  # room for the legend
+    right.legend(loc="upper right")
