@@ -61,7 +61,7 @@ def of_shift(
 
 
 def of_averages(covariances: list[Float[ndarray, "d d"]], N: tuple, M: tuple) -> dict[str, ndarray]:
-    """Return by mistake e(N, M) by covariance, M and N: in Gamma_N, which makes the weights, or in E[Lambda_hat^2] of the test."""
+    """Return by mistake e(N, M) by covariance, M and N: mistakes in the weights, or in E[Lambda_hat^2] of the test."""
 
     def table(gamma=optimum.Gamma, moment=optimum.second_moment) -> ndarray:
         def cell(Lambda: ndarray, n: float, m: float) -> float:

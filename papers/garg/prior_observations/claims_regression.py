@@ -116,8 +116,8 @@ def G1g(dataset):
     Margin: Error at d − 2 less error at d. Garg et al. report the bump for their model; its mean is infinite there.
     Control: ridge, the Bayes predictor under noise, in the models' place
     Positive: least squares in the models' place
-    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 5, 3 layers of width 64 and 12,000
-    steps.
+    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 5, 3 layers of width 64
+    and 12,000 steps.
     """
     noisy = _own(dataset).sel(label="noisy")
     at, before = noisy.sel(k=dataset.d), noisy.sel(k=dataset.d - 2)

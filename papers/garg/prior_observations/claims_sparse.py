@@ -22,8 +22,8 @@ def G2(dataset):
     Margin: Ratio to the closed form 1 − k/d. At d = 20, 3 entries, k = 10 Garg et al. print 0.09; the closed form is 0.5.
     Control: least squares in the model's place
     Positive: the Lasso in the model's place
-    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 10, 3 layers of width 64 and 12,000
-    steps.
+    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 10, 3 layers of width 64
+    and 12,000 steps.
     """
     cell = dataset.sel(predictor="GPT-2", k=dataset.d // 2)
     return Discrepancy(cell.risk / cell.least_squares, 2 * cell.risk_se / cell.least_squares)
@@ -43,8 +43,8 @@ def G2b(dataset):
     Margin: Difference on the same prompts. Garg et al. say nearly matches, and print 0.58 against 0.62 and 0.09 against 0.08.
     Control: least squares in the model's place
     Positive: the Bayes predictor in the model's place
-    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 10, 3 layers of width 64 and 12,000
-    steps.
+    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 10, 3 layers of width 64
+    and 12,000 steps.
     """
     cell = dataset.sel(predictor="GPT-2")
     return Discrepancy(cell.over_lasso, 2 * cell.over_lasso_se)
