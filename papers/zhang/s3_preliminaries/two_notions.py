@@ -89,7 +89,7 @@ class TwoNotions(Declaration):
     @expectation
     def _near(self, found: xr.Dataset, seed: int) -> dict[str, np.ndarray]:
         wrong = of_averages(self._covariances(seed), self.N, self.M)
-        floor = found.risk_theory.where(found.M != self.M[-1], found.floor_theory)
+        floor = found.risk_theory.where(self.M[-1] != found.M, found.floor_theory)
         return {label: values.swapaxes(1, 2) / self.d for label, values in wrong.items()} | {
             "M = ∞ for the longest M": floor.values
         }

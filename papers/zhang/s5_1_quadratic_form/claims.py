@@ -36,7 +36,7 @@ def Z19b(dataset):
     margin=0,
     recorded=FAILS,
     control=put(negative="negative_without_query"),
-    positive=lambda dataset: dataset.sel(N=dataset.N >= dataset.negative_paper - 1),
+    positive=lambda dataset: dataset.sel(N=dataset.negative_paper <= dataset.N + 1),
 )
 def Z19e(dataset):
     """H has at least d + 1 negative eigenvalues (the sentence of section 5.1, which sets no condition on N).
