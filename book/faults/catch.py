@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 
+import numpy as np
+
 LIMIT = 300
 """Seconds after which a fault counts as one that never ends."""
 IMPORTED = [
@@ -47,7 +49,7 @@ def _catches(stored: tuple[str, ...], tests: tuple[str, ...], quick: tuple[str, 
 
 
 def _contradicted(slug: str, profile: str) -> Iterator[str]:
-    """Yield what comes out otherwise than recorded; in quick, undecided contradicts nothing."""
+    """Yield what comes out otherwise than recorded; in quick, undecided contradicts nothing, nor does a near miss."""
     from icl_lib.companion import results
     from papers import registry
 
@@ -59,7 +61,7 @@ def _contradicted(slug: str, profile: str) -> Iterator[str]:
             judged = claim.judge(dataset)
             if judged.verdict not in {claim.recorded, *(["undecided"] if profile == "quick" else [])}:
                 yield f"{claim.id} {judged.verdict}"
-            elif judged.control_verdict != "fails":
+            elif judged.control_verdict != "fails" and (profile == "full" or np.isnan(judged.resolution)):
                 yield f"{claim.id}, whose control {judged.control_verdict}"
     except Exception as error:  # the fault may break anything
         yield f"{slug} ends in {type(error).__name__}"

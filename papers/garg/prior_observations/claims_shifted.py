@@ -54,11 +54,12 @@ def G3c(dataset):
     return _kept(dataset, ["copied query"], [k for k in dataset.k.values if k >= dataset.d])
 
 
-@claim("V", "formula", margin=0.25, control=replaced("prompt", "no shift"))
+@claim("V", "approximation", margin=0.25, control=replaced("prompt", "no shift"))
 def G3d(dataset):
     """A query orthogonal to d − 1 examples is answered like an unknown: the error is that of predicting 0.
 
     Margin: |error over that of predicting 0 − 1|. Garg et al. say about 1; the quarter is ours.
+    Neglects: the square of the model's answer, on the average: the label is independent of all that it is told.
     Control: a query that is not orthogonal
     """
     cell = dataset.sel(prompt="orthogonal query", model="GPT-2").isel(k=0)

@@ -13,6 +13,7 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.risk import chunks
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
+from papers.zhang.near_misses import near_misses, of_blocks
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import moments
 
@@ -43,9 +44,14 @@ class FourthMoment(Declaration):
         """Put the identity of appendix D beside it, and what it would be for a symmetric A."""
         Lambda, A = self._matrices(seed)
         doubled = 2 * Lambda @ A @ Lambda + np.trace(A @ Lambda) * Lambda
+        exact = moments.fourth_moment(Lambda, A)
+        wrong = {"2 Λ A Λ for Λ(A + Aᵀ)Λ": doubled, "tr A for tr(AΛ)": exact + np.trace(A - A @ Lambda) * Lambda}
         return dataset.assign(
             {
-                "moment_theory": variable("i j", moments.fourth_moment(Lambda, A), "identity of appendix D"),
+                "moment_theory": variable("i j", exact, "identity of appendix D"),
+                "moment_near": near_misses("i j", wrong),
+                "moment_scale": variable("", np.linalg.norm(exact), "its Frobenius norm"),
+                "moment_se": of_blocks(dataset.moment_se, self.draws),
                 "moment_symmetric": variable("i j", doubled, "2 Lambda A Lambda + tr(A Lambda) Lambda"),
             }
         )

@@ -60,6 +60,7 @@ class OffDiagonal(Declaration):
             "nu_fastest": ("law", "2 max zeta_ij u_limit^2"),
             "pull": ("law", "E tr[Lambda^2 Theta Theta^T]"),
             "pull_of_mean": ("law", "||E[Lambda] Theta||_F^2"),
+            "pull_of_fixed": ("law", "tr[E[Lambda]^2 Theta Theta^T]"),
             "pull_of_isotropic": ("law", "the same with a multiple of I in the place of Theta Theta^T"),
         }
         return dataset.assign(_columns(labels, cells))
@@ -95,6 +96,7 @@ class OffDiagonal(Declaration):
             "nu_fastest": flow.pl_constant(limit, np.full_like(zeta, zeta.max())),
             "pull": np.sum(xi[:, None] * Theta**2),
             "pull_of_mean": flow.initial_pull(Theta, moments.first[None]),
+            "pull_of_fixed": np.trace(np.diag(moments.first**2) @ Theta @ Theta.T),
             "pull_of_isotropic": np.sum(moments.first**2) * np.sum(Theta**2) / self.d,
         }
 

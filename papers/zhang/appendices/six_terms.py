@@ -16,6 +16,7 @@ from icl_lib.models.baselines import mean_label_input
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import CubicLabels
+from papers.zhang.near_misses import near_misses, of_blocks, of_theorem
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import error
 from papers.zhang.theory.optimum import Gamma
@@ -57,8 +58,15 @@ class SixTerms(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the three terms of Theorem 4.2 beside it; the products have mean 0."""
         Lambda, v = self._task(seed)
-        terms = [*error.error_terms(Lambda, self.N, self.M, error.cubic_labels(Lambda, v)), 0.0, 0.0, 0.0]
-        return dataset.assign(term_theory=variable("term_name", terms, "term by Theorem 4.2", "y^2"))
+        law, products = error.cubic_labels(Lambda, v), [0.0, 0.0, 0.0]
+        terms = [*error.error_terms(Lambda, self.N, self.M, law), *products]
+        wrong = of_theorem(Lambda, self.N, self.M, law).items()
+        return dataset.assign(
+            term_theory=variable("term_name", terms, "term by Theorem 4.2", "y^2"),
+            term_scale=variable("", sum(terms), "their sum", "y^2"),
+            term_near=near_misses("term_name", {label: [*three, *products] for label, three in wrong}, "y^2"),
+            term_se=of_blocks(dataset.term_se, self.prompts),
+        )
 
     def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda and a v of unit length in its metric."""

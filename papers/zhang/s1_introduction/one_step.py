@@ -1,6 +1,7 @@
 """zhang-one-step: one gradient step with the best scalar step size, against the trained model (footnote 2)."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.baselines import OneGradientStep
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.near_misses import near_misses, of_blocks, of_gammas
 from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import error, one_step
 from papers.zhang.theory.optimum import Gamma
@@ -73,6 +75,10 @@ class OneStep(Declaration):
         step, exact = "relative error, best scalar step, formula", "the same formula without the fluctuation of the context"
         model = "relative error, trained model with N = M, formula"
         floor = [one_step.relative_floor(Lambda) for Lambda in covariances]
+        wrong = of_gammas(lambda Gamma: tabulate(partial(_wrong_risk, Gamma), self.M_long))
+        wrong["M = ∞ for the longest M, κ > 1"] = tabulate(_step_risk, self.M_long)
+        skewed = np.array(self.kappa) > 1
+        wrong["M = ∞ for the longest M, κ > 1"][skewed, -1] = np.array(floor)[skewed]
         return dataset.assign_coords(length=length).assign(
             {
                 "risk_theory": variable("kappa M", tabulate(_step_risk, self.M), step),
@@ -81,6 +87,8 @@ class OneStep(Declaration):
                 "trained_long_theory": variable("kappa M_long", tabulate(trained, self.M_long), model),
                 "risk_line": variable("kappa length", tabulate(_step_risk, length), step),
                 "trained_line": variable("kappa length", tabulate(trained, length), "relative error, trained model, formula"),
+                "risk_long_near": near_misses("kappa M_long", wrong),
+                "risk_long_se": of_blocks(dataset.risk_long_se, self.contexts),
                 "floor_theory": variable("kappa", floor, "relative error, best scalar step, infinite context"),
             }
         )
@@ -104,6 +112,12 @@ class OneStep(Declaration):
 
 def _step_risk(Lambda: np.ndarray, M: float) -> float:
     return one_step.risk(Lambda, M, one_step.best_step_size(Lambda, M))
+
+
+def _wrong_risk(Gamma, Lambda: np.ndarray, M: float) -> float:
+    """Return the least error if E[Lambda_hat^2] were ``Gamma`` Lambda."""
+    square = Lambda @ Lambda
+    return float(np.trace(Lambda) - np.trace(square) ** 2 / np.trace(Gamma(Lambda, M) @ square))
 
 
 def _exact_context(Lambda: np.ndarray, M: float) -> float:

@@ -16,6 +16,7 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.near_misses import near_misses, of_gammas
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import loss, optimum
 
@@ -67,10 +68,14 @@ class PopulationLoss(Declaration):
         """Put the formulas beside it, and the loss around its minimum."""
         Lambda, s = geometric_covariance(self.d, self.kappa, seed), np.linspace(0, 2, 41)
         second = [optimum.second_moment(Lambda, N) for N in self.N]
+        wrong = of_gammas(lambda Gamma: [*second[:-1], Gamma(Lambda, self.N[-1]) @ Lambda])
         exact, exact_context = np.moveaxis([self._losses(Lambda, N, seed) for N in self.N], 1, 0)
         return dataset.assign(
             second_moment_theory=variable("N i j", second, "Gamma Lambda", "x^4"),
             second_moment_of_mean=variable("N i j", [Lambda @ Lambda for _ in self.N], "Lambda^2", "x^4"),
+            second_moment_scale=variable("N", np.linalg.norm(second, axis=(-2, -1)), "its Frobenius norm", "x^4"),
+            second_moment_near=near_misses("N i j", wrong, "x^4"),
+            second_moment_se=dataset.second_moment_se.assign_attrs(blocks=self.examples // max(self.N)),
             loss_theory=variable("N point", exact, "loss, formula", "y^2"),
             loss_exact_context=variable("N point", exact_context, "the same formula with Lambda for Gamma", "y^2"),
             **self._minima(Lambda, s, seed),

@@ -14,6 +14,7 @@ from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.near_misses import near_misses, of_averages, of_blocks
 from papers.zhang.spectra import geometric_covariance, stacked_limits
 from papers.zhang.theory import error
 from papers.zhang.theory.optimum import Gamma
@@ -76,10 +77,22 @@ class TwoNotions(Declaration):
             "shrinkage": ([error.isotropic_shrinkage(self.d, N) for N in self.N], "a = 1 / (1 + (d + 1)/N)"),
             "shrinkage_without_trace_term": (1 / (1 + 1 / np.array(self.N)), "1 / (1 + 1/N)"),
         }
-        return dataset.assign(
+        found = dataset.assign_coords(length=length).assign(
             {name: variable(*column, "per dimension") for name, column in columns.items()}
             | {name: variable("N", *column) for name, column in shrinkage.items()}
-        ).assign_coords(length=length)
+        )
+        return found.assign(
+            risk_near=near_misses("kappa N M", self._near(found, seed), "per dimension"),
+            risk_se=of_blocks(dataset.risk_se, self.contexts),
+        )
+
+    @expectation
+    def _near(self, found: xr.Dataset, seed: int) -> dict[str, np.ndarray]:
+        wrong = of_averages(self._covariances(seed), self.N, self.M)
+        floor = found.risk_theory.where(self.M[-1] != found.M, found.floor_theory)
+        return {label: values.swapaxes(1, 2) / self.d for label, values in wrong.items()} | {
+            "M = ∞ for the longest M": floor.values
+        }
 
     @expectation
     def _errors(self, seed: int, N, M) -> np.ndarray:

@@ -17,6 +17,7 @@ from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import squared_errors
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.near_misses import near_misses, of_averages, of_blocks
 from papers.zhang.spectra import geometric_covariance, stacked_limits
 from papers.zhang.theory import error
 
@@ -86,6 +87,8 @@ class AveragedError(Declaration):
         lengths, columns = (*self.N, self.long_N), {}
         columns |= {name: variable("kappa M N", tabulate(e, lengths), text, "y^2") for name, (e, text) in formulas.items()}
         columns |= {f"slope_{name}": variable("kappa", slope, "slope of log e on log length") for name, slope in slopes.items()}
+        columns["error_near"] = near_misses("kappa M N", of_averages(covariances, lengths, self.M), "y^2")
+        columns["error_se"] = of_blocks(dataset.error_se, self.prompts)
         columns["error_over_N"] = variable("kappa M curve_N", searched, "e(N, M)", "y^2")
         columns["best_N"] = variable("kappa M", curve[searched.argmin(-1)], "training length of least error")
         return dataset.assign_coords(curve_N=curve).assign(columns)

@@ -11,10 +11,12 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import mean
+from icl_lib.measure.risk import chunks
 from icl_lib.models.baselines import Averaging, MinimumNormOLS
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.near_misses import near_misses, of_blocks
 from papers.zhang.spectra import stacked_limits
 from papers.zhang.theory import error
 
@@ -50,19 +52,32 @@ class Isotropic(Declaration):
         for name, trained_on in (("lsa", curve), ("averaging", np.full(len(curve), np.inf))):
             values = [error.isotropic_error(self.d, N, M) for N, M in zip(trained_on, curve, strict=True)]
             columns[f"{name}_theory_curve"] = variable("curve_N", values, "closed form, per dimension")
+        columns["lsa_near"] = near_misses("N", self._near())
+        columns["lsa_se"] = of_blocks(dataset.lsa_se, self.prompts)
         return dataset.assign_coords(curve_N=curve).assign(columns).merge(large_dimensions())
 
+    @expectation
+    def _near(self) -> dict[str, list[float]]:
+        mistaken = {"d for d + 1": (-1, 0), "d + 2 for d + 1": (1, 0), "N + 1 for N": (0, 1)}
+        exact = error.isotropic_error
+        return {label: [exact(self.d + e, N + n, N + n) for N in self.N] for label, (e, n) in mistaken.items()}
+
     def _row(self, N: int, seed: int) -> tuple[float, ...]:
-        identity = np.eye(self.d)
-        weights = (W[0] for W in stacked_limits(identity, (N,)))
-        prompts = LinearRegression(torch.tensor(identity)).sample(stream(seed, f"isotropic/{N}"), (self.prompts,), N)
-        predictions = [model(prompts) for model in (LinearSelfAttention(*weights), Averaging(), MinimumNormOLS())]
-        risks = [mean((y_hat - prompts.y_query) ** 2 / self.d) for y_hat in predictions]
-        lsa, averaging, _ = predictions
-        scale = averaging.abs().max()
-        a = error.isotropic_shrinkage(self.d, N)
+        weights = (W[0] for W in stacked_limits(np.eye(self.d), (N,)))
+        models, law = (
+            (LinearSelfAttention(*weights), Averaging(), MinimumNormOLS()),
+            LinearRegression(torch.eye(self.d).double()),
+        )
+        generator, errors, predictions = stream(seed, f"isotropic/{N}"), [], []
+        for size in chunks(self.prompts, N + 1):
+            prompts = law.sample(generator, (size,), N)
+            predictions.append(torch.stack([model(prompts) for model in models]))
+            errors.append((predictions[-1] - prompts.y_query) ** 2 / self.d)
+        found = mean(torch.cat(errors, dim=-1))
+        lsa, averaging, _ = torch.cat(predictions, dim=-1)
+        a, scale = error.isotropic_shrinkage(self.d, N), averaging.abs().max()
         gaps = [float((lsa - factor * averaging).abs().max() / scale) for factor in (a, 1.0)]
-        return *(float(number) for estimate in risks for number in estimate), *gaps
+        return *np.stack(found, axis=-1).ravel().tolist(), *gaps
 
 
 def large_dimensions() -> xr.Dataset:
@@ -82,5 +97,5 @@ ISOTROPIC = Experiment(
     slug="zhang-isotropic",
     title="Isotropic inputs: shrunk averaging",
     quick=Isotropic(d=20, N=(10, 20, 40, 100), prompts=4_000),
-    full=Isotropic(d=20, N=(5, 10, 20, 40, 70, 100, 200), prompts=20_000),
+    full=Isotropic(d=20, N=(5, 10, 20, 40, 70, 100, 200), prompts=100_000),
 )

@@ -13,6 +13,7 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import CubicLabels, LinearLabels
+from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_theorem
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import error
 
@@ -53,13 +54,17 @@ class Risk(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put Theorem 4.2 and its three terms beside it."""
+        """Put Theorem 4.2 and its three terms beside it, and what small mistakes in it give."""
         Lambda, w = self._task(seed)
         laws = (error.noiseless_labels(Lambda, w), error.noisy_labels(Lambda, w, self.noise_sd), error.cubic_labels(Lambda, w))
         terms = np.array([[[error.error_terms(Lambda, N, M, law) for N in self.N] for M in self.M] for law in laws])
         names = {"best_linear": "best linear error", "variance": "variance term", "bias": "bias term"}
         columns = {name: variable("labels M N", terms[..., k], text, "y^2") for k, (name, text) in enumerate(names.items())}
-        return dataset.assign(columns | {"risk_theory": variable("labels M N", terms.sum(-1), "error by Theorem 4.2", "y^2")})
+        columns["risk_theory"] = variable("labels M N", terms.sum(-1), "error by Theorem 4.2", "y^2")
+        wrong = gathered([[[of_theorem(Lambda, N, M, law) for N in self.N] for M in self.M] for law in laws])
+        return dataset.assign(columns).assign(
+            risk_near=near_misses("labels M N", wrong, "y^2"), risk_se=of_blocks(dataset.risk_se, self.prompts)
+        )
 
     def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda and a w of unit length in its metric."""

@@ -10,14 +10,17 @@ from torch.func import grad, vmap
 
 from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive
 from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.near_misses import near_misses, of_blocks
 from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import optimum
+from papers.zhang.theory.full_loss import full_gradient
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,7 @@ class Stationarity(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Estimate the gradient from ``blocks`` blocks of ``pairs`` antithetic pairs; a block is one sample."""
-        Lambda = geometric_covariance(self.d, self.kappa, seed)
-        W_PV, W_KQ = optimum.W_PV_limit(Lambda, self.N), optimum.W_KQ_limit(Lambda, self.N)
-        u, naive = W_PV[-1, -1], np.pad(np.linalg.inv(Lambda), (0, 1))
-        points = {
-            "Theorem 4.1": (W_PV, W_KQ),
-            f"u_-1 times {self.factor:g}": (self.factor * W_PV, W_KQ),
-            "inverse Lambda": (W_PV, naive / u),
-        }
+        points, Lambda = self._points(seed), geometric_covariance(self.d, self.kappa, seed)
         law = LinearRegression(torch.tensor(Lambda))
         weights = [torch.tensor(np.stack(W)) for W in zip(*points.values(), strict=True)]
         paired, plain = self._gradients(law, weights, seed)
@@ -55,6 +51,35 @@ class Stationarity(Declaration):
             },
             coords={"point": list(points), "entry": names},
         )
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the gradient of the loss as a polynomial in all live parameters beside it."""
+        Lambda, weights = geometric_covariance(self.d, self.kappa, seed), self._points(seed).values()
+        U = np.stack([np.c_[W_KQ[:, :-1], W_PV[-1]] for W_PV, W_KQ in weights])
+
+        def gradient(N: int) -> np.ndarray:
+            found = full_gradient(Lambda, N, U)
+            return np.c_[found[:, :, :-1].reshape(len(U), -1), found[:, :, -1]]
+
+        wrong = {"N + 1 for N": gradient(self.N + 1), "N − 1 for N": gradient(self.N - 1)}
+        return dataset.assign(
+            gradient_theory=variable("point entry", gradient(self.N), "gradient of the population loss"),
+            gradient_scale=variable("", abs(gradient(self.N)[1]).max(), "largest entry at the second point"),
+            gradient_near=near_misses("point entry", wrong),
+            gradient_se=of_blocks(dataset.gradient_se, self.blocks),
+        )
+
+    def _points(self, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return the weights of Theorem 4.1 and two pairs beside them."""
+        Lambda = geometric_covariance(self.d, self.kappa, seed)
+        W_PV, W_KQ = optimum.W_PV_limit(Lambda, self.N), optimum.W_KQ_limit(Lambda, self.N)
+        u, naive = W_PV[-1, -1], np.pad(np.linalg.inv(Lambda), (0, 1))
+        return {
+            "Theorem 4.1": (W_PV, W_KQ),
+            f"u_-1 times {self.factor:g}": (self.factor * W_PV, W_KQ),
+            "inverse Lambda": (W_PV, naive / u),
+        }
 
     def _gradients(self, law: LinearRegression, weights: list[Tensor], seed: int) -> tuple[Estimate, Estimate]:
         generator = stream(seed, "stationarity")

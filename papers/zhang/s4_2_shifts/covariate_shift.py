@@ -15,6 +15,7 @@ from icl_lib.measure.risk import risk
 from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearLabels
+from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_shift
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import shifts
 
@@ -73,18 +74,17 @@ class CovariateShift(Declaration):
         """Put the covariate-shift formula and its limit beside it."""
         Lambda, w, tests = self._task(seed)
 
-        def errors(query) -> list:
-            at = shifts.shift_error
-            return [[[at(Lambda, N, M, L, query(L), w) for N in self.N] for M in self.M] for L in tests.values()]
+        def cells(formula) -> list:
+            return [[[formula(Lambda, N, M, L, L, w) for N in self.N] for M in self.M] for L in tests.values()]
 
-        risk_theory, unshifted = errors(lambda L: L), errors(lambda L: Lambda)
         limit = [shifts.covariate_shift_limit(Lambda, L, w) for L in tests.values()]
         scaled = [shifts.scaling_limit(Lambda, c, w) for c in self.scale]
         long = [[shifts.covariate_shift_error(Lambda, K, K, c**2 * Lambda, w) for K in self.length] for c in self.scale]
         return dataset.assign_coords(c=list(self.scale), length=list(self.length)).assign(
             {
-                "risk_theory": variable("test M N", risk_theory, "error by the formula", "y^2"),
-                "unshifted_query_theory": variable("test M N", unshifted, "same, query left unshifted", "y^2"),
+                "risk_theory": variable("test M N", cells(shifts.shift_error), "error by the formula", "y^2"),
+                "risk_near": near_misses("test M N", gathered(cells(of_shift)), "y^2"),
+                "risk_se": of_blocks(dataset.risk_se, self.prompts),
                 "zero": variable("test", [w @ L @ w for L in tests.values()], "error of predicting 0", "y^2"),
                 "limit": variable("test", limit, "limit N, M -> infinity of the formula", "y^2"),
                 "scaling_limit": variable("c", scaled, "c^2 (c^2 - 1)^2 ||w||_Lambda^2", "y^2"),

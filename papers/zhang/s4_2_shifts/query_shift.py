@@ -18,6 +18,7 @@ from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import QueryShift
+from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_shift
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import shifts
 
@@ -58,8 +59,11 @@ class QueryLaws(Declaration):
         error = partial(shifts.query_shift_error, Lambda)
         cells = [[[error(N, M, Q, w) for N in self.N] for M in self.M] for Q in queries.values()]
         lines = [[[error(N, K, Q, w) for N in (K, self.N[0])] for K in self.length] for Q in queries.values()]
+        wrong = gathered([[[of_shift(Lambda, N, M, Lambda, Q, w) for N in self.N] for M in self.M] for Q in queries.values()])
         return dataset.assign(
             risk_theory=variable("query M N", cells, "error by the query-shift formula", "y^2"),
+            risk_near=near_misses("query M N", wrong, "y^2"),
+            risk_se=of_blocks(dataset.risk_se, self.prompts),
             long_theory=variable("query length training", lines, "error at M = length, by the formula", "y^2"),
         ).assign_coords(length=list(self.length), training=["matched", "short"])
 

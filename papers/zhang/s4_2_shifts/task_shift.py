@@ -18,6 +18,7 @@ from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import CubicLabels, LinearLabels
+from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_theorem
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import error
 
@@ -88,13 +89,19 @@ class TaskShift(Declaration):
         laws = [moments for _, moments in self._laws(Lambda, w).values()]
         power = np.array([law.a @ Lambda @ law.a + law.best_linear_error for law in laws])[:, None, None]
         terms = np.array([[[error.error_terms(Lambda, N, M, law) for N in (M, self.short_N)] for M in self.M] for law in laws])
+        misses = [[[of_theorem(Lambda, N, M, law) for N in (M, self.short_N)] for M in self.M] for law in laws]
+        wrong = gathered(misses, lambda cell: cell.variance + cell.bias)
         columns = {
             "distance": (dataset.square, "E(y_hat - <a, x_query>)^2 / E y^2"),
             "distance_se": (dataset.square_se, "standard error"),
             "distance_theory": (terms[..., 1] + terms[..., 2], "variance + bias of Theorem 4.2, over E y^2"),
         }
-        return dataset.assign(
+        found = dataset.assign(
             {name: variable("labels M training", values / power, text) for name, (values, text) in columns.items()}
+        )
+        return found.assign(
+            distance_near=near_misses("labels M training", {label: values / power for label, values in wrong.items()}),
+            distance_se=of_blocks(found.distance_se, self.prompts),
         )
 
     def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:

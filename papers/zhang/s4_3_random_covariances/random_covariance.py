@@ -16,6 +16,7 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.random_covariance import RandomDiagonalRegression
+from papers.zhang.near_misses import gathered, near_misses, of_blocks
 from papers.zhang.random_spectra import exponential, stacked_weights, uniform
 from papers.zhang.theory import random_covariance as theory
 
@@ -64,7 +65,16 @@ class RandomCovariance(Declaration):
             "risk_limit": ("law trained c", limits[..., 0], "error per dimension as N, M tend to infinity"),
             "zero": ("law c", zero, "error per dimension of the zero estimator"),
         }
-        return dataset.assign({name: variable(*column, "y^2") for name, column in columns.items()}).assign_coords(M_line=line)
+        wrong = gathered([self._near(law) for law in moments], lambda cell: cell / self.d)
+        return dataset.assign({name: variable(*column, "y^2") for name, column in columns.items()}).assign(
+            risk_near=near_misses("law trained c M", wrong, "y^2"), risk_se=of_blocks(dataset.risk_se, self.prompts)
+        ).assign_coords(M_line=line)  # fmt: skip
+
+    @expectation
+    def _near(self, moments: theory.SpectrumMoments) -> list:
+        pairs = zip(self._weights(moments, self.N), self._weights(moments, self.N + 1), strict=True)
+        tests = [theory.scaled_moments(moments, c) for c in self.c]
+        return [[[wrong_errors(*pair, test, M) for M in self.M] for test in tests] for pair in pairs]
 
     def _laws(self, seed: int) -> dict:
         """Return the laws of the spectra with their moments."""
@@ -92,6 +102,18 @@ class RandomCovariance(Declaration):
         tests = [[scaled(batch, c**0.5, M) for M in self.M] for c in self.c]
         errors = [torch.stack([(model(test) - test.y_query) ** 2 for test in row], dim=1) for row in tests]
         return torch.stack(errors, dim=1)
+
+
+def wrong_errors(A: np.ndarray, longer: np.ndarray, test: theory.SpectrumMoments, M: int) -> dict[str, float]:
+    """Return by mistake the error of weights A, which training at N + 1 makes ``longer``."""
+    exact, square = theory.error(A, test, M), np.diag(A) ** 2 / M
+    apart = test.first * test.second - test.third
+    return {
+        "E λᵢ² E Σ λⱼ for E λᵢ² Σ λⱼ": exact + float(square @ apart),
+        "1 for 1 + 1/M": exact - float(square @ test.third),
+        "M + 1 for M": theory.error(A, test, M + 1),
+        "N + 1 for N": theory.error(longer, test, M),
+    }
 
 
 def scaled(batch: Prompts, factor: float, M: int) -> Prompts:

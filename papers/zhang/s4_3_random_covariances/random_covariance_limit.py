@@ -19,6 +19,7 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.random_covariance import RandomDiagonalRegression
+from papers.zhang.near_misses import near_misses, of_blocks
 from papers.zhang.random_spectra import exponential, stacked_weights
 from papers.zhang.theory import random_covariance as theory
 
@@ -55,11 +56,24 @@ class RandomCovarianceLimit(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the limit of the mean beside it, for both laws of the query."""
         a, size = theory.exponential_A(self.d, np.array(self.lengths)), bin_means(np.array(self.edges))
-        own = a[:, None] * theory.exponential_posterior_mean(size)
+        factor, middle = (
+            theory.exponential_posterior_mean(each) for each in (size, np.convolve(self.edges, [0.5, 0.5], "valid"))
+        )
+        own = a[:, None] * factor
+        wrong = {
+            "d + 4 for d + 5": theory.exponential_A(self.d - 1, np.array(self.lengths)),
+            "N + 1 for N": theory.exponential_A(self.d, np.array(self.lengths) + 1),
+        }
         line = np.geomspace(self.lengths[0], self.lengths[-1], 25)
         return dataset.assign(
             mean_theory=variable("N i j", a[:, None, None] * np.eye(self.d), "delta_ij / (3 + (d + 5)/N)"),
             own_theory=variable("N bin", own, "(1/2 + |x|/sqrt 2) / (3 + (d + 5)/N), averaged over the bin"),
+            mean_scale=variable("N", a, "1 / (3 + (d + 5)/N)"),
+            mean_near=near_misses("N i j", {label: b[:, None, None] * np.eye(self.d) for label, b in wrong.items()}),
+            own_near=near_misses("N bin", {label: b[:, None] * factor for label, b in wrong.items()}),
+            own_middle=variable("N bin", a[:, None] * middle, "the same with the middle of the bin for its mean |x|"),
+            mean_se=of_blocks(dataset.mean_se, self.prompts),
+            own_se=of_blocks(dataset.own_se, self.prompts // 10),  # every bin holds more than a tenth
             size=variable("bin", size, "mean |x| in the bin"),
             shrinkage_line=variable("N_line", theory.exponential_A(self.d, line), "1 / (3 + (d + 5)/N)"),
         ).assign_coords(N_line=line)

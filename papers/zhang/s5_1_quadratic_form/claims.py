@@ -30,12 +30,20 @@ def Z19b(dataset):
     return Discrepancy(abs(counts - dataset.negative_theory.values[:, None]))
 
 
-@claim("V", "bound", margin=0, recorded=FAILS, control=put(negative="negative_without_query"))
+@claim(
+    "V",
+    "bound",
+    margin=0,
+    recorded=FAILS,
+    control=put(negative="negative_without_query"),
+    positive=lambda dataset: dataset.sel(N=dataset.negative_paper <= dataset.N + 1),
+)
 def Z19e(dataset):
     """H has at least d + 1 negative eigenvalues (the sentence of section 5.1, which sets no condition on N).
 
     Margin: A count: d + 1 minus the number found. From N = d on it holds (Z19b).
     Control: the query's token left out of EEᵀ
+    Positive: prompts of d examples and more
     """
     return Discrepancy(dataset.negative_paper - dataset.negative)
 

@@ -12,6 +12,7 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.train.flow import gradient_flow
+from papers.zhang.near_misses import near_misses
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import dynamics
@@ -73,6 +74,9 @@ class TimeCourse(Declaration):
         return dataset.assign(
             rate_theory=variable("direction kappa", rates, "predicted growth rate", "1/time"),
             loss_theory=variable("sigma time", [cell.loss(times) for cell in cells], "loss in closed form", "y^2"),
+            loss_near=near_misses(
+                "sigma time", {"N + 1 for N": [cell._replace(N=self.N + 1).loss(times) for cell in cells]}, "y^2"
+            ),
             drop_time=variable("sigma", [cell.drop_time for cell in cells], "predicted time of the drop", "time"),
         )
 

