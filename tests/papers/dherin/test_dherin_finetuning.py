@@ -201,6 +201,17 @@ def test_mean_share_and_dilution():
     assert cosine == pytest.approx(finetuning.diluted(16 / 25, 1.0))
 
 
+def test_mean_direction_by_hand_and_by_many_draws():
+    """In two dimensions the mean of cos^2/(l cos^2 + m sin^2) over the circle is 1/(l + sqrt(l m))."""
+    assert np.allclose(finetuning.mean_direction(np.diag([1.0, 4.0])), np.diag([1 / 3, 1 / 6]))
+    assert np.allclose(finetuning.mean_direction(2 * np.eye(5)), np.eye(5) / 10)
+    generator = np.random.default_rng(9)
+    root, x = generator.standard_normal((3, 3)), generator.standard_normal((200_000, 3))
+    K = root @ root.T + np.eye(3)
+    x /= np.einsum("qd,de,qe->q", x, K, x)[:, None] ** 0.5
+    assert np.allclose(finetuning.mean_direction(K), x.T @ x / len(x), atol=0.01 * np.trace(x.T @ x) / len(x))
+
+
 def test_the_mirrored_task_has_the_same_label_at_the_query():
     assert finetuning.mirrored(np.array([7.0]), np.array([[1.0, 1.0]]), np.array([1.0, 0.0]), 2.0).tolist() == [-3]
     generator = np.random.default_rng(6)
@@ -216,7 +227,7 @@ def tiny():
     part = dict(training=TINY, tasks=12, N=9)
     return {
         "losses": replace(FINETUNING.quick, **part, sweep_tasks=6, rates=(0.01, 1.0), scales=(0.6, 2.5)),
-        "alignment": replace(ALIGNMENT.quick, **part, lengths=4, untrained=3, untrained_tasks=5, queries=300),
+        "alignment": replace(ALIGNMENT.quick, **part, lengths=4, untrained=3, untrained_tasks=5, queries=5),
     }
 
 
