@@ -212,6 +212,28 @@ def test_mean_direction_by_hand_and_by_many_draws():
     assert np.allclose(finetuning.mean_direction(K), x.T @ x / len(x), atol=0.01 * np.trace(x.T @ x) / len(x))
 
 
+def distance_from_the_loss_formula(pace: float, bias: float, H: int = 512, d: int = 2, tasks: int = 600) -> float:
+    """Largest distance of the loss of finetuning from the formula, over the loss before, up to pace * i = 2."""
+    W, G, u, b = (torch.randn(shape, generator=stream(1, "wide"), dtype=torch.float64) for shape in ((H, 8), (8, d), (H,), (H,)))
+    out = torch.cat([torch.zeros(d, H, dtype=torch.float64), u[None] / H**0.5])
+    weights = {"W": W / 8**0.5, "b": bias * b, "W_out": out, "b_out": torch.zeros(d + 1, dtype=torch.float64)}
+    wide = Plain(None, weights, G / d**0.5)
+    prompts, _ = draw_tasks(stream(1, "tasks"), (tasks,), round(2 / pace), d)
+    p = [wide.output(wide.hidden(prompts.x_query, D)) for D in wide.finetune(prompts.x, prompts.y, pace)]
+    loss = np.array([(each - prompts.y_query).square().mean() for each in p])
+    u_squared = wide.u.square().sum().item()
+    formula = [finetuning.loss_share(wide.K.numpy(), u_squared, pace, i) for i in range(len(loss))]
+    return abs(loss / loss[0] - formula).max()
+
+
+def test_slow_finetuning_comes_to_the_formula():
+    """Wide and without biases it is close to it for slow rates, and farther off for faster ones and with biases."""
+    near = distance_from_the_loss_formula(0.01, 0)
+    assert near < 0.03
+    assert distance_from_the_loss_formula(0.05, 0) > 2 * near
+    assert distance_from_the_loss_formula(0.01, 1.0) > 2 * near
+
+
 def test_the_mirrored_task_has_the_same_label_at_the_query():
     assert finetuning.mirrored(np.array([7.0]), np.array([[1.0, 1.0]]), np.array([1.0, 0.0]), 2.0).tolist() == [-3]
     generator = np.random.default_rng(6)
