@@ -46,7 +46,7 @@ TINY = {
     other_sites.OTHER_SITES: dict(shares=(0.3,)) | SMALL,
     gradient_step.GRADIENT_STEP: dict(blocks=5, d=3, N=7),
     placebo.PLACEBO: dict(training=TRAINING, prompts=20),
-    query_dependence.QUERY_DEPENDENCE: dict(training=WIDE, contexts=20, queries=12),
+    query_dependence.QUERY_DEPENDENCE: dict(training=WIDE, contexts=20, queries=12, lengths=(25, 400), drawn=6),
     joint_patch.JOINT_PATCH: dict(training=TRAINING, K=(1, 2, 30), queries=40),
 }
 CLAIMS = [

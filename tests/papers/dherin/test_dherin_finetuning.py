@@ -214,7 +214,8 @@ def test_mean_direction_by_hand_and_by_many_draws():
 
 def distance_from_the_loss_formula(pace: float, bias: float, H: int = 512, d: int = 2, tasks: int = 600) -> float:
     """Largest distance of the loss of finetuning from the formula, over the loss before, up to pace * i = 2."""
-    W, G, u, b = (torch.randn(shape, generator=stream(1, "wide"), dtype=torch.float64) for shape in ((H, 8), (8, d), (H,), (H,)))
+    shapes = (H, 8), (8, d), (H,), (H,)
+    W, G, u, b = (torch.randn(shape, generator=stream(k, "wide"), dtype=torch.float64) for k, shape in enumerate(shapes))
     out = torch.cat([torch.zeros(d, H, dtype=torch.float64), u[None] / H**0.5])
     weights = {"W": W / 8**0.5, "b": bias * b, "W_out": out, "b_out": torch.zeros(d + 1, dtype=torch.float64)}
     wide = Plain(None, weights, G / d**0.5)
