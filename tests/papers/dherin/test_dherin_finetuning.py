@@ -218,7 +218,7 @@ def distance_from_the_loss_formula(pace: float, bias: float, H: int = 512, d: in
     W, G, u, b = (torch.randn(shape, generator=stream(k, "wide"), dtype=torch.float64) for k, shape in enumerate(shapes))
     out = torch.cat([torch.zeros(d, H, dtype=torch.float64), u[None] / H**0.5])
     weights = {"W": W / 8**0.5, "b": bias * b, "W_out": out, "b_out": torch.zeros(d + 1, dtype=torch.float64)}
-    wide = Plain(None, weights, G / d**0.5)
+    wide = Plain(TINY.model.network().block.joint.layer, weights, G / d**0.5)
     prompts, _ = draw_tasks(stream(1, "tasks"), (tasks,), round(2 / pace), d)
     p = [wide.output(wide.hidden(prompts.x_query, D)) for D in wide.finetune(prompts.x, prompts.y, pace)]
     loss = np.array([(each - prompts.y_query).square().mean() for each in p])
