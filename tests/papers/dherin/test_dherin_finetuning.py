@@ -249,7 +249,7 @@ def test_the_mirrored_task_has_the_same_label_at_the_query():
 def tiny():
     part = dict(training=TINY, tasks=12, N=9)
     return {
-        "losses": replace(FINETUNING.quick, **part, sweep_tasks=6, rates=(0.01, 1.0), scales=(0.6, 2.5)),
+        "losses": replace(FINETUNING.quick, **part, sweep_tasks=12, rates=(0.01, 1.0), scales=(0.6, 2.5)),
         "alignment": replace(ALIGNMENT.quick, **part, lengths=4, untrained=3, untrained_tasks=5, queries=5),
     }
 
@@ -258,6 +258,7 @@ def test_experiments_on_tiny_declarations(tiny):
     found = tiny["losses"].expect(tiny["losses"].run(0, "cpu"), 0)
     assert found.loss.dims == ("seed", "factor", "rate", "i") and found.sizes["i"] == 10
     assert np.allclose(found.loss[..., 0], found.loss[:, :1, :1, 0])  # before any example
+    assert np.allclose(found.loss.sel(rate=0.01), found.loss_own)  # the paper's rate, every factor
     assert claims.D32c.judge(found).verdict == HOLDS and claims.D32c.judge(found).control_verdict == FAILS
     assert "<svg" in figures.scales(found).light
     found = tiny["alignment"].expect(tiny["alignment"].run(0, "cpu"), 0)
