@@ -31,7 +31,7 @@ MOVED = {
     "D20c": "‖W_N − W₀‖ ≥ ‖ΔW(C)‖, as least norm demands.",
     "D20d": "What W_N − W₀ has beyond ΔW(C) is orthogonal to it, because both do the same to A(x).",
     "D21b": "In float32, the usual precision of training, the two predictions agree to 1e-5.",
-    "D22": "In-context learning comes early: within 500 steps the loss is below a tenth of that of the prediction 0.",
+    "D22": "In-context learning comes early: within 200 steps the loss is below a tenth of that of the prediction 0.",
     "D23": "The trained block is far from the optimum: above the error of least squares by 1% of the label variance or more.",
     "D24c": "In float32 the patched four blocks agree to 1e-6 in the mean over tasks.",
     "D25b": "That difference is rounding: in float64 the patched ten blocks agree to 1e-13.",

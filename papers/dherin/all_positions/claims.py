@@ -42,12 +42,12 @@ def D36b(dataset):
 claim = claims_of("dherin-positions-training", section="sequel 1")
 
 
-@claim("S", "formula", margin=1e-4, control=put(loss_patched="loss_fault"))
+@claim("S", "identity", margin=5e-6, control=put(loss_patched="loss_fault"))
 def D37(dataset):
     """All through training the test loss of the patched query alone is that of the network with its context.
 
-    Margin: Relative, float32, worst network and mark, patches from true inputs and composed. Rounding leaves about
-    1e-6.
+    Margin: Relative, float32, worst network and mark, patches from true inputs and composed: some 40 units of rounding.
+    Moved: from 1e-4, a hundred times what rounding leaves.
     Control: Δb' left out in the last block
     """
     losses = dataset.loss_patched, dataset.loss_composed

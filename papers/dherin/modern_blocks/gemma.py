@@ -57,17 +57,28 @@ class Gemma(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the bound on changes of the gain and the tail of d/n beside it."""
-        over, tail = [], []
-        for s, size in enumerate(dataset.displacement.values):
+        over = []
+        for s in range(self.seeds):
             bound = theory.scale_bound(*(each.numpy() for each in terms(*self.drawn(seed, s))))
             change = dataset.changes.values[s] / bound
             over.append([change[0].min(), change[1].max()])
-            tail.append([theory.tail_share(float(size), self.sizes.width, x) for x in self.x])
         text = "change over RMS(d/m)/RMS(n): least for the published form, largest for the conditioned one"
+        return self.tail(dataset.assign(over=variable("seed form", over, text)))
+
+    def tail(self, dataset: xr.Dataset) -> xr.Dataset:
+        """Pool the tail over networks and blocks, each of which draws its W_down, and so n, independently of d."""
+        blocks = ("seed", "block")
+        share, first, second = dataset.beyond_of, dataset.displacement, dataset.displacement_squared**0.5
+        unit = xr.DataArray([theory.tail_share(1.0, self.sizes.width, x) for x in self.x], dims="x")
+        number = share.sizes["seed"] * share.sizes["block"]
+        error = (share - unit * first).std(blocks, ddof=1) / number**0.5
+        near = {"one side of 0 alone": unit * first.mean(blocks) / 2, "√E|d|² for E|d|": unit * second.mean(blocks)}
         return dataset.assign(
-            over=variable("seed form", over, text),
-            beyond_theory=variable("seed x", tail, "the same from the density of n at 0"),
-        )
+            beyond=share.mean(blocks).assign_attrs(long_name=NAMES["beyond_of"][1]),
+            beyond_se=error.assign_attrs(long_name="standard error", blocks=number),
+            beyond_theory=(unit * first.mean(blocks)).assign_attrs(long_name="the same from the density of n at 0"),
+            beyond_near=xr.concat(near.values(), "mistake").assign_attrs(long_name="near misses"),
+        ).assign_coords(mistake=list(near))
 
     def drawn(self, seed: int, s: int) -> tuple[Network, Weights, Tensor]:
         """Draw one network and its text."""
@@ -96,7 +107,8 @@ class Gemma(Declaration):
         change = np.array([((gain[:, 1:] - m) / m).abs().amax(-1).numpy() for gain in new])
         return {
             "changes": change.astype("f4"), "change": change.max((1, 2)),
-            "displacement": d.abs().mean().numpy(), "beyond": np.array([(abs(d / n) > x).double().mean() for x in self.x]),
+            "displacement": d.abs().mean((1, 2)).numpy(), "displacement_squared": d.square().mean((1, 2)).numpy(),
+            "beyond_of": np.array([(abs(d / n) > x).double().mean((1, 2)).numpy() for x in self.x]).T,
         }  # fmt: skip
 
     def alone(self, built: Architecture, weights: Weights, inputs: Tensor) -> dict[str, np.ndarray]:
@@ -221,9 +233,10 @@ NAMES = {
     "agreement": ("form precision made", "share of positions with the same most likely token"),
     "floor": ("precision", "median relative error of the logits with the context against those in float64"),
     "change": ("form", "largest relative change of a gain over blocks and positions"),
-    "beyond": ("x", "share of entries of d/n beyond x"),
+    "beyond_of": ("block x", "share of entries of d/n beyond x"),
     "changes": ("form block position", "largest relative change of a gain"),
-    "displacement": ("", "mean |v_C - v| over blocks, positions and entries"),
+    "displacement": ("block", "mean |v_C - v| over positions and entries"),
+    "displacement_squared": ("block", "mean |v_C - v|^2 over positions and entries"),
     "miss": ("alone", "median over blocks and positions of the error over the output asked for, W_down alone"),
     "miss_least": ("", "the least that any change of W_down leaves, median"),
     "gap": ("alone", "largest difference between the error and the least one, where no change of W_down repairs the block"),
@@ -233,7 +246,7 @@ NAMES = {
 
 _QUICK = Gemma(
     sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, tokens=40,
-    precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=3,
+    precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=6,
 )  # fmt: skip
 GEMMA = Experiment(
     slug="dherin-gemma", title="A norm behind the feed-forward part", section="sequel 2",

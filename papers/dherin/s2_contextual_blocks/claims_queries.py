@@ -1,9 +1,10 @@
 """Claims D6, D7 and D12: section 2, one context and many queries."""
 
+import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of, over
-from icl_lib.companion.controls import put
+from icl_lib.companion.controls import near_miss, put
 
 LINEAR_CASES = ["trained", "random", "random, labelled queries"]
 
@@ -25,7 +26,7 @@ def _one_more(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("dherin-query-dependence")
 
 
-@claim("S", "bound", check=_mean_cosine, margin=0.8, control=put(cosine="cosine_near"))
+@claim("S", "bound", check=_mean_cosine, margin=0.8, control=put(cosine="cosine_of_near"))
 def D6(dataset):
     """The update depends on the query: under one context the mean cosine between two updates is below 0.8.
 
@@ -48,15 +49,28 @@ def D6c(dataset):
     return over(0.3 - ratio, "context")
 
 
-@claim("D", "formula", margin=0.15, control=put(cosine="cosine_near"))
+@claim("D", "approximation", margin=0.06, quick_margin=0.12, control=near_miss("cosine", "1/(d + 1) for 1/d"))
 def D6d(dataset):
     """With width ≫ d and a long context the mean cosine is near 1/d, trained or not, as for cos² of random directions.
 
-    Margin: |mean − 1/d| plus 2 s.e. over contexts, worst network. Rows and columns are linear and odd in x only nearly.
-    Control: queries within 1% of each other
+    Margin: |mean − 1/d| plus 2 s.e. over contexts, worst network; at quick queries and contexts are few.
+    Moved: from 0.15, which 1/(d + 1) passed.
+    Neglects: what A(C, x) has in common for all x, of order 1/N (D6e), and that the maps of rows and columns stretch
+    Control: 1/(d + 1) for 1/d
     """
     mean = _mean_cosine(dataset)
     return Discrepancy(abs(mean.value - dataset.cosine_theory), mean.two_se)
+
+
+@claim("D", "bound", margin=0, control=lambda dataset: dataset.isel(N=slice(None, None, -1)))
+def D6e(dataset):
+    """In random networks the mean cosine comes nearer to that of cos² with longer contexts: by a half or more from 25 to 400.
+
+    Margin: |mean over networks of the cosine minus cos² of the same two queries| at the longer N, minus half of that at 25.
+    Control: the two lengths exchanged
+    """
+    short, long = (over(dataset.excess.isel(N=place), "drawn") for place in (0, -1))
+    return Discrepancy(abs(long.value) - 0.5 * abs(short.value), np.hypot(long.two_se, 0.5 * short.two_se))
 
 
 claim = claims_of("dherin-joint-patch")

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Declaration, Positive
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -33,12 +33,15 @@ class QueryDependence(Declaration):
 
     contexts   of N examples; queries: drawn from N(0, I_d) for each context
     spread     the near queries of the control are one query plus this times N(0, I_d)
+    lengths    of contexts on which ``drawn`` random networks of the same shape are compared with cos(x_i, x_j)^2
     """
 
     training: Training
     contexts: AtLeastTwo
     queries: AtLeastTwo
     spread: Positive
+    lengths: Several[Count]
+    drawn: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()
@@ -60,7 +63,11 @@ class QueryDependence(Declaration):
                 ("kind", "replicate", *dims.split()), np.array([[each[name] for each in row] for row in found]), text
             ) for name, (dims, text) in NAMES.items()
         }  # fmt: skip
-        return xr.Dataset(columns, coords={"kind": list(KINDS), "cosine_bin": (EDGES[1:] + EDGES[:-1]) / 2})
+        text = "mean over pairs and contexts of the cosine of two updates minus cos(x_i, x_j)^2, random networks"
+        shorter = [replace(self, training=replace(self.training, N=N)) for N in self.lengths]
+        columns["excess"] = variable("N drawn", [each._excess(seed) for each in shorter], text)
+        coords = {"kind": list(KINDS), "cosine_bin": (EDGES[1:] + EDGES[:-1]) / 2, "N": list(self.lengths)}
+        return xr.Dataset(columns, coords=coords)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -68,8 +75,23 @@ class QueryDependence(Declaration):
         d, text = self.training.model.d, "share of the pairs in a bin if the cosine is cos(x_i, x_j)^2"
         shares = [contextual_blocks.aligned_share(*edges, d) for edges in zip(EDGES[:-1], EDGES[1:], strict=True)]
         return dataset.assign(
-            share_theory=variable("cosine_bin", shares, text), cosine_theory=variable("", 1 / d, "mean of cos(x_i, x_j)^2")
-        )
+            share_theory=variable("cosine_bin", shares, text),
+            cosine_theory=variable("", 1 / d, "mean of cos(x_i, x_j)^2"),
+            cosine_near=variable("mistake", [1 / (d + 1)], "near misses"),
+        ).assign_coords(mistake=["1/(d + 1) for 1/d"])
+
+    def _excess(self, seed: int) -> list[float]:
+        """Return the mean excess of each random network, by the cosines of columns and of rows."""
+        network = self.training.model.network()
+        weights = network.start(stream(seed, "query dependence/drawn"), (self.drawn,), LIKE)
+        prompts, found = self._prompts(seed)[0], []
+        x, (i, j) = prompts[..., -1, :-1], np.triu_indices(self.queries, 1)
+        for s in range(self.drawn):
+            (block,) = network.blocks({name: weight[s] for name, weight in weights.items()})
+            a, full = reads(network, block, prompts)
+            both = cosines(a) * cosines(torch.einsum("mn,ckn->ckm", block["W"], full - a))
+            found.append((both - cosines(x) ** 2)[:, i, j].mean())
+        return found
 
     def _prompts(self, seed: int) -> tuple[Float[Tensor, "c k T n"], Float[Tensor, "c k T n"]]:
         """Return every context with every query, and with queries that lie close together."""
@@ -94,7 +116,7 @@ class QueryDependence(Declaration):
         miss = np.maximum(swapped[:, i, j], swapped[:, j, i])
         bins = np.digitize(pairs, EDGES[1:-1])
         return {
-            "cosine": pairs.mean(-1), "cosine_least": pairs.min(-1), "cosine_near": one[:, i, j].mean(-1),
+            "cosine": pairs.mean(-1), "cosine_least": pairs.min(-1), "cosine_of_near": one[:, i, j].mean(-1),
             "cosine_gap": abs(pairs[0] - theory).max(), "cosine_gap_columns": abs(by_columns - theory).max(),
             "pairs": np.bincount(bins.ravel(), minlength=20),
             "miss": np.array([np.median(miss[bins == b]) if (bins == b).any() else np.nan for b in range(20)]),
@@ -145,7 +167,7 @@ def median_of_others(swapped: Float[np.ndarray, "c k k"]) -> Float[np.ndarray, "
 NAMES = {
     "cosine": ("context", "mean cosine between the updates of two queries"),
     "cosine_least": ("context", "least cosine between the updates of two queries"),
-    "cosine_near": ("context", "mean cosine between the updates of near queries"),
+    "cosine_of_near": ("context", "mean cosine between the updates of near queries"),
     "cosine_gap": ("", "first context: largest distance of a cosine from the product of those of columns and rows"),
     "cosine_gap_columns": ("", "first context: largest distance of the columns' cosine from the product"),
     "pairs": ("cosine_bin", "pairs of queries by the cosine of their updates"),
@@ -155,7 +177,7 @@ NAMES = {
     "error_bare": ("context", "median relative error of the prediction without a patch"),
 }
 
-_QUICK = QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01)
+_QUICK = QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01, lengths=(25, 400), drawn=12)
 QUERY_DEPENDENCE = Experiment(
     slug="dherin-query-dependence", title="One context, many queries, as many updates",
     quick=_QUICK, full=replace(_QUICK, contexts=16, queries=100),

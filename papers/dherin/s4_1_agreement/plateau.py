@@ -1,9 +1,11 @@
 """dherin-plateau: where the training of one block ends, beside least squares and one step of gradient descent."""
 
+import itertools
 from dataclasses import dataclass
 
 import torch
 import xarray as xr
+from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.companion.declaration import AtLeastTwo, Declaration
@@ -12,18 +14,22 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.baselines import MinimumNormOLS, OneGradientStep
 from icl_lib.seeds import stream
-from icl_lib.tasks.prompts import Prompts
-from papers.dherin.theory.agreement import best_step, best_step_risk
+from icl_lib.tasks.prompts import Prompts, normal
+from papers.dherin.theory.agreement import best_step, best_step_risk, step_risk
 from papers.dherin.trained import Training, predictions, regression, start, trained
 from papers.dherin.trainings import ONE_BLOCK
 
 
 @dataclass(frozen=True)
 class Plateau(Declaration):
-    """Shipped networks of one block on ``tasks`` fresh prompts each, of the length they were trained on."""
+    """Shipped networks of one block on ``tasks`` fresh prompts each, of the length they were trained on.
+
+    contexts   for the error of one gradient step, whose mean over tasks and queries is taken exactly for each of them
+    """
 
     training: Training
     tasks: AtLeastTwo
+    contexts: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Predict in every way on the same prompts."""
@@ -50,16 +56,36 @@ class Plateau(Declaration):
             "alike": (_correlation(block - y, step - y), "correlation of the block's errors with the step's"),
             "alike_shuffled": (_correlation(block - y, (step - y).roll(1, -1)), "the same, errors of different prompts"),
         }
-        return xr.Dataset({name: variable("seed", values.numpy(), text) for name, (values, text) in columns.items()})
+        found = xr.Dataset({name: variable("seed", values.numpy(), text) for name, (values, text) in columns.items()})
+        each, blocks = self.one_step(seed), self.contexts
+        text = "error of one gradient step of the best size, mean over tasks and queries exact, over contexts sampled"
+        error = xr.DataArray((each.std() / blocks**0.5).item(), attrs={"long_name": "standard error", "blocks": blocks})
+        return found.assign(step_risk=variable((), each.mean().item(), text), step_risk_se=error)
+
+    def one_step(self, seed: int) -> Float[Tensor, "C"]:
+        """Return the step's error for each context: it is linear in w and in the query, so unit vectors give its mean."""
+        N, d, generator = self.training.N, self.training.model.d, stream(seed, "one step")
+        unit, found, step = torch.eye(d, dtype=torch.float64), 0, OneGradientStep(best_step(N, d))
+        x = normal(generator, (self.contexts, N, d), unit)
+        for w, query in itertools.product(unit, unit):
+            asked = query.expand(self.contexts, d)
+            prompts = Prompts(x, x @ w, asked, asked @ w)
+            found = found + (step(prompts) - prompts.y_query).square()
+        return found
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put the error of the best step by its formula beside it."""
+        """Put the error of the best step by its formula beside it, and near misses."""
         N, d = self.training.N, self.training.model.d
+        near = {
+            "N + d for N + d + 1": d * (d + 1) / (N + d),
+            "N for N + d + 1": step_risk(N, d, 1.0),
+            "d² for d(d + 1)": d**2 / (N + d + 1),
+        }
         return dataset.assign(
-            loss_step_theory=variable((), best_step_risk(N, d), "d (d + 1)/(N + d + 1)"),
-            loss_step_near=variable((), best_step_risk(N, d) * d / (d + 1), "d^2/(N + d + 1)"),
-        )
+            step_risk_theory=variable((), best_step_risk(N, d), "d (d + 1)/(N + d + 1)"),
+            step_risk_near=variable("mistake", list(near.values()), "near misses"),
+        ).assign_coords(mistake=list(near))
 
 
 def _error(found: Tensor, expected: Tensor) -> Tensor:
@@ -72,5 +98,6 @@ def _correlation(one: Tensor, other: Tensor) -> Tensor:
 
 PLATEAU = Experiment(
     slug="dherin-plateau", title="Where the training ends",
-    quick=Plateau(training=ONE_BLOCK, tasks=4000), full=Plateau(training=ONE_BLOCK, tasks=20000),
+    quick=Plateau(training=ONE_BLOCK, tasks=4000, contexts=100_000),
+    full=Plateau(training=ONE_BLOCK, tasks=20000, contexts=400_000),
 )  # fmt: skip

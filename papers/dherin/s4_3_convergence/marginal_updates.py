@@ -10,8 +10,9 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration
+from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration, Positive
 from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention
 from icl_lib.models.contextual.network import Network
@@ -26,6 +27,8 @@ from papers.dherin.trainings import ONE_BLOCK
 
 CASES = ("trained", "untrained", "labels are noise", "no normalisation")
 """The trained block, fresh random weights, trained on labels that no task made, trained with a sum for the average."""
+MOTIONS, PARTS = ("step", "distance"), ("early", "late")
+"""n |DeltaW_n - DeltaW_{n-1}| and sqrt(n) |DeltaW_n - DeltaW_oo|; n up to N/20, and n above N/2."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class MarginalUpdates(Declaration):
 
     first      log-log slopes are fitted from this n on
     matrices   trials for which the updates are built as matrices, with their singular values
+    stretch    where the constant is read, queries are this times as long, which makes scores larger
     """
 
     training: Training
@@ -41,6 +45,7 @@ class MarginalUpdates(Declaration):
     N: AtLeastThree
     first: Count
     matrices: Count
+    stretch: Positive
 
     def __post_init__(self):
         super().__post_init__()
@@ -67,7 +72,47 @@ class MarginalUpdates(Declaration):
             readings.append(row)
         for kind, pick in (("trained", shipped.replicate), ("untrained", raw.__getitem__)):
             checks.append([self.check(network, pick(s), f"{kind}/{s}", seed) for s in range(replicates)])
-        return self.dataset(readings, checks)
+        motion = np.array([self.motions(network, shipped.replicate(s), self.stretched(seed, s)[0]) for s in range(replicates)])
+        text = "mean over n of the square of a motion of the update times |A(x)|"
+        return self.dataset(readings, checks).assign(
+            motion_squared=variable("seed motion part trial", motion, text)
+        ).assign_coords(motion=list(MOTIONS), part=list(PARTS))  # fmt: skip
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the motions over kappa, and over kappa without what scores add to the spread."""
+        network, shipped = self.training.model.network(), trained(self.training, seed, "cpu")
+        sizes = []
+        for s in range(self.training.replicates):
+            block = network.blocks(shipped.replicate(s))[0]
+            G, b = tilts(network.block.joint.layer, block, *self.stretched(seed, s))
+            sizes.append([convergence.kappa(G, b), untilted(G, b)])
+        size = xr.DataArray(np.array(sizes), dims=("seed", "theory", "trial"))
+        over, trials = dataset.motion_squared / size**2, self.trials
+        value = over.mean("trial") ** 0.5
+        error = over.std("trial", ddof=1) / trials**0.5 / (2 * value)
+        text = "root mean square of a motion times |A(x)|/kappa"
+        return dataset.assign(
+            constant=value.isel(theory=0).assign_attrs(long_name=text),
+            constant_se=error.isel(theory=0).assign_attrs(long_name="standard error over trials"),
+            constant_untilted=value.isel(theory=1).assign_attrs(long_name="the same with I for I + b_g b_h^T in kappa"),
+            constant_untilted_se=error.isel(theory=1).assign_attrs(long_name="standard error over trials"),
+        )
+
+    def stretched(self, seed: int, s: int) -> tuple[Tensor, Tensor]:
+        """Return sequences with longer queries, and the tasks."""
+        sequence, w = self.prompts(f"stretched/{s}", seed, self.trials)
+        return torch.cat([sequence[:, :-1], self.stretch * sequence[:, -1:]], 1), w
+
+    def motions(self, network: Network, weights: Weights, sequence: Tensor) -> np.ndarray:
+        """Return mean squares over n of n |step| and sqrt(n) |distance to the limit|, times |A(x)|: (motion, part, trial)."""
+        block, layer, n = network.blocks(weights)[0], network.block.joint.layer, torch.arange(1, self.N + 1)
+        w = torch.linalg.lstsq(sequence[:, :-1, :-1], sequence[:, :-1, -1:]).solution[..., 0]
+        a, endless = states_along(layer, block, sequence), endless_context(layer, block, sequence, w)[1]
+        seen = [n**power * torch.einsum("mk,bnk->bnm", block["W"], moved).norm(dim=-1)
+                for power, moved in ((1, a.diff(dim=1)), (0.5, a[:, 1:] - endless[:, None]))]  # fmt: skip
+        parts = slice(None, max(self.N // 20, 1)), slice(self.N // 2, None)
+        return np.array([[each[:, part].square().mean(1).numpy() for part in parts] for each in seen])
 
     def prompts(self, name: str, seed: int, trials: int) -> tuple[Tensor, Tensor]:
         """Return sequences (trial, T, n), the query last, and the tasks' w (trial, d)."""
@@ -100,7 +145,6 @@ class MarginalUpdates(Declaration):
             "slope": log_slope(n.numpy(), mean, self.first),
             "output_slope": log_slope(n.numpy(), output.numpy(), self.first),
             "scaled_late": no_limit * np.square(scaled[self.N // 2 :]).mean() ** 0.5,
-            "scaled_root_late": no_limit * np.square(scaled / n.numpy() ** 0.5)[self.N // 2 :].mean() ** 0.5,
             "apart_late": no_limit * np.square(apart[self.N // 2 :]).mean() ** 0.5,
             "total": no_limit * total.mean().item(),
             "falling": (np.diff(mean) < 0).mean(),
@@ -170,16 +214,32 @@ def formula(layer: SoftmaxAttention, block: Weights, sequence: Tensor, a: Tensor
     )
 
 
-def endless_context(layer: SoftmaxAttention, block: Weights, sequence: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Return kappa/|A(x)| of every trial and A after an endless context of its task (trial, k)."""
-    d, (W_Q, W_K, W_V, W_O) = w.shape[-1], heads(layer, block)
-    key = torch.einsum("hcn,hcm,bm->bhn", W_K, W_Q, sequence[:, -1]) / layer.head_width**0.5
-    b = key[..., :d] + key[..., d:] * w[:, None]
-    tilted = torch.from_numpy(convergence.limit(b.numpy(), w[:, None].expand_as(b).numpy()))
+def tilts(layer: SoftmaxAttention, block: Weights, sequence: Tensor, w: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Return what kappa is made of: G (trial, h, m, d), and b (trial, h, d), which scores of x are <b, x>."""
+    d, (_, _, W_V, W_O) = w.shape[-1], heads(layer, block)
     token = torch.cat([torch.eye(d, dtype=w.dtype).expand(len(w), d, d), w[:, None]], 1)  # [I; w^T]
     G = torch.einsum("mk,khc,hcn,bnd->bhmd", block["W"], W_O, W_V, token)
+    return G.numpy(), tilt(layer, block, sequence, w).numpy()
+
+
+def tilt(layer: SoftmaxAttention, block: Weights, sequence: Tensor, w: Tensor) -> Tensor:
+    """Return b (trial, h, d): the scores of a task's examples are <b, x>."""
+    d, (W_Q, W_K, _, _) = w.shape[-1], heads(layer, block)
+    key = torch.einsum("hcn,hcm,bm->bhn", W_K, W_Q, sequence[:, -1]) / layer.head_width**0.5
+    return key[..., :d] + key[..., d:] * w[:, None]
+
+
+def untilted(G: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return kappa with I in the place of I + b_g b_h^T, a near miss."""
+    return np.einsum("bhg,bhmd,bgmd->b", np.exp(np.einsum("bhd,bgd->bhg", b, b)), G, G) ** 0.5
+
+
+def endless_context(layer: SoftmaxAttention, block: Weights, sequence: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Return kappa/|A(x)| of every trial and A after an endless context of its task (trial, k)."""
+    (_, _, W_V, W_O), (G, b) = heads(layer, block), tilts(layer, block, sequence, w)
+    tilted = torch.from_numpy(convergence.limit(b, np.broadcast_to(w[:, None].numpy(), b.shape)))
     length = linear({"W": torch.einsum("khc,hcn->kn", W_O, W_V)}, "W", sequence[:, -1:])[:, 0].norm(dim=-1)
-    size = torch.from_numpy(np.asarray(convergence.kappa(G.numpy(), b.numpy()))) / length
+    size = torch.from_numpy(np.asarray(convergence.kappa(G, b))) / length
     return size, torch.einsum("khc,hcn,bhn->bk", W_O, W_V, tilted)
 
 
@@ -204,7 +264,6 @@ NAMES = {
     "slope": "log-log slope of the mean marginal update",
     "output_slope": "log-log slope of the median step of the prediction",
     "scaled_late": "root mean square of n |DeltaW_n - DeltaW_{n-1}| over kappa/|A(x)|, n > N/2",
-    "scaled_root_late": "the same with sqrt(n) in place of n",
     "apart_late": "root mean square of sqrt(n) |DeltaW_n - DeltaW_oo| over kappa/|A(x)|, n > N/2",
     "total": "mean over trials of |DeltaW_N|",
     "falling": "share of steps at which the mean curve falls",
@@ -218,7 +277,7 @@ CHECKS = {
 }
 """Readings of one block, by block and network."""
 
-_QUICK = MarginalUpdates(training=ONE_BLOCK, trials=40, N=100, first=10, matrices=1)
+_QUICK = MarginalUpdates(training=ONE_BLOCK, trials=200, N=100, first=10, matrices=1, stretch=1.5)
 MARGINAL_UPDATES = Experiment(
     slug="dherin-marginal-updates", title="Marginal updates along the context",
     quick=_QUICK, full=replace(_QUICK, trials=1000, matrices=10),

@@ -34,7 +34,7 @@ class Alignment(Declaration):
     pace        learning rate times the factor of the loss
     tasks       per trained network; ``checked`` of them also with full matrices
     untrained   networks as drawn at the start of the training, with ``untrained_tasks`` each
-    queries     queries for the mean of a a^T/|a|^2
+    queries     fresh queries a task, for the mean of kappa^2
     """
 
     training: Training
@@ -74,20 +74,26 @@ class Alignment(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put the predicted cosine of S with u (G w)^T beside it, and the mean of kappa^2 over fresh queries."""
-        d, approach, ceiling = self.training.model.d, [], []
+        """Put the predicted cosine of S with u (G w)^T beside it, and the mean of kappa^2 over queries, with near misses."""
+        d, approach, ceiling, quotient, error = self.training.model.d, [], [], [], []
         for s, (K, gram) in enumerate(zip(dataset.K.values, dataset.gram.values, strict=True)):
             _, w = draw_tasks(stream(seed, f"trained/{s}"), (self.tasks,), self.N, d)
             approach.append(np.mean([[finetuning.approach(K, each, i) for i in self.marks] for each in w.numpy()], 0))
-            x = normal(stream(seed, f"trained/{s}/queries"), (self.queries, d), LIKE).numpy()
-            x /= np.einsum("qd,de,qe->q", x, K, x)[:, None] ** 0.5
-            M = np.einsum("qd,qe->de", x, x) / self.queries
-            ceiling.append(np.einsum("idg,de,ef,fg->i", gram, K, M, K))
+            each, other = (
+                np.einsum("tidg,de,ef,fg->ti", gram, K, M, K) for M in (finetuning.mean_direction(K), np.eye(d) / np.trace(K))
+            )
+            ceiling.append(each.mean(0))
+            quotient.append(other.mean(0))
+            error.append((dataset.ceiling_of.values[s] - each).std(0, ddof=1) / self.tasks**0.5)  # paired: the same S
+        near = {"1/(d + 1) for 1/d": np.array(ceiling) * d / (d + 1), "the quotient of means for the mean quotient": quotient}
         kappa = "mean of kappa^2 over queries that finetuning does not know"
         return dataset.assign(
             towards_mean_theory=variable("seed i", np.array(approach, "f4"), "predicted cosine"),
-            share_squared_theory=variable("seed i", np.array(ceiling, "f4"), kappa),
-        )
+            ceiling=dataset.ceiling_of.mean("task").assign_attrs(dataset.ceiling_of.attrs),
+            ceiling_theory=variable("seed i", np.array(ceiling), kappa),
+            ceiling_near=variable("mistake seed i", np.array([*near.values()]), "near misses"),
+            ceiling_se=(("seed", "i"), np.array(error), {"long_name": "standard error over tasks", "blocks": self.tasks}),
+        ).assign_coords(mistake=list(near))
 
     @property
     def marks(self) -> list[int]:
@@ -105,11 +111,12 @@ class Alignment(Declaration):
         kappa = seen.norm(dim=-1) / (plain.size(D) * a.norm(dim=-1)[:, None])
         rho = cosine(shift, seen)
         found = self.parts(plain, prompts, shift, D[0], (D[0] - D[LABELS.index("negated")]) / 2)
-        found |= self.reasons(plain, prompts, w, shift, D)
-        cell = {"alignment": kappa * rho, "alignment_query": rho[0], "share": kappa[0], "share_squared": kappa[0] ** 2}
+        found |= self.reasons(plain, prompts, w, shift, D, (kappa * rho)[0])
+        cell = {"alignment": kappa * rho, "alignment_query": rho[0], "share": kappa[0]}
+        found["ceiling_of"] = self.ceiling(plain, D[0], stream(seed, f"{name}/queries")).numpy()
         cell["mirror_gap"] = cell["alignment"][0] - cell["alignment"][LABELS.index("mirrored task")]
         found |= {key: value.mean(-2).numpy() for key, value in cell.items()}
-        found |= {f"{key}_se": error(cell[key]) for key in ("alignment", "share_squared", "mirror_gap")}
+        found |= {f"{key}_se": error(cell[key]) for key in ("alignment", "mirror_gap")}
         found["positive"] = (cell["alignment"] > 0).double().mean(-2).numpy()
         checked = self.checked if checked is None else checked
         exact = self.exact(plain, prompts, a_full, checked)
@@ -128,6 +135,13 @@ class Alignment(Declaration):
         marks = self.marks
         return torch.stack([D for i, D in enumerate(plain.finetune(x, labels, self.pace)) if i in marks], -3)
 
+    def ceiling(self, plain: Plain, D: Tensor, generator: torch.Generator) -> Tensor:
+        """Return the mean of kappa^2 over fresh queries, (task, i)."""
+        length, found = plain.size(D).square(), 0
+        for x in normal(generator, (self.queries, len(D), D.shape[-1]), LIKE):
+            found = found + plain.moved(D, x[:, None]).square().sum(-1) / (x @ plain.G.mT).square().sum(-1)[:, None]
+        return found / length / self.queries
+
     def parts(self, plain: Plain, prompts: Prompts, shift: Tensor, D: Tensor, D_label: Tensor) -> dict[str, np.ndarray]:
         """Return the alignment of the label parts: half the difference between true and negated labels, of both changes."""
         negated = plain.shift(plain.after(prompts._replace(y=-prompts.y), self.marks), prompts)
@@ -142,7 +156,9 @@ class Alignment(Declaration):
             "share_squared_first": first.square().mean(0).numpy(),
         }  # fmt: skip
 
-    def reasons(self, plain: Plain, prompts: Prompts, w: Tensor, shift: Tensor, D: Tensor) -> dict[str, np.ndarray]:
+    def reasons(
+        self, plain: Plain, prompts: Prompts, w: Tensor, shift: Tensor, D: Tensor, aligned: Tensor
+    ) -> dict[str, np.ndarray]:
         """Return what may explain the alignment: the mean change u (G w)^T, the span of S, and the answer written in."""
         x, K, shuffled, D = prompts.x_query, plain.K, D[LABELS.index("shuffled")], D[0]
         size = plain.size(D)
@@ -152,7 +168,7 @@ class Alignment(Declaration):
             for each in (D, shuffled)
         )
         patch_mean = cosine(shift, plain.moved(mean, x[:, None])) * share_at(plain, mean, (x @ plain.G.mT)[:, None])
-        gram = torch.einsum("tihd,tihg,ti->idg", D, D, size**-2) / len(D)
+        gram = torch.einsum("tihd,tihg,ti->tidg", D, D, size**-2)
         hidden = plain.hidden(x)
         gates, gap = (hidden > 0) * plain.u, prompts.y_query - plain.output(hidden)
         wrong = prompts.y_query.roll(1) - plain.output(hidden)
@@ -160,8 +176,9 @@ class Alignment(Declaration):
         answer = (gates[:, None] * seen).sum(-1) / (gates.norm(dim=-1)[:, None] * length)
         cell = {"towards_mean": towards, "alignment_mean": patch_mean, "answer": answer * gap.sign()[:, None]}
         cell |= {"towards_mean_shuffled": by_chance, "answer_wrong": answer * wrong.sign()[:, None]}
+        cell["apart"] = aligned - patch_mean
         found = {name: values.mean(0).numpy() for name, values in cell.items()}
-        found |= {f"{name}_se": error(cell[name]) for name in ("towards_mean", "answer")}
+        found |= {f"{name}_se": error(cell[name]) for name in ("towards_mean", "answer", "apart")}
         return found | {"gram": gram.numpy(), "K": K.numpy()}
 
     def exact(self, plain: Plain, prompts: Prompts, a_full: Tensor, checked: int) -> Tensor:
@@ -200,8 +217,7 @@ NAMES = {
     "positive": ("labels i", "f4", "share of tasks with positive alignment"),
     "alignment_query": ("i", "f4", "mean of rho, the alignment of both changes applied to A(x)"),
     "share": ("i", "f4", "mean of kappa, the share of finetuning that the query sees: the ceiling"),
-    "share_squared": ("i", "f4", "mean of kappa^2"),
-    "share_squared_se": ("i", "f4", "standard error over tasks"),
+    "ceiling_of": ("task i", "f4", "mean of kappa^2 over fresh queries"),
     "share_squared_first": ("i", "f4", "mean of kappa^2 at the first example in place of the query"),
     "mirror_gap": ("i", "f4", "alignment with true labels minus that with labels of the mirrored task"),
     "mirror_gap_se": ("i", "f4", "standard error over tasks"),
@@ -212,10 +228,12 @@ NAMES = {
     "towards_mean_se": ("i", "f4", "standard error over tasks"),
     "towards_mean_shuffled": ("i", "f4", "the same for finetuning on shuffled labels"),
     "alignment_mean": ("i", "f4", "mean alignment of the patch and u (G w)^T"),
+    "apart": ("i", "f4", "alignment of the patch with finetuning minus that with u (G w)^T"),
+    "apart_se": ("i", "f4", "standard error over tasks"),
     "answer": ("i", "f4", "mean alignment of finetuning with the gradient step on the query's own label"),
     "answer_se": ("i", "f4", "standard error over tasks"),
     "answer_wrong": ("i", "f4", "the same with another query's label"),
-    "gram": ("i row column", "f8", "mean over tasks of D^T D/|S|^2, S = D G^T what finetuning changes"),
+    "gram": ("task i row column", "f4", "D^T D/|S|^2, S = D G^T what finetuning changes"),
     "K": ("row column", "f8", "K = G^T G, A(x) = G x"),
     "factor_error": ("", "f8", "largest distance between kappa rho and the alignment of the full matrices"),
     "factor_error_full": ("", "f8", "the same with A(C_i, x) in place of A(x) in kappa"),
@@ -223,9 +241,9 @@ NAMES = {
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
 _QUICK = Alignment(
-    training=ONE_BLOCK, tasks=120, N=100, lengths=8, pace=0.01, checked=1, untrained=4, untrained_tasks=20, queries=2000,
+    training=ONE_BLOCK, tasks=120, N=100, lengths=8, pace=0.01, checked=1, untrained=4, untrained_tasks=20, queries=64,
 )  # fmt: skip
 ALIGNMENT = Experiment(
     slug="dherin-alignment", title="Alignment of the patch and of finetuning",
-    quick=_QUICK, full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=20000),
+    quick=_QUICK, full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=128),
 )  # fmt: skip

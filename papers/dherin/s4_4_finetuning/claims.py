@@ -84,13 +84,15 @@ def D32c(dataset):
     return Discrepancy(dataset.rescaling_error)
 
 
-@claim("D", "formula", margin=0.15, control=put(loss_own_theory="loss_ungated"))
+@claim("D", "approximation", margin=0.1, quick_margin=0.12, control=put(loss_own_theory="loss_doubled"))
 def D32d(dataset):
     """At slow rates the loss of finetuning is L₀·mean over eigenvalues λ of K of exp(−η|u|²λi), without fit.
 
-    Margin: Largest distance over i, over L₀, at rate 0.01 where η|u|²(d+2) tr K/d ≤ 0.2. No biases in it; tasks leave
-    0.05.
-    Control: without the ReLU's gates: exponent four times as large
+    Margin: Largest distance over i, over L₀, mean over networks, at rate 0.01 where η|u|²(d+2) tr K/d ≤ 0.2.
+    Moved: from 0.15.
+    Neglects: biases, that the gates open at a query hold half of |u|², and terms of the square of the rate; without biases
+    and for slower rates and wider layers the distance shrinks (test_slow_finetuning_comes_to_the_formula)
+    Control: the exponent twice as large, the gates of one of two points forgotten
     """
     # Largest distance from the predicted loss curve where the paper's rate is slow, over the loss before any example.
     gap = abs(dataset.loss_own - dataset.loss_own_theory).max("i") / dataset.loss_patch.isel(i=0)

@@ -156,9 +156,9 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
     left.plot(dataset.i, mean.towards_mean_theory, color="C0", label="predicted")
     points(left, dataset.i, mean.towards_mean_shuffled, None, 1, label="shuffled labels")
     _pooled(left, dataset, "towards_mean", 0, label="measured")
-    right.plot(dataset.i, mean.share_squared_theory, color="C2", label="any query")
+    right.plot(dataset.i, mean.ceiling_theory, color="C2", label="expected")
     points(right, dataset.i, mean.share_squared_first, None, 3, label="at the first example")
-    _pooled(right, dataset, "share_squared", 2, label="at the query")
+    _pooled(right, dataset, "ceiling", 2, label="at other queries")
     left.set(ylabel="cosine with $u(Gw)^T$", ylim=(-0.1, 1.05))
     right.set(ylabel="$κ^2$", ylim=(0, 1.05))
     for axes, place in ((left, "center right"), (right, "lower right")):

@@ -82,7 +82,7 @@ class Finetuning(Declaration):
         return dataset.assign(
             loss_theory=predicted(self.rates, dataset.loss_few, "predicted test loss after finetuning with factor 1", "rate"),
             loss_own_theory=predicted(paces, dataset.loss_before, own),
-            loss_ungated=predicted([4 * pace for pace in paces], dataset.loss_before, "the same without the gates of the ReLU"),
+            loss_doubled=predicted([2 * pace for pace in paces], dataset.loss_before, "the same with twice the exponent"),
             speed=variable("seed", speed, "|u|^2 tr K/d: rate at which the loss falls, over rate times factor"),
         )
 
@@ -174,7 +174,7 @@ NAMES = {
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
 _QUICK = Finetuning(
-    training=ONE_BLOCK, tasks=80, sweep_tasks=20, N=100, rate=0.01, rates=(0.003, 0.01, 0.1, 1.0),
+    training=ONE_BLOCK, tasks=300, sweep_tasks=20, N=100, rate=0.01, rates=(0.003, 0.01, 0.1, 1.0),
     factors=(1.0, 0.5), scales=(0.6, 1.7),
 )  # fmt: skip
 FINETUNING = Experiment(

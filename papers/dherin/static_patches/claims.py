@@ -124,12 +124,13 @@ def D56c(dataset):
     return _median(_knee(dataset.excess))
 
 
-@claim("N", "bound", margin=2, control=put(estimate="optimism"))
+@claim("N", "bound", margin=1, control=put(estimate="optimism"))
 def D56d(dataset):
-    """Cross-validation on the calibration queries gives the error on new ones within a factor of 100, for K ≥ 10.
+    """Cross-validation on the calibration queries gives the error on new ones within a factor of 10, for K ≥ 10.
 
     Margin: |log10 of estimate over error|, median over contexts; down projections. Errors themselves span three
     decades.
+    Moved: from a factor of 100; the factor found is below 5.
     Control: the error on the fitted queries themselves
     """
     return _distance(dataset.estimate.where(dataset.K >= 10, drop=True))

@@ -7,6 +7,7 @@ contextual layer makes of (x, 0) without a context. S is the change W_i - W_0 ma
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
+from scipy.integrate import quad
 from scipy.special import gamma
 
 Matrix = Float[ndarray, "H k"]
@@ -96,6 +97,19 @@ def query_alignment(W: Matrix, delta: Float[ndarray, "k"], S: Matrix, a: Float[n
 def mean_share(S: Matrix, M: Float[ndarray, "k k"]) -> float:
     """tr(S M S^T)/|S|^2 with M = E[a a^T/|a|^2]: mean of kappa^2 over queries that S does not know (eq-dherin-4-4-ceiling)."""
     return float(np.trace(S @ M @ S.T) / (S**2).sum())
+
+
+def mean_direction(K: Float[ndarray, "d d"]) -> Float[ndarray, "d d"]:
+    """E[x x^T/<x, K x>] for x ~ N(0, I_d); M = G E[..] G^T for a = G x (eq-dherin-4-4-ceiling). K positive definite.
+
+    In K's eigenbasis it is diagonal: E x_m^2 e^(-t <x, K x>) = (1 + 2 t l_m)^-1 prod_j (1 + 2 t l_j)^-1/2, integrated over t.
+    """
+    values, basis = np.linalg.eigh(K)
+
+    def entry(value: float) -> float:
+        return quad(lambda t: 1 / (1 + 2 * t * value) / np.sqrt(1 + 2 * t * values).prod(), 0, np.inf, epsabs=1e-12)[0]
+
+    return basis * [entry(value) for value in values] @ basis.T
 
 
 def fixed_alignment(

@@ -126,11 +126,14 @@ def test_deep_networks_on_a_tiny_declaration(monkeypatch):
 
 def test_plateau_on_a_tiny_declaration(monkeypatch):
     monkeypatch.setattr(plateau_experiment, "trained", fresh)
-    declaration = replace(PLATEAU.quick, training=replace(TINY, N=20), tasks=400)
+    declaration = replace(PLATEAU.quick, training=replace(TINY, N=20), tasks=400, contexts=20_000)
     found = declaration.expect(declaration.run(0, "cpu"), 0)
     assert np.allclose(found.loss, found.loss_untrained) and found.loss_ols.max() < 1e-20
     assert found.loss_step.mean().item() == pytest.approx(agreement.best_step_risk(20, 2), rel=0.2)
     assert claims.D23b.judge(found).verdict == FAILS  # untrained
+    assert claims.D23d.check(found).verdict(0.05) == HOLDS
+    both = found.alike * (found.loss * found.loss_step) ** 0.5  # mean product of the two errors
+    assert np.allclose(found.distance, found.loss + found.loss_step - 2 * both)
     step = found.assign(loss=found.loss_step, alike=1 + 0 * found.alike)
     for claim in (claims.D23b, claims.D23c):
         judgement = claim.judge(step)

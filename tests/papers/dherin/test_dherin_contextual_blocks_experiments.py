@@ -46,7 +46,7 @@ TINY = {
     other_sites.OTHER_SITES: dict(shares=(0.3,)) | SMALL,
     gradient_step.GRADIENT_STEP: dict(blocks=5, d=3, N=7),
     placebo.PLACEBO: dict(training=TRAINING, prompts=20),
-    query_dependence.QUERY_DEPENDENCE: dict(training=WIDE, contexts=20, queries=12),
+    query_dependence.QUERY_DEPENDENCE: dict(training=WIDE, contexts=20, queries=12, lengths=(25, 400), drawn=24),
     joint_patch.JOINT_PATCH: dict(training=TRAINING, K=(1, 2, 30), queries=40),
 }
 CLAIMS = [
@@ -79,7 +79,7 @@ def test_verdicts_and_controls(claim, datasets):
 
 
 def test_every_number_of_the_sheet_has_a_claim():
-    assert {claim.id.rstrip("bcd") for claim in CLAIMS} == {f"D{k}" for k in range(1, 13)}
+    assert {claim.id.rstrip("bcde") for claim in CLAIMS} == {f"D{k}" for k in range(1, 13)}
     assert {claim.experiment for claim in CLAIMS} == {each.slug for each in TINY}
 
 
@@ -157,7 +157,7 @@ def test_cosines_and_swapped_predictions_by_the_formulas(datasets):
     found = (block["W_out"] @ hidden + block["b_out"])[-1]
     expected = mlp(block, full[1, j][None])[0, -1]
     assert swapped[1, i, j] == pytest.approx(((found - expected).abs() / expected.abs()).item())
-    near = datasets["dherin-query-dependence"].cosine_near
+    near = datasets["dherin-query-dependence"].cosine_of_near
     assert near.min() > 0.95
 
 

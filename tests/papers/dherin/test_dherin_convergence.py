@@ -199,13 +199,20 @@ def test_shares_of_attention_and_gru():
 
 
 def test_marginal_updates_on_a_tiny_declaration():
-    dataset = replace(MARGINAL_UPDATES.quick, training=TINY, trials=200, N=60, first=8, matrices=2).run(0, "cpu")
+    declaration = replace(MARGINAL_UPDATES.quick, training=TINY, trials=200, N=60, first=8, matrices=2)
+    dataset = declaration.expect(declaration.run(0, "cpu"), 0)
     for claim in (claims.D26, claims.D27, claims.D27b):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     assert dataset.formula.max() <= 1e-13 < dataset.formula_late.max()
     assert dataset.excess.max() <= 1e-13 < dataset.excess_turned.max()
-    assert claims.D26e.judge(dataset).control_verdict == FAILS
+    assert (dataset.constant < dataset.constant_untilted).all() and dataset.constant_se.max() < 0.2
+    unstretched = replace(declaration, stretch=1.0)
+    again = unstretched.expect(unstretched.run(0, "cpu"), 0).constant.isel(part=1).mean("seed")
+    for k, name in enumerate(("scaled_late", "apart_late")):  # other prompts, queries as long
+        assert again[k].item() == pytest.approx(dataset[name].sel(case="trained").mean().item(), rel=0.25)
+    spread = dataset.marginal_se * (3 * declaration.trials) ** 0.5 / dataset.marginal
+    assert 0.3 < spread.median() < 3
     ends = dataset.marginal.sel(case="untrained").isel(n=[0, -1])
     assert ends[1] < 0.1 * ends[0] and dataset.sizes["seed"] == 3
     assert "dherin-marginal-updates" in figures.marginal_updates(dataset)._repr_html_()

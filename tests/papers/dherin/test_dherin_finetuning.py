@@ -201,6 +201,40 @@ def test_mean_share_and_dilution():
     assert cosine == pytest.approx(finetuning.diluted(16 / 25, 1.0))
 
 
+def test_mean_direction_by_hand_and_by_many_draws():
+    """In two dimensions the mean of cos^2/(l cos^2 + m sin^2) over the circle is 1/(l + sqrt(l m))."""
+    assert np.allclose(finetuning.mean_direction(np.diag([1.0, 4.0])), np.diag([1 / 3, 1 / 6]))
+    assert np.allclose(finetuning.mean_direction(2 * np.eye(5)), np.eye(5) / 10)
+    generator = np.random.default_rng(9)
+    root, x = generator.standard_normal((3, 3)), generator.standard_normal((200_000, 3))
+    K = root @ root.T + np.eye(3)
+    x /= np.einsum("qd,de,qe->q", x, K, x)[:, None] ** 0.5
+    assert np.allclose(finetuning.mean_direction(K), x.T @ x / len(x), atol=0.01 * np.trace(x.T @ x) / len(x))
+
+
+def distance_from_the_loss_formula(pace: float, bias: float, H: int = 512, d: int = 2, tasks: int = 600) -> float:
+    """Largest distance of the loss of finetuning from the formula, over the loss before, up to pace * i = 2."""
+    shapes = (H, 8), (8, d), (H,), (H,)
+    W, G, u, b = (torch.randn(shape, generator=stream(k, "wide"), dtype=torch.float64) for k, shape in enumerate(shapes))
+    out = torch.cat([torch.zeros(d, H, dtype=torch.float64), u[None] / H**0.5])
+    weights = {"W": W / 8**0.5, "b": bias * b, "W_out": out, "b_out": torch.zeros(d + 1, dtype=torch.float64)}
+    wide = Plain(TINY.model.network().block.joint.layer, weights, G / d**0.5)
+    prompts, _ = draw_tasks(stream(1, "tasks"), (tasks,), round(2 / pace), d)
+    p = [wide.output(wide.hidden(prompts.x_query, D)) for D in wide.finetune(prompts.x, prompts.y, pace)]
+    loss = np.array([(each - prompts.y_query).square().mean() for each in p])
+    u_squared = wide.u.square().sum().item()
+    formula = [finetuning.loss_share(wide.K.numpy(), u_squared, pace, i) for i in range(len(loss))]
+    return abs(loss / loss[0] - formula).max()
+
+
+def test_slow_finetuning_comes_to_the_formula():
+    """Wide and without biases it is close to it for slow rates, and farther off for faster ones and with biases."""
+    near = distance_from_the_loss_formula(0.01, 0)
+    assert near < 0.03
+    assert distance_from_the_loss_formula(0.05, 0) > 2 * near
+    assert distance_from_the_loss_formula(0.01, 1.0) > 2 * near
+
+
 def test_the_mirrored_task_has_the_same_label_at_the_query():
     assert finetuning.mirrored(np.array([7.0]), np.array([[1.0, 1.0]]), np.array([1.0, 0.0]), 2.0).tolist() == [-3]
     generator = np.random.default_rng(6)
@@ -215,8 +249,8 @@ def test_the_mirrored_task_has_the_same_label_at_the_query():
 def tiny():
     part = dict(training=TINY, tasks=12, N=9)
     return {
-        "losses": replace(FINETUNING.quick, **part, sweep_tasks=6, rates=(0.01, 1.0), scales=(0.6, 2.5)),
-        "alignment": replace(ALIGNMENT.quick, **part, lengths=4, untrained=3, untrained_tasks=5, queries=300),
+        "losses": replace(FINETUNING.quick, **part, sweep_tasks=12, rates=(0.01, 1.0), scales=(0.6, 2.5)),
+        "alignment": replace(ALIGNMENT.quick, **part, lengths=4, untrained=3, untrained_tasks=5, queries=5),
     }
 
 
@@ -224,6 +258,7 @@ def test_experiments_on_tiny_declarations(tiny):
     found = tiny["losses"].expect(tiny["losses"].run(0, "cpu"), 0)
     assert found.loss.dims == ("seed", "factor", "rate", "i") and found.sizes["i"] == 10
     assert np.allclose(found.loss[..., 0], found.loss[:, :1, :1, 0])  # before any example
+    assert np.allclose(found.loss.sel(rate=0.01), found.loss_own)  # the paper's rate, every factor
     assert claims.D32c.judge(found).verdict == HOLDS and claims.D32c.judge(found).control_verdict == FAILS
     assert "<svg" in figures.scales(found).light
     found = tiny["alignment"].expect(tiny["alignment"].run(0, "cpu"), 0)

@@ -10,7 +10,7 @@ from jaxtyping import TypeCheckError
 
 from icl_lib.companion.claim import FAILS, HOLDS
 from icl_lib.patches.network import patched_block
-from papers.dherin.all_positions import claims, figures
+from papers.dherin.all_positions import claims, figures, positions_training
 from papers.dherin.all_positions import positions as experiment
 from papers.dherin.all_positions.composition import COMPOSITION
 from papers.dherin.all_positions.position_blocks import VARIANTS, Architecture, draw, states, theory_output, variants
@@ -217,6 +217,12 @@ def test_training_on_a_tiny_declaration():
     assert dataset.step.values.tolist() == [0, 2, 4] and (dataset.difference > 0).any()
     assert (dataset.loss.isel(step=0) != dataset.loss.isel(step=-1)).all()
     assert "dherin-positions-training" in figures.training(dataset)._repr_html_()
+
+
+def test_likeness_is_that_of_context_tokens_first(monkeypatch):
+    monkeypatch.setattr(positions_training, "groups", lambda cosines: [0.25, 0.75])
+    dataset = tiny(POSITIONS_TRAINING, N=4, variants=("skips",), networks=1, B=2, steps=1, marks=2, tests=2).run(0, "cpu")
+    assert (dataset.others == 0.25).all() and (dataset["last"] == 0.75).all()
 
 
 def test_bad_declarations_are_refused():

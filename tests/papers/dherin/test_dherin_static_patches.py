@@ -214,6 +214,7 @@ def test_one_block_on_a_tiny_declaration(monkeypatch):
     cell = dataset.sel(network="trained", span=3, part="high")
     assert (cell.error.sel(fit="affine", K=[4, 12]) < 1e-20).all() and (cell.error.sel(fit="affine", K=3) > 1e-3).all()
     assert (dataset["rank"].sel(part="median") == dataset.span).all()
+    assert (dataset.task_icl != dataset.task_none).all()  # with the context it predicts otherwise than without
     assert (dataset.calibration.sel(part="high", span=3, K=[1, 2, 3]) < 1e-20).all()
     assert (dataset.error.sel(fit="average", K=1) == dataset.error.sel(fit="least squares", K=1)).all()
     assert "dherin-static-one-block" in figures.one_block(dataset)._repr_html_()
