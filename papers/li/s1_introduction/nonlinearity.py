@@ -167,7 +167,8 @@ def _pooled(ratio: np.ndarray, near: dict[str, float]) -> dict[str, xr.Variable]
     """
     A, n = ratio.shape
     square = ratio.var(1, ddof=1) / n
-    weight = np.array([np.full(A, 1 / A), np.where(np.arange(A) < A // 2, 1 / (A // 2), -1 / (A - A // 2))])
+    small = np.arange(A) < A // 2
+    weight = np.array([np.full(A, 1 / A), small / max(A // 2, 1) - ~small / (A - A // 2) * (A > 1)])
     standard_error = variable("part", (weight**2 @ square) ** 0.5, "its standard error")
     standard_error.attrs["blocks"] = 1 + int(square.sum() ** 2 / (square**2).sum() * (n - 1))
     return {
