@@ -1,17 +1,9 @@
 """Claims L0a to L0d: section 1, what each nonlinearity of the comparison table buys on this task (derived here)."""
 
-import xarray as xr
-
 from icl_lib.companion.claim import claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import put
 
 PAPER, BOTH = "softmax, ReLU", "linear, linear"
-
-
-def _softmax_in_its_place(dataset: xr.Dataset) -> xr.Dataset:
-    softmax = dataset.margin_alpha.sel(variant="softmax, linear")
-    at_end = dataset.margin_alpha_theory.isel(alpha=-1) / softmax.isel(alpha=-1)
-    return dataset.assign(margin_alpha=xr.where(dataset.variant == BOTH, softmax * at_end, dataset.margin_alpha))
 
 
 claim = claims_of("li-nonlinearity")
@@ -28,24 +20,29 @@ def L0a(dataset):
     return over_seeds(dataset.error)
 
 
-@claim("D", "formula", margin=0.08, control=_softmax_in_its_place)
+@claim(
+    "D", "formula", of="margin_ratio", margin=0.004, quick_margin=0.05,
+    near=("a factor 1 − 1/l, as under the softmax", "l + 1 for l, the query counted as a context"),
+)  # fmt: skip
 def L0b(dataset):
     """Without both nonlinearities the mean margin over all tasks is (α′/2)·G, with G a closed form in the weights:
     proportional to the share α′ of relevant contexts. With the softmax it is not.
 
-    Margin: Relative, worst α′, mean over seeds; the standard error is below 2% in quick. Softmax is off by 200%.
-    Control: softmax attention with the linear MLP, scaled to agree at the largest α′
+    Margin: Relative: the mean over α′ and seeds, and small against large α′. The law is exact for any weights, so that the
+    draws alone decide: 2000 prompts a cell in quick, 5000 in full.
+    Moved: from 0.08 in both profiles, ten times what the draws leave.
     """
-    ratio = dataset.margin_alpha.sel(variant=BOTH) / dataset.margin_alpha_theory - 1
-    return distance_over_seeds(ratio)
 
 
-@claim("D", "formula", margin=0.12, control=lambda dataset: dataset.assign(feature=0 * dataset.feature))
+@claim("D", "approximation", margin=0.04, quick_margin=0.12, control=lambda d: d.assign(feature=0 * d.feature))
 def L0c(dataset):
     """The mean margin moves with S₁ by the feature part of the neurons times the total attention if the MLP has a ReLU,
     and stays where it is, within the margin of the check, if the MLP is linear.
 
-    Margin: Change over the range of S₁, relative to the margin; a few percent for draws and for neurons that switch.
+    Margin: Change over the range of S₁, relative to the margin at its end. In quick 3 models and shorter training.
+    Moved: from 0.12 in both profiles; it was called exact, and in full it is off by 0.02, 14 standard errors.
+    Neglects: that some neurons are silent under both labels, whose feature parts are negative and count here all the same:
+    with each neuron's own activity (L7c) the slope in setting A is 0.497 as measured, with all of them 0.484.
     Control: no feature part in any network, as in a linear MLP; the paper's network then moves by half its margin
     """
     S_1, ends = dataset.S_1, [0, -1]
@@ -54,12 +51,13 @@ def L0c(dataset):
     return distance_over_seeds((found - predicted) / dataset.margin_S_1.isel(S_1=-1))
 
 
-@claim("D", "bound", margin=0.5, control=lambda d: d.assign(error_short=d.error_short.roll(variant=2)))
+@claim("D", "bound", margin=0.15, quick_margin=0.5, control=lambda d: d.assign(error_short=d.error_short.roll(variant=2)))
 def L0d(dataset):
     """On short prompts the softmax costs: the error of linear attention, whose weights may be negative, is nearer to that
     of going against the majority of labels where the query's pattern is absent than to that of following it.
 
     Margin: Place of the error between the rule against the majority (0) and the rule with it (1), worst length.
+    Moved: from 0.5 in both profiles; in full it is 0.03.
     Control: the two networks with softmax attention
     """
     # How far the error of linear attention is from the rule against the majority (0) to the one with it (1).

@@ -86,13 +86,23 @@ class Nonlinearity(Declaration):
         slope = np.array([nonlinearity.margin_slope(relevant, form, readout, q) for form, readout in pairs])
         follows = [[float(name.endswith("ReLU"))] for name in FOUR]  # a linear MLP answers the labels alone
         absent = [[nonlinearity.absent_error(setting.alpha, l, sign) for l in self.short] for sign in (1, -1)]
-        return dataset.assign(
-            feature=variable("variant seed", follows * dataset.response.values, FEATURE),
-            margin_alpha_theory=variable(
-                "alpha seed", np.array(self.alpha)[:, None] / 2 * slope, "mean z F in closed form, linear both"
-            ),
-            absent_error=variable("sign short", absent, "error from prompts without the query's pattern, weights of one sign"),
-        ).assign_coords(sign=[1, -1])
+        law = np.array(self.alpha)[:, None] / 2 * slope
+        measured = dataset.margin_alpha.sel(variant="linear, linear").values
+        factors = {
+            "a factor 1 − 1/l, as under the softmax": 1 - 1 / self.length,
+            "l + 1 for l, the query counted as a context": self.length / (self.length + 1),
+        }
+        return (
+            dataset.assign(_pooled(measured / law, factors))
+            .assign(
+                feature=variable("variant seed", follows * dataset.response.values, FEATURE),
+                margin_alpha_theory=variable("alpha seed", law, "mean z F in closed form, linear both"),
+                absent_error=variable(
+                    "sign short", absent, "error from prompts without the query's pattern, weights of one sign"
+                ),
+            )
+            .assign_coords(sign=[1, -1])
+        )
 
     def _train(self, name: str, seed: int, device: str) -> tuple[Trained, ...]:
         return train_variant(name, self.setting, self.eta, self.seeds, seed, device)
@@ -148,6 +158,28 @@ class Nonlinearity(Declaration):
         codes = law.codes(stream(seed, "attention"), (self.seeds, self.prompts), self.setting.l)
         attention = variant(name, trained.model(), law.patterns).attention(codes)
         return (attention * same_pattern(codes)).sum(-1).mean(-1)
+
+
+def _pooled(ratio: np.ndarray, near: dict[str, float]) -> dict[str, xr.Variable]:
+    """Return the mean of a ratio over shares and seeds (rows and columns), and that over small shares less over large ones.
+
+    Prompts are drawn for each share and each model by themselves. Blocks are Satterthwaite's degrees of freedom, and one.
+    """
+    A, n = ratio.shape
+    square = ratio.var(1, ddof=1) / n
+    small = np.arange(A) < A // 2
+    weight = np.array([np.full(A, 1 / A), small / max(A // 2, 1) - ~small / (A - A // 2) * (A > 1)])
+    standard_error = variable("part", (weight**2 @ square) ** 0.5, "its standard error")
+    standard_error.attrs["blocks"] = 1 + int(square.sum() ** 2 / (square**2).sum() * (n - 1))
+    return {
+        "margin_ratio": variable("part", weight @ ratio.mean(1), "mean z F over its closed form, linear both"),
+        "margin_ratio_theory": variable("part", [1.0, 0.0], "1, and the same at small and large shares"),
+        "margin_ratio_se": standard_error,
+        "margin_ratio_scale": variable("", 1.0, "deviations are those of the ratio"),
+        "margin_ratio_near": variable("mistake part", [[factor, 0.0] for factor in near.values()], "near misses"),
+        "part": ("part", ["all shares", "small less large shares"]),
+        "mistake": ("mistake", list(near)),
+    }
 
 
 FEATURE = "change of the mean margin per unit of S_1 and of total attention, in closed form"
@@ -235,8 +267,8 @@ NONLINEARITY = Experiment(
     slug="li-nonlinearity",
     title="With and without softmax and ReLU",
     quick=Nonlinearity(
-        setting=replace(A, B=32, T=100, m=40), eta=(1.0,), seeds=3, alpha=(0.2, 0.4, 0.8), S_1=(-1.0, 0.0, 1.0),
-        short=(2, 4), length=50, draws=5, prompts=400,
+        setting=replace(A, B=32, T=100, m=40), eta=(1.0,), seeds=6, alpha=(0.2, 0.4, 0.6, 0.8, 1.0), S_1=(-1.0, 0.0, 1.0),
+        short=(2, 4), length=50, draws=5, prompts=2000,
     ),
     full=Nonlinearity(
         setting=replace(A, B=128, T=600), eta=(0.1, 0.25, 0.5, 1.0), seeds=10, alpha=(0.2, 0.4, 0.6, 0.8, 1.0),

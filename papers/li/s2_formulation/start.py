@@ -54,6 +54,8 @@ class Start(Declaration):
 
         uniform = [start.uniform_mass(self.setting.alpha, l) for l in self.length]
         return dataset.assign(
+            mass_near=variable("mistake beta length", [table(law) for law in NEAR.values()], "near misses of the closed form"),
+            mistake=("mistake", list(NEAR)),
             mass_uniform=variable("length", uniform, "the same under uniform attention"),
             mass_theory=variable("beta length", table(_mass), "the same in closed form"),
             square_theory=variable("beta length", table(_square, start.output_size), "E F^2 in closed form"),
@@ -117,6 +119,14 @@ def _label_rows(a: Tensor, setting: Setting) -> Tensor:
 
 def _mass(setting: Setting, l: int) -> float:
     return start.mass(setting.alpha, l, start.ratio(setting.delta, setting.beta))
+
+
+NEAR = {
+    "l − 1 for l": lambda setting, l: _mass(setting, l - 1),
+    "½δ²β² for δ²β²": lambda setting, l: _mass(replace(setting, beta=setting.beta / 2**0.5), l),
+    "not given that the pattern is there": lambda setting, l: _mass(setting, l) * start.present(setting.alpha, l),
+}
+"""Near misses of the attention on the query's pattern."""
 
 
 def _square(setting: Setting, l: int, size: Callable[[float, float, float], float]) -> float:

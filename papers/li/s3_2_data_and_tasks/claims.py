@@ -5,6 +5,7 @@ import xarray as xr
 
 from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds, over_seeds
 from icl_lib.companion.controls import put
+from papers.li.s3_2_data_and_tasks.floor import RESOLVED
 
 
 def _beyond_missing(dataset: xr.Dataset, name: str) -> Discrepancy:
@@ -63,30 +64,50 @@ def L5(dataset):
     return over_seeds(1 - dataset.error.where((dataset.covers == 0) & (dataset.error_theory >= 0.25), drop=True))
 
 
-@claim("D", "formula", margin=0.25, control=put(error="error_start"))
+def _from_prediction(sets: xr.Dataset) -> Discrepancy:
+    mean = over_seeds(sets.error)
+    return Discrepancy(abs(mean.value / sets.error_theory - 1), mean.two_se / sets.error_theory)
+
+
+@claim("D", "approximation", margin=0.08, quick_margin=0.25, control=put(error="error_start"))
 def L5c(dataset):
     """Uncovered sets err as predicted: the remembered sign on patterns with one label, the start's vote on others.
 
-    Margin: Relative, all uncovered sets. Never-queried patterns vary by a tenth from model to model, and where two
-    memories are about equal the error dips by a seventh.
-    Moved: sets with a memory between 0 and 2 were left out, a cut without a derivation.
+    Margin: Relative, all uncovered sets. In quick training is short, and where two memories are about equal the error dips
+    by a seventh.
+    Moved: from 0.25 in both profiles; sets with a memory between 0 and 2 were left out, a cut without a derivation.
+    Neglects: what the neurons remember of other patterns while a pattern that was never queried is voted on: 7% for the
+    single task, which leaves four such patterns beside two memories, and less than 0.1% elsewhere (L5i).
     Control: the models before training
     """
-    sets = dataset.where(dataset.covers == 0, drop=True)
-    mean = over_seeds(sets.error)
-    return Discrepancy(abs(mean.value / sets.error_theory - 1), mean.two_se / sets.error_theory)
+    return _from_prediction(dataset.where(dataset.covers == 0, drop=True))
+
+
+@claim("D", "approximation", margin=0.01, quick_margin=0.1, control=put(error_theory="error_all"))
+def L5i(dataset):
+    """The prediction is exact to 1% where every pattern is queried or none has a memory: one-sided tasks, half of the patterns.
+
+    Margin: Relative, β = 1; a draw of 400,000 prompts leaves 0.2%. Quick has 12,000 prompts and short training.
+    Neglects: what training has not yet settled: the error of half the patterns is 0.273, 0.269 and 0.260 after 160 steps
+    and 0.257 after 1000, as predicted.
+    Control: the error over all tasks for that over unseen ones
+    """
+    alone = dataset["set"].str.startswith("one-sided, β=1,") | dataset["set"].str.startswith("first half, β=1,")
+    return _from_prediction(dataset.isel({"set": np.flatnonzero(alone)}))
 
 
 claim = claims_of("li-first-push")
 
 
-@claim("D", "formula", margin=0.35, control=put(miss="miss_swapped"))
+@claim("D", "approximation", margin=0.2, quick_margin=0.35, control=put(miss="miss_swapped"))
 def L5f(dataset):
     """The trained W_KᵀW_Q is the first push grown for one effective time, whether or not Condition 3.2 is met.
 
     Margin: Relative distance of all M₁(M₁+1) entries, one fitted number a model. The push is exact only at uniform
     attention. Three shifts are left out: the push of all tasks comes as near to them (0.19) as their own (0.21).
-    Moved: three shifts were judged as well, where the check tells nothing.
+    Moved: from 0.35 in both profiles; three shifts were judged as well, where the check tells nothing.
+    Neglects: the change of the push with attention, once it is no longer uniform, and the noise of the batches. While it
+    is uniform each mode of the scores grows as the push says (the test of L14e).
     Control: the push of another set of tasks, with its own number
     """
     return over_seeds(dataset.miss.sel(set=[name for name in dataset.set.values if not name.startswith("cyclic 3")]))
@@ -95,23 +116,21 @@ def L5f(dataset):
 claim = claims_of("li-two-memories")
 
 
-@claim("D", "formula", margin=0.1, control=put(value_error="value_error_start"))
+@claim("D", "approximation", margin=0.1, control=put(value_memory="value_memory_double"))
 def L5h(dataset):
     """After one-sided training the values themselves contradict a label they never saw exactly when β² > M₁|q|².
 
-    Margin: Difference from a step of height 1. Ratios β²/(M₁|q|²) within a factor 1.35 of 1 are left out: neurons
-    differ.
-    Control: the models before training
+    Margin: Difference from a step of height 1, read on 6 patterns: one wrong pattern makes 0.17.
+    Neglects: the differences between neurons, which smooth the step: ratios β²/(M₁|q|²) within a factor 1.35 of 1 are left
+    out. At 1.04 the models err on 0.33 to 0.83 of the patterns, at 0.84 on 0.02 in the mean.
+    Control: twice the ratio, as if each pattern were queried in every task with its one label
     """
     # The value function misreads a contrary context exactly when value_memory > 1; near 1 nothing is said.
-    clear = dataset.where(abs(np.log(dataset.value_memory)) > 0.3, drop=True)
+    clear = dataset.where(abs(np.log(dataset.value_step)) > 0.3, drop=True)
     return distance_over_seeds(clear.value_error, (clear.value_memory > 1))
 
 
 # --- L6: the error over prompt length --------------------------------------------------------------------------------
-
-RESOLVED = 0.02
-"""Cells whose predicted error is smaller are not judged: too few errors to count."""
 
 
 def _judged(dataset: xr.Dataset) -> xr.Dataset:
@@ -123,14 +142,29 @@ def _judged(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-floor")
 
 
-@claim("D", "formula", margin=0.15, control=put(error="error_start"))
+@claim(
+    "D", "formula", of="error_counted", margin=0.065, quick_margin=0.2,
+    near=("l − 1 for l", "the term k = l/2 in full"),
+)  # fmt: skip
 def L6(dataset):
-    """A trained model errs as the vote law says: 2⁻ˡ Σ C(l,k)(1−α′)^(l−k) over k > l/2, half the term k = l/2.
+    """Trained on all tasks a model errs as the vote law says: 2⁻ˡ Σ C(l,k)(1−α′)^(l−k) over k > l/2, half the term k = l/2.
 
-    Margin: Relative, where the law is 0.02 or more. Other patterns are attended alike to some per cent only.
-    Control: the models before training
+    Margin: Relative, where the law is 0.02 or more, all models together: 300,000 prompts a cell in full, 30,000 in quick.
+    Moved: from 0.15 in both profiles for models of three shifts too, which are 15 standard errors off (L6f).
     """
-    cells = _judged(dataset)
+
+
+@claim("D", "approximation", margin=0.06, quick_margin=0.15, control=put(error_theory="error_shorter"))
+def L6f(dataset):
+    """Trained on three cyclic shifts, which pair opposite patterns twice as often as others, it errs as the vote law says.
+
+    Margin: Relative, where the law is 0.02 or more.
+    Moved: from 0.15 in both profiles, where it was judged as a formula with L6.
+    Neglects: the unequal attention among the patterns that are not the query's; 4% where one or two contexts decide. Trained
+    on all tasks they are alike, and the law is exact (L6).
+    Control: l − 1 for l
+    """
+    cells = _judged(dataset.sel(tasks=["cyclic 3"]))
     mean = over_seeds(cells.error)
     return Discrepancy(abs(mean.value / cells.error_theory - 1), mean.two_se / cells.error_theory)
 

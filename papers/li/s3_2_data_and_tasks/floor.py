@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import comb
 from typing import Annotated
 
 import numpy as np
@@ -18,11 +19,14 @@ from icl_lib.measure.classification import CHUNK_TOKENS, same_pattern, wrong
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Codes
 from icl_lib.tasks.task_sets import all_tasks, task_set, unseen_tasks
-from papers.li.s3_2_data_and_tasks.unseen_tasks import QUICK, SHORT, Sets, settings_of
+from papers.li.counted import counted
+from papers.li.s3_2_data_and_tasks.unseen_tasks import SHORT, Sets, settings_of
 from papers.li.theory import floor
 from papers.li.trained import A, Setting, Trained, train_models
 
 DIMS = ("tasks", "alpha", "l", "seed")
+RESOLVED = 0.02
+"""Cells whose predicted error is smaller are not judged: too few errors to count."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,25 @@ class Floor(Declaration):
         def best(l: int, alpha: float) -> float:
             return floor.best_error(l, alpha, self.base.M1) if l <= self.exact_lengths else np.nan
 
-        return dataset.assign(
+        return dataset.assign(self._counted(dataset)).assign(
             missing=variable("alpha l", self._table(floor.missing), "probability that the query's pattern is missing"),
             error_theory=variable("alpha l", self._table(floor.vote_error), "error of the vote law"),
+            error_shorter=variable("alpha l", self._table(lambda l, alpha: floor.vote_error(l - 1, alpha)), "l - 1 for l"),
             best_theory=variable("alpha l", self._table(best), "error of the best predictor, summed exactly"),
         )
+
+    @expectation
+    def _counted(self, dataset: xr.Dataset) -> dict[str, xr.Variable]:
+        """Return the errors of the models of all tasks, the vote law and its near misses."""
+        laws = {
+            "": floor.vote_error,
+            "l − 1 for l": lambda l, alpha: floor.vote_error(l - 1, alpha),
+            "the term k = l/2 in full": lambda l, alpha: floor.vote_error(l, alpha) + _even(l, alpha) / 2,
+        }
+        law, *misses = (xr.DataArray(self._table(each), dims=("alpha", "l")) for each in laws.values())
+        errors = dataset.error.sel(tasks="all").drop_vars(["alpha", "l", "tasks"])
+        return counted("error_counted", errors, law, dict(zip(list(laws)[1:], misses, strict=True)),
+                       prompts=self.prompts, least=RESOLVED)  # fmt: skip
 
     def _table(self, law: Callable) -> np.ndarray:
         """Return ``law(l, alpha)`` of every cell, (alpha, l, ...)."""
@@ -114,6 +132,11 @@ def _lost(model, codes: Codes) -> tuple[Tensor, Tensor]:
     return wrong(codes.y[..., -1] * model(codes)), same_pattern(codes).sum(-1)
 
 
+def _even(l: int, alpha: float) -> float:
+    """Return the term k = l/2 of the vote law."""
+    return 0.0 if l % 2 else 2.0**-l * comb(l, l // 2) * (1 - alpha) ** (l // 2)
+
+
 def _all_pairs(setting: Setting) -> int:
     pairs = {frozenset(pair) for pair in task_set(setting.tasks, setting.M1).tolist()}
     return int(2 * len(pairs) == setting.M1 * (setting.M1 - 1))
@@ -125,7 +148,7 @@ FLOOR = Experiment(
     slug="li-floor",
     title="Error over prompt length",
     quick=Floor(
-        base=SHORT, sets=QUICK, tested=TESTED[:2], seeds=3, alphas=(0.4, 0.6, 0.8),
+        base=SHORT, sets=TESTED, tested=TESTED, seeds=3, alphas=(0.4, 0.6, 0.8),
         lengths=(2, 4, 8), prompts=10_000, best_prompts=10_000, exact_lengths=8,
     ),
     full=Floor(

@@ -64,6 +64,8 @@ class TwoMemories(Declaration):
             error_theory=variable("", coverage.unseen_error(tasks, M1, 0.5, 0.0), "error of a pure memory"),
             key_memory=variable("ratio", key, "push to the label key over push to the pattern"),
             value_memory=variable("ratio", value, "pattern over label in the value function"),
+            value_step=variable("ratio", value, "where the step is judged"),
+            value_memory_double=variable("ratio", 2 * np.array(value), "the same with twice the label balance"),
         )
 
     def _one_sided(self) -> list[int]:

@@ -70,8 +70,11 @@ class UnseenTasks(Declaration):
         """Put beside it the error that the stronger memory of each set predicts."""
         settings = settings_of(self.base, self.sets)
         missing = floor.missing(self.l, self.alpha)
+        predicted = np.array([self._predicted(setting) for setting in settings])
+        unseen = 1 - dataset.trained_tasks.values / (self.base.M1 * (self.base.M1 - 1))
         return dataset.assign(
-            error_theory=variable("set", [self._predicted(setting) for setting in settings], "predicted error"),
+            error_theory=variable("set", predicted, "predicted error"),
+            error_all=variable("set", predicted * unseen, "the same over all tasks, of which the trained ones are learnt"),
             missing=variable("", missing, "probability that the query's pattern is missing"),
             memory=variable("set", [_memory(setting) for setting in settings], "stronger memory, predicted"),
         )

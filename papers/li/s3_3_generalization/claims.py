@@ -22,14 +22,16 @@ def L7(dataset):
     return over_seeds(dataset.hinge.sel(S_1=dataset.S_1 >= 1))
 
 
-@claim("D", "formula", margin=0.08, control=put(margin_theory="margin_labels_only"))
+@claim("D", "approximation", margin=0.03, quick_margin=0.08, control=put(margin_theory="margin_half"))
 def L7c(dataset):
     """The mean margin is ½Σ_z Σ_r z a_r ReLU(S₁φ_r + zℓλ_r) with φ, λ, ℓ read off the trained weights: affine in S₁
     between the kinks.
 
-    Margin: In units of the margin that the loss asks for. Left out: spread of rows about μ̄ and of attention, a few
-    percent.
-    Control: the prediction without feature responses, flat in S₁
+    Margin: In units of the margin that the loss asks for; 12 models in full, 3 in quick.
+    Moved: from 0.08 in both profiles; it was called exact, and it is off by 0.01, 6 standard errors.
+    Neglects: the spread of the attention over pairs of patterns and of the rows about μ̄: ℓ is read off the mean score gap.
+    It is 0.005 to 0.012 at every S₁ in setting A, so that the slope in S₁ is exact to 0.1% (0.4973 and 0.4973).
+    Control: the prediction with half of the feature responses
     """
     return over_seeds(abs(dataset.margin - dataset.margin_theory))
 
@@ -113,14 +115,28 @@ def L7g(dataset):
     return _gone_from_one(dataset.error_new)
 
 
-@claim("D", "formula", margin=0.03, control=put(error_length_theory="error_long"))
+@claim("D", "approximation", margin=0.015, quick_margin=0.04, control=put(error_length_theory="error_long"))
 def L7h(dataset):
     """At each of the slides' five sums, rescaled, the error over the prompt length is the vote law at score gap S₁²γ.
 
-    Margin: Absolute, the margin of L9b, γ from the trained weights; S₁ = 0.5 to 1.3.
+    Margin: Absolute, γ from the trained weights; S₁ = 0.5 to 1.3. 3 models in quick.
+    Moved: from 0.03 in both profiles; it was called exact, and in full it is off by 0.01, 10 standard errors.
+    Neglects: the spread of the gap over pairs of patterns, of which γ is the mean. Large gaps act alike (L7j).
     Control: the vote law at score gap S₁γ
     """
     return distance_over_seeds(dataset.error_length - dataset.error_length_theory)
+
+
+@claim("D", "approximation", margin=0.005, quick_margin=0.03, control=everywhere("error_length_theory", sum=0.5))
+def L7j(dataset):
+    """The larger the gap the better the law: from S₁ = 0.9 on the error is that of the vote law to 0.005.
+
+    Margin: Absolute, half of what the law is off by at S₁ = 0.5. 3 models in quick.
+    Neglects: as L7h: 0.010 at S₁ = 0.5, 0.004 at 0.7, 0.002 and less from 0.9 on.
+    Control: the vote law at S₁ = 0.5 in the place of that at each sum
+    """
+    large = dataset.sel(sum=dataset["sum"] >= 0.9)
+    return distance_over_seeds(large.error_length - large.error_length_theory)
 
 
 @claim(

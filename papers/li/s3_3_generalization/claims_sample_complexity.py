@@ -30,14 +30,17 @@ def L9(dataset):
     return distance_over_seeds((np.log(dataset.needed) * share).sum("alpha", skipna=False) / (share**2).sum(), -1.0)
 
 
-@claim("D", "formula", margin=0.03, control=put(error_theory="missing"))
+@claim(
+    "D", "formula", of="error_counted", margin=0.09, quick_margin=0.2,
+    near=("l − 1 for l", "a fair coin for the other labels"),
+)  # fmt: skip
 def L9b(dataset):
     """The out-of-domain error at every length and α′ is that of the vote law at the trained score gap.
 
-    Margin: Absolute; quick has s.e. 0.006 at errors near ½ and 28 cells. So large a gap acts as an infinite one.
-    Control: the probability (1 − α′/2)^l alone, without the vote of the other contexts
+    Margin: Relative, where the law is 0.05 or more, all models together: 57,600 prompts a cell in full, 14,400 in quick.
+    So large a gap acts as an infinite one.
+    Moved: from an absolute 0.03 in both profiles, more than most of the errors.
     """
-    return distance_over_seeds(dataset.error - dataset.error_theory)
 
 
 @claim("D", "bound", margin=0.0, control=put(error_literal="error_guaranteed"))
@@ -151,23 +154,26 @@ def _stated_through_the_middle(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(escape_theory=np.exp(np.log(ratio).mean("cell")) * dataset.stated)
 
 
-@claim("D", "formula", margin=0.35, control=_stated_through_the_middle)
+@claim("D", "approximation", margin=0.25, quick_margin=0.35, control=_stated_through_the_middle)
 def L10c(dataset):
-    """The steps until the hinge is ½ are the escape time Ψ(M₁)/(ηρ|q|αβ²δ²), within 35% and without a fit.
+    """The steps until the hinge is ½ are the escape time Ψ(M₁)/(ηρ|q|αβ²δ²), within 25% and without a fit.
 
-    Margin: Relative, W_O of size ξ = 0.01. Left out: the growth of the gap to wrong labels (6%), noise, the end of the
-    way.
+    Margin: Relative, W_O of size ξ = 0.01. In quick 35%: 3 models, and larger steps.
+    Moved: from 35% in both profiles; it was called exact, and in full it is early by 12% in the mean, 20% at worst.
+    Neglects: the growth of the score gap to wrong labels, which takes 6% off, the noise of the batches, and the end of the
+    way, where the hinge is no longer near 1: the larger δ, the shorter that way (0.80, 0.88 and 0.99 of the formula).
     Control: the stated law, its constant fitted
     """
     return over_seeds(abs(dataset.time.sel(level=0.5) / dataset.escape_theory - 1).isel(start=0))
 
 
-@claim("D", "rate", margin=0.5, control=put(slope_escape="slope_stated"))
+@claim("D", "rate", margin=0.25, quick_margin=0.5, control=put(slope_escape="slope_stated"))
 def L10d(dataset):
-    """The exponents are within 0.5 of those of the escape time: −1 in η and |q|, −2 in β and δ, Ψ and ρ for M₁, α, K.
+    """The exponents are within 0.25 of those of the escape time: −1 in η and |q|, −2 in β and δ, Ψ and ρ for M₁, α, K.
 
     Margin: Largest deviation over the letters of the sweep. 30 steps are too few to follow a continuous time: up to
-    0.25.
+    0.25, and in quick up to 0.5.
+    Moved: from 0.5 in both profiles.
     Control: the exponents of the stated law
     """
     return over_seeds(abs(_of_total(dataset, "to 0.5") - dataset.slope_escape))

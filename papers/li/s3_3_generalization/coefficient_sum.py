@@ -66,6 +66,7 @@ class CoefficientSum(Declaration):
         aligned = [theory.feature_to_label(one.beta, one.q, one.M1) for one in self.settings]
         return dataset.assign(
             margin_theory=variable(dims, self._margin(dataset, 1.0), "margin predicted from the trained rows"),
+            margin_half=variable(dims, self._margin(dataset, 0.5), "margin predicted with half of the features"),
             margin_labels_only=variable(dims, self._margin(dataset, 0.0), "margin predicted without features"),
             ratio_theory=variable("setting", aligned, "beta^2/(M1 |q|^2)"),
         )

@@ -13,10 +13,14 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.measure.classification import wrong
+from papers.li.counted import counted
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores, means
 from papers.li.theory.coefficient_sum import mean_gap
 from papers.li.theory.prompt_length import crossing, length_bracket, vote_error
 from papers.li.trained import A, B, Setting, Trained, train_models
+
+RESOLVED = 0.05
+"""Cells whose predicted error is smaller are not judged by themselves: too few errors to count."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,30 @@ class PromptLength(Declaration):
         lower = [length_bracket(2 * self.eps, alpha)[0] for alpha in self.alpha]  # half the missing probability
         upper = [length_bracket(self.eps, alpha)[1] for alpha in self.alpha]
         needed, untrained = (self._needed(dataset[name].values) for name in ("error", "error_untrained"))
-        return dataset.assign(
-            error_theory=variable("alpha length", law, "vote law at the trained score gap"),
-            missing=variable("alpha length", missing, "probability that the query's pattern is absent"),
-            needed=variable("alpha seed", needed, "length at which the error passes eps"),
-            needed_untrained=variable("alpha seed", untrained, "the same for the start"),
-            needed_theory=variable("alpha", self._needed(law[..., None])[:, 0], "the same for the vote law"),
-            bracket=variable("side alpha", [lower, upper], "simple bounds on the needed length"),
-        ).assign_coords(side=["lower", "upper"])
+        return (
+            dataset.assign(self._counted(dataset, law, missing, gap))
+            .assign(
+                error_theory=variable("alpha length", law, "vote law at the trained score gap"),
+                missing=variable("alpha length", missing, "probability that the query's pattern is absent"),
+                needed=variable("alpha seed", needed, "length at which the error passes eps"),
+                needed_untrained=variable("alpha seed", untrained, "the same for the start"),
+                needed_theory=variable("alpha", self._needed(law[..., None])[:, 0], "the same for the vote law"),
+                bracket=variable("side alpha", [lower, upper], "simple bounds on the needed length"),
+            )
+            .assign_coords(side=["lower", "upper"])
+        )
+
+    @expectation
+    def _counted(self, dataset: xr.Dataset, law: np.ndarray, missing: np.ndarray, gap: float) -> dict[str, xr.Variable]:
+        """Return the errors that are frequent enough, the vote law and its near misses."""
+        shorter = [[vote_error(gap, alpha, l - 1) for l in self.lengths] for alpha in self.alpha]
+        near = {"l − 1 for l": np.array(shorter), "a fair coin for the other labels": missing / 2}
+        cells = ("alpha", "length")
+        return counted(
+            "error_counted", dataset.error.drop_vars(cells), xr.DataArray(law, dims=cells),
+            {label: xr.DataArray(values, dims=cells) for label, values in near.items()},
+            prompts=self.test.draws * self.test.prompts, least=RESOLVED,
+        )  # fmt: skip
 
     def _error(self, trained: Trained, alpha: float, length: int, seed: int) -> np.ndarray:
         return means(self.test.at(alpha, length).combined(trained, self.S_1, seed, "odr")).error

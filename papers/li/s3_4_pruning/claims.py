@@ -19,13 +19,14 @@ def _placed(values: xr.DataArray, among: xr.DataArray, **place: float) -> xr.Dat
 claim = claims_of("li-magnitudes")
 
 
-@claim("S", "formula", margin=0.12, control=at(setting=[1]))
+@claim("S", "bound", margin=0.08, quick_margin=0.12, control=at(setting=[1]))
 def L11(dataset):
-    """After training in setting A about 15% of the neurons (rows of W_O) are small, 3% to 28%; the others are large.
+    """After training in setting A about 15% of the neurons (rows of W_O) are small, 8% to 24%; the others are large.
 
     Margin: |mean share − 0.155|; small: shorter than half the longest row. The authors' plot shows 15 to 16% of one
-    network, where chance alone (binomial, about 100 rows) makes 4%, and other M₁ and α move the mean between 5% and
-    20%. That the fraction is constant, as the slides say, is not tested.
+    network, where chance alone (binomial, about 100 rows) makes 4%: the margin is twice that, and in quick three times.
+    Other M₁ and α move the mean between 5% and 20%. That the fraction is constant, as the slides say, is not tested.
+    Moved: from 0.12 in both profiles, which took any share from 3.5% to 27.5%.
     Control: networks that start with ξ = 1/√m have one group
     """
     return distance_over_seeds(dataset.small.isel(setting=0), 0.155)
@@ -126,12 +127,16 @@ def L12d(dataset):
     return over_seeds(0.1 - (dataset.hinge.sel(R=0.1) - dataset.hinge.sel(R=0)).sel(order=DELETIONS) / 0.1)
 
 
-@claim("D", "formula", margin=0.0015, control=put(hinge="hinge_contrast", hinge_of_shares="hinge_of_shares_contrast"))
+@claim(
+    "D", "approximation", margin=3e-4, quick_margin=0.0015,
+    control=put(hinge="hinge_contrast", hinge_of_shares="hinge_of_shares_contrast"),
+)  # fmt: skip
 def L12e(dataset):
     """The hinge loss of a pruned network is that of the output s₊F₊ − s₋F₋, with s± the surviving share of each label.
 
-    Margin: Absolute, worst R, order and domain; shares come from the weights. Angles between large neurons leave about
-    3e-4.
+    Margin: Absolute, worst R, order and domain; shares come from the weights. In quick training is short.
+    Moved: from 0.0015 in both profiles.
+    Neglects: the angles between large neurons. They close with training and are wider from the long start of the control.
     Control: start with ξ = 0.3, whose neurons do not become copies
     """
     return over_seeds(abs(dataset.hinge - dataset.hinge_of_shares))
@@ -182,12 +187,18 @@ def L22(dataset):
 claim = claims_of("li-pruning-reasons")
 
 
-@claim("D", "formula", margin=0.08, control=lambda d: d.assign(error_theory=d.error.sel(order="random", R=0, drop=True)))
+@claim(
+    "D", "approximation", margin=0.05, quick_margin=0.08,
+    control=lambda d: d.assign(error_theory=d.error.sel(order="random", R=0, drop=True)),
+)  # fmt: skip
 def L12h(dataset):
     """In narrow networks random deletion costs 0-1 error: about ¼ of the chance that a label loses all its neurons.
 
-    Margin: Absolute, against the full formula; m = 10 and 20, all R, r = 3. 40 deletions of 4 networks leave up to
-    0.03.
+    Margin: Absolute, against the full formula; m = 10 and 20, all R, r = 3. 240 deletions of 12 networks leave
+    0.03, in quick 100 of 4.
+    Moved: from 0.08 in both profiles.
+    Neglects: what a deletion that silences no label changes, by the share of each label: with m = 20 and 10 the formula is
+    too large by 0.008 at most.
     Control: the same without that probability: the whole network's error at every R
     """
     return over_seeds(abs((dataset.error.sel(order="random") - dataset.error_theory).sel(setting=NARROW)))

@@ -53,15 +53,32 @@ def L13c(dataset):
     """
 
 
-@claim("D", "formula", margin=0.015, control=put(mass_theory="mass_theory_own"))
+def _from_odds_law(ds: xr.Dataset) -> xr.DataArray:
+    return (ds.mass.sel(split="unseen tasks", drop=True) - ds.mass_theory).sel(setting=COVERING)
+
+
+@claim("D", "approximation", margin=0.005, quick_margin=0.015, control=put(mass_theory="mass_theory_own"))
 def L13e(ds):
     """The odds law with the gaps read off the weights gives the attention mass at every recorded step of training.
 
-    Margin: Absolute, settings A, B and r = 1, unseen tasks. The law ignores κ (scores of order κ²δ²β²) and averages
-    over the partner's score inside the exponent; both cost less than 0.005 in a prototype.
+    Margin: Absolute, settings A, B and r = 1, unseen tasks; a prototype had less than 0.005. 3 models in quick.
+    Moved: from 0.015 in both profiles; it was called exact, and with r = 1 it is off by 0.003, 11 standard errors.
+    Neglects: the distractors (scores of order κ²δ²β²), and that the other contexts have different scores: the law takes the
+    mean over them before the odds. With r = 3, where all scores are alike, that is nothing (L13h).
     Control: the scores between different patterns set to 0
     """
-    return distance_over_seeds((ds.mass.sel(split="unseen tasks", drop=True) - ds.mass_theory).sel(setting=COVERING))
+    return distance_over_seeds(_from_odds_law(ds))
+
+
+@claim("D", "approximation", margin=0.002, quick_margin=0.015, control=put(mass_theory="mass_theory_own"))
+def L13h(ds):
+    """Where the training tasks name all pairs, settings A and B, the odds law is exact to 0.002.
+
+    Margin: Absolute, every recorded step. The draws leave 0.001 in full and up to 0.01 in quick.
+    Neglects: the distractors: 0.0005 at the start, and 0.0001 once the gap is large.
+    Control: the scores between different patterns set to 0
+    """
+    return distance_over_seeds(_from_odds_law(ds).sel(setting=["A", "B"]))
 
 
 claim = claims_of("li-hinge-margin")

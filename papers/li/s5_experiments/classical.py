@@ -18,6 +18,7 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Codes, Patterns, write
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.task_sets import all_tasks
+from papers.li.counted import counted
 from papers.li.evaluate import beside_draws, combined
 from papers.li.s5_experiments.published import learner_points
 from papers.li.theory import floor
@@ -30,6 +31,8 @@ CLASSICAL: dict[str, Learner] = {
     "1-NN": NearestNeighbours(1), "3-NN": NearestNeighbours(3),
 }  # fmt: skip
 """The learners of the slides, with scikit-learn's defaults."""
+RESOLVED = 0.05
+"""Cells where nearest neighbours are to err less often are not judged: too few errors to count."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,30 @@ class Classical(Declaration):
         names = dataset.learner.values.tolist()
         slides = [[learner_points(alpha, name, self.lengths) for alpha in self.alphas] for name in names]
         vote = [[floor.vote_error(l, alpha) for l in self.lengths] for alpha in self.alphas]
-        return dataset.assign(
+        return dataset.assign(self._counted(dataset)).assign(
             {
                 "vote_theory": variable("alpha l", vote, "error of a vote among all contexts"),
                 "neighbours_theory": variable("learner alpha l", self._neighbours(names), "error of k-NN in closed form"),
                 "slides": variable("learner alpha l", slides, "read off the authors' slides by eye, about 10%"),
             }
         )
+
+    @expectation
+    def _counted(self, dataset: xr.Dataset) -> dict[str, xr.Variable]:
+        """Return the errors of 1-NN and 3-NN, their law and its near misses."""
+
+        def table(law: Callable[[int, float, int], float]) -> xr.DataArray:
+            cells = [[[law(l, alpha, k) for l in self.lengths] for alpha in self.alphas] for k in (1, 3)]
+            return xr.DataArray(cells, dims=("learner", "alpha", "l"))
+
+        near = {
+            "one neighbour for three": lambda l, alpha, k: neighbours_error(l, alpha, 1 if k == 3 else 3),
+        }
+        errors = dataset.error.sel(learner=["1-NN", "3-NN"]).drop_vars(["learner", "alpha", "l"])
+        return counted(
+            "error_neighbours", errors, table(neighbours_error), {label: table(law) for label, law in near.items()},
+            prompts=self.draws * self.prompts, least=RESOLVED,
+        )  # fmt: skip
 
     @expectation
     def _neighbours(self, names: list[str]) -> np.ndarray:

@@ -17,8 +17,8 @@ def radii(K: float, beta: float) -> tuple[float, float]:
 def neighbours_error(l: int, alpha: float, k: int) -> float:
     """sum_n C(l, n) (alpha/2)^n (1 - alpha/2)^(l - n) P(more than k/2 of the k - n others wrong) (eq-li-5-neighbours).
 
-    n < k contexts carry the query's pattern; from n > k/2 on the term is 0. Raises ValueError unless k is odd and
-    1 <= k <= l, and unless 0 < alpha <= 1.
+    n < k contexts carry the query's pattern, from
+    n > k/2 on the term is 0. Raises ValueError unless k is odd and 1 <= k <= l, and unless 0 < alpha <= 1.
     """
     if k % 2 == 0 or not 1 <= k <= l or not 0 < alpha <= 1:
         raise ValueError(f"k = {k}, l = {l}, alpha = {alpha}: take an odd k of at most l neighbours and 0 < alpha <= 1")

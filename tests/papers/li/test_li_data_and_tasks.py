@@ -191,7 +191,7 @@ def test_experiments_on_tiny_declarations():
 
 def ideal() -> xr.Dataset:
     """What the claims of li-unseen-tasks would see if all they say were exactly true."""
-    error = np.array([[0.0, 0.0], [0.55, 0.56], [0.26, 0.25], [0.48, 0.49]])
+    error = np.array([[0.0, 0.0], [0.55, 0.56], [0.26, 0.25], [0.56, 0.55]])
     columns = {"error": error, "hinge": error * 2, "error_trained": 0 * error, "error_start": 0 * error + [0.49, 0.51]}
     flat = {"error_theory": [0, 5 / 9, 0.257, 5 / 9], "covers": [1, 0, 0, 0], "memory": [0, 3.0, 0, 1.5]}
     variables = {name: (("set", "seed"), values) for name, values in columns.items()}
@@ -205,6 +205,7 @@ def test_claims_hold_on_ideal_data_and_fail_on_each_planted_fault():
     generalises = ideal().assign(error=0 * ideal().error + [0.0, 0.01])
     assert claims.L5.judge(generalises).verdict == claims.L5c.judge(generalises).verdict == "fails"
     step = xr.Dataset({"value_error": (("ratio", "seed"), [[1.0, 1], [0.4, 0.6], [0, 0]])})
-    step = step.assign(value_memory=("ratio", [3.0, 1.1, 0.5]), value_error_start=step.value_error * 0 + 0.5)
+    memory = xr.DataArray([3.0, 1.1, 0.6], dims="ratio")
+    step = step.assign(value_memory=memory, value_step=memory, value_memory_double=2 * memory)
     assert (claims.L5h.judge(step).verdict, claims.L5h.judge(step).control_verdict) == ("holds", "fails")
     assert claims.L5h.judge(step.assign(value_error=1 - step.value_error)).verdict == "fails"

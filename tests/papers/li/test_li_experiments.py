@@ -216,7 +216,9 @@ def ideal(slug):
     return xr.Dataset({"error": table + seeds, "distance": ("variant", [0.4, 1.6]), "least_ratio": ("variant", [0.84, 2.4])})
 
 
-@pytest.mark.parametrize("claim", [c for c in ALL_CLAIMS if c.experiment.startswith("li-classical")], ids=lambda c: c.id)
+@pytest.mark.parametrize(
+    "claim", [c for c in ALL_CLAIMS if c.experiment.startswith("li-classical") and c.kind != "formula"], ids=lambda c: c.id
+)
 def test_claims_on_learners_and_their_controls(claim):
     judgement = claim.judge(ideal(claim.experiment))
     assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, FAILS)

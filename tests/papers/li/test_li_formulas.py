@@ -1,0 +1,66 @@
+"""Formulas about Li et al. are judged at the resolution of their data; laws behind them by hand."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from icl_lib.companion import results
+from icl_lib.companion.claim import FAILS, HOLDS, Agreement
+from papers import registry
+from papers.li.counted import counted
+from papers.li.s1_introduction.nonlinearity import _pooled
+from papers.li.theory import prompt_length, pruning
+
+FORMULAS = [each.id for each in registry.CLAIMS.values() if each.paper == "li" and each.kind == "formula"]
+APPROXIMATIONS = [each.id for each in registry.CLAIMS.values() if each.paper == "li" and each.kind == "approximation"]
+
+
+@cache
+def stored(slug: str) -> xr.Dataset:
+    """Return a stored result with its expectation."""
+    experiment = registry.experiment(slug)
+    return experiment.expect(results.stored(experiment))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("claim_id", FORMULAS)
+def test_a_theory_wrong_by_twice_the_resolution_is_rejected(claim_id, sign):
+    claim = registry.CLAIMS[claim_id]
+    right = claim.check(stored(claim.experiment))
+    assert isinstance(right, Agreement) and right.verdict(claim.margin) == HOLDS
+    wrong = Agreement(
+        right.measured, right.expected * (1 + 2 * sign * right.resolution), right.scale, right.error, right.blocks
+    )
+    assert wrong.verdict(claim.margin) == FAILS
+
+
+@pytest.mark.parametrize("claim_id", APPROXIMATIONS)
+def test_an_approximation_says_what_it_neglects(claim_id):
+    assert registry.CLAIMS[claim_id].told["Neglects"]
+
+
+def test_hinge_bounds_by_hand():
+    assert pruning.hinge_bounds(np.array([0.5, 2.0]), 0.25) == pytest.approx((1 / 16, 7 / 16))
+
+
+def test_attention_mass_by_hand():
+    assert prompt_length.attention_mass(0.0, 1.0, 2) == pytest.approx(2 / 3)  # (1/2 · 1/2 + 1/4 · 1) / (3/4)
+
+
+def test_counted_errors_have_the_standard_error_of_the_law_and_leave_rare_cells_out():
+    law = xr.DataArray([0.5, 0.1, 0.001], dims="l")
+    errors = xr.DataArray([[0.4, 0.6], [0.1, 0.2], [0.0, 0.0]], dims=("l", "seed"))
+    found = xr.Dataset().assign(counted("error", errors, law, {"twice": 2 * law}, prompts=50, least=0.05))
+    assert found.error.values == pytest.approx([0.5, 0.15])
+    assert found.error_se.values == pytest.approx([0.05, 0.03])
+    assert found.error_se.attrs["blocks"] == 100
+    assert found.error_near.sel(mistake="twice").values == pytest.approx([1.0, 0.2])
+
+
+def test_a_pooled_ratio_by_hand():
+    found = xr.Dataset().assign(_pooled(np.array([[1.0, 1.2], [0.9, 0.9]]), {"a tenth less": 0.9}))
+    assert found.margin_ratio.values == pytest.approx([1.0, 0.2])
+    assert found.margin_ratio_se.values == pytest.approx([0.05, 0.1])  # the rows have variances of the mean 0.01 and 0
+    assert found.margin_ratio_se.attrs["blocks"] == 2
