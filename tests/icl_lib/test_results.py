@@ -118,7 +118,7 @@ def test_obtain_publishes_where_the_environment_says(tmp_path, monkeypatch):
 
 
 FAR = 12
-"""Margins within which a near miss of a sampled formula lies."""
+"""Margins within which the nearest of the near misses of a sampled formula lies."""
 
 
 @pytest.mark.parametrize("slug", registry.EXPERIMENTS)
@@ -130,8 +130,7 @@ def test_committed_results_are_current_small_and_decided(slug):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, "fails"), judgement
         assert (judgement.positive_verdict == "holds") == (claim.recorded != "holds"), claim.id
-        for sentence, control in claim.controls.items():  # NaN and infinity fail whatever the control breaks
-            found = claim.check(control(dataset.copy(deep=True)))
-            assert np.isfinite(found.worst()).all(), f"{claim.id}: {sentence}"
-            if claim.kind == "formula" and found.resolution == found.resolution:
-                assert found.worst()[0] < FAR * claim.margin, f"{claim.id}: {sentence} is no near miss"
+        found = [claim.check(control(dataset.copy(deep=True))) for control in claim.controls.values()]
+        assert np.isfinite([each.worst() for each in found]).all(), f"{claim.id}: NaN and infinity fail by themselves"
+        if claim.kind == "formula" and np.isfinite(judgement.resolution):
+            assert min(each.worst()[0] for each in found) < FAR * claim.margin, f"{claim.id} has no near miss"
