@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from icl_lib.companion import results, weights
-from icl_lib.companion.claim import UNDECIDED, Judgement
+from icl_lib.companion.claim import Judgement
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.companion.sweep import Incomplete
+from icl_lib.companion.verdict import UNDECIDED
 from papers import calibration, registry, renewal, sweep_commands
 
 

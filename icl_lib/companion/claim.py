@@ -10,20 +10,7 @@ import xarray as xr
 
 from icl_lib.companion.controls import Control, near_miss
 from icl_lib.companion.paper import section_of
-from icl_lib.companion.verdict import (  # noqa: F401
-    FAILS,
-    HOLDS,
-    NOT_REPRODUCED,
-    STANDARD_ERRORS,
-    TOLERANCE,
-    UNDECIDED,
-    Agreement,
-    Discrepancy,
-    agreement,
-    distance_over_seeds,
-    over,
-    over_seeds,
-)
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
 OURS = ("D", "N")

@@ -8,8 +8,9 @@ import xarray as xr
 from book.build import judged, outputs, quick
 from book.build.layout import Layout
 from icl_lib.companion import results
-from icl_lib.companion.claim import Claim, Discrepancy
+from icl_lib.companion.claim import Claim
 from icl_lib.companion.quick import stored_quick
+from icl_lib.companion.verdict import Discrepancy
 from papers import registry
 
 MARGIN = 0.1

@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import exchanged, put
+from icl_lib.companion.verdict import Discrepancy, over_seeds
 
 
 def _stale(dataset: xr.Dataset) -> xr.DataArray:

@@ -2,8 +2,9 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at, put
+from icl_lib.companion.verdict import FAILS, Discrepancy
 
 ATTENTION = ["W_O", "W_V"]
 

@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, over
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import near_miss, put
+from icl_lib.companion.verdict import Discrepancy, over
 
 LINEAR_CASES = ["trained", "random", "random, labelled queries"]
 

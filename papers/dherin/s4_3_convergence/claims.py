@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import exchanged, put, replaced
+from icl_lib.companion.verdict import FAILS, Discrepancy, distance_over_seeds, over_seeds
 
 SUMMING, AVERAGING = "no normalisation", "softmax attention"
 UNTRAINED = exchanged("state", "trained", "untrained")

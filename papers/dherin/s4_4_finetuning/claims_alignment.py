@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import NOT_REPRODUCED, Discrepancy, claims_of, over
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import put, replaced
+from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, over
 
 OURS, OTHER = "1/columns", "1/(3 columns)"
 """Variance of the matrices at the two starts of dherin-two-starts."""

@@ -1,7 +1,8 @@
 """Claim D35 with its parts: blocks with skip connections."""
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import everywhere, replaced
+from icl_lib.companion.verdict import Discrepancy
 
 USUAL = ["x inside, no norm", "x inside, LayerNorm", "x inside, RMSNorm"]
 OF_V1 = "softmax attention"

@@ -2,8 +2,9 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import NOT_REPRODUCED, Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import Control, replaced
+from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy
 
 
 def _own(dataset: xr.Dataset) -> xr.Dataset:

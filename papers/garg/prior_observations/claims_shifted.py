@@ -5,8 +5,9 @@ Garg et al.'s values are theirs, at d = 20, and enter no verdict.
 
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import replaced
+from icl_lib.companion.verdict import Discrepancy
 
 COVARIATE_SHIFTS = ["half subspace", "skewed covariance", "orthants"]
 

@@ -2,8 +2,9 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import NOT_REPRODUCED, Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import replaced
+from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy
 
 claim = claims_of("garg-sparse", section="sparse linear functions")
 

@@ -2,8 +2,9 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at
+from icl_lib.companion.verdict import over_seeds
 
 COVERING = ["cyclic 3", "cyclic 1"]
 

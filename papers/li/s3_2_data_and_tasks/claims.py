@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import put
+from icl_lib.companion.verdict import Discrepancy, distance_over_seeds, over_seeds
 from papers.li.s3_2_data_and_tasks.floor import RESOLVED
 
 

@@ -6,8 +6,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.claim import over_seeds
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points_over_seeds
+from icl_lib.companion.verdict import over_seeds
 from papers.li.series import series
 
 

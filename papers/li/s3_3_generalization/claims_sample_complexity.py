@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import NOT_REPRODUCED, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import everywhere, put, replaced
+from icl_lib.companion.verdict import NOT_REPRODUCED, distance_over_seeds, over_seeds
 
 # --- L9: the length of the prompt -----------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, NOT_REPRODUCED, Discrepancy, claims_of, distance_over_seeds, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at, exchanged, put, replaced
+from icl_lib.companion.verdict import FAILS, NOT_REPRODUCED, Discrepancy, distance_over_seeds, over_seeds
 
 DELETIONS = ["largest first", "random"]
 NARROW = ["m = 20", "m = 10"]

@@ -3,9 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import NOT_REPRODUCED
+from icl_lib.companion.verdict import FAILS, NOT_REPRODUCED, Discrepancy, over_seeds
 
 
 def _before_training(dataset: xr.Dataset) -> xr.Dataset:

@@ -1,7 +1,8 @@
 """Claims L20: section 5, in-context learning against classical learners."""
 
-from icl_lib.companion.claim import FAILS, NOT_REPRODUCED, Discrepancy, claims_of, over_seeds
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import everywhere, exchanged
+from icl_lib.companion.verdict import FAILS, NOT_REPRODUCED, Discrepancy, over_seeds
 
 OTHERS = ["logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN"]
 

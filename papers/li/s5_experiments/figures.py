@@ -6,8 +6,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.claim import over_seeds
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.verdict import over_seeds
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""

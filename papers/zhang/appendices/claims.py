@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from icl_lib.companion.claim import FAILS, Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import put
+from icl_lib.companion.verdict import FAILS, Discrepancy
 
 claim = claims_of("zhang-fourth-moment", section="D")
 

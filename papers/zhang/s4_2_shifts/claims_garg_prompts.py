@@ -6,8 +6,9 @@ They are judged on our measurements alone; what Garg et al. report of GPT-2 is s
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at, replaced
+from icl_lib.companion.verdict import Discrepancy
 
 
 def _model(dataset: xr.Dataset, prompts: list[str], model: str = "LSA") -> xr.Dataset:

@@ -7,8 +7,9 @@ when one had been seen (fixed, N = 10), those of ZF4, ZF7 and ZF7b when all had.
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at, exchanged, replaced
+from icl_lib.companion.verdict import Discrepancy
 from papers.zhang.s4_3_gpt2.cells import ERRORS, TRAINING_LAWS, after, at_N, mean_over, over_jump, own_law, ratio
 
 # --- at the training length -----------------------------------------------------------------------------------------

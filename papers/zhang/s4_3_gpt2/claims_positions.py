@@ -5,8 +5,9 @@ The margins were set when the curve of one model had been seen (fixed, N = 10), 
 
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import exchanged
+from icl_lib.companion.verdict import Discrepancy
 from papers.zhang.s4_3_gpt2.cells import ERRORS, over_jump, ratio
 
 # --- positions ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Claims Z19, Z19d, Z21 and Z22: section 5.2, the dynamics."""
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import put
+from icl_lib.companion.verdict import Discrepancy
 
 claim = claims_of("zhang-dynamics")
 

@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import Discrepancy, claims_of
+from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at, put
+from icl_lib.companion.verdict import Discrepancy
 
 
 def _fall(dataset: xr.Dataset, dim: str) -> Discrepancy:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from icl_lib.companion.claim import FAILS, HOLDS, Agreement
+from icl_lib.companion.verdict import FAILS, HOLDS, Agreement
 from papers import registry
 
 CLAIMS = [claim for claim in registry.CLAIMS.values() if claim.paper == "dherin"]

@@ -9,7 +9,8 @@ import torch
 import xarray as xr
 
 from icl_lib.companion import weights
-from icl_lib.companion.claim import FAILS, HOLDS, Claim
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.verdict import FAILS, HOLDS
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import PatternClassification, orthogonal_patterns, write
 from icl_lib.tasks.task_sets import all_tasks, task_set

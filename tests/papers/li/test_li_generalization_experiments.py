@@ -8,7 +8,8 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, HOLDS, NOT_REPRODUCED, Claim
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 from papers.li.mechanism import neurons
 from papers.li.s3_3_generalization import claims as generalization
 from papers.li.s3_3_generalization import claims_sample_complexity as sample_complexity

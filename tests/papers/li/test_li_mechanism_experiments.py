@@ -7,7 +7,8 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, Claim
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.verdict import FAILS
 from icl_lib.measure.classification import hinge
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.seeds import stream

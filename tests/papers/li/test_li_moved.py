@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import HOLDS, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion.verdict import HOLDS, Discrepancy, distance_over_seeds, over_seeds
 from papers import registry
 from papers.li.moved import MOVED
 

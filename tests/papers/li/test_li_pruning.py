@@ -8,7 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.claim import FAILS, HOLDS
+from icl_lib.companion.verdict import FAILS, HOLDS
 from icl_lib.measure.classification import hinge, wrong
 from icl_lib.models.pruning import prune
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP

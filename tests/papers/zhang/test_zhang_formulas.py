@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from icl_lib.companion.claim import FAILS, Agreement
+from icl_lib.companion.verdict import FAILS, Agreement
 from papers import registry
 from papers.zhang.exact_prompts import hermite
 from papers.zhang.s3_preliminaries.population_loss import POPULATION_LOSS

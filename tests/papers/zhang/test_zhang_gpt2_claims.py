@@ -8,7 +8,8 @@ import torch
 import xarray as xr
 
 from icl_lib.companion import results
-from icl_lib.companion.claim import FAILS, HOLDS, Claim
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.verdict import FAILS, HOLDS
 from icl_lib.seeds import stream
 from papers.zhang.s4_3_gpt2 import claims, figures
 from papers.zhang.s4_3_gpt2 import claims_positions as claims_why

@@ -6,7 +6,7 @@ What is measured is taken with two standard errors: it holds when it is within t
 import numpy as np
 import pytest
 
-from icl_lib.companion.claim import HOLDS, Discrepancy
+from icl_lib.companion.verdict import HOLDS, Discrepancy
 from papers import registry
 from papers.zhang.moved import MOVED
 

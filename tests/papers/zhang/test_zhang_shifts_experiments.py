@@ -7,7 +7,8 @@ import pytest
 import torch
 from zhang_instances import covariance
 
-from icl_lib.companion.claim import FAILS, Claim
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.verdict import FAILS
 from papers.zhang.s4_2_shifts import claims, figures, garg_prompts
 from papers.zhang.s4_2_shifts import claims_garg_prompts as garg_claims
 from papers.zhang.s4_2_shifts import figures_garg_prompts as garg_figures
