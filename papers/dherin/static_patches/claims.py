@@ -124,12 +124,12 @@ def D56c(dataset):
     return _median(_knee(dataset.excess))
 
 
-@claim("N", "bound", margin=1, control=put(estimate="optimism"))
+@claim("N", "bound", margin=1, quick_margin=2, control=put(estimate="optimism"))
 def D56d(dataset):
     """Cross-validation on the calibration queries gives the error on new ones within a factor of 10, for K ≥ 10.
 
     Margin: |log10 of estimate over error|, median over contexts; down projections. Errors themselves span three
-    decades.
+    decades. At quick, of few contexts, a factor of 100.
     Moved: from a factor of 100; the factor found is below 5.
     Control: the error on the fitted queries themselves
     """
