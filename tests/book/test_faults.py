@@ -14,7 +14,9 @@ from book.faults import plant, reach
 from book.faults.plant import Fault
 
 ROOT = Path(__file__).resolve().parents[2]
-WRONG_STEP = Fault("sign", "papers/zhang/theory/one_step.py", "float(1 - np.trace(square) **", "float(1 + np.trace(square) **")
+WRONG_STEP = Fault(
+    "sign", "papers/zhang/theory/one_step.py", "np.trace(Lambda) - 2 * step_size", "np.trace(Lambda) + 2 * step_size"
+)
 
 
 def test_the_list_is_long_and_every_fault_has_one_place():
@@ -48,7 +50,7 @@ def test_a_bad_line_is_named(tmp_path, line, says):
 
 def test_a_plan_has_the_nearest_tests_first_and_no_test_of_storing():
     found = reach.plan(WRONG_STEP, ROOT)
-    assert WRONG_STEP.module == "papers.zhang.theory.one_step" and WRONG_STEP.definition(ROOT) == "relative_floor"
+    assert WRONG_STEP.module == "papers.zhang.theory.one_step" and WRONG_STEP.definition(ROOT) == "risk"
     assert found.stored[0] == "zhang-one-step" and "zhang-one-step" in found.quick
     assert "one_step" in (ROOT / found.tests[0]).read_text(encoding="utf-8")
     every = reach.plan(Fault("", "icl_lib/tasks/prompts.py", "x, y, x_query, y_query = prompts", "0"), ROOT)
