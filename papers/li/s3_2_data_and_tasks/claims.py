@@ -84,7 +84,7 @@ def L5c(dataset):
     return _from_prediction(dataset.where(dataset.covers == 0, drop=True))
 
 
-@claim("D", "approximation", margin=0.01, quick_margin=0.1, control=put(error_theory="error_all"))
+@claim("D", "approximation", margin=0.01, quick_margin=0.15, control=put(error_theory="error_all"))
 def L5i(dataset):
     """The prediction is exact to 1% where every pattern is queried or none has a memory: one-sided tasks, half of the patterns.
 

@@ -37,6 +37,7 @@ TINY_TRAINING = DecoderTraining("", TINY, "cyclic 1", replicates=2)
 LEARNED = replace(TINY_TRAINING, setting=replace(TINY, positions=TINY.l + 1))
 TESTS = replace(DECODER.quick, training=TINY_TRAINING, distractors=3, draws=2, prompts=20, lengths=(3, 4))
 ALL_CLAIMS = [value for module in (claims, on_learners) for value in vars(module).values() if isinstance(value, Claim)]
+ON_LEARNERS = [each for each in ALL_CLAIMS if each.experiment.startswith("li-classical") and each.kind != "formula"]
 
 
 def whole(declaration) -> xr.Dataset:
@@ -217,9 +218,7 @@ def ideal(slug):
     return xr.Dataset({"error": table + seeds, "distance": ("variant", [0.4, 1.6]), "least_ratio": ("variant", [0.84, 2.4])})
 
 
-@pytest.mark.parametrize(
-    "claim", [c for c in ALL_CLAIMS if c.experiment.startswith("li-classical") and c.kind != "formula"], ids=lambda c: c.id
-)
+@pytest.mark.parametrize("claim", ON_LEARNERS, ids=lambda c: c.id)
 def test_claims_on_learners_and_their_controls(claim):
     judgement = claim.judge(ideal(claim.experiment))
     assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, FAILS)
