@@ -12,7 +12,7 @@ from icl_lib.companion import results, weights
 from icl_lib.companion.claim import Judgement
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.companion.sweep import Incomplete
-from icl_lib.companion.verdict import UNDECIDED
+from icl_lib.companion.verdict import FAILS, UNDECIDED
 from papers import calibration, registry, renewal, sweep_commands
 
 
@@ -151,9 +151,13 @@ def require_clean_commit() -> None:
 
 
 def agrees(judgement: Judgement, profile: str) -> bool:
-    """Say whether a judgement is the recorded one and its control failed; in quick, undecided contradicts nothing."""
-    expected = {judgement.claim.recorded} | ({UNDECIDED} if profile == "quick" else set())
-    return judgement.verdict in expected and judgement.control_verdict == "fails"
+    """Say whether a judgement is the recorded one and its control failed.
+
+    In quick, undecided contradicts nothing, and a formula's near miss may be too near for the data.
+    """
+    quick = profile == "quick"
+    rejected = judgement.control_verdict == FAILS or (quick and judgement.claim.kind == "formula")
+    return rejected and judgement.verdict in {judgement.claim.recorded, *([UNDECIDED] if quick else [])}
 
 
 def _row(judgement: Judgement, seconds: float) -> dict[str, object]:

@@ -52,7 +52,7 @@ data-kind="{{ claim.kind }}">
 {{ marked("%.1g%%" % (100 * judged.resolution)) }}</span>{% endif %}
 
 <span class="icl-control">control \
-{{ "is rejected" if judged.control_verdict == fails else "comes out as " ~ judged.control_verdict }}</span></p>
+{{ "is rejected" if judged.control_verdict == fails else "needs the data of the full profile to be rejected" }}</span></p>
 <details><summary>how it is judged</summary><dl>
 <dt>margin</dt><dd>{{ claim.reason }}</dd>
 {% if "Moved" in claim.told %}<dt>moved after a look</dt><dd>{{ claim.told["Moved"] }}</dd>
