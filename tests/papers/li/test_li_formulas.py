@@ -1,9 +1,11 @@
 """Formulas about Li et al. are judged at the resolution of their data; laws behind them by hand."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 from icl_lib.companion import results
@@ -11,7 +13,11 @@ from icl_lib.companion.verdict import FAILS, HOLDS, Agreement
 from papers import registry
 from papers.li.counted import counted
 from papers.li.s1_introduction.nonlinearity import _pooled
+from papers.li.s3_2_data_and_tasks import floor
+from papers.li.s3_2_data_and_tasks.floor import FLOOR
+from papers.li.s3_4_pruning import magnitudes
 from papers.li.theory import prompt_length, pruning
+from papers.li.trained import train_models
 
 FORMULAS = [each.id for each in registry.CLAIMS.values() if each.paper == "li" and each.kind == "formula"]
 APPROXIMATIONS = [each.id for each in registry.CLAIMS.values() if each.paper == "li" and each.kind == "approximation"]
@@ -64,3 +70,27 @@ def test_a_pooled_ratio_by_hand():
     assert found.margin_ratio.values == pytest.approx([1.0, 0.2])
     assert found.margin_ratio_se.values == pytest.approx([0.05, 0.1])  # the rows have variances of the mean 0.01 and 0
     assert found.margin_ratio_se.attrs["blocks"] == 2
+
+
+def test_a_row_is_silent_by_its_share_of_prompts():
+    active = torch.zeros(100, 3, dtype=torch.bool)  # prompts by rows
+    active[:1, 1] = active[:2, 2] = True
+    assert magnitudes._rarely(active).tolist() == [True, True, False]
+
+
+def test_the_best_predictor_is_measured_and_not_summed():
+    declared = replace(FLOOR.quick, base=replace(FLOOR.quick.base, M1=4), best_prompts=50)
+    found = [declared._best(0.5, 2, seed) for seed in range(3)]
+    assert len(set(found)) > 1 and all(2 * 50 * each == round(2 * 50 * each) for each in found)
+
+
+def test_a_share_of_half_alpha_is_what_the_query_is_guaranteed(monkeypatch):
+    def lost_with_one_context(model, codes):
+        own = (codes.pattern[:, :, :-1] == codes.pattern[:, :, -1:]).sum(-1)
+        return (own == 1).double(), own
+
+    monkeypatch.setattr(floor, "_lost", lost_with_one_context)
+    setting = replace(FLOOR.quick.base, M1=4, T=0)
+    start = train_models((setting,), FLOOR.quick.seeds, 0, "cpu")[0][0]
+    _, guaranteed = FLOOR.quick._errors(start, 0.6, 2, 2000, 0)  # one context or two, n binomial (2, 0.3)
+    assert guaranteed.mean() == pytest.approx(0.42 / 0.51, abs=0.03)
