@@ -1,11 +1,13 @@
 """What a fault can be seen by: tests that import its module, and results that its definition is part of."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from book.build import closure
 from book.faults.plant import Fault
 from icl_lib.companion import identity, results
+from icl_lib.companion.experiment import Experiment
 from papers import registry
 
 OF_STORING = {
@@ -28,19 +30,29 @@ def plan(fault: Fault, root: Path) -> Plan:
     """Return what reaches a fault, the nearest and the cheapest first."""
     measured, expected = [], []
     definition = identity.Definition(fault.module, fault.definition(root))
-    for experiment in sorted(registry.EXPERIMENTS.values(), key=_seconds):
+    for experiment in _cheapest_first():
         if definition in identity.definitions(experiment.quick):
             measured.append(experiment.slug)
-        if fault.module in {experiment.module, *closure.graph().find_upstream_modules(experiment.module)}:
+        if fault.module in _modules_of(experiment.module):
             expected.append(experiment.slug)
     stored = [slug for slug in expected if fault.file.startswith("papers/")]
     return Plan(tuple(stored), tuple(_tests(fault.module, root)), tuple(dict.fromkeys(measured + expected)))
 
 
-def _seconds(experiment) -> float:
-    return float(results.attributes(results.STORE / f"{experiment.slug}.full.nc")["seconds"])
+@cache
+def _cheapest_first() -> list[Experiment]:
+    def seconds(experiment: Experiment) -> float:
+        return float(results.attributes(results.STORE / f"{experiment.slug}.full.nc")["seconds"])
+
+    return sorted(registry.EXPERIMENTS.values(), key=seconds)
 
 
+@cache
+def _modules_of(module: str) -> set[str]:
+    return {module, *closure.graph().find_upstream_modules(module)}
+
+
+@cache
 def _tests(module: str, root: Path) -> list[str]:
     """Return the files of tests that import a module, directly before indirectly."""
     distances = {}
