@@ -4,10 +4,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from book.build.pages import GENERATED
 from icl_lib.companion.html import template
 
 NOT_RUN = "# {title}\n\n`{command}` was not run here.\n"
-WIDE = "---\ngenerated: true\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 
 
 def faults_page(stored: Path) -> str:
@@ -18,7 +18,7 @@ def faults_page(stored: Path) -> str:
     rows = found["faults"]
     tables = {kind: [row for row in rows if row["kind"] == kind] for kind in dict.fromkeys(row["kind"] for row in rows)}
     by = Counter(row["caught"].split(":")[0] or "nothing" for row in rows).most_common()
-    return WIDE + FAULTS.render(tables=tables, total=len(rows), by=by, commit=found["commit"])
+    return GENERATED + FAULTS.render(tables=tables, total=len(rows), by=by, commit=found["commit"])
 
 
 FAULTS = template(
@@ -63,7 +63,7 @@ def calibration_page(stored: Path) -> str:
     total = sum(found["histogram"])
     bars = [count * len(found["histogram"]) / total for count in found["histogram"]]
     verdicts, failed = found["seeds"] * len(found["claims"]), sum(row["failed"] for row in found["claims"])
-    return WIDE + CALIBRATION.render(found, bars=bars, total=total, verdicts=verdicts, failures=failed)
+    return GENERATED + CALIBRATION.render(found, bars=bars, total=total, verdicts=verdicts, failures=failed)
 
 
 CALIBRATION = template(

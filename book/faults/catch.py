@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 
-import numpy as np
-
 LIMIT = 300
 """Seconds after which a fault counts as one that never ends."""
 IMPORTED = [
@@ -49,20 +47,18 @@ def _catches(stored: tuple[str, ...], tests: tuple[str, ...], quick: tuple[str, 
 
 
 def _contradicted(slug: str, profile: str) -> Iterator[str]:
-    """Yield what comes out otherwise than recorded; in quick, undecided contradicts nothing, nor does a near miss."""
+    """Yield the claims that `./run check` would call contradicted."""
     from icl_lib.companion import results
     from papers import registry
+    from papers.__main__ import agrees
 
     experiment = registry.experiment(slug)
     try:
         measured = results.stored(experiment) if profile == "full" else experiment.measure(profile, 0)
         dataset = experiment.expect(measured)
         for claim in registry.claims_of(slug):
-            judged = claim.judge(dataset)
-            if judged.verdict not in {claim.recorded, *(["undecided"] if profile == "quick" else [])}:
-                yield f"{claim.id} {judged.verdict}"
-            elif judged.control_verdict != "fails" and (profile == "full" or np.isnan(judged.resolution)):
-                yield f"{claim.id}, whose control {judged.control_verdict}"
+            if not agrees(judged := claim.judge(dataset), profile):
+                yield f"{claim.id} {judged.verdict}, its control {judged.control_verdict}"
     except Exception as error:  # the fault may break anything
         yield f"{slug} ends in {type(error).__name__}"
 
