@@ -8,7 +8,7 @@ from types import ModuleType
 
 import xarray as xr
 
-from icl_lib.companion import identity
+from icl_lib.companion import weights
 from icl_lib.companion.claim import Claim, Judgement
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.paper import Paper, declared, in_order
@@ -81,9 +81,15 @@ def training(name: str):
 
 
 def trainings_of(declaration) -> list[str]:
-    """Return the names of the shipped weights that a declaration asks for, in its fields or theirs."""
-    asked = [part for part in identity.parts(declaration) if hasattr(part, "train")]
-    return [each.name for each in asked if TRAININGS.get(each.name) == each]
+    """Return the names of the files of shipped weights that a declaration asks for, in its fields or theirs."""
+    asked = weights.trainings(declaration)
+    return [weights.shipped_file(each.name, run).stem for each, run in asked if TRAININGS.get(each.name) == each]
+
+
+def runs(name: str) -> int:
+    """Return how many trainings of a name are shipped, of seeds 0, 1, ...: as many as an experiment reads."""
+    asking = [each.full for each in EXPERIMENTS.values() if name in trainings_of(each.full)]
+    return max((getattr(declaration, "runs", 1) for declaration in asking), default=1)
 
 
 def experiment(slug: str) -> Experiment:

@@ -21,18 +21,24 @@ NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class Network:
-    """The weights of a shipped training."""
+    """The weights of a shipped training with one seed."""
 
-    name: str
+    training: str
+    seed: int = 0
 
     @property
     def path(self) -> Path:
         """Where it is stored."""
-        return weights.WEIGHTS / f"{self.name}.safetensors"
+        return weights.shipped_file(self.training, self.seed)
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.path.stem
 
     def reason(self) -> str | None:
         """Return why it is outdated, or None."""
-        return weights.outdated(self.path, registry.TRAININGS[self.name], 0)
+        return weights.outdated(self.path, registry.TRAININGS[self.training], self.seed)
 
     def attributes(self) -> Mapping[str, str]:
         """Return the provenance of the stored file, empty when there is none."""
@@ -41,9 +47,9 @@ class Network:
     def renew(self, device: str) -> str:
         """Train, replace the stored file and say how the new weights compare with the old ones."""
         old = safetensors.torch.load_file(self.path) if self.attributes() else {}
-        training, began = registry.TRAININGS[self.name], time.perf_counter()
-        made_from = results.provenance(self.name, "weights", identity.origin(training, 0, device))
-        new = training.train(0, device)
+        training, began = registry.TRAININGS[self.training], time.perf_counter()
+        made_from = results.provenance(self.training, "weights", identity.origin(training, self.seed, device))
+        new = training.train(self.seed, device)
         made_from["seconds"] = f"{time.perf_counter() - began:.2f}"
         weights.save_weights(new, made_from, self.path)
         return compared({k: v.numpy() for k, v in old.items()}, {k: v.cpu().float().numpy() for k, v in new.items()})
@@ -121,10 +127,11 @@ def distance(old: np.ndarray, new: np.ndarray) -> float:
 
 def items(names: list[str]) -> tuple[list[Item], list[Item]]:
     """Return the named networks and results, or all there are; raises ValueError for a name that is neither."""
-    unknown = [name for name in names if name not in registry.TRAININGS and name not in registry.EXPERIMENTS]
-    if unknown:
+    networks = [Network(name, seed) for name in registry.TRAININGS for seed in range(registry.runs(name))]
+    known = {network.name for network in networks} | {*registry.EXPERIMENTS}
+    if unknown := [name for name in names if name not in known]:
         raise ValueError(f"{unknown[0]!r} is neither a result nor a shipped network: python -m papers list names the results")
-    networks = [Network(name) for name in registry.TRAININGS if not names or name in names]
+    networks = [network for network in networks if not names or network.name in names]
     return networks, [Result(slug) for slug in registry.EXPERIMENTS if not names or slug in names]
 
 

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked_html
+from icl_lib.companion.verdict import over_seeds
 
 MARKERS = "osD^vPX"
 """One marker a series, so that colour never carries the only distinction."""
@@ -115,8 +116,9 @@ def points(axes: Axes, x, mean, two_se, k: int = 0, **style) -> None:
 
 
 def points_over_seeds(axes: Axes, x, values: xr.DataArray, k: int = 0, **style) -> None:
-    """Draw means over the dimension ``seed`` with two standard errors, as ``points`` does."""
-    points(axes, x, values.mean("seed"), 2 * values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5, k, **style)
+    """Draw means over the dimension ``seed`` with the intervals by which claims are judged, as ``points`` does."""
+    found = over_seeds(values)
+    points(axes, x, found.value, found.two_se, k, **style)
 
 
 def in_dark(light: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -97,18 +98,31 @@ def load_weights(path: Path, declaration, seed: int) -> Weights | None:
     return None if outdated(path, declaration, seed) else safetensors.torch.load_file(path)
 
 
+def shipped_file(name: str, seed: int) -> Path:
+    """Return where the shipped weights of a training lie: those of seed 0 under its name alone."""
+    return WEIGHTS / (f"{name}.seed{seed}.safetensors" if seed else f"{name}.safetensors")
+
+
 def seed_of(training, seed: int) -> int:
     """Return the seed that a training has in a run of ``seed``: one whose weights are shipped has its own, TRAINING_SEED."""
     return TRAINING_SEED.get() if training.name else seed
 
 
+def trainings(declaration) -> list[tuple[Any, int]]:
+    """Return the named trainings that a run of a declaration reads, each with the number of the run.
+
+    A declaration that reads several trainings of its networks says how many in a field ``runs``; their seeds follow each other.
+    """
+    named = [part for part in identity.parts(declaration) if hasattr(part, "train") and part.name]
+    return [(training, run) for training in named for run in range(getattr(declaration, "runs", 1))]
+
+
 def shipped(declaration) -> dict[str, str]:
     """Return the digests of the shipped weights that a run of a declaration reads, by name; of another seed, that seed."""
-    trainings = [part for part in identity.parts(declaration) if hasattr(part, "train") and part.name]
     if own := TRAINING_SEED.get():
-        return {training.name: f"trained with seed {own}" for training in trainings}
-    files = {WEIGHTS / f"{training.name}.safetensors": training for training in trainings}
-    return {path.stem: content(path) for path, training in files.items() if outdated(path, training, 0) is None}
+        return {training.name: f"trained with seed {own}" for training, _ in trainings(declaration)}
+    files = {shipped_file(training.name, run): (training, run) for training, run in trainings(declaration)}
+    return {path.stem: content(path) for path, made in files.items() if outdated(path, *made) is None}
 
 
 def origin(declaration, seed: int, device: str) -> dict[str, str]:
@@ -116,17 +130,20 @@ def origin(declaration, seed: int, device: str) -> dict[str, str]:
     return identity.origin(declaration, seed, device, shipped(declaration))
 
 
-def obtain_weights(name: str, training, seed: int, device: str, make: Callable[[], Weights]) -> Weights:
+def obtain_weights(
+    name: str, training, seed: int, device: str, make: Callable[[], Weights] | None = None, *, run: int = 0
+) -> Weights:
     """Return the shipped weights ``name`` if this training and code made them; else train, or ``make`` those without a name.
 
-    What was made is kept under ``_build/weights`` and found there the next time.
+    ``run`` counts trainings that differ in their seed alone. What was made is kept under ``_build/weights`` and found there
+    the next time.
     """
-    own = seed_of(training, seed)
-    if (weights := load_weights(WEIGHTS / f"{name}.safetensors", training, own)) is not None:
+    own = seed_of(training, seed) + run
+    if (weights := load_weights(shipped_file(name, own), training, own)) is not None:
         return weights
     made_from = results.provenance(name, "weights", identity.origin(training, own, device))  # the code as it is now
     kept = TRAINED / f"{made_from['identity'][:24]}.safetensors"
     if (weights := load_weights(kept, training, own)) is not None:
         return weights
-    save_weights(training.train(own, device) if training.name else make(), made_from, kept)
+    save_weights(make() if make and not training.name else training.train(own, device), made_from, kept)
     return safetensors.torch.load_file(kept)

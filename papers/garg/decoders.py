@@ -117,3 +117,9 @@ def trained(training: DecoderTraining, seed: int, device: str) -> InContextGPT2:
     """Return the trained models: the shipped weights where they answer for this training and seed, else trained now."""
     weights = obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
     return InContextGPT2(training.decoder(), weights)
+
+
+def repeated(training: DecoderTraining, runs: int, seed: int, device: str) -> list[InContextGPT2]:
+    """Return the models of ``runs`` trainings that differ in their seed alone, shipped where they answer for it."""
+    weights = [obtain_weights(training.name, training, seed, device, run=run) for run in range(runs)]
+    return [InContextGPT2(training.decoder(), each) for each in weights]

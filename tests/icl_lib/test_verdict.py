@@ -1,5 +1,7 @@
 """Verdicts: the rule and its edges, and formulas judged at the resolution of their data."""
 
+import math
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,6 +15,7 @@ from icl_lib.companion.verdict import (
     agreement,
     distance_over_seeds,
     over_seeds,
+    widened,
 )  # fmt: skip
 
 
@@ -64,16 +67,26 @@ def test_what_is_not_trained_moves_by_rounding_alone():
 
 
 def test_seeds_are_averaged_with_their_spread():
-    """Values 1, 2, 3, 6 of four models: mean 3, twice the standard error sqrt(14/12)."""
+    """Values 1, 2, 3, 6 of four models: mean 3, standard error sqrt(14/12), Student's 3.307 in the place of 2."""
     found = over_seeds(xr.DataArray([[1.0, 0], [2, 0], [3, 0], [6, 0]], dims=("seed", "l")))
-    assert found.value.values.tolist() == [3, 0] and found.two_se.values == pytest.approx([2 * (14 / 12) ** 0.5, 0])
+    assert found.value.values.tolist() == [3, 0]
+    assert found.two_se.values == pytest.approx([3.307 * (14 / 12) ** 0.5, 0], rel=1e-3)
 
 
 def test_the_distance_is_that_of_the_mean_not_the_mean_of_distances():
-    """Values -1 and 3: their mean 1 is 1 from 0 and 0 from 1, with twice the standard error 4."""
+    """Values -1 and 3: their mean 1 is 1 from 0 and 0 from 1, with standard error 2; Student's law is Cauchy's."""
     values = xr.DataArray([-1.0, 3.0], dims="seed")
     assert distance_over_seeds(values).value == 1 and distance_over_seeds(values, 1.0).value == 0
-    assert float(distance_over_seeds(values, 1.0).two_se) == pytest.approx(4)
+    assert float(distance_over_seeds(values, 1.0).two_se) == pytest.approx(2 * math.tan(math.pi * (0.97724987 - 0.5)))
+
+
+def test_intervals_of_few_cover_as_much_as_of_many():
+    """95.4% of intervals cover the mean, from 3 as from 40 normal entries; two plain standard errors of 3 cover 82%."""
+    draws = xr.DataArray(np.random.default_rng(0).standard_normal((20_000, 40)), dims=("trial", "seed"))
+    for count in (3, 40):
+        found = over_seeds(draws.isel(seed=slice(count)))
+        covered = [float((abs(found.value) <= found.two_se / share).mean()) for share in (1, widened(count))]
+        assert covered == pytest.approx([0.9545, {3: 0.816, 40: 0.948}[count]], abs=0.006)
 
 
 @pytest.mark.parametrize(

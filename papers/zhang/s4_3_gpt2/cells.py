@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion.verdict import Discrepancy, over
 
 TRAINING_LAWS = {"fixed": "covariance I", "random": "c = 1"}
 ERRORS = ("risk", "risk_se")
@@ -25,16 +25,27 @@ def mean_over(errors: xr.Dataset, inside: xr.DataArray) -> xr.Dataset:
     return errors.where(inside).mean("M")
 
 
+def over_runs(value: xr.DataArray, two_se: xr.DataArray) -> Discrepancy:
+    """Return the mean over trainings; its interval is that of Student over them, and that of the prompts, which they share.
+
+    Without a dimension ``run`` it is about one network, and the interval is that of the prompts.
+    """
+    if "run" not in value.dims:
+        return Discrepancy(value, two_se)
+    found = over(value, "run")
+    return Discrepancy(found.value, np.hypot(found.two_se, two_se.mean("run")))
+
+
 def over_jump(dataset: xr.Dataset, factor: float) -> Discrepancy:
-    """Return factor over the jump above N, with twice its standard error."""
+    """Return factor over the jump above N, with its interval."""
     value = factor / dataset.jump
-    return Discrepancy(value, 2 * value * dataset.jump_se / dataset.jump)
+    return over_runs(value, 2 * value * dataset.jump_se / dataset.jump)
 
 
 def ratio(top: xr.Dataset, bottom: xr.Dataset, factor: float = 1.0) -> Discrepancy:
-    """Return factor * top / bottom with twice its standard error, as if the two were independent: no credit for pairing."""
+    """Return factor * top / bottom with its interval, as if the two were independent: no credit for pairing."""
     value = factor * top.risk / bottom.risk
-    return Discrepancy(value, 2 * value * np.hypot(top.risk_se / top.risk, bottom.risk_se / bottom.risk))
+    return over_runs(value, 2 * value * np.hypot(top.risk_se / top.risk, bottom.risk_se / bottom.risk))
 
 
 def after(length: int):

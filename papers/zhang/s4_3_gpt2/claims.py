@@ -9,8 +9,7 @@ import xarray as xr
 
 from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at, exchanged, replaced
-from icl_lib.companion.verdict import Discrepancy
-from papers.zhang.s4_3_gpt2.cells import ERRORS, TRAINING_LAWS, after, at_N, mean_over, over_jump, own_law, ratio
+from papers.zhang.s4_3_gpt2.cells import ERRORS, TRAINING_LAWS, after, at_N, mean_over, over_jump, over_runs, own_law, ratio
 
 # --- at the training length -----------------------------------------------------------------------------------------
 
@@ -25,7 +24,7 @@ def ZF1(dataset):
     Control: the errors after 3 examples, fewer than d
     """
     found = own_law(at_N(dataset[[*ERRORS, "ols"]]))
-    return Discrepancy(found.risk - found.ols, 2 * found.risk_se)
+    return over_runs(found.risk - found.ols, 2 * found.risk_se)
 
 
 @claim("D", "bound", margin=0.5, control=after(1))
@@ -37,7 +36,7 @@ def ZF1b(dataset):
     Control: the errors after one example
     """
     found = own_law(at_N(dataset[[*ERRORS, "lsa"]]))
-    return Discrepancy(found.risk / found.lsa, 2 * found.risk_se / found.lsa)
+    return over_runs(found.risk / found.lsa, 2 * found.risk_se / found.lsa)
 
 
 def _fixed_over_zero(dataset: xr.Dataset, test: str) -> xr.Dataset:
@@ -54,7 +53,7 @@ def ZF2a(dataset):
     Control: the errors after one example
     """
     found = _fixed_over_zero(dataset, "c = 1")
-    return Discrepancy(found.risk, 2 * found.risk_se)
+    return over_runs(found.risk, 2 * found.risk_se)
 
 
 @claim("V", "order", margin=1.0, control=replaced("test", "c = 1", "c = 9"))
@@ -82,7 +81,7 @@ def ZF3(dataset):
     Control: the two trainings exchanged
     """
     cells = dataset.sel(test=["c = 4", "c = 9"])
-    return Discrepancy(*xr.broadcast(-cells.gain, cells.gain - cells.gain_lower))
+    return over_runs(*xr.broadcast(-cells.gain, cells.gain - cells.gain_lower))
 
 
 @claim("V", "order", margin=1.0, control=replaced("test", "c = 1", "c = 9"))
@@ -108,7 +107,7 @@ def ZF6(dataset):
     Control: the errors after one example
     """
     found = at_N(dataset[[*ERRORS]]).sel(trained="random", test="c = 1")
-    return Discrepancy(found.risk, 2 * found.risk_se)
+    return over_runs(found.risk, 2 * found.risk_se)
 
 
 # --- beyond the training length -------------------------------------------------------------------------------------
@@ -161,7 +160,7 @@ def ZF7b(dataset):
     contexts, but a spike beyond them. Written when the curves had been seen.
     Control: the models of N = 20 after half as many examples
     """
-    return Discrepancy(dataset.reach, 2 * dataset.reach_se)
+    return over_runs(dataset.reach, 2 * dataset.reach_se)
 
 
 @claim("V", "order", margin=1.0, control=exchanged("test", "c = 1", "c = 9"))
@@ -176,4 +175,4 @@ def ZF8(dataset):
     # Return the jump at larger scales over that at c = 1.
     large, one = ({"test": test} for test in (["c = 4", "c = 9"], "c = 1"))
     value, relative = dataset.jump.sel(large) / dataset.jump.sel(one), dataset.jump_se / dataset.jump
-    return Discrepancy(value, 2 * value * np.hypot(relative.sel(large), relative.sel(one)))
+    return over_runs(value, 2 * value * np.hypot(relative.sel(large), relative.sel(one)))

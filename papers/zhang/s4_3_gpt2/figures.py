@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 from papers.zhang.lines import plain_logarithms
+from papers.zhang.s4_3_gpt2.cells import over_runs
 
-NORMAL_90 = 1.645
-"""Half a 90% interval in standard errors."""
 TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covariance, $c={c}$" for c in (1, 4, 9)}
 
 
@@ -18,14 +17,15 @@ TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covari
     "zhang-gpt2",
     alt=(
         "Four panels, one a test law: error per dimension on a logarithmic axis against the number of examples, for six "
-        "models. On the fixed covariance and on random ones at scale 1 every curve falls from 1 to below 0.1 at its own "
-        "training length N and jumps up right after. At scales 4 and 9 the curves stay far above least squares and the jump is "
-        "smaller; up to N models trained on random covariances lie below those trained on the fixed one."
+        "models, each trained three times. On the fixed covariance and on random ones at scale 1 every curve falls from 1 "
+        "to below 0.1 at its own training length N and jumps up right after. At scales 4 and 9 the curves stay far above "
+        "least squares and the jump is smaller; up to N models trained on random covariances lie below those trained on "
+        "the fixed one."
     ),
     caption=(
         "Figure 1 of the paper at the size of two cores, on a logarithmic axis: squared error over <i>d</i> at the query "
-        "against the number of examples <i>M</i>. One model a curve; a marker stands at its <i>N</i>. Bands: 90% intervals "
-        "over covariances, what is drawn independently. Dotted: least squares, measured; it is 0 from <i>M</i> = "
+        "against the number of examples <i>M</i>. A curve is the mean of three trainings that differ in their seed, its band "
+        "their range; a marker stands at its <i>N</i>. Dotted: least squares, measured; it is 0 from <i>M</i> = "
         "<i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at "
         "the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, "
         "the limit at 25.3 and 387."
@@ -33,7 +33,7 @@ TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covari
     size=(7.6, 7.0),
 )
 def curves(figure: Figure, dataset: xr.Dataset) -> None:
-    """Figure 1: error over the number of examples, four test laws, six models, and the paper's reference lines."""
+    """Figure 1: error over the number of examples, four test laws, six models of three trainings, and the reference lines."""
     panels = figure.subplots(2, 2, sharex=True).ravel()
     for axes, test in zip(panels, dataset.test.values, strict=True):
         _draw_panel(axes, dataset.sel(test=test))
@@ -49,9 +49,9 @@ def _draw_panel(axes: Axes, cell: xr.Dataset) -> None:
         for i, N in enumerate(cell.N.values):
             one = {"trained": trained, "N": N}
             style = {"color": f"C{k}", "linestyle": LINES[i], "linewidth": 1.2}
-            risk, half, marker = cell.risk.sel(one), NORMAL_90 * cell.risk_se.sel(one), MARKERS[3 * k + i]
-            axes.fill_between(cell.M, np.maximum(risk - half, 1e-3), risk + half, color=f"C{k}", alpha=0.15, lw=0)
-            axes.plot(cell.M, risk, marker=marker, markevery=[int(N)], label=f"{trained}, $N={N}$", **style)
+            risk, marker = cell.risk.sel(one), MARKERS[3 * k + i]
+            axes.fill_between(cell.M, risk.min("run"), risk.max("run"), color=f"C{k}", alpha=0.15, lw=0)
+            axes.plot(cell.M, risk.mean("run"), marker=marker, markevery=[int(N)], label=f"{trained}, $N={N}$", **style)
     axes.plot(cell.M, cell.ols.where(cell.ols > 1e-9), color=mpl.rcParams["text.color"], linestyle=":", label="least squares")
     zero = float(cell.zero)
     axes.axhline(zero, color="0.55", linestyle="--", linewidth=1.2, label="predicting 0")
@@ -114,9 +114,10 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
         "the prompt's own size it is flat at its value for c = 1."
     ),
     caption=(
-        "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, with two standard errors "
-        "over covariances. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own size: both are then "
-        "divided by the root mean square of the prompt's inputs, entry by entry or of all entries together."
+        "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, means of three "
+        "trainings with two standard errors. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own "
+        "size: both are then divided by the root mean square of the prompt's inputs, entry by entry or of all entries "
+        "together."
     ),
     size=(7.6, 4.2),
 )
@@ -129,7 +130,8 @@ def scale(figure: Figure, dataset: xr.Dataset) -> None:
         for k, way in enumerate(dataset.way.values):
             cell = dataset.sel(trained=trained, N=N, way=way)
             style = {"linestyle": LINES[k], "linewidth": 1.0, "label": way}
-            points(axes, place + 0.06 * (k - 2), cell.risk, 2 * cell.risk_se, k, **style)
+            found = over_runs(cell.risk, 2 * cell.risk_se)
+            points(axes, place + 0.06 * (k - 2), found.value, found.two_se, k, **style)
         axes.set_xticks(place, [f"{c:g}" for c in dataset.c.values])
         axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=f"{trained} covariance, $N={N}$")
         plain_logarithms(axes.yaxis)

@@ -18,7 +18,7 @@ from icl_lib.measure.paired import ratio_of_means
 from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from papers.garg.decoders import DecoderTraining, trained
+from papers.garg.decoders import DecoderTraining, repeated
 from papers.garg.trainings import FIXED, PAPER_FIXED, PAPER_RANDOM, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS, Draws, by_covariance, common_dimension, draw, jump, placed, prefix_errors
 from papers.zhang.theory import error as fixed_theory
@@ -34,12 +34,14 @@ LEVEL = 0.9
 class Gpt2(Declaration):
     """Models of two laws, N ascending, on test prompts of 0 .. ``longest`` examples.
 
+    runs                   trainings of each model, of different seeds
     covariances, prompts   covariances, and prompts of each; 64 and 64 in the paper
     resamples              bootstrap resamples; 1000 in the paper
     """
 
     fixed: Several[DecoderTraining]
     random: Several[DecoderTraining]
+    runs: AtLeastTwo
     longest: Count
     covariances: AtLeastTwo
     prompts: Count
@@ -57,30 +59,26 @@ class Gpt2(Declaration):
         """Measure the error of every model after every number of examples, with the paper's intervals."""
         d = common_dimension(self.fixed + self.random)
         draws = draw(self.covariances, self.prompts, self.longest, d, seed)
-        models = [[placed(trained(training, seed, device), device) for training in row] for row in (self.fixed, self.random)]
-        errors = torch.stack([
-            torch.stack([torch.stack([prefix_errors(model, draws.prompts(test)) for model in row]) for row in models])
-            for test in TESTS
-        ])  # fmt: skip
-        ols = self._least_squares(draws)
-        return self.dataset(d, errors.movedim(-2, -1), ols, seed)
+        models = [repeated(training, self.runs, seed, device) for row in (self.fixed, self.random) for training in row]
+        batches = [draws.prompts(test) for test in TESTS]
+        found = [[[prefix_errors(placed(model, device), batch) for batch in batches] for model in runs] for runs in models]
+        errors = torch.stack([torch.stack([torch.stack(each) for each in runs]) for runs in found])
+        errors = errors.unflatten(0, (2, -1)).permute(3, 0, 2, 1, 5, 4)
+        return self.dataset(d, errors, self._least_squares(draws), seed)
 
     def dataset(
-        self, d: int, errors: Float[Tensor, "tests 2 models M B"], ols: Float[Tensor, "tests M B"], seed: int
+        self, d: int, errors: Float[Tensor, "tests 2 runs models M B"], ols: Float[Tensor, "tests M B"], seed: int
     ) -> xr.Dataset:
         """Return errors and their intervals as one dataset."""
-        dims = "test trained N M"
+        dims = "test trained run N M"
         data = {f"risk{end}": variable(dims, *column) for end, column in self._measured(errors, "error over d").items()}
-        lower, upper = self._intervals(errors, seed)
-        data["lower"] = variable(dims, lower[0], "lower end of the 90% bootstrap interval over prompts")
-        data["upper"] = variable(dims, upper[0], "upper end of the 90% bootstrap interval over prompts")
-        widths = self._at_training_length(torch.tensor(upper - lower).movedim(0, -1))
-        data["width"] = variable("test trained N by", widths, "width of the 90% bootstrap interval at M = N")
+        lower, upper = self._intervals(self._at_training_length(errors), seed)
+        data["width"] = variable("by test trained run N", upper - lower, "width of the 90% bootstrap interval at M = N")
         gain = self._at_training_length(errors[:, 0] - errors[:, 1])
         lower, upper = self._intervals(gain, seed)
-        data["gain"] = variable("test N", gain.mean(-1), "error of the fixed model less that of the random one, M = N")
-        data["gain_lower"] = variable("by test N", lower, "lower end of its 90% bootstrap interval")
-        data["gain_upper"] = variable("by test N", upper, "upper end of its 90% bootstrap interval")
+        data["gain"] = variable("test run N", gain.mean(-1), "error of the fixed model less that of the random one, M = N")
+        data["gain_lower"] = variable("by test run N", lower, "lower end of its 90% bootstrap interval")
+        data["gain_upper"] = variable("by test run N", upper, "upper end of its 90% bootstrap interval")
         data |= self._ratios(errors)
         data["ols"] = variable("test M", ols.mean(-1), "error of least squares over d, on the same prompts")
         names = {"test": list(TESTS), "trained": ["fixed", "random"], "N": self._lengths(), "by": list(UNITS)}
@@ -113,18 +111,18 @@ class Gpt2(Declaration):
         found = mean(by_covariance(errors, self.covariances))
         return {"": (found.value, name), "_se": (found.standard_error, f"{name}, standard error over covariances")}
 
-    def _ratios(self, errors: Float[Tensor, "tests 2 models M B"]) -> dict[str, xr.Variable]:
+    def _ratios(self, errors: Float[Tensor, "tests 2 runs models M B"]) -> dict[str, xr.Variable]:
         """Return the jump above N, and the largest N against the smallest at the length of the smallest."""
         lengths = self._lengths()
-        jumps = [jump(errors[:, :, i], N, self.covariances) for i, N in enumerate(lengths)]
-        last, first = (by_covariance(errors[:, :, i, lengths[0]], self.covariances) for i in (-1, 0))
+        jumps = [jump(errors[..., i, :, :], N, self.covariances) for i, N in enumerate(lengths)]
+        last, first = (by_covariance(errors[..., i, lengths[0], :], self.covariances) for i in (-1, 0))
         reach = ratio_of_means(last, first)
         value, error = (np.stack(parts, -1) for parts in zip(*jumps, strict=True))
         return {
-            "jump": variable("test trained N", value, "error for N < M <= 1.2 N over error at M = N"),
-            "jump_se": variable("test trained N", error, "its standard error over covariances"),
-            "reach": variable("test trained", reach.value, "error of the largest N over that of the smallest, M the smallest"),
-            "reach_se": variable("test trained", reach.standard_error, "its standard error over covariances"),
+            "jump": variable("test trained run N", value, "error for N < M <= 1.2 N over error at M = N"),
+            "jump_se": variable("test trained run N", error, "its standard error over covariances"),
+            "reach": variable("test trained run", reach.value, "error of the largest N over that of the smallest, M that"),
+            "reach_se": variable("test trained run", reach.standard_error, "its standard error over covariances"),
         }
 
     def _intervals(self, errors: Float[Tensor, "... B"], seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +168,7 @@ def _linear_error(d: int, a: float, c: float | None, M: float) -> float:
 ZHANG_GPT2 = Experiment(
     slug="zhang-gpt2",
     title="Figure 1: GPT-2 under random covariances",
-    quick=Gpt2(FIXED, RANDOM, longest=40, covariances=64, prompts=4, resamples=1000),
-    full=Gpt2(FIXED, RANDOM, longest=40, covariances=64, prompts=64, resamples=1000),
-    published=Gpt2(PAPER_FIXED, PAPER_RANDOM, longest=120, covariances=64, prompts=64, resamples=1000),
+    quick=Gpt2(FIXED, RANDOM, runs=3, longest=40, covariances=64, prompts=2, resamples=1000),
+    full=Gpt2(FIXED, RANDOM, runs=3, longest=40, covariances=64, prompts=64, resamples=1000),
+    published=Gpt2(PAPER_FIXED, PAPER_RANDOM, runs=3, longest=120, covariances=64, prompts=64, resamples=1000),
 )

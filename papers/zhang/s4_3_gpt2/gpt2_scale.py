@@ -13,7 +13,7 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.tasks.prompts import Prompts
-from papers.garg.decoders import DecoderTraining, trained
+from papers.garg.decoders import DecoderTraining, repeated
 from papers.garg.trainings import FIXED, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2_prompts import by_covariance, common_dimension, draw, query_errors
 
@@ -22,12 +22,14 @@ from papers.zhang.s4_3_gpt2.gpt2_prompts import by_covariance, common_dimension,
 class Gpt2Scale(Declaration):
     """Models at their own length M = N on prompts of diag(Exp(1)), inputs and labels times 1 or sqrt(c).
 
+    runs                   trainings of each model, of different seeds
     c                      scales of the covariance, 1 and 9 among them
     covariances, prompts   covariances, and prompts of each
     """
 
     fixed: Several[DecoderTraining]
     random: Several[DecoderTraining]
+    runs: AtLeastTwo
     c: Several[Positive]
     covariances: AtLeastTwo
     prompts: Count
@@ -45,12 +47,11 @@ class Gpt2Scale(Declaration):
         lengths = [training.N for training in self.fixed]
         draws = draw(self.covariances, self.prompts, max(lengths), d, seed)
         batch = draws.prompts("c = 1")
-        errors = torch.stack([
-            torch.stack([self._errors(trained(training, seed, device), cut(batch, training.N)) for training in row])
-            for row in (self.fixed, self.random)
-        ])  # fmt: skip
+        rows = [(repeated(t, self.runs, seed, device), cut(batch, t.N)) for t in self.fixed + self.random]
+        errors = torch.stack([torch.stack([self._errors(model, prompts) for model in models]) for models, prompts in rows])
+        errors = errors.unflatten(0, (2, -1)).transpose(1, 2)
         risk = mean(by_covariance(errors, self.covariances))
-        dims = "trained N way c"
+        dims = "trained run N way c"
         data = {
             "risk": variable(dims, risk.value, "error over that of predicting 0"),
             "risk_se": variable(dims, risk.standard_error, "its standard error over covariances"),
@@ -118,6 +119,6 @@ def cut(prompts: Prompts, M: int) -> Prompts:
 ZHANG_GPT2_SCALE = Experiment(
     slug="zhang-gpt2-scale",
     title="Inputs, labels and a prompt's own size",
-    quick=Gpt2Scale(FIXED, RANDOM, c=(1.0, 9.0), covariances=64, prompts=3),
-    full=Gpt2Scale(FIXED, RANDOM, c=(1.0, 4.0, 9.0), covariances=64, prompts=64),
+    quick=Gpt2Scale(FIXED, RANDOM, runs=3, c=(1.0, 9.0), covariances=64, prompts=1),
+    full=Gpt2Scale(FIXED, RANDOM, runs=3, c=(1.0, 4.0, 9.0), covariances=64, prompts=64),
 )

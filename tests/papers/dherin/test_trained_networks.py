@@ -8,7 +8,7 @@ import torch
 from icl_lib.companion import identity, results, weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from papers import registry
+from papers import registry, renewal
 from papers.__main__ import main
 from papers.dherin.trained import (
     ManyBlocks,
@@ -24,6 +24,7 @@ from papers.dherin.trained import (
     trained,
 )
 from papers.dherin.trainings import TRAININGS
+from papers.garg.trainings import FIXED, RANDOM
 
 TINY = Training(
     "tiny", OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6), N=5, every_prefix=False, B=8, rate=1e-2, steps=6,
@@ -195,7 +196,9 @@ def test_shipped_weights_are_small():
 
 
 def test_every_shipped_file_has_a_training():
-    assert {file.stem for file in weights.WEIGHTS.glob("*.safetensors")} == set(registry.TRAININGS)
+    networks, _ = renewal.items([])
+    assert {file.stem for file in weights.WEIGHTS.glob("*.safetensors")} == {network.name for network in networks}
+    assert [network.name for network in networks if network.seed == 2] == [t.name for t in (*FIXED, *RANDOM)]
 
 
 def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):

@@ -40,7 +40,7 @@ def constructed_curves() -> xr.Dataset:
     level = zero * np.maximum(floor, 1 - 0.15 * M) + jump
     spread = 1 + 0.2 * torch.rand((4, 1, 1, 41, 512), generator=stream(0, "spread"), dtype=torch.float64)
     ols = torch.tensor(zero[:, :, 0] * np.maximum(0, 1 - M / 5)).movedim(1, -1).expand(4, 41, 512)
-    errors = torch.tensor(level)[..., None] * spread
+    errors = (torch.tensor(level)[..., None] * spread)[:, :, None].expand(4, 2, 3, 3, 41, 512)
     measured = ZHANG_GPT2.quick.dataset(5, errors, ols, 0)
     return ZHANG_GPT2.quick.expect(measured, 0).assign_attrs(slug="zhang-gpt2")
 
