@@ -1,16 +1,47 @@
-"""In the test run every shape and type in our signatures is checked at every call."""
+"""In the test run the shapes and types in our signatures are checked, at the first calls of a function in every test."""
 
+from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial, wraps
+from types import CodeType
 
+import jaxtyping
 import pytest
 from beartype import BeartypeConf, beartype
-from jaxtyping import install_import_hook
 
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))  # an int is a float, as in PEP 484
 
 FLOORS = ("companion", "measure", "models", "patches", "tasks", "train")  # seeds checks its arguments itself
-install_import_hook([*(f"icl_lib.{floor}" for floor in FLOORS), "papers"], "conftest.typechecked")
+CALLS = 10
+"""So many calls of a function are checked in a test; what a loop does after them is not, and takes a sixth of the time."""
+_calls: Counter[CodeType] = Counter()
+
+
+def _at_first_calls(checks: Callable) -> Callable:
+    """Return the decorator that checks a class as ``checks`` does, and a function at its first calls, decorated when called."""
+
+    def decorate(function, *, typechecker):
+        if isinstance(function, type):
+            return checks(function, typechecker=typechecker)
+        checked = cache(lambda: checks(function, typechecker=typechecker))
+
+        @wraps(function)
+        def call(*arguments, **named):
+            _calls[function.__code__] += 1
+            chosen = function if _calls[function.__code__] > CALLS else checked()
+            return chosen(*arguments, **named)
+
+        return call
+
+    return lambda *, typechecker: partial(decorate, typechecker=typechecker)
+
+
+jaxtyping.jaxtyped = _at_first_calls(jaxtyping.jaxtyped)  # the name that the hook writes into every module
+jaxtyping.install_import_hook([*(f"icl_lib.{floor}" for floor in FLOORS), "papers"], "conftest.typechecked")
+
+
+def pytest_runtest_setup() -> None:
+    _calls.clear()
 
 
 @cache
