@@ -46,7 +46,7 @@ def Z17d(dataset):
     """Label noise and scaled weights leave LSA's error, over that of predicting 0, where it is without a shift; a query
     orthogonal to the context is predicted as 0. Garg et al. report the same three tolerances for GPT-2.
 
-    Margin: Relative change; noise of variance 1, a twentieth of the labels', adds 3 to 4% by the formula, s.e. is 2% in quick.
+    Margin: Relative change; noise of variance 1, a twentieth of the labels', adds 3 to 4% by the formula, s.e. is 4% in quick.
     Control: the inputs scaled by the same factors, not the weights
     """
     kept = _model(dataset, ["label noise", *_rows(dataset, "weights")])
