@@ -41,7 +41,7 @@ def _exchanged_rates(dataset: xr.Dataset) -> xr.Dataset:
 def Z21(dataset):
     """Near the origin (U₁₁, u₋₁) grows at rate ‖Λ²‖ (Frobenius), and (u₁₂, u₂₁) at the slower rate ‖Λ‖² (operator).
 
-    Margin: Relative. Fitted at amplitudes 1e-4 to 1e-2, where the cubic terms change the rate by about 1e-4.
+    Margin: Relative. Fitted at amplitudes 1e-4 to 1e-2, where the cubic terms change the rate by 1e-4 at most.
     Control: the two rates exchanged, at the two largest condition numbers, where they are closest
     """
     return Discrepancy(abs(dataset.rate / dataset.rate_theory - 1))
