@@ -22,13 +22,13 @@ def Z27(dataset):
 claim = claims_of("zhang-off-diagonal", section="C")
 
 
-@claim("D", "identity", margin=1e-7, control=put(off="off_rotated"))
+@claim("D", "identity", margin=1e-7, control=put(off_theory="off_near"))
 def Z28(dataset):
     """Under random diagonal covariances every off-diagonal entry of U₁₁ decays monotonically to 0 and keeps its sign:
     uᵢⱼ(t) = uᵢⱼ(0) exp(−ζᵢⱼ ∫u₋₁²).
 
     Margin: Relative to uᵢⱼ(0); the integrator's tolerances are 1e-10 (relative) and 1e-12 (absolute).
-    Control: covariances that are random but not diagonal (Lemma C.1)
+    Control: N + 1 for N in ζᵢⱼ
     """
     # The largest growth of |u_ij| in a step, how far u_ij crosses zero, and its distance from exp(-zeta_ij tau).
     growth = abs(dataset.off).diff("step").max("step")
@@ -49,13 +49,13 @@ def Z28a(dataset):
     return Discrepancy((dataset.u_bound / dataset.u).max("step"))
 
 
-@claim("D", "bound", margin=1.0, control=put(nu="nu_fastest"))
+@claim("D", "bound", margin=1.0, control=put(nu="nu_limit"))
 def Z28b(dataset):
     """Lemma C.8: along the flow ‖∇ℓ‖² ≥ ν(ℓ − min ℓ) with ν = ησ²[…]/(√d‖EΛ²‖), η the least of γᵢ, ζᵢⱼ.
 
     Margin: ν over ratio, the largest along the flow; 1 is the claim itself. The copy we read leaves a factor 2 open;
     this is the stronger reading.
-    Control: ν from the largest ζᵢⱼ and the limit of u₋₁
+    Control: ν from the limit of u₋₁ in the place of its lower bound
     """
     return Discrepancy((dataset.nu / dataset.pl_ratio).max("step"))
 

@@ -53,11 +53,12 @@ class OffDiagonal(Declaration):
         cells = [self._theory(*law, seed, name, *path) for (name, law), *path in rows]
         labels = {
             "off_theory": ("law pair step", "exp(-zeta_ij tau)"),
+            "off_near": ("law pair step", "the same with N + 1 for N in zeta"),
             "u_bound": ("law", "lower bound of Lemma C.7"),
             "u_limit": ("law", "limit of u"),
             "pl_ratio": ("law step", "squared gradient over loss gap"),
             "nu": ("law", "PL constant of Lemma C.8"),
-            "nu_fastest": ("law", "2 max zeta_ij u_limit^2"),
+            "nu_limit": ("law", "the same with the limit of u for its lower bound"),
             "pull": ("law", "E tr[Lambda^2 Theta Theta^T]"),
             "pull_of_mean": ("law", "||E[Lambda] Theta||_F^2"),
             "pull_of_fixed": ("law", "tr[E[Lambda]^2 Theta Theta^T]"),
@@ -88,12 +89,13 @@ class OffDiagonal(Declaration):
         Theta, draws, sigma = self._start(spectrum, seed, name)
         bound, limit = flow.u_lower_bound(Theta, sigma, draws, self.N), flow.u_limit(xi, gamma)
         return {
-            "off_theory": np.exp(-np.einsum("p,t->pt", zeta[pairs(self.d)], tau)),
+            "off_theory": np.exp(-np.outer(zeta[pairs(self.d)], tau)),
+            "off_near": np.exp(-np.outer(theory.zeta(moments, self.N + 1)[pairs(self.d)], tau)),
             "u_bound": bound,
             "u_limit": limit,
             "pl_ratio": pl_ratio(U, u, xi, gamma, zeta),
             "nu": flow.pl_constant(bound, zeta),
-            "nu_fastest": flow.pl_constant(limit, np.full_like(zeta, zeta.max())),
+            "nu_limit": flow.pl_constant(limit, zeta),
             "pull": np.sum(xi[:, None] * Theta**2),
             "pull_of_mean": flow.initial_pull(Theta, moments.first[None]),
             "pull_of_fixed": np.trace(np.diag(moments.first**2) @ Theta @ Theta.T),

@@ -82,7 +82,7 @@ class AveragedError(Declaration):
             "error_bound": (error.averaged_bound, "bound of section 4.1"),
             "eta": (lambda L, N, M: error.eta(L, N), "its 1/N^2 part"),
         }
-        paths = {"M": (np.inf, line), "N": (line, np.inf), "both": (line, line), "N_at_fixed_M": (line, self.M[0])}
+        paths = {"M": (np.inf, line), "N": (line, np.inf), "both": (line, line)}
         slopes = {name: [rate(Lambda, *path) for Lambda in covariances] for name, path in paths.items()}
         lengths, columns = (*self.N, self.long_N), {}
         columns |= {name: variable("kappa M N", tabulate(e, lengths), text, "y^2") for name, (e, text) in formulas.items()}

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import everywhere, exchanged
+from icl_lib.companion.controls import at, everywhere, exchanged
 from icl_lib.companion.verdict import FAILS, Discrepancy
 
 GAMMAS = ("1 + 2/N in Γ", "1 for 1 + 1/N in Γ", "N + 1 for N in Γ")
@@ -101,7 +101,7 @@ def Z16b(dataset):
     "identity",
     margin=0.01,
     recorded=FAILS,
-    control=exchanged("query", "orthogonal", "ordinary"),
+    control=at(kappa=[1]),
     positive=lambda dataset: dataset.sel(kappa=[1.0]),
 )
 def Z16c(dataset):
@@ -109,7 +109,7 @@ def Z16c(dataset):
     condition on Λ).
 
     Margin: Mean square of the prediction over that of the label; 1% would pass as 0, condition number 5 gives far more.
-    Control: an ordinary query
+    Control: the least condition number above 1 alone
     Positive: Λ = I
     """
     orthogonal = dataset.sel(query="orthogonal")

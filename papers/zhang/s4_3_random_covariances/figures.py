@@ -46,7 +46,8 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Six panels, exponential and uniform variances at covariance scale 1, 4 and 9: error over that of predicting zero "
         "against test prompt length. Markers lie on the lines. Training on random covariances helps by a factor of about "
-        "3 or more for exponential variances and by less than 2 for uniform ones. At scales 4 and 9 all errors stay above 1."
+        "3 or more for exponential variances and by less than 2, if at all, for uniform ones. At scales 4 and 9 all errors "
+        "stay above 1."
     ),
     caption=(
         "Variances times <i>c</i>, exponential (upper row) and uniform (lower row): test error over the error of the zero "

@@ -4,14 +4,8 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import at, put
+from icl_lib.companion.controls import put
 from icl_lib.companion.verdict import Discrepancy
-
-
-def _fall(dataset: xr.Dataset, dim: str) -> Discrepancy:
-    """How far the logarithm of the slack falls from one value of ``dim`` to the next; kappa means nothing at d = 1."""
-    return Discrepancy(-np.log(dataset.slack.where(dataset.d > 1, drop=True)).diff(dim))
-
 
 claim = claims_of("zhang-pl")
 
@@ -54,25 +48,30 @@ def Z24b(dataset):
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 
 
-@claim("N", "order", margin=0, control=at(d=slice(None, None, -1)))
+@claim("N", "order", margin=0, control=lambda dataset: dataset[["slack"]].rename(d="kappa", kappa="d"))
 def Z24c(dataset):
     """The PL inequality is loose, and the looser the higher the dimension: its slack grows with d.
 
     Margin: Fall of the log of (least ratio)/μ from one d to the next, at each κ, from ΘΘᵀ = I/√d.
-    Control: the dimensions in falling order
+    Control: the condition number in the place of the dimension, with which the slack falls at d = 2
     """
-    return _fall(dataset, "d")
+    return Discrepancy(-np.log(dataset.slack.where(dataset.d > 1, drop=True)).diff("d"))
 
 
 claim = claims_of("zhang-start-size")
 
 
-@claim("D", "bound", margin=0, control=put(u_last_bound="u_last_bound_start"))
+def _start_for_bound(dataset: xr.Dataset) -> xr.Dataset:
+    above = dataset.sel(multiple=dataset.multiple > 1).isel(multiple=[0])
+    return above.assign(u_last_bound=above.u_last_bound_start)
+
+
+@claim("D", "bound", margin=0, control=_start_for_bound)
 def Z25b(dataset):
     """u₋₁ has a positive lower bound for every σ > 0, so the flow converges without the condition on σ.
 
     Margin: The bound minus the least u₋₁ along the flow, for all multiples of the largest σ² that is allowed.
-    Control: the start value σ as the bound
+    Control: the start value σ as the bound, at the least multiple above 1
     """
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 
@@ -97,13 +96,13 @@ def Z26(dataset):
 claim = claims_of("zhang-rank-one-trap")
 
 
-@claim("D", "identity", margin=0, control=lambda dataset: dataset.assign(margin_theory=-abs(dataset.margin_theory)))
+@claim("D", "identity", margin=0, control=put(margin_theory="margin_leading"))
 def Z26b(dataset):
     """The full loss has local minima that are not global: the rank-one point is one exactly where hᵀK⁻¹h < kρ², and a
     saddle elsewhere.
 
     Margin: Cells where the Hessian's signs, the gradient (1e-10) or the excess loss disagree; exact to rounding.
-    Control: every such point taken for a saddle
+    Control: the criterion to leading order in 1/N
     """
     saddle = dataset.margin_theory < 0
     wrong = abs(dataset.negative - saddle) + abs(dataset.zero - 1) + (dataset.excess <= 0)

@@ -11,7 +11,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import full_loss, optimum
-from papers.zhang.theory.rank_one_trap import rank_one_point, trap_margin
+from papers.zhang.theory.rank_one_trap import rank_one_point, trap_margin, trap_margin_leading
 
 ZERO = 1e-10
 """Eigenvalues below this share of the largest count as 0."""
@@ -43,13 +43,14 @@ class RankOneTrap(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the least loss and the criterion beside it."""
         laws = [[geometric_covariance(d, kappa, seed) for kappa in self.kappa] for d in self.d]
-        least, margin = (
+        least, margin, leading = (
             np.array([[[formula(Lambda, N) for Lambda in row] for N in self.N] for row in laws])
-            for formula in (optimum.loss_minimum, trap_margin)
+            for formula in (optimum.loss_minimum, trap_margin, trap_margin_leading)
         )
         return dataset.assign(
             excess=variable("d N kappa", dataset.loss / least - 1, "(L - L*)/L*"),
             margin_theory=variable("d N kappa", margin, "1 - h^T K^-1 h/(k rho^2): above 0 for a local minimum"),
+            margin_leading=variable("d N kappa", leading, "the same criterion to leading order in 1/N"),
         )
 
     def _point(self, d: int, N: int, kappa: float, seed: int) -> list[float]:

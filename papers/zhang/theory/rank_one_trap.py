@@ -46,3 +46,9 @@ def trap_margin(Lambda: Float[ndarray, "d d"], N: float) -> float:
     h = rho * tau / N - eigenvalues
     h[0] = rho * (tau + 3 * tau / N + 2 * eigenvalues[0] / N)
     return float(1 - h @ np.linalg.solve(K, h) / (label_moment(Lambda, N) * rho**2))
+
+
+def trap_margin_leading(Lambda: Float[ndarray, "d d"], N: float) -> float:
+    """1 - N sum_{i >= 2} lambda_i^2 / (2 tr Lambda^2): the sign of the criterion to leading order in 1/N."""
+    squares = np.linalg.eigvalsh(Lambda) ** 2
+    return float(1 - N * squares[:-1].sum() / (2 * squares.sum()))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from zhang_instances import SKEW, covariance, draw
 
 from icl_lib.train.flow import gradient_flow
@@ -92,6 +93,14 @@ def test_rank_one_point_by_hand():
     assert rank_one_trap.rank_one_loss(SKEW, 2) == pytest.approx(19 / 18, rel=1e-14)
     # d = 1, N = 1, Lambda = 1: rho = 1/3, K = 3 (1 + 2) + 1 + (1 + 5 + 8) = 24, h = (1 + 3 + 2)/3 = 2, k rho^2 = 9/9.
     assert rank_one_trap.trap_margin(np.eye(1), 1) == pytest.approx(1 - 4 / 24, rel=1e-13)
+    # Lambda = diag(2, 1), N = 2: 2 * 1 against 2 * 5.
+    assert rank_one_trap.trap_margin_leading(SKEW, 2) == pytest.approx(1 - 2 / 10, rel=1e-14)
+
+
+def test_criterion_to_leading_order_changes_sign_where_the_exact_one_does_at_long_prompts():
+    Lambda = np.diag([1.0, 0.1])
+    edge = brentq(lambda N: rank_one_trap.trap_margin(Lambda, N), 1, 1e4)
+    assert edge == pytest.approx(brentq(lambda N: rank_one_trap.trap_margin_leading(Lambda, N), 1, 1e4), rel=1e-3)
 
 
 def test_perturbed_trap_flows_back():
