@@ -59,8 +59,8 @@ claim = claims_of("dherin-alignment")
 def D33(dataset):
     """The alignment of the patch with finetuning is positive in the mean, at every context length read from 2 on.
 
-    Margin: Minus the mean alignment, worst length, 2 s.e. over tasks. After one example it is within noise of 0 at
-    quick.
+    Margin: Minus the mean alignment, worst length, 2 s.e. over tasks. After one example 2 s.e.
+    at quick are half of it.
     Control: finetuning on labels of a task that is wrong at the query
     """
     found = _aligned(dataset.sel(i=dataset.i >= 2), "true")
