@@ -74,7 +74,7 @@ claim = claims_of("dherin-stale-trained")
 
 @claim("D", "bound", margin=0, control=exchanged("patches", "stale", "recomputed"))
 def D53c(dataset):
-    """In a trained regression network the patch for another query leaves more than 0.4 of the error.
+    """In one trained regression network the patch for another query leaves more than 0.4 of the error.
 
     Margin: 0.4 minus the median error over that without patches; one network, intervals over sets of prompts.
     Control: the patch for the query itself

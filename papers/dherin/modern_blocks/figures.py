@@ -115,7 +115,7 @@ def depth(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "dherin-gemma",
     alt=(
-        "Three panels. Left: largest relative change of the gain, about 1e4 for the published form and about 1 for the "
+        "Three panels. Left: largest relative change of the gain, 1e4 or more for the published form and about 1 for the "
         "well-conditioned one. Middle: share of large entries falls like 1/x, markers on the line. Right: error of the "
         "logits by precision; made in place both forms agree; made ahead the published form errs by 1e-3 in float32 and "
         "by more than 1 in bfloat16, the conditioned one by 1e-6 and 0.03."

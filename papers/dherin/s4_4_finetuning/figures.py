@@ -140,7 +140,7 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises from 0.44 "
         "to 0.9, close to the predicted line; with shuffled labels it stays near 0. Right: the mean of kappa squared stays "
-        "near 0.53, on the predicted line; at the first example in place of the query it falls from 1 to 0.5."
+        "near 0.5, on the predicted line; at the first example in place of the query it falls from 1 to 0.5."
     ),
     caption=(
         "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: predicted from <i>K</i> and "

@@ -13,7 +13,7 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 @drawing(
     "dherin-static-one-block",
     alt=(
-        "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from 0.5 at one "
+        "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from above 0.5 at one "
         "query to about 0.002 at two, and then falls slowly; affine drops one query later; the average stays near 0.3. "
         "Right: queries on a line need one query; wrong targets stay at 1 or above; untrained networks stay near 0.03."
     ),

@@ -48,7 +48,7 @@ TINY = {
     gradient_step.GRADIENT_STEP: dict(blocks=5, d=3, N=7),
     placebo.PLACEBO: dict(training=TRAINING, prompts=20),
     query_dependence.QUERY_DEPENDENCE: dict(training=WIDE, contexts=20, queries=12, lengths=(25, 400), drawn=24),
-    joint_patch.JOINT_PATCH: dict(training=TRAINING, K=(1, 2, 30), queries=40),
+    joint_patch.JOINT_PATCH: dict(training=WIDE, K=(1, 2, 100), queries=120),
 }
 CLAIMS = [
     each

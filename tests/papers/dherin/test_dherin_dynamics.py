@@ -28,7 +28,7 @@ LAYERS = ("softmax attention", "tanh RNN")
 SIZES = dict(layers=LAYERS, d=2, N=5, width=6, heads=2, hidden=7, networks=1, prompts=2, training=TRAINING)
 TINY = {
     "dherin-dynamics": replace(DYNAMICS.quick, **SIZES),
-    "dherin-order": replace(ORDER.quick, **SIZES, orders=3, drawn_orders=3),
+    "dherin-order": replace(ORDER.quick, **SIZES | dict(N=30), orders=3, drawn_orders=3),
     "dherin-left-consuming": replace(LEFT_CONSUMING.quick, **SIZES),
     "dherin-linear-loss": replace(LINEAR_LOSS.quick, training=TRAINING, N=6, prompts=3, tasks=50, slope_at=(1.0, 1e6)),
 }
