@@ -14,6 +14,7 @@ from icl_lib.companion import results
 from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
+from icl_lib.companion.verdict import FAILS, Agreement
 from papers import registry
 
 
@@ -134,5 +135,11 @@ def test_committed_results_are_current_small_and_decided(slug):
         assert (judgement.positive_verdict == "holds") == (claim.recorded != "holds"), claim.id
         found = [claim.check(control(dataset.copy(deep=True))) for control in claim.controls.values()]
         assert np.isfinite([each.worst() for each in found]).all(), f"{claim.id}: NaN and infinity fail by themselves"
-        if claim.kind == "formula" and np.isfinite(judgement.resolution):
-            assert min(each.worst()[0] for each in found) < FAR * claim.margin, f"{claim.id} has no near miss"
+        if np.isfinite(judgement.resolution):
+            assert claim.kind == "formula" and min(each.worst()[0] for each in found) < FAR * claim.margin, claim.id
+            assert wrong_by(2 * judgement.resolution, claim.check(dataset)) == [FAILS, FAILS], claim.id
+
+
+def wrong_by(share: float, found: Agreement) -> list[str]:
+    """The verdicts where the theory is that much larger, and smaller."""
+    return [dataclasses.replace(found, expected=found.expected * (1 + x)).verdict(np.inf) for x in (share, -share)]

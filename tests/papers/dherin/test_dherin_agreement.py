@@ -148,3 +148,10 @@ def test_bad_declarations_are_refused():
             replace(AGREEMENT.quick, **bad)
     with pytest.raises(ValueError, match="different depth"):
         replace(AGREEMENT_DEEP.quick, ten=AGREEMENT_DEEP.quick.four)
+
+
+def test_all_near_misses_of_one_gradient_step_are_seen(stored):
+    plateau = stored("dherin-plateau")
+    for mistake in plateau.mistake.values:
+        wrong = plateau.assign(step_risk_theory=plateau.step_risk_near.sel(mistake=mistake))
+        assert claims.D23d.judge(wrong).verdict == FAILS, mistake
