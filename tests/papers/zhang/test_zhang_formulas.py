@@ -18,6 +18,7 @@ from papers.zhang.s4_2_shifts.query_shift import QUERY_SHIFT
 from papers.zhang.s4_2_shifts.task_shift import TASK_SHIFT
 from papers.zhang.theory import error, full_loss, optimum, shifts
 
+
 def exact_second_moment(Lambda: np.ndarray, N: int) -> np.ndarray:
     """E[Λ̂²] = (1/N) E[x xᵀ x xᵀ] + (1 − 1/N) Λ², the fourth moment of two coordinates by quadrature."""
     points, weights = hermite(5)
