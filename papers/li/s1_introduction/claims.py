@@ -41,7 +41,7 @@ def L0c(dataset):
     and stays where it is, within the margin of the check, if the MLP is linear.
 
     Margin: Change over the range of S₁, relative to the margin at its end. In quick 3 models and shorter training.
-    Moved: from 0.12 in both profiles; it was called exact, and in full it is off by 0.02, 14 standard errors.
+    Moved: from 0.12 in both profiles; it was called exact, and in full it is off by 0.02, 12 standard errors.
     Neglects: that some neurons are silent under both labels, whose feature parts are negative and count here all the same:
     with each neuron's own activity (L7c) the slope in setting A is 0.497 as measured, with all of them 0.484.
     Control: no feature part in any network, as in a linear MLP; the paper's network then moves by half its margin

@@ -91,8 +91,8 @@ def L5i(dataset):
     """The prediction is exact to 1% where every pattern is queried or none has a memory: one-sided tasks, half of the patterns.
 
     Margin: Relative, β = 1; a draw of 400,000 prompts leaves 0.2%. Quick has 12,000 prompts and short training.
-    Neglects: what training has not yet settled: the error of half the patterns is 0.273, 0.269 and 0.260 after 160 steps
-    and 0.257 after 1000, as predicted.
+    Neglects: what training has not yet settled: the error of half the patterns is 0.27 after 160 steps (quick) and 0.257
+    after 1000 (full), as predicted.
     Control: the error over all tasks for that over unseen ones
     """
     alone = dataset["set"].str.startswith("one-sided, β=1,") | dataset["set"].str.startswith("first half, β=1,")
@@ -163,8 +163,8 @@ def L6f(dataset):
 
     Margin: Relative, where the law is 0.02 or more.
     Moved: from 0.15 in both profiles, where it was judged as a formula with L6.
-    Neglects: the unequal attention among the patterns that are not the query's; 4% where one or two contexts decide. Trained
-    on all tasks they are alike, and the law is exact (L6).
+    Neglects: the unequal attention among the patterns that are not the query's; up to 4% at even lengths, where ties are
+    broken by it, and less than 0.5% at l = 1 and 3. Trained on all tasks they are alike, and the law is exact (L6).
     Control: l − 1 for l
     """
     cells = _judged(dataset.sel(tasks=["cyclic 3"]))
@@ -188,7 +188,7 @@ def L6e(dataset):
     """If at least a share α′/2 of the contexts has the query's pattern, as on the slides, the error is at most 0.002.
 
     Margin: At every length, from one context on: the share guarantees at least one, so the pattern is never missing.
-    Independent contexts err in 0.02 to 0.5 of the same prompts.
+    With independent contexts models err on up to half of the same prompts.
     Moved: from l ≥ 2/α′, for which there was no reason.
     Control: independent contexts, which guarantee nothing
     """

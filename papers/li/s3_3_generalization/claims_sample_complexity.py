@@ -89,7 +89,7 @@ def L9q(dataset):
     """A larger share takes less training data: twice the share α takes at most 0.8 times the steps, at every l_tr ≥ 3.
 
     Margin: Steps until the hinge is ½ at the larger share less 0.8 times those at the smaller; the batch is the same, so
-    these are prompts. The escape time has a factor 0.53 to 0.56; a power of −⅓ fails.
+    these are prompts. The escape time has a factor 0.50 to 0.54; a power of −⅓ fails.
     Control: the same number of steps at all shares
     """
     steps = dataset.steps.sel(training_length=dataset.training_length >= 3)
@@ -188,7 +188,7 @@ def L10o(dataset):
     """Behind the escape, from hinge 0.9 to 0.1, the number of steps goes as stated: every exponent within 0.25.
 
     Margin: The margin of L10n, over α, β, η and M₁; δ = 0.4 and small steps, so that 26 to 143 steps are counted (quick: 10
-    to 24).
+    to 25).
     Control: the exponents with opposite signs
     Positive: the exponents of the stated law
     Missing: as for L10n

@@ -26,7 +26,7 @@ def L11(dataset):
 
     Margin: |mean share − 0.155|; small: shorter than half the longest row. The authors' plot shows 15 to 16% of one
     network, where chance alone (binomial, about 100 rows) makes 4%: the margin is twice that, and in quick three times.
-    Other M₁ and α move the mean between 5% and 20%. That the fraction is constant, as the slides say, is not tested.
+    Other M₁ and α move the mean between 5% and 24%. That the fraction is constant, as the slides say, is not tested.
     Moved: from 0.12 in both profiles, which took any share from 3.5% to 27.5%.
     Control: networks that start with ξ = 1/√m have one group
     """

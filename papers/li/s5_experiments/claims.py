@@ -154,7 +154,8 @@ def L21b(dataset):
     """The same holds up to l = 20: the missing pattern explains the one-layer curves.
 
     Margin: |ln(point/law)|, at most ln 2, as for L21.
-    Neglects: as for L21. The law falls, what it neglects does not: at l = 20 the points are above it by factors up to 15.
+    Neglects: as for L21. The law falls, what it neglects does not: beyond l = 10 the points at α′ = 0.8 are above it by
+    factors up to 15.
     Control: (1 − α′)ˡ, the chance that both patterns of the task are missing
     Positive: the points at α′ = 0.6 up to l = 18
     """
