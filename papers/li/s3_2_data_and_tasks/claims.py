@@ -23,9 +23,10 @@ def _swap_covers(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-task-sets")
 
 
-@claim("M", "identity", margin=0, control=put(miscount="miscount_one_sided"))
+@claim("D", "identity", margin=0, control=put(miscount="miscount_one_sided"))
 def L3(dataset):
-    """Condition 3.2 is met by r cyclic shifts: each of the M₁ patterns has each label in exactly r of the r·M₁ tasks.
+    """Condition 3.2, as remembered, is met by r cyclic shifts: each of the M₁ patterns has each label in exactly r of the
+    r·M₁ tasks.
 
     Margin: Counting whole numbers.
     Control: one-sided tasks, where each pattern has one label
@@ -183,7 +184,7 @@ def L6c(dataset):
     return Discrepancy(cells.best / (cells.missing / 2), 2 * cells.best_se / (cells.missing / 2))
 
 
-@claim("S", "bound", margin=0.002, control=put(error_guaranteed="error"))
+@claim("D", "bound", margin=0.002, control=put(error_guaranteed="error"))
 def L6e(dataset):
     """If at least a share α′/2 of the contexts has the query's pattern, as on the slides, the error is at most 0.002.
 

@@ -84,7 +84,7 @@ def L9p(dataset):
     return over_seeds(_at_least_one_over_alpha(dataset))
 
 
-@claim("T", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))
+@claim("P", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))
 def L9q(dataset):
     """A larger share takes less training data: twice the share α takes at most 0.8 times the steps, at every l_tr ≥ 3.
 

@@ -34,7 +34,7 @@ def L16(dataset):
     return over_seeds(dataset.error.sel(domain="in", alpha=0.8).isel(l=-1))
 
 
-@claim("S", "bound", margin=0.0, control=_before_training)
+@claim("D", "bound", margin=0.0, control=_before_training)
 def L17(dataset):
     """While prompts are short, l up to 6, a larger share α′ gives a smaller error: 1.0 against 0.8, in both domains.
 
@@ -90,11 +90,12 @@ def L18b(dataset):
     return over_seeds(0.7 - dataset.mass.sel(stage="after", domain="out"))
 
 
-@claim("S", "bound", margin=-0.01, control=_before_training)
+@claim("D", "bound", margin=-0.01, control=_before_training)
 def L19(dataset):
     """Patterns rescaled by S₁: the error at S₁ = 0.3 is above that at S₁ = 1.1.
 
-    Margin: Error at 1.1 less that at 0.3; on the slides 0.5 already differs from 1.1 by 0.04.
+    Margin: Error at 1.1 less that at 0.3. The slides do not name their construction and have no S₁ = 0.3; there 0.5 already
+    differs from 1.1 by 0.04.
     Control: the models before training
     """
     errors = dataset.shifted.sel(convention="rescaling")
