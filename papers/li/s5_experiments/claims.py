@@ -121,6 +121,29 @@ def L16b(dataset):
     return over_seeds(dataset.error.sel(positions="learned", domain="in").isel(l=-1))
 
 
+claim = claims_of("li-decoder-neurons")
+
+
+def _before(dataset: xr.Dataset) -> xr.Dataset:
+    return dataset.assign(separation=dataset.separation.where(False, dataset.separation.sel(stage="before", drop=True)))
+
+
+@claim(
+    "S", "bound", margin=-0.5, recorded=NOT_REPRODUCED, control=_before,
+    positive=lambda dataset: dataset.assign(separation=0 * dataset.separation + 2),
+)  # fmt: skip
+def L18c(dataset):
+    """In the first layer training separates the neurons by the sign of a: label parts turn to +q for a > 0 and to −q else.
+
+    Margin: Mean cosine to q of those with a < 0 less that of those with a > 0. In the one-layer model it is −2 (L15b), and 0
+    before training; a quarter is asked for.
+    Control: the models before training
+    Positive: the separation of the one-layer model
+    Missing: how the authors measure an angle in a GPT-2
+    """
+    return over_seeds(-dataset.separation.sel(stage="after", layer=1))
+
+
 # --- the paper's own points ---------------------------------------------------------------------------------------
 
 
