@@ -128,13 +128,13 @@ def L7h(dataset):
     return distance_over_seeds(dataset.error_length - dataset.error_length_theory)
 
 
-@claim("D", "approximation", margin=0.005, quick_margin=0.03, control=everywhere("error_length_theory", sum=0.7))
+@claim("D", "approximation", margin=0.005, quick_margin=0.03, control=everywhere("error_length_theory", sum=0.5))
 def L7j(dataset):
     """The larger the gap the better the law: from S₁ = 0.9 on the error is that of the vote law to 0.005.
 
     Margin: Absolute, half of what the law is off by at S₁ = 0.5. 3 models in quick.
     Neglects: as L7h: 0.010 at S₁ = 0.5, 0.004 at 0.7, 0.002 and less from 0.9 on.
-    Control: the vote law at S₁ = 0.7 in the place of that at each sum
+    Control: the vote law at S₁ = 0.5 in the place of that at each sum
     """
     large = dataset.sel(sum=dataset["sum"] >= 0.9)
     return distance_over_seeds(large.error_length - large.error_length_theory)
