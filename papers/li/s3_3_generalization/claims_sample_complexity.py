@@ -84,12 +84,12 @@ def L9p(dataset):
     return over_seeds(_at_least_one_over_alpha(dataset))
 
 
-@claim("T", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))
+@claim("P", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))
 def L9q(dataset):
     """A larger share takes less training data: twice the share α takes at most 0.8 times the steps, at every l_tr ≥ 3.
 
     Margin: Steps until the hinge is ½ at the larger share less 0.8 times those at the smaller; the batch is the same, so
-    these are prompts. The escape time has a factor 0.53 to 0.56; a power of −⅓ fails.
+    these are prompts. The escape time has a factor 0.50 to 0.54; a power of −⅓ fails.
     Control: the same number of steps at all shares
     """
     steps = dataset.steps.sel(training_length=dataset.training_length >= 3)
@@ -160,12 +160,25 @@ def L10c(dataset):
     """The steps until the hinge is ½ are the escape time Ψ(M₁)/(ηρ|q|αβ²δ²), without a fit: within 25% in full.
 
     Margin: Relative, W_O of size ξ = 0.01. In quick 35%: 3 models, and larger steps.
-    Moved: from 35% in both profiles; it was called exact, and in full it is early by 12% in the mean, 20% at worst.
-    Neglects: the growth of the score gap to wrong labels, which takes 6% off, the noise of the batches, and the end of the
-    way, where the hinge is no longer near 1: the larger δ, the shorter that way (0.80, 0.88 and 0.99 of the formula).
+    Moved: from 35% in both profiles; it was called exact, and in full it is early by 11% in the mean, 20% at worst.
+    Neglects: the falling scores of the patterns with the other label, which take 12% off at M₁ = 6 and 9% at 24, as much as
+    the formula misses in the mean (L10p); H(0), the noise of the batches and the size of the steps, by which single cells
+    differ (0.80 to 0.99 of the formula over δ = 0.15 to 0.3).
     Control: the stated law, its constant fitted
     """
     return over_seeds(abs(dataset.time.sel(level=0.5) / dataset.escape_theory - 1).isel(start=0))
+
+
+@claim("D", "approximation", margin=0.05, control=put(escape_falling="escape_theory"))
+def L10p(dataset):
+    """With the falling scores of the other patterns in it, the escape time is that of the runs in the mean over settings.
+
+    Margin: |mean of steps/formula − 1|. L10c misses by 11% in the mean, and the term was derived after that had been seen; the
+    margin is half of what the term makes.
+    Neglects: H(0), of the order ξ: with ξ = 0.1 the runs take 0.45 of it.
+    Control: without the falling scores, as in L10c
+    """
+    return distance_over_seeds((dataset.time.sel(level=0.5) / dataset.escape_falling).isel(start=0).mean("cell"), 1.0)
 
 
 @claim("D", "rate", margin=0.25, quick_margin=0.5, control=put(slope_escape="slope_stated"))
@@ -188,7 +201,7 @@ def L10o(dataset):
     """Behind the escape, from hinge 0.9 to 0.1, the number of steps goes as stated: every exponent within 0.25.
 
     Margin: The margin of L10n, over α, β, η and M₁; δ = 0.4 and small steps, so that 26 to 143 steps are counted (quick: 10
-    to 24).
+    to 25).
     Control: the exponents with opposite signs
     Positive: the exponents of the stated law
     Missing: as for L10n

@@ -12,7 +12,9 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotN
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from papers.li.theory.escape_time import escape_time, stated_steps
+from icl_lib.tasks.task_sets import task_set
+from papers.li.theory.coverage import pair_laplacian
+from papers.li.theory.escape_time import escape_time, phase, phase_of_scores, stated_steps
 from papers.li.trained import A, Setting, Trained, train_models
 
 LEVELS = (0.9, 0.5, 0.1)
@@ -64,9 +66,12 @@ class Iterations(Declaration):
         """Put the escape law and the stated law beside it."""
         cells = self._cells()
         escape = [[escape_time(**{name: getattr(one, name) for name in START_LETTERS}) for one in row] for row in cells]
+        pairs = [pair_laplacian(task_set(one.tasks, one.M1).numpy(), one.M1) for one in cells[0]]
+        falling = [phase_of_scores(L) / phase(len(L)) for L in pairs]
         stated = [stated_steps(eta=one.eta, alpha=one.alpha, beta=one.beta, M1=one.M1) for one in cells[0]]
         return dataset.assign(
             escape_theory=variable("start cell", escape, "predicted escape time", "steps"),
+            escape_falling=variable("start cell", escape * np.array(falling), "the same with falling scores", "steps"),
             stated=variable("cell", stated, "stated number of steps, up to a constant"),
             slope_escape=variable("letter", self._slopes(np.array(escape)[0]), "exponent of the escape law"),
             slope_stated=variable("letter", self._slopes(np.array(stated)), "exponent of the stated law"),

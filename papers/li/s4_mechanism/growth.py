@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 import xarray as xr
+from scipy.optimize import brentq
 from torch import Tensor
 
 from icl_lib.companion.declaration import Declaration, Several, Whole
@@ -15,10 +16,12 @@ from icl_lib.tasks.task_sets import task_set
 from papers.li.mechanism import growth
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores, unseen
+from papers.li.theory.coverage import grown_form, unit_push
 from papers.li.theory.mechanism import eigenspaces, mean_on_spaces, task_laplacian
 from papers.li.trained import Setting, Trained
 
 ONE_SHIFT = "A, r = 1"
+GROWN = "distance of the scores from the grown first push, as a share of what has grown"
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class GrowthOfScores(Declaration):
         match = np.array([_match(setting, learnt) for setting, learnt in zip(settings, last, strict=True)])
         laplacian = np.array([_laplacian(setting) for setting in settings])
         columns = {
+            "grown_miss": variable("setting shown seed", _grown_misses(settings, scores.values), GROWN),
             "match": variable("setting tasks seed", match, "correlation of Laplacian and scores, different patterns"),
             "scores": variable("setting shown key query", scores.mean("seed").values, "u_j'W_K'W_Q u_k, mean over seeds"),
             "laplacian": variable("setting key query", laplacian, "Laplacian of the tasks"),
@@ -126,6 +130,25 @@ def _match(setting: Setting, scores: np.ndarray) -> np.ndarray:
     off = ~np.eye(setting.M1, dtype=bool)
     laplacians = (_laplacian(setting), task_laplacian(unseen(setting).numpy(), setting.M1))
     return np.array([[np.corrcoef(laplacian[off], row)[0, 1] for row in scores[:, off]] for laplacian in laplacians])
+
+
+def _grown_misses(settings: tuple[Setting, ...], scores: np.ndarray) -> np.ndarray:
+    """Return for (setting, shown, S) scores their distance from the grown first push, one fitted number each."""
+    rows = [[[_grown_miss(one, form) for form in at] for at in each] for one, each in zip(settings, scores, strict=True)]
+    return np.array(rows)
+
+
+def _grown_miss(setting: Setting, form: np.ndarray) -> float:
+    M1, size = setting.M1, np.linalg.norm(form)
+    G = unit_push(task_set(setting.tasks, M1).numpy(), M1, setting.alpha, setting.beta, setting.q)
+
+    def grown(tau: float) -> np.ndarray:
+        return grown_form(G, setting.delta, tau)[:M1, :M1]
+
+    if size <= np.linalg.norm(grown(0.0)) or np.allclose(form, grown(0.0)):
+        return np.nan  # nothing has grown
+    tau = brentq(lambda tau: np.linalg.norm(grown(tau)) - size, 0.0, 8 / np.linalg.norm(G, 2))
+    return float(np.linalg.norm(form - grown(tau)) / np.linalg.norm(form - grown(0.0)))
 
 
 def _modes(setting: Setting, scores: np.ndarray) -> dict[str, xr.Variable]:

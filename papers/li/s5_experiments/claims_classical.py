@@ -42,16 +42,17 @@ def L20b(dataset):
 
 @claim("S", "bound", margin=-0.03, control=exchanged("learner", "3-NN", "1-NN"))
 def L20c(dataset):
-    """At l = 6 three nearest neighbours err most, at both shares.
+    """At l = 6 and α′ = 0.8 three nearest neighbours err most.
 
-    Margin: Every other error less that of 3-NN; the law for neighbours puts them 0.12 apart.
+    Margin: Every other error less that of 3-NN; the laws for neighbours and for the vote put them 0.13 apart. At α′ = 0.6 they
+    err most here as well; on the slides, where they have 0.18, the Gaussian machine has as much.
     Control: one neighbour in place of three
     """
-    errors = dataset.error.sel(l=6)
+    errors = dataset.error.sel(alpha=0.8, l=6)
     return over_seeds(errors.sel(learner=["ICL", *OTHERS[:-1]]) - errors.sel(learner="3-NN"))
 
 
-@claim("S", "bound", margin=0.02, control=exchanged("learner", "ICL", "untrained"))
+@claim("N", "bound", margin=0.02, control=exchanged("learner", "ICL", "untrained"))
 def L20d(dataset):
     """From l = 10 on in-context learning is at least as good as logistic regression, at both shares.
 
@@ -75,7 +76,7 @@ def L20e(dataset):
 def L20f(dataset):
     """The model errs only where no example carries the query's pattern.
 
-    Margin: Share of prompts that contain the pattern and are wrong. 3-NN has 0.1 at l = 6.
+    Margin: Share of prompts that contain the pattern and are wrong. 3-NN has 0.13 and 0.16 at l = 6 (full).
     Control: 3-NN in place of the model
     """
     return over_seeds(dataset.missed_present.sel(learner="ICL"))

@@ -7,6 +7,7 @@ The reduced model has three numbers: V and H, the label responses of W_V (from d
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
+from scipy.integrate import quad
 
 
 def velocity(state: Float[ndarray, "3"], M1: float) -> Float[ndarray, "3"]:
@@ -24,6 +25,20 @@ def phase(M1: float) -> float:
         raise ValueError(f"M1 = {M1}: with one pattern there is nothing to attend to, so M1 > 1")
     r = np.sqrt(1 - 1 / M1)
     return float(2 * np.arctanh(r) / r)
+
+
+def phase_of_scores(L: Float[ndarray, "M M"]) -> float:
+    """Psi_L = int_0^inf dc/sqrt(x (1 + x)), x = tr exp(c L) - M1: the phase with all scores moving (eq-li-3-3-falling).
+
+    ``L`` is the Laplacian of the training pairs (eq-li-3-2-L); for all tasks Psi_L = Psi(M1 - 1).
+    """
+    rates = np.linalg.eigvalsh(L)
+
+    def speed(u: float) -> float:
+        x = np.expm1(rates * u * u).sum()  # c = u^2 takes the root out of the integrand at 0
+        return 2 * u / np.sqrt(x * (1 + x)) if u > 0 else 2.0
+
+    return float(quad(speed, 0, np.sqrt(60 / rates.max()), limit=200)[0])
 
 
 def overlap(alpha: float, M1: int, l: int, beta: float, q: float, K: float) -> float:

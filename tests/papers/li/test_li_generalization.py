@@ -9,7 +9,9 @@ from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, output_weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import combined_patterns, orthogonal_patterns, rescaled_patterns
 from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.task_sets import task_set
 from papers.li.theory import coefficient_sum, escape_time, floor, prompt_length
+from papers.li.theory.coverage import pair_laplacian
 
 SQUARE = np.array([[2.0, 0.0, 1.0], [0.0, 4.0, -1.0], [1.0, 3.0, 0.0]])
 """Trace 6, sum of all entries 10: gamma = (6 - 10/3)/2 = 4/3."""
@@ -198,6 +200,26 @@ def test_phase_is_the_blow_up_of_the_reduced_model_and_an_integral(M1):
     assert path.t[-1] == pytest.approx(escape_time.phase(M1), abs=1e-5)
     area = quad(lambda theta: 2 / (1 + np.sinh(theta) ** 2 / M1), 0, 20)[0]
     assert area == pytest.approx(escape_time.phase(M1), rel=1e-6)
+
+
+@pytest.mark.parametrize(("tasks", "M1"), [("cyclic 1", 6), ("cyclic 2", 5)])
+def test_phase_of_scores_is_the_blow_up_with_all_scores_moving(tasks, M1):
+    """V' = tr(L A) H/2, H' = tr(L A) V/2, A' = V H L A on the whole matrix of scores; all tasks by hand."""
+    L = pair_laplacian(task_set(tasks, M1).numpy(), M1)
+
+    def velocity(t, state):
+        V, H, A = state[0], state[1], state[2:].reshape(M1, M1)
+        signal = np.trace(L @ A)
+        return np.concatenate([[signal * H / 2, signal * V / 2], (V * H * L @ A).ravel()])
+
+    def far(t, state):
+        return state[0] - 1e7
+
+    far.terminal = True
+    path = solve_ivp(velocity, (0, 30), np.append([1.0, 0.0], np.eye(M1)), events=far, rtol=1e-9, atol=1e-9)
+    assert path.t[-1] == pytest.approx(escape_time.phase_of_scores(L), abs=1e-5)
+    all_pairs = pair_laplacian(task_set("all", M1).numpy(), M1)
+    assert escape_time.phase_of_scores(all_pairs) == pytest.approx(escape_time.phase(M1 - 1), rel=1e-8)
 
 
 def test_escape_by_hand():
