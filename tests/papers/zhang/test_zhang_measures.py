@@ -7,7 +7,6 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.measure.risk import squared_errors
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
@@ -71,7 +70,9 @@ def test_cost_of_a_long_training_is_a_paired_difference():
     """The model of the long N against that of N = M, on one set of prompts."""
     tiny = replace(AVERAGED_ERROR.quick, d=2, kappa=(4.0,), N=(3, 6, 12), M=(6, 12), long_N=50, searched_N=20, prompts=300)
     dataset = tiny.run(0, "cpu")
-    cost = dataset.error.sel(N=50) - xr.concat([dataset.error.sel(N=M, M=M) for M in (6, 12)], "M")
+    cost = dataset.error.sel(N=50) - xr.concat(
+        [dataset.error.sel(N=M, M=M) for M in (6, 12)], "M", coords="minimal", compat="override"
+    )
     assert np.allclose(dataset.cost_of_long_N, cost, rtol=1e-9)
 
 
@@ -138,11 +139,10 @@ def test_zero_estimator_under_random_covariances():
 
 
 def test_growth_rate_across_is_read_where_both_parts_add():
-    """From a start whose two parts cancel along the top eigenvector nothing grows there; rates are those of the law."""
+    """The sum of u_12 and u_21 along the top eigenvector grows; their difference does not."""
     tiny = replace(TIME_COURSE.quick, d=2, kappa=(2.0,), speck=1e-6, times=5)
     Lambda = tiny._covariances(4)[0]
-    rates = [tiny._transverse_rate(Lambda, seed) for seed in (4, 5)]
-    assert rates == pytest.approx([dynamics.transverse_growth_rate(Lambda)] * 2, rel=0.02)
+    assert tiny._transverse_rate(Lambda, 4) == pytest.approx(dynamics.transverse_growth_rate(Lambda), rel=0.02)
 
 
 def test_least_loss_on_the_wall_is_found_on_the_wall(monkeypatch):
@@ -157,10 +157,3 @@ def test_least_loss_on_the_wall_is_found_on_the_wall(monkeypatch):
     tiny = replace(LONG_PROMPTS.quick, drops=1)
     least = tiny._least_on_wall(LAMBDA, 10, 0)
     assert np.allclose(met, 1) and least >= optimum.loss_minimum(LAMBDA, 10) + wall.wall_height(LAMBDA, 10)
-
-
-def test_other_seeds_draw_other_prompts():
-    """The errors of one model on prompts of two seeds differ, and prompts that do not fill a chunk are drawn, too."""
-    law, model = LinearRegression(torch.tensor(LAMBDA)), lambda prompts: torch.zeros_like(prompts.y_query)
-    first, second = (squared_errors(model, law, prompts=7, length=9_999, seed=seed, name="errors") for seed in (1, 2))
-    assert first.shape == (7,) and not (first == second).any()
