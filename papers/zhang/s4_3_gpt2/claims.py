@@ -1,6 +1,7 @@
 """Claims ZF1 to ZF5a, ZF6 to ZF8: section 4.3 and appendix E, the curves of Figure 1. Errors are per dimension.
 
-The thresholds of ZF1, ZF2, ZF3, ZF5a and ZF6 were fixed for models of this size before any was trained, those of ZF1b and ZF8
+A model is a law and an N; each is trained three times, and the claims are about the mean of the three. The thresholds of ZF1,
+ZF2, ZF3, ZF5a and ZF6 were fixed for models of this size before any was trained, those of ZF1b and ZF8
 when one had been seen (fixed, N = 10), those of ZF4, ZF7 and ZF7b when all had.
 """
 
