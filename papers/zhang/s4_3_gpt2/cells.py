@@ -20,32 +20,27 @@ def at_N(values: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
     return values.sel(M=values.N, drop=True)
 
 
-def mean_over(errors: xr.Dataset, inside: xr.DataArray) -> xr.Dataset:
-    """Return error and standard error averaged over lengths; the latter as if all errors rose and fell together."""
-    return errors.where(inside).mean("M")
-
-
-def over_runs(value: xr.DataArray, two_se: xr.DataArray) -> Discrepancy:
+def over_trainings(value: xr.DataArray, two_se: xr.DataArray, *dims: str) -> Discrepancy:
     """Return the mean over trainings; its interval is that of Student over them, and that of the prompts, which they share.
 
-    Without a dimension ``run`` it is about one network, and the interval is that of the prompts.
+    ``dims`` are those along which trainings differ, as ``run``; without any it is about one network.
     """
-    if "run" not in value.dims:
+    if not dims:
         return Discrepancy(value, two_se)
-    found = over(value, "run")
-    return Discrepancy(found.value, np.hypot(found.two_se, two_se.mean("run")))
+    found = over(value.stack(training=dims), "training")
+    return Discrepancy(found.value, np.hypot(found.two_se, two_se.mean(dims)))
 
 
-def over_jump(dataset: xr.Dataset, factor: float) -> Discrepancy:
-    """Return factor over the jump above N, with its interval."""
+def over_jump(dataset: xr.Dataset, factor: float, *dims: str) -> Discrepancy:
+    """Return factor over the jump above N, in the mean over trainings, with its interval."""
     value = factor / dataset.jump
-    return over_runs(value, 2 * value * dataset.jump_se / dataset.jump)
+    return over_trainings(value, 2 * value * dataset.jump_se / dataset.jump, *dims)
 
 
-def ratio(top: xr.Dataset, bottom: xr.Dataset, factor: float = 1.0) -> Discrepancy:
-    """Return factor * top / bottom with its interval, as if the two were independent: no credit for pairing."""
+def ratio(top: xr.Dataset, bottom: xr.Dataset, factor: float, *dims: str) -> Discrepancy:
+    """Return the mean of factor * top / bottom over trainings with its interval, without credit for the prompts' pairing."""
     value = factor * top.risk / bottom.risk
-    return over_runs(value, 2 * value * np.hypot(top.risk_se / top.risk, bottom.risk_se / bottom.risk))
+    return over_trainings(value, 2 * value * np.hypot(top.risk_se / top.risk, bottom.risk_se / bottom.risk), *dims)
 
 
 def after(length: int):

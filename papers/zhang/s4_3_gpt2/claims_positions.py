@@ -80,4 +80,4 @@ def ZF9a(dataset):
     Control: not divided at c = 9, divided at c = 1
     """
     top, bottom = dataset.sel(way="own size", c=9.0, drop=True), dataset.sel(way="both scaled", c=1.0, drop=True)
-    return ratio(top, bottom)
+    return ratio(top, bottom, 1.0, "run")

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 from papers.zhang.lines import plain_logarithms
-from papers.zhang.s4_3_gpt2.cells import over_runs
+from papers.zhang.s4_3_gpt2.cells import over_trainings
 
 TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covariance, $c={c}$" for c in (1, 4, 9)}
 
@@ -130,7 +130,7 @@ def scale(figure: Figure, dataset: xr.Dataset) -> None:
         for k, way in enumerate(dataset.way.values):
             cell = dataset.sel(trained=trained, N=N, way=way)
             style = {"linestyle": LINES[k], "linewidth": 1.0, "label": way}
-            found = over_runs(cell.risk, 2 * cell.risk_se)
+            found = over_trainings(cell.risk, 2 * cell.risk_se, "run")
             points(axes, place + 0.06 * (k - 2), found.value, found.two_se, k, **style)
         axes.set_xticks(place, [f"{c:g}" for c in dataset.c.values])
         axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=f"{trained} covariance, $N={N}$")
