@@ -56,9 +56,10 @@ def test_learning_rates_may_differ_by_replicate(rule):
     assert not torch.allclose(together[0], alone[0], rtol=1e-3)
 
 
-def test_schedule_scales_the_step():
-    one = train(loss, start(4), draw, SGD(0.1), 1, schedule=lambda progress: 0.5).parameters["w"]
-    other = train(loss, start(4), draw, SGD(0.05), 1, schedule=constant).parameters["w"]
+@pytest.mark.parametrize("rule", [SGD, Adam, FusedAdam])
+def test_schedule_scales_the_step(rule):
+    one = train(loss, start(4), draw, rule(0.1), 1, schedule=lambda progress: 0.5).parameters["w"]
+    other = train(loss, start(4), draw, rule(0.05), 1, schedule=constant).parameters["w"]
     assert torch.allclose(one, other, rtol=1e-14)
     assert [linear_decay(p) for p in (0.0, 0.25, 1.0)] == [1.0, 0.75, 0.0]
 

@@ -104,6 +104,7 @@ def test_a_joint_patch_by_hand():
     assert theory.joint_miss(kept, A0, 1e-10) == pytest.approx(0, abs=1e-15)
     assert theory.joint_miss(broken, A0, 1e-10) == pytest.approx(3 / 3**0.5 / 41**0.5)
     assert theory.joint_patch(broken, A0, 1e-10) == pytest.approx(np.array([[2.0, 3.0]]))
+    assert theory.joint_miss(kept, 1e-12 * A0, 1e-10) == pytest.approx(0, abs=1e-12)  # the tolerance is relative
 
 
 @pytest.mark.parametrize("K", [1, 3, 4, 5, 9])

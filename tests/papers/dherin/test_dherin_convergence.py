@@ -112,6 +112,8 @@ def test_kappa_by_hand():
     G = np.array([[[2.0]]])
     assert convergence.kappa(G, np.array([[0.0]])) == 2
     assert convergence.kappa(G, np.array([[1.0]])) == pytest.approx(2 * np.sqrt(2 * np.e))
+    two = np.array([[[1.0, 2.0]], [[3.0, 1.0]]])  # b_1 = e_1, b_2 = e_2: e (5 + 1) + e (10 + 1) + 2 (5 + 2 * 3)
+    assert convergence.kappa(two, np.eye(2)) == pytest.approx((17 * np.e + 22) ** 0.5)
     assert convergence.limit(np.array([1.0, 2.0]), np.array([3.0, 1.0])).tolist() == [1, 2, 5]
 
 

@@ -1,6 +1,7 @@
 """What the rooms of Zhang et al. measure beside the formulas, by hand on small numbers or by a second route."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from papers.zhang.s4_2_shifts.covariate_shift import COVARIATE_SHIFT
 from papers.zhang.s4_3_gpt2.cells import over_jump
 from papers.zhang.s4_3_random_covariances.random_covariance import RANDOM_COVARIANCE
 from papers.zhang.s5_2_dynamics.time_course import TIME_COURSE
+from papers.zhang.s5_3_pl_inequality import long_prompts
 from papers.zhang.s5_3_pl_inequality.long_prompts import LONG_PROMPTS
 from papers.zhang.shifted_prompts import known_errors
 from papers.zhang.theory import dynamics, full_loss, optimum, wall
@@ -157,3 +159,42 @@ def test_least_loss_on_the_wall_is_found_on_the_wall(monkeypatch):
     tiny = replace(LONG_PROMPTS.quick, drops=1)
     least = tiny._least_on_wall(LAMBDA, 10, 0)
     assert np.allclose(met, 1) and least >= optimum.loss_minimum(LAMBDA, 10) + wall.wall_height(LAMBDA, 10)
+
+
+def test_starts_are_below_the_end_of_the_flow():
+    """d = 3, N = 2, lambda = 1: g = 3, and u_-1 ends at (d/(sqrt(d) g))^1/2 = 3^(-1/4) = 0.76."""
+    three = replace(TIME_COURSE.quick, d=3, N=2, lam=1.0, sigma=(0.75,))
+    with pytest.raises(ValueError, match="below 0.76"):
+        replace(three, sigma=(0.77,))
+
+
+def test_descents_on_the_wall_follow_its_slope(monkeypatch):
+    def checked(loss, start, jac, **_):
+        found = [(loss(start + step) - loss(start - step)) / 2e-6 for step in 1e-6 * np.eye(len(start))]
+        assert np.allclose(jac(start), found, rtol=1e-5, atol=1e-6)
+        return SimpleNamespace(fun=loss(start))
+
+    monkeypatch.setattr(long_prompts, "minimize", checked)
+    replace(LONG_PROMPTS.quick, drops=1)._least_on_wall(LAMBDA, 10, 0)
+
+
+def test_locked_is_beyond_the_wall_and_below_its_height():
+    """The optimum, a far point at N = 100,000, and one from which the loss is high."""
+    tiny = replace(LONG_PROMPTS.quick, N=(100_000,), dense_N=(100_000,))
+    Lambda = tiny._dense(0)
+    far = wall.far_point(Lambda, 100_000, 0)
+    ends = np.stack([dynamics.live(dynamics.limit(Lambda, 100_000, 0.0)), far, 3 * far])[None]
+    columns = {name: (["dense_N", "start", "row", "column"], ends) for name in ("ends", "ends_zero_blocks")}
+    dataset = tiny.expect(xr.Dataset(columns, coords={"setting": ["d=3"]}), 0)
+    assert dataset.locked.values.tolist() == [[False, True, False]]
+    assert float(dataset.dense_loss[0, 0]) == pytest.approx(1)
+
+
+def test_end_of_a_descent_is_read_in_units_of_the_curvature(monkeypatch):
+    monkeypatch.setattr(long_prompts, "settle", lambda Lambda, N, U: U)
+    U = wall.far_point(LAMBDA, 10, 0)
+    loss, gradient, *_ = LONG_PROMPTS.quick._end(LAMBDA, 10, long_prompts.PLACES["least"])
+    greatest = np.linalg.eigvalsh(full_loss.full_hessian(LAMBDA, 10, U))[-1]
+    assert loss == pytest.approx(wall.far_point_loss(LAMBDA, 10))
+    assert gradient * greatest == pytest.approx(abs(full_loss.full_gradient(LAMBDA, 10, U)).max())
+    assert list(np.linalg.eigvalsh(LAMBDA)[list(long_prompts.PLACES.values())]) == sorted(np.linalg.eigvalsh(LAMBDA))[::-1]
