@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
 from papers.zhang.lines import plain_logarithms
-from papers.zhang.s4_3_gpt2.cells import over_trainings
 
 TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covariance, $c={c}$" for c in (1, 4, 9)}
 
@@ -18,8 +17,8 @@ TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covari
     alt=(
         "Four panels, one a test law: error per dimension on a logarithmic axis against the number of examples, for six "
         "models, each trained three times. On the fixed covariance and on random ones at scale 1 every curve falls from 1 "
-        "to below 0.1 at its own training length N and jumps up right after. At scales 4 and 9 the curves stay far above "
-        "least squares and the jump is smaller; up to N models trained on random covariances lie below those trained on "
+        "to about 0.1 or less at its own training length N and jumps up right after. At scales 4 and 9 the curves stay far "
+        "above least squares and the jump is smaller; up to N models trained on random covariances lie below those trained on "
         "the fixed one."
     ),
     caption=(
@@ -115,7 +114,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, means of three "
-        "trainings with two standard errors. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own "
+        "trainings with their range. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own "
         "size: both are then divided by the root mean square of the prompt's inputs, entry by entry or of all entries "
         "together."
     ),
@@ -130,8 +129,9 @@ def scale(figure: Figure, dataset: xr.Dataset) -> None:
         for k, way in enumerate(dataset.way.values):
             cell = dataset.sel(trained=trained, N=N, way=way)
             style = {"linestyle": LINES[k], "linewidth": 1.0, "label": way}
-            found = over_trainings(cell.risk, 2 * cell.risk_se, "run")
-            points(axes, place + 0.06 * (k - 2), found.value, found.two_se, k, **style)
+            middle = cell.risk.mean("run")
+            span = [middle - cell.risk.min("run"), cell.risk.max("run") - middle]
+            points(axes, place + 0.06 * (k - 2), middle, span, k, **style)
         axes.set_xticks(place, [f"{c:g}" for c in dataset.c.values])
         axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=f"{trained} covariance, $N={N}$")
         plain_logarithms(axes.yaxis)
