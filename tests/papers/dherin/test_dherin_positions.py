@@ -171,7 +171,7 @@ def test_a_planted_fault_turns_positions_red(monkeypatch, fault):
 
 
 def test_alignment_on_a_tiny_declaration():
-    sizes = dict(N=12, variants=("skips", "skips, norms", "no skips"), networks=8, prompts=6)
+    sizes = dict(N=12, variants=("skips", "skips, norms", "no skips"), networks=12, prompts=6)
     declaration = tiny(UPDATE_ALIGNMENT, **sizes)
     dataset = declaration.expect(declaration.run(0, "cpu"), 0)
     network, weights, sequence = draw(TINY, 12, 6, "skips/0", 0)

@@ -191,9 +191,10 @@ def test_experiments_on_tiny_declarations():
 
 def ideal() -> xr.Dataset:
     """What the claims of li-unseen-tasks would see if all they say were exactly true."""
-    error = np.array([[0.0, 0.0], [0.55, 0.56], [0.26, 0.25], [0.56, 0.55]])
-    columns = {"error": error, "hinge": error * 2, "error_trained": 0 * error, "error_start": 0 * error + [0.49, 0.51]}
-    flat = {"error_theory": [0, 5 / 9, 0.257, 5 / 9], "covers": [1, 0, 0, 0], "memory": [0, 3.0, 0, 1.5]}
+    error = np.tile([[0.0, 0.0], [0.55, 0.56], [0.26, 0.25], [0.56, 0.55]], 3)
+    columns = {"error": error, "hinge": error * 2, "error_trained": 0 * error, "error_start": 0 * error + [0.49, 0.51] * 3}
+    predicted = np.array([0, 5 / 9, 0.257, 5 / 9])
+    flat = {"error_theory": predicted, "error_all": predicted / 2, "covers": [1, 0, 0, 0], "memory": [0, 3.0, 0, 1.5]}
     variables = {name: (("set", "seed"), values) for name, values in columns.items()}
     return xr.Dataset(variables | {name: ("set", values) for name, values in flat.items()} | {"missing": 0.0})
 
@@ -202,7 +203,7 @@ def test_claims_hold_on_ideal_data_and_fail_on_each_planted_fault():
     judged = (claims.L4, claims.L4b, claims.L5, claims.L5c)
     found = [claim.judge(ideal()) for claim in judged]
     assert [(one.verdict, one.control_verdict) for one in found] == [("holds", "fails")] * 4
-    generalises = ideal().assign(error=0 * ideal().error + [0.0, 0.01])
+    generalises = ideal().assign(error=0 * ideal().error + [0.0, 0.01] * 3)
     assert claims.L5.judge(generalises).verdict == claims.L5c.judge(generalises).verdict == "fails"
     step = xr.Dataset({"value_error": (("ratio", "seed"), [[1.0, 1], [0.4, 0.6], [0, 0]])})
     memory = xr.DataArray([3.0, 1.1, 0.6], dims="ratio")

@@ -117,7 +117,7 @@ def ideal() -> xr.Dataset:
     alphas, lengths = [0.5, 0.8], [2, 4, 14]
     law = np.array([[floor.vote_error(l, alpha) for l in lengths] for alpha in alphas])
     best = np.array([[floor.best_error(l, alpha, 6) if l < 9 else np.nan for l in lengths] for alpha in alphas])
-    error = np.stack([law, 3 * law])[..., None] * [0.99, 1.01]
+    error = np.stack([law, 3 * law])[..., None] * ([0.99, 1.01] * 3)
     grid = ("alpha", "l")
     columns = {"error_theory": law, "best_theory": best, "best": np.nan_to_num(best), "best_se": 0 * law}
     columns["error_shorter"] = np.array([[floor.vote_error(l - 1, alpha) for l in lengths] for alpha in alphas])
