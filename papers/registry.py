@@ -88,8 +88,8 @@ def trainings_of(declaration) -> list[str]:
 
 def runs(name: str) -> int:
     """Return how many trainings of a name are shipped, of seeds 0, 1, ...: as many as an experiment reads."""
-    asking = [each.full for each in EXPERIMENTS.values() if name in trainings_of(each.full)]
-    return max((getattr(declaration, "runs", 1) for declaration in asking), default=1)
+    read = [pair for each in EXPERIMENTS.values() for pair in weights.trainings(each.full)]
+    return max((run + 1 for training, run in read if training == TRAININGS[name]), default=1)
 
 
 def experiment(slug: str) -> Experiment:
