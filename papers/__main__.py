@@ -1,4 +1,4 @@
-"""python -m papers list | compute SLUG | check [SLUG ...] | train [NAME ...] | renew [NAME ...] | sweep [SLUG ...] | merge"""
+"""python -m papers list | compute | figure | check | train | renew | sweep | merge | calibrate"""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from icl_lib.companion.claim import Judgement
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.companion.sweep import Incomplete
 from icl_lib.companion.verdict import FAILS, UNDECIDED
-from papers import calibration, registry, renewal, sweep_commands
+from papers import calibration, figure_command, registry, renewal, sweep_commands
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,10 +34,13 @@ def parser() -> argparse.ArgumentParser:
     compute = commands.add_parser("compute", help="compute one result, and print it or write it")
     compute.add_argument("slug")
     compute.add_argument("--out", type=Path, help="NetCDF file to write")
+    figure = commands.add_parser("figure", help="draw one figure anew, open it, and judge its claims")
+    figure.add_argument("slug")
+    figure.add_argument("--out", type=Path, help="SVG file to write; then nothing is opened")
     check = commands.add_parser("check", help="run experiments and judge their claims")
     check.add_argument("slugs", nargs="*", metavar="SLUG")
     check.add_argument("--json", action="store_true")
-    for command in (compute, check):
+    for command in (compute, figure, check):
         command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED))
         command.add_argument("--seed", type=sweep_commands.seed, default=0)
         anew = "train the networks whose weights are shipped anew, with this seed; otherwise they are the shipped ones"
@@ -175,6 +178,7 @@ def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
 COMMANDS = {
     "list": list_experiments,
     "compute": run_experiment,
+    "figure": figure_command.run,
     "check": check_claims,
     "train": train_networks,
     "renew": renew_stored,

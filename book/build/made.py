@@ -24,18 +24,24 @@ def made(experiment: Experiment, attributes: Mapping[str, str]) -> str:
     return MADE.render(
         rows=entries(json.loads(attributes["declaration"])),
         sources=[(inspect.getmodule(each).__name__.replace(".", "/"), highlighted(each)) for each in sources],
-        command=f"./run check {experiment.slug} --profile {profile} --seed {seed}",
+        command=f"./run figure {experiment.slug} --profile {profile} --seed {seed}",
+        notebook=f"../_sources/notebooks/{experiment.notebook}.ipynb",
+        call=Markup(CALL),
     )
 
 
+CALL = "<!-- call -->"
+"""Where the page says which cell showed the result."""
 MADE = template(
     """
 <details class="icl-made"><summary>how this was computed</summary>
+<p>Drawn and judged again, with this seed or another: <code>{{ command }}</code></p>
+{{ call }}
 <table>{% for name, value in rows %}<tr><th>{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
 {% for file, source in sources %}
 <p><code>{{ file }}.py</code></p>{{ source }}
 {% endfor %}
-<p>Computed and judged again: <code>{{ command }}</code></p></details>"""
+<p><a href="{{ notebook }}" download>The whole notebook</a></p></details>"""
 )
 
 
@@ -52,6 +58,15 @@ def entries(value: object, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def call(source: str) -> str:
+    """The HTML of a cell that showed a result."""
+    return Markup("<p>In the notebook</p>") + _as_html(source)
+
+
 def highlighted(code: object) -> Markup:
     """The source of a class or a function as HTML."""
-    return Markup(highlight(inspect.getsource(code), PythonLexer(), HtmlFormatter(cssclass="highlight")))
+    return _as_html(inspect.getsource(code))
+
+
+def _as_html(source: str) -> Markup:
+    return Markup(highlight(source, PythonLexer(), HtmlFormatter(cssclass="highlight")))

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import figures, pages, recorded, verdicts
+from book.build import figures, folded, pages, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
@@ -83,6 +83,7 @@ class Stage:
             if one := executed.get(path.stem):
                 notebook = read_notebook(one.notebook)
                 found = figures.extract(notebook, self.extra / "figures", provenance(one, address))
+                folded.fold(notebook)
                 shown = next((figure for figure in found if INDEX_FIGURE in figure), shown)
             else:
                 missing.append(path.stem)

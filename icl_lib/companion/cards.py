@@ -1,13 +1,18 @@
-"""Judged claims on a page: one card each."""
+"""Judged claims on a page: one card each, and all that is said of a claim on it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from icl_lib.companion.claim import Judgement
+from icl_lib.companion.claim import CODES, Judgement
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
+from icl_lib.companion.mathematics import plain, typeset
 from icl_lib.companion.quick import near_claims, stored_quick
 from icl_lib.companion.verdict import FAILS, HOLDS
+
+IN_FULL = " (judged in full)"
+TOLD = (("Moved", "moved after a look"), ("Neglects", "neglects"), ("Missing", "missing here"))
+"""The parts of a claim's docstring that stand on its card, with their titles there."""
 
 
 class Cards:
@@ -19,57 +24,63 @@ class Cards:
     def __repr__(self) -> str:
         rows = [
             f"{j.claim.id}: {j.verdict}{note} (value {marked(j.shown_value)}, margin {j.margin:g}; control {j.control_verdict})"
-            f"\n    {j.claim.sentence}"
-            for j, note in self._shown()
+            f"\n    {plain(j.claim.sentence)}"
+            for j, note in map(in_full_if_near, self.judgements)
         ]
         return "\n".join(rows)
 
-    def _shown(self) -> Iterator[tuple[Judgement, str]]:
-        """Yield the judgements with a note, those near a margin with the verdicts in full as they are recorded."""
-        stored = stored_quick()
-        for judgement in self.judgements:
-            in_full = judgement.claim.id in near_claims(stored, judgement.origin)
-            positive = HOLDS if judgement.claim.positive else ""
-            full = replace(judgement, verdict=judgement.claim.recorded, control_verdict=FAILS, positive_verdict=positive)
-            yield (full, " (judged in full)") if in_full else (judgement, "")
-
     def _repr_html_(self) -> str:
         slug = self.judgements[0].claim.experiment if self.judgements else ""
-        return CARDS.render(slug=slug, shown=self._shown(), fails=FAILS, marked=marked_html)
+        known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "math": typeset}
+        return CARDS.render(known, slug=slug, shown=self._shown())
+
+    def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
+        for judgement in self.judgements:
+            shown, note = in_full_if_near(judgement)
+            words = f"number {judgement.shown_value}, allowed {judgement.shown_allowed}"
+            yield shown, note, judgement.strip.svg(shown.verdict, words) if judgement.strip else ""
+
+
+def in_full_if_near(judgement: Judgement) -> tuple[Judgement, str]:
+    """Return what is shown of a judgement: near a margin in quick with the verdicts in full, as recorded, and a note."""
+    if judgement.claim.id not in near_claims(stored_quick(), judgement.origin):
+        return judgement, ""
+    positive = HOLDS if judgement.claim.positive else ""
+    full = replace(judgement, verdict=judgement.claim.recorded, control_verdict=FAILS, positive_verdict=positive)
+    return full, IN_FULL
 
 
 CARDS = template(
     """
 <div class="icl-cards" data-slug="{{ slug }}">
-{% for judged, note in shown %}
+{% for judged, note, strip in shown %}
 {% set claim = judged.claim %}
 <article class="icl-card" id="claim-{{ claim.id }}" data-claim="{{ claim.id }}" data-verdict="{{ judged.verdict }}" \
 data-kind="{{ claim.kind }}">
-<p class="icl-says"><b>{{ claim.id }}</b> {{ claim.sentence }}</p>
-<p class="icl-found">{{ judged.verdict | verdict }}{{ note }}
-<span class="icl-number">number {{ marked(judged.shown_value) }}, margin {{ "%g" % judged.margin }}</span>
-{% if judged.resolution == judged.resolution %}<span class="icl-number">resolution \
-{{ marked("%.1g%%" % (100 * judged.resolution)) }}</span>{% endif %}
-
-<span class="icl-control">control \
-{{ "is rejected" if judged.control_verdict == fails else "needs the data of the full profile to be rejected" }}</span></p>
+<p class="icl-head"><b>{{ claim.id }}</b> <span>{{ "found here" if claim.ours else "the paper’s" }}</span> \
+{{ judged.verdict | verdict }}{% if note %}<small>{{ note }}</small>{% endif %}</p>
+<p class="icl-says">{{ math(claim.sentence) }}</p>
+{{ marked(strip | safe) }}
+<p class="icl-found"><span>{{ marked(judged.shown_value) }}</span> \
+<span>allowed {{ marked(judged.shown_allowed) }}</span>{% if judged.resolution == judged.resolution %} \
+<span>resolution {{ marked("%.1g%%" % (100 * judged.resolution)) }}</span>{% endif %} \
+<span>{{ "◇ near miss rejected" if judged.control_verdict == fails else "◇ rejected on the full data only" }}</span></p>
 <details><summary>how it is judged</summary><dl>
-<dt>margin</dt><dd>{{ claim.reason }}</dd>
-{% if "Moved" in claim.told %}<dt>moved after a look</dt><dd>{{ claim.told["Moved"] }}</dd>
-{% endif %}
-{% if "Neglects" in claim.told %}<dt>neglects</dt><dd>{{ claim.told["Neglects"] }}</dd>
-{% endif %}
-{% if "Missing" in claim.told %}<dt>missing here</dt><dd>{{ claim.told["Missing"] }}</dd>
-{% endif %}
-<dt>control</dt><dd>{{ claim.controls | join("; ") }}; it has to fail, and {{ judged.control_verdict | verdict }}</dd>
-{% if claim.positive %}<dt>input on which the check holds</dt><dd>{{ claim.told["Positive"] }}: \
+<dt>kind</dt><dd>{{ claim.kind }}</dd>
+<dt>wording</dt><dd>{{ codes[claim.confidence] }} <a href="../book/how_to_read.html#confidence-codes">[{{ claim.confidence }}]\
+</a></dd>
+<dt>margin</dt><dd>{{ "%g" % judged.margin }}: {{ math(claim.reason) }}</dd>
+{% for part, title in told if part in claim.told %}
+<dt>{{ title }}</dt><dd>{{ math(claim.told[part]) }}</dd>
+{% endfor %}
+<dt>control</dt><dd>{% for each in claim.controls %}{{ math(each) }}{{ "." if loop.last else "; " }}{% endfor %} \
+It has to be rejected{{ ", and is" if judged.control_verdict == fails else "; these data are too coarse for it" }}.</dd>
+{% if claim.positive %}<dt>input on which the check holds</dt><dd>{{ math(claim.told["Positive"]) }}: \
 {{ judged.positive_verdict | verdict }}</dd>
 {% endif %}
-<dt>kind, wording</dt><dd>{{ claim.kind }}, <a href="../book/how_to_read.html">{{ claim.confidence }}</a>, \
-{{ "a finding of ours" if claim.ours else "the paper's own sentence" }}</dd>
 </dl></details>
 </article>
 {% endfor %}
 </div>"""
 )
-"""One card a claim: sentence, verdict, number and margin; folded what they rest on."""
+"""One card a claim: sentence, verdict, and its number beside what is allowed; folded what they rest on."""

@@ -10,11 +10,25 @@ import xarray as xr
 
 from icl_lib.companion.controls import Control, near_miss
 from icl_lib.companion.paper import section_of
+from icl_lib.companion.strip import Strip, placed
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
+CODES = {
+    "V": "read in the text of the arXiv version",
+    "V2": "read in the text of the arXiv version; the symbols agree with an independent reading note",
+    "S": "seen outside the paper: in the authors' own slides, or in a secondary source",
+    "A": "read in the published abstract",
+    "P": "in a press article by the paper's first author",
+    "T": "seen only in a retelling by others",
+    "Q": "the paper's words as an article quotes them",
+    "D": "derived for this book, not stated in the paper",
+    "N": "checked numerically before the book was written",
+    "M": "from memory only",
+}
+"""How the wording of a claim became known."""
 OURS = ("D", "N")
-"""Codes of findings that are ours; the other codes are those of a paper's own sentences."""
+"""Codes of findings that are ours; the others are those of a paper's own sentences."""
 PARTS = ("Margin", "Moved", "Neglects", "Control", "Positive", "Missing")
 """What a claim's docstring tells after its sentence, in this order; only the margin is always there."""
 
@@ -74,6 +88,7 @@ class Claim:
             passing[0] if passing else FAILS, *found.worst(), margin=margin, resolution=found.resolution,
             positive_verdict=self.check(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
             near=any(each.near(margin, trained) for each in (found, *broken)), origin=dataset.attrs,
+            strip=placed(found, broken, margin),
         )  # fmt: skip
 
 
@@ -150,6 +165,7 @@ class Judgement:
     control_verdict   *fails* if the check fails on every control
     resolution        the least wrong factor of the theory that the data would show, for a formula; else NaN
     near              whether a verdict might be another on another machine; origin: the attributes of the dataset
+    strip             where the number and those of the controls lie, beside what is allowed
     """
 
     claim: Claim
@@ -161,12 +177,18 @@ class Judgement:
     resolution: float = np.nan
     positive_verdict: str = ""
     near: bool = False
+    strip: Strip | None = field(default=None, repr=False, compare=False)
     origin: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def shown_value(self) -> str:
         """The number behind the verdict as text."""
         return shown(self.value, self.two_se, self.margin)
+
+    @property
+    def shown_allowed(self) -> str:
+        """The number from which on the claim would fail, as text."""
+        return f"{self.strip.allowed if self.strip else self.margin:.2g}"
 
 
 def shown(value: float, two_se: float, margin: float) -> str:

@@ -31,8 +31,8 @@ def section_of(module: str) -> str:
 
 
 def sees_results(module: str) -> bool:
-    """Say whether a module's name is that of claims or of figures: all that a room has to say about its results."""
-    return module.rpartition(".")[2].startswith(("claims", "figures"))
+    """Say whether a module's name is that of claims, of figures or of the answer: all that a room says about its results."""
+    return module.rpartition(".")[2].startswith(("claims", "figures", "minute"))
 
 
 def in_order(rooms: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""One call a result: it is run or loaded, drawn and judged."""
+"""One call a result: it is run or loaded, drawn and judged; one for the answer of a section."""
 
 import importlib
 import pkgutil
@@ -7,12 +7,27 @@ from types import ModuleType
 import xarray as xr
 from IPython.display import display
 
-from icl_lib.companion.cards import Cards
+from icl_lib.companion.cards import Cards, in_full_if_near
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.figure import Drawing
+from icl_lib.companion.minute import Minute
 from icl_lib.companion.paper import declared, sees_results
 from icl_lib.companion.results import obtain
+
+
+def in_one_minute(experiment: Experiment, profile: str, seed: int = 0) -> xr.Dataset:
+    """Return the main result of a section, and display its box and its figure: the answer before the derivation.
+
+    The cards of its claims stand further down, where ``show_claims`` displays them.
+    """
+    dataset, modules = obtain(experiment, profile, seed), seen_by(experiment)
+    claims = declared(modules, Claim)
+    (minute,) = declared(modules, Minute)
+    judged = (in_full_if_near(claim.judge(dataset)) for claim in claims if claim.experiment == experiment.slug)
+    display(minute.box(dataset, claims, {found.claim.id: found.verdict for found, _ in judged}))
+    _show_figure(experiment, dataset)
+    return dataset
 
 
 def show(experiment: Experiment, profile: str, seed: int = 0, claims: str | None = None) -> xr.Dataset:
@@ -21,22 +36,31 @@ def show(experiment: Experiment, profile: str, seed: int = 0, claims: str | None
     ``claims`` are the ids of those to show, parted by spaces, on a page that is not the result's own; no figure is drawn
     there. Raises ValueError when the room has no such claim.
     """
-    dataset, modules = obtain(experiment, profile, seed), seen_by(experiment)
+    dataset = obtain(experiment, profile, seed)
     if claims is None:
-        for drawing in declared(modules, Drawing):
-            if drawing.name == experiment.slug:
-                display(drawing(dataset))
-    found = {claim.id: claim for claim in declared(modules, Claim) if claim.experiment == experiment.slug}
+        _show_figure(experiment, dataset)
+    show_claims(experiment, dataset, claims)
+    return dataset
+
+
+def show_claims(experiment: Experiment, dataset: xr.Dataset, claims: str | None = None) -> None:
+    """Display a card for each claim about a result, or for those that are named."""
+    found = {claim.id: claim for claim in declared(seen_by(experiment), Claim) if claim.experiment == experiment.slug}
     chosen = list(found) if claims is None else claims.split()
     if unknown := [each for each in chosen if each not in found]:
         raise ValueError(f"{unknown[0]} is no claim about {experiment.slug}: take some of {' '.join(found)}")
     if chosen:
         display(Cards(*(found[each].judge(dataset) for each in chosen)))
-    return dataset
+
+
+def _show_figure(experiment: Experiment, dataset: xr.Dataset) -> None:
+    for drawing in declared(seen_by(experiment), Drawing):
+        if drawing.name == experiment.slug:
+            display(drawing(dataset))
 
 
 def seen_by(experiment: Experiment) -> list[ModuleType]:
-    """Return the modules of claims and of figures in an experiment's room."""
+    """Return the modules of claims, of figures and of the answer in an experiment's room."""
     room = importlib.import_module(experiment.module.rpartition(".")[0])
     names = [found.name for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
     return [importlib.import_module(name) for name in names if sees_results(name)]

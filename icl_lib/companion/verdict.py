@@ -61,6 +61,10 @@ class Discrepancy:
         """NaN: there is no theory here whose constant could be wrong."""
         return np.nan
 
+    def allowed(self, margin: float) -> float:
+        """Return the number from which on the worst entry is too far: the margin."""
+        return margin
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -111,6 +115,11 @@ class Agreement:
         if (share > room).any():
             return FAILS
         return UNDECIDED if (room > margin + ROUNDING).any() else HOLDS
+
+    def allowed(self, margin: float) -> float:
+        """Return the number from which on the worst cell is too far: q of its standard errors, or the margin without them."""
+        _, two_se = self.worst()
+        return self.quantile * two_se / 2 + ROUNDING if (self.cells()[1] > 0).any() else margin
 
     def near(self, margin: float, trained: bool) -> bool:
         """Say whether another machine may come to another verdict.

@@ -13,10 +13,10 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from book.build import arguments, figures, pages, render, stage
+from book.build import arguments, figures, folded, pages, render, stage
 from book.build.cache import Executed, Record
 from book.build.figures import Provenance
-from book.build.made import entries, made
+from book.build.made import CALL, entries, made
 from book.build.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion import identity
 from papers import __main__ as command_line
@@ -153,7 +153,26 @@ def test_how_a_result_was_computed_names_every_field_and_shows_what_ran():
     assert {"setting.beta", "seeds", "alphas"} <= {*names} and "class" not in names
     shown = page.get_text()
     assert "class Classical(Declaration)" in shown and "def expect(" in shown and "def classical(figure" in shown
-    assert "./run check li-classical --profile quick --seed 0" in shown
+    assert "./run figure li-classical --profile quick --seed 0" in shown
+
+
+def test_a_call_is_told_below_what_it_showed_with_the_imports_that_it_needs():
+    notebook = notebook_showing(f'<div class="icl-cards" data-slug="zhang-risk"></div>{CALL}')
+    cell = nbformat.v4.new_code_cell
+    parameters = cell('profile = "quick"\nseed = 0', metadata={"tags": ["parameters"]})
+    imports = cell("import numpy as np\nfrom papers.zhang import one, other as two\nimport unused")
+    notebook.cells[0].source = "two(np, profile)"
+    notebook.cells = [parameters, imports, *notebook.cells, cell("1 + 1")]
+    folded.fold(notebook)
+    assert [each.metadata["tags"][-1] for each in notebook.cells] == [
+        "remove-cell",
+        "remove-cell",
+        "remove-input",
+        "hide-input",
+    ]
+    told = BeautifulSoup(notebook.cells[2].outputs[0].data["text/html"], "html.parser").get_text()
+    expected = ["profile = 'quick'", "import numpy as np", "from papers.zhang import other as two", "two(np, profile)"]
+    assert told.split("In the notebook")[1].strip().splitlines() == expected
 
 
 def test_notebook_that_was_not_executed_shows_no_old_output():
@@ -196,7 +215,7 @@ def test_run_commands_in_the_prose_are_accepted():
 
 
 def test_library_commands_in_the_prose_are_accepted():
-    names = ("list", "compute", "check", "renew", "train", "sweep", "merge", "calibrate")
+    names = ("list", "compute", "figure", "check", "renew", "train", "sweep", "merge", "calibrate")
     found = [[name, *words] for name in names for words in commands(rf"\./run {name}\b")]
     assert len(found) >= 10 and {words[0] for words in found} == {*names}
     for words in found:

@@ -22,6 +22,7 @@ from icl_lib.companion.verdict import (
     HOLDS,
     NOT_REPRODUCED,
     Discrepancy,
+    agreement,
 )
 from papers import registry
 
@@ -66,7 +67,35 @@ def test_the_control_leaves_the_data_alone():
 
 def test_a_card_is_escaped_and_says_everything():
     page = Cards(claim().judge(toy(0.0)))._repr_html_()
-    assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "verdict-fails" in page
+    assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "near miss rejected" in page
+    assert "verdict-fails" not in page  # a rejected control is good news
+    coarse = Cards(claim(controls={"none": lambda ds: ds}).judge(toy(0.0)))._repr_html_()
+    assert "near miss rejected" not in coarse and "too coarse for it" in coarse
+
+
+@pytest.mark.parametrize("margin, x, control, place, miss", [
+    (0.1, 0.05, 9.05, -0.5, 89.5), (0.1, 0.0, 9.0, -1.0, 89.0), (0.0, -3.0, 6.0, -0.5, 1.0), (-2.0, -3.0, 6.0, -0.5, 4.0),
+])  # fmt: skip
+def test_the_strip_has_its_edge_at_what_is_allowed(margin, x, control, place, miss):
+    found = claim(margin=margin).judge(toy(x)).strip
+    assert (found.place, found.misses, found.allowed) == (pytest.approx(place), (pytest.approx(miss),), margin)
+
+
+def test_the_edge_of_a_sampled_formula_is_at_q_standard_errors():
+    dataset = xr.Dataset({"risk": ("i", [1.02]), "risk_theory": ("i", [1.0]), "risk_se": ("i", [0.01])})
+    formula = claim(kind="formula", check=lambda ds: agreement(ds, "risk"), margin=0.2,
+                    controls={"twice": lambda ds: ds.assign(risk_theory=2 * ds.risk_theory)})  # fmt: skip
+    judged = formula.judge(dataset)
+    edge = agreement(dataset, "risk").quantile * 0.01
+    assert judged.strip.allowed == pytest.approx(edge, rel=1e-6) and judged.verdict == HOLDS
+    assert judged.strip.place == pytest.approx(0.02 / edge - 1, rel=1e-6) and judged.strip.misses[0] > 0
+
+
+def test_what_is_outside_is_drawn_on_the_right_of_the_edge():
+    inside, outside = (claim().judge(toy(x)) for x in (0.05, 0.2))
+    places = [float(re.search(r'cx="([\d.]+)"', j.strip.svg(j.verdict, "words"))[1]) for j in (inside, outside)]
+    assert places[0] < 120 < places[1] < 240
+    assert "strip-fails" in outside.strip.svg(outside.verdict, "words")
 
 
 def compared(text: str) -> str:
@@ -109,7 +138,7 @@ def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_f
     assert repr(Cards(claim().judge(near))) == own  # no file yet
     quick.QUICK.write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
     assert repr(Cards(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
-    assert 'verdict-holds">holds</span> (judged in full)\n<' in Cards(claim().judge(near))._repr_html_()
+    assert 'verdict-holds">holds</span><small> (judged in full)</small>' in Cards(claim().judge(near))._repr_html_()
     for changed in ({"seed": "1"}, {"profile": "full"}, {"declaration": "Toy(N=3)"}):
         assert repr(Cards(claim().judge(near.assign_attrs(changed)))) == own
 

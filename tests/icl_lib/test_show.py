@@ -1,10 +1,13 @@
 """One call a result: what is displayed, and what is returned."""
 
+import re
+
 import pytest
 
 from icl_lib.companion import show as shown
 from icl_lib.companion.cards import Cards
 from icl_lib.companion.figure import Picture, in_dark
+from icl_lib.companion.minute import Minute, minute_of
 from papers import registry
 
 
@@ -32,6 +35,30 @@ def test_another_page_shows_the_claims_that_it_names(displayed):
     assert [j.claim.id for j in cards.judgements] == [first]
     with pytest.raises(ValueError, match="Z10 is no claim about zhang-quadratic-form: take some of"):
         shown.show(experiment, "quick", 0, claims="Z10")
+
+
+def test_the_answer_of_a_section_has_its_numbers_from_the_result_and_its_verdicts_from_the_data(displayed):
+    experiment = registry.experiment("zhang-averaged-error")
+    dataset = shown.in_one_minute(experiment, "quick", 0)
+    box, picture = displayed
+    assert isinstance(picture, Picture) and picture.slug == experiment.slug
+    html = box._repr_html_()
+    assert 'href="#claim-Z13b">Z13b holds</a>' in html and "{" not in re.sub(r"\\\(.*?\\\)", "", html)
+    other = shown.declared(shown.seen_by(experiment), Minute)[0]
+    halved = other.numbers(dataset.assign(error_theory=dataset.error_theory / dataset.N))
+    assert halved != other.numbers(dataset)
+    assert len(box.verdicts) == len([c for c in registry.CLAIMS.values() if (c.paper, c.section) == ("zhang", "4.1")])
+
+
+def test_a_box_says_its_parts_in_order():
+    def unordered(dataset):
+        """So: Yes.
+
+        Says: What.
+        """
+
+    with pytest.raises(ValueError, match="says Says:, So:, New: in this order"):
+        minute_of("zhang-risk")(unordered)
 
 
 def test_every_result_with_claims_finds_them_in_its_room():

@@ -1,0 +1,115 @@
+"""In one minute: what a section says, whether it is so and what is new, beside its main picture."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import xarray as xr
+from markupsafe import Markup
+
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.html import template
+from icl_lib.companion.marks import marked, marked_html
+from icl_lib.companion.mathematics import plain, typeset
+from icl_lib.companion.verdict import HOLDS
+
+PARTS = ("Says", "So", "New")
+TITLES = dict(zip(PARTS, ("It says", "Is it so?", "New here"), strict=True))
+Numbers = Callable[[xr.Dataset], Mapping[str, str] | None]
+
+
+@dataclass(frozen=True)
+class Minute:
+    """The answer of one section, from its main result.
+
+    told      its parts by name; ``{name}`` in them is one of the ``numbers``, or the id of a claim of the section
+    """
+
+    experiment: str
+    told: Mapping[str, str]
+    numbers: Numbers
+
+    def box(self, dataset: xr.Dataset, claims: list[Claim], verdicts: Mapping[str, str]) -> "Box":
+        """Return the box; ``verdicts`` are those found here, and the recorded ones stand for the other claims."""
+        known = {claim.id: claim.recorded for claim in claims} | dict(verdicts)
+        return Box(self.told, dict(self.numbers(dataset) or {}), known)
+
+
+@dataclass(frozen=True)
+class Box:
+    """The box of one section, filled in."""
+
+    told: Mapping[str, str]
+    numbers: Mapping[str, str]
+    verdicts: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        def filled(name: str) -> str:
+            return marked(self.numbers[name]) if name in self.numbers else f"{name} ({self.verdicts[name]})"
+
+        lines = [f"{TITLES[part]}: {''.join(self._pieces(text, plain, filled))}" for part, text in self.told.items()]
+        return "\n".join([*lines, self._count()])
+
+    def _pieces(self, text: str, words: Callable[[str], str], filled: Callable[[str], str]) -> list[str]:
+        """Return the text in pieces, what stands between the places through ``words``, the places through ``filled``."""
+        place = re.compile(rf"\{{({'|'.join([*self.numbers, *self.verdicts])})\}}")
+        return [filled(piece) if odd % 2 else words(piece) for odd, piece in enumerate(place.split(text))]
+
+    def _count(self) -> str:
+        failing = [claim_id for claim_id, verdict in self.verdicts.items() if verdict != HOLDS]
+        rest = f"; not so: {', '.join(failing)}" if failing else ""
+        return f"{len(self.verdicts) - len(failing)} of {len(self.verdicts)} claims hold{rest}."
+
+    def _repr_html_(self) -> str:
+        def filled(name: str) -> Markup:
+            return marked_html(self.numbers[name]) if name in self.numbers else self._link(name)
+
+        parts = [(TITLES[part], Markup("").join(self._pieces(text, typeset, filled))) for part, text in self.told.items()]
+        holding = sum(verdict == HOLDS for verdict in self.verdicts.values())
+        failing = [self._link(claim_id) for claim_id, verdict in self.verdicts.items() if verdict != HOLDS]
+        return BOX.render(parts=parts, holding=holding, total=len(self.verdicts), failing=failing)
+
+    def _link(self, claim_id: str) -> Markup:
+        return LINK.format(claim_id, self.verdicts[claim_id].replace(" ", "-"), claim_id, self.verdicts[claim_id])
+
+
+LINK = Markup('<a class="icl-chip chip-{1}" href="#claim-{0}">{2} {3}</a>')
+BOX = template(
+    """
+<section class="icl-minute" aria-label="In one minute">
+<p class="icl-minute-title">In one minute</p>
+<dl>
+{% for title, text in parts %}
+<dt>{{ title }}</dt><dd>{{ text }}</dd>
+{% endfor %}
+</dl>
+<p class="icl-tally">{{ holding }} of {{ total }} claims on this page hold{% if failing %}. Not so: \
+{% for each in failing %}{{ each }}{{ "" if loop.last else ", " }}{% endfor %}{% endif %}.</p>
+</section>"""
+)
+
+
+def minute_of(experiment: str) -> Callable[[Numbers], Minute]:
+    """Return the decorator that makes the box of a section of a function of its main result.
+
+    The docstring holds all that is said, formulas between dollar signs, and the function returns the numbers in it as text::
+
+        @minute_of("zhang-risk")
+        def minute(risk):
+            \"\"\"Says: training ends at least squares.
+
+            So: Yes, {Z8}; the error deviates by {worst} at most, {Z10}.
+            New: Longer prompts can hurt.
+            \"\"\"
+            return {"worst": f"{100 * worst(risk):.1f}%"}
+    """
+
+    def made(function: Numbers) -> Minute:
+        pieces = re.split(rf"(?:^|\n)\s*({'|'.join(PARTS)}): ", inspect.getdoc(function) or "")
+        told = {name: " ".join(text.split()) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+        if pieces[0] or tuple(told) != PARTS:
+            raise ValueError(f"{function.__module__}: a minute says {', '.join(f'{part}:' for part in PARTS)} in this order")
+        return Minute(experiment, told, function)
+
+    return made

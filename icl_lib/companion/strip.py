@@ -1,0 +1,68 @@
+"""Where a claim's number lies beside what is allowed: one axis for all kinds of claims."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from icl_lib.companion.html import template
+from icl_lib.companion.verdict import Agreement, Discrepancy
+
+WIDTH, HEIGHT = 240, 26
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Places in units of what is allowed: 0 is the edge, below it all is well, and -1 is perfect agreement.
+
+    place, spread   of the number, and half the width of its interval of two standard errors
+    misses          the places of the controls, which have to lie above 0
+    allowed         the number at the edge
+    """
+
+    place: float
+    spread: float
+    misses: tuple[float, ...]
+    allowed: float
+
+    def svg(self, verdict: str, words: str) -> str:
+        """Return the strip as SVG: a band up to the edge, a dot with its interval, a diamond for the nearest control."""
+        ends = [_x(self.place + sign * self.spread) for sign in (-1, 1)]
+        miss = min(self.misses, key=abs, default=None)
+        return STRIP.render(
+            verdict=verdict.replace(" ", "-"), words=words, width=WIDTH, height=HEIGHT, middle=HEIGHT / 2, edge=_x(0.0),
+            dot=_x(self.place), ends=ends, miss=None if miss is None else _x(miss),
+        )  # fmt: skip
+
+
+def placed(found: Discrepancy | Agreement, broken: Sequence[Discrepancy | Agreement], margin: float) -> Strip:
+    """Return the strip of a check and of its controls.
+
+    A number v is at (v - allowed)/|allowed|. Where nothing is allowed, the unit is the distance of the nearest control.
+    """
+    allowed, controls = found.allowed(margin), [(each.worst()[0], each.allowed(margin)) for each in broken]
+    unit = abs(allowed) or min((abs(value - edge) for value, edge in controls), default=0.0) or 1.0
+    value, two_se = found.worst()
+    misses = tuple((each - edge) / (abs(edge) or unit) for each, edge in controls)
+    return Strip((value - allowed) / unit, two_se / unit, misses, allowed)
+
+
+def _x(place: float) -> float:
+    """Return where a place is drawn: the edge in the middle, and what is far from it never outside."""
+    share = place / (1 + abs(place)) if np.isfinite(place) else 1.0
+    return round(WIDTH / 2 + share * (WIDTH / 2 - 8), 1)
+
+
+STRIP = template(
+    """
+<svg class="icl-strip strip-{{ verdict }}" viewBox="0 0 {{ width }} {{ height }}" role="img" aria-label="{{ words }}">
+<rect class="band" x="2" y="{{ middle - 4 }}" width="{{ edge - 2 }}" height="8"/>
+<path class="edge" d="M{{ edge }} 3V{{ height - 3 }}"/>
+<path class="rest" d="M{{ edge }} {{ middle }}H{{ width - 2 }}"/>
+{% if miss is not none %}
+<path class="miss" d="M{{ miss }} {{ middle - 5 }}l5 5l-5 5l-5 -5z"/>
+{% endif %}
+<path class="spread" d="M{{ ends[0] }} {{ middle }}H{{ ends[1] }}"/>
+<circle class="dot" cx="{{ dot }}" cy="{{ middle }}" r="4.5"/>
+</svg>"""
+)

@@ -1,0 +1,30 @@
+"""`./run figure SLUG`: one figure drawn anew, with another seed or other settings, and its claims judged."""
+
+import argparse
+import time
+import webbrowser
+from pathlib import Path
+
+from icl_lib.companion import results
+from icl_lib.companion.cards import Cards
+from icl_lib.companion.figure import Drawing
+from icl_lib.companion.paper import declared
+from icl_lib.companion.show import seen_by
+from papers import registry
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute one result, write its figure as SVG and open it, and print its judged claims."""
+    experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
+    drawings = [each for each in declared(seen_by(experiment), Drawing) if each.name == experiment.slug]
+    if not drawings:
+        raise ValueError(f"{experiment.slug} has no figure: ./run check {experiment.slug} judges its claims")
+    began = time.perf_counter()
+    dataset = experiment.run(options.profile, options.seed, options.device)
+    path = options.out or results.BUILD / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"
+    results.write_atomically(path, lambda file: file.write_text(drawings[0](dataset).light, encoding="utf-8"))
+    print(Cards(*(claim.judge(dataset) for claim in registry.claims_of(experiment.slug))))
+    print(f"{experiment.slug} ({options.profile}, seed {options.seed}): {time.perf_counter() - began:.1f} s, {path}")
+    if not options.out:
+        webbrowser.open(Path(path).resolve().as_uri())
+    return 0

@@ -1,0 +1,20 @@
+"""The answer of section 4.1."""
+
+from icl_lib.companion.minute import minute_of
+from icl_lib.companion.verdict import agreement
+
+
+@minute_of("zhang-averaged-error")
+def minute(averaged):
+    """Says: Gradient flow on one layer of linear attention ends at weights in closed form, built from $Γ⁻¹$. The error of the
+    trained model on a new task is then a sum of three terms.
+
+    So: Yes. The flow arrives ({Z8}), the error is the closed form ({Z10}), and averaged over tasks it is $e(N, M)$: measured
+    errors lie within {worst} standard errors of it ({Z11b}).
+    New: Longer training prompts can hurt. The error is least where training and test prompts are equally long; trained on
+    the longest prompts instead, it is up to {factor} times as large ({Z13b}).
+    """
+    found = agreement(averaged, "error")
+    theory = averaged.error_theory
+    worse = (theory.isel(N=-1) / theory.min("N")).max()
+    return {"worst": f"{abs(found.deviations).max():.1f}", "factor": f"{float(worse):.1f}"}
