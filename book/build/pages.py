@@ -1,16 +1,10 @@
-"""The pages that are written from data: the ledger and the execution statistics."""
+"""The execution statistics, and what all pages written from data have at their head."""
 
-import json
 import platform
-from collections import Counter
 from importlib.metadata import version
 
 from book.build.cache import Executed
-from book.build.verdicts import NOT_RUN, Row
-from icl_lib.companion.experiment import PROFILES
 from icl_lib.companion.html import template
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
-from papers import registry
 
 CODES = {
     "V": "read in the text of the arXiv version",
@@ -28,95 +22,9 @@ GENERATED = "---\ngenerated: true\nhtml_theme.sidebar_secondary.remove: true\n--
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "h5netcdf", "papermill", "jupyter-book", "Sphinx")
 
 
-def summary(rows: list[Row], profile: str) -> str:
-    """How many claims came out which way in one profile."""
-    counts = Counter(getattr(row, profile).verdict for row in rows)
-    order = (HOLDS, FAILS, NOT_REPRODUCED, UNDECIDED, NOT_RUN)
-    found = [f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]]
-    return ", ".join(found) or "no claims yet"
-
-
-def ledger_page(rows: list[Row]) -> str:
-    """The ledger as a MyST page: a summary, the legend, one table per paper, and the claims that have become tests."""
-    found = {profile: summary(rows, profile) for profile in PROFILES}
-    tables = [(wing, [row for row in rows if row.claim.paper == key]) for key, wing in registry.WINGS.items()]
-    moved = [
-        (wing, [(id, *told) for id, told in registry.MOVED.items() if told[1].startswith(f"tests/papers/{key}/")])
-        for key, wing in registry.WINGS.items()
-    ]
-    return GENERATED + LEDGER.render(found=found, codes=CODES, tables=tables, moved=moved)
-
-
-LEDGER = template(
-    """
-# Ledger
-
-Every claim of the book, judged on the data behind its figure. This page is written by the build; the same rows are
-in <a href="../ledger.json"><code>ledger.json</code></a>. What the columns mean is told in [](how_to_read.md).
-
-- Quick profile: {{ found.quick }}.
-- Full profile: {{ found.full }}.
-
-A control is the same check on a deliberately broken input. It has to come out as *fails*.
-
-```{dropdown} Confidence codes: how sure we are of the paper's wording
-{% for code, meaning in codes.items() %}
-`{{ code }}`
-: {{ meaning | safe }}
-
-{% endfor %}
-```
-
-{% macro finding(one) %}
-{{ one.verdict | verdict }}{% if one.value %}<br><small>{{ one.value }}</small>{% endif %}
-{% if one.resolution %}<br><small>resolution {{ "%.1g" % (100 * one.resolution) }}%</small>{% endif %}
-{% if one.control %}<br><small>control {{ one.control }}</small>{% endif %}
-{% endmacro %}
-{% for wing, rows in tables if rows %}
-## {{ wing.authors }}: {{ wing.title }}
-
-<div class="icl-claims"><table>
-<thead><tr>{% for title in ("claim", "says", "quick", "full", "margin", "where") %}<th scope="col">{{ title }}</th>\
-{% endfor %}</tr></thead>
-<tbody>
-{% for row in rows %}
-{% set claim = row.claim %}
-<tr id="claim-{{ claim.id | lower }}">
-<td data-title="claim"><a href="#claim-{{ claim.id | lower }}">{{ claim.id }}</a> \
-<small title="{{ codes.get(claim.confidence, "") }}">[{{ claim.confidence }}] {{ claim.kind }}</small></td>
-<td data-title="says">{{ claim.sentence }}</td>
-<td data-title="quick">{{ finding(row.quick) }}</td>
-<td data-title="full">{{ finding(row.full) }}</td>
-<td data-title="margin"><span title="{{ claim.reason }}">{{ "%g" % claim.margin }}</span>\
-{% if "Moved" in claim.told %}<br><small title="{{ claim.told["Moved"] }}">moved after a look</small>{% endif %}</td>
-<td data-title="where"><a href="../notebooks/{{ row.notebook }}.html#claim-{{ claim.id }}">§&nbsp;{{ claim.section }}</a></td>
-</tr>
-{% endfor %}
-</tbody></table></div>
-
-{% endfor %}
-## Tests that were claims
-
-They only showed that the code computes what it says.
-
-{% for wing, tests in moved if tests %}
-### {{ wing.authors }}
-
-<ul>
-{% for id, sentence, test in tests %}
-<li id="claim-{{ id | lower }}">{{ id }}: {{ sentence }} <code>{{ test }}</code></li>
-{% endfor %}
-</ul>
-
-{% endfor %}
-"""
-)
-
-
-def ledger_json(rows: list[Row]) -> str:
-    """Every claim as one object, and after them the claims that have become tests."""
-    moved = [{"id": key, "sentence": sentence, "moved_to": test} for key, (sentence, test) in registry.MOVED.items()]
-    return json.dumps([*(row.as_json() for row in rows), *moved], indent=1, ensure_ascii=False)
+def raw(html: str) -> str:
+    """HTML for a page in Markdown: without blank lines, at which Markdown would begin anew."""
+    return "\n".join(line for line in html.splitlines() if line.strip())
 
 
 def statistics_page(executed: list[Executed], missing: list[str]) -> str:

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import figures, folded, pages, recorded, verdicts
+from book.build import failures, figures, folded, landscape, ledger_files, pages, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
+from book.build.ledger import Ledger
 from book.build.made import made
 from book.build.problem import Problem
 from icl_lib.companion import results
@@ -23,6 +24,7 @@ from papers import registry
 MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 INDEX_FIGURE = 'id="fig-zhang-averaged-error"'
 INDEX_MARK = "<!-- first figure -->"
+LANDSCAPE_MARK, FAILURES_MARK = "<!-- landscape -->", "<!-- failures -->"
 NOT_EXECUTED = (
     "```{warning}\nThis notebook was not executed in this build, so it is shown without its outputs.\n"
     "`./run book` executes it.\n```"
@@ -51,10 +53,8 @@ class Stage:
         copy_mathjax(self.source / "book" / "_static" / "mathjax")
         missing = self._add_notebooks({one.name: one for one in executed}, address)
         self._add_data([*executed, *quick])
-        rows = verdicts.ledger([*executed, *quick])
+        self._add_ledger(Ledger.of(verdicts.ledger([*executed, *quick]), self.layout, executed))
         book = self.source / "book"
-        (book / "ledger.md").write_text(pages.ledger_page(rows), encoding="utf-8")
-        (self.extra / "ledger.json").write_text(pages.ledger_json(rows), encoding="utf-8")
         for page, write in ((book / "faults.md", recorded.faults_page), (book / "calibration.md", recorded.calibration_page)):
             page.write_text(write(self.layout.stored_results / f"{page.stem}.json"), encoding="utf-8")
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
@@ -93,6 +93,17 @@ class Stage:
         text = index.read_text(encoding="utf-8").replace(INDEX_MARK, shown)
         index.write_text(text, encoding="utf-8")
         return missing
+
+    def _add_ledger(self, ledger: Ledger) -> None:
+        """The page of all claims, the same for machines, and what the front page shows of it."""
+        book = self.source / "book"
+        (book / "ledger.md").write_text(ledger.page(), encoding="utf-8")
+        (self.extra / "ledger.json").write_text(ledger_files.as_json(ledger), encoding="utf-8")
+        (self.extra / "ledger.csv").write_text(ledger_files.as_csv(ledger), encoding="utf-8")
+        shutil.copy(book / "ledger.schema.json", self.extra)
+        index, drawn = book / "index.md", pages.raw(landscape.drawing(ledger.rows, ledger.book))
+        text = index.read_text(encoding="utf-8").replace(LANDSCAPE_MARK, drawn)
+        index.write_text(text.replace(FAILURES_MARK, pages.raw(failures.panel(ledger.rows))), encoding="utf-8")
 
     def _add_data(self, executed: list[Executed]) -> None:
         target = self.extra / "data"

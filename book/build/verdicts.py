@@ -42,26 +42,24 @@ class Row:
     quick: Finding
     full: Finding
 
-    def as_json(self) -> dict[str, object]:
-        claim = self.claim
-        return {
-            "id": claim.id,
-            "paper": claim.paper,
-            "section": claim.section,
-            "sentence": claim.sentence,
-            "confidence": claim.confidence,
-            "kind": claim.kind,
-            "experiment": claim.experiment,
-            "margin": claim.margin,
-            "reason": claim.reason,
-            "moved": claim.told.get("Moved"),
-            "missing": claim.told.get("Missing"),
-            "tier": "ours" if claim.ours else "paper",
-            "recorded": claim.recorded,
-            "notebook": f"notebooks/{self.notebook}.ipynb",
-            "quick": self.quick.as_json(),
-            "full": self.full.as_json(),
-        }
+    @property
+    def profile(self) -> str:
+        """The profile whose verdict counts: full where it was run."""
+        return "quick" if self.full.verdict == NOT_RUN else "full"
+
+    @property
+    def shown(self) -> Finding:
+        """What was found in the profile that counts."""
+        return getattr(self, self.profile)
+
+    @property
+    def tier(self) -> str:
+        return "ours" if self.claim.ours else "paper"
+
+    @property
+    def card(self) -> str:
+        """The address of the claim's card, from the site's root."""
+        return f"notebooks/{self.notebook}.html#claim-{self.claim.id}"
 
 
 def ledger(executed: list[Executed]) -> list[Row]:

@@ -29,8 +29,10 @@ CODES = {
 """How the wording of a claim became known."""
 OURS = ("D", "N")
 """Codes of findings that are ours; the others are those of a paper's own sentences."""
-PARTS = ("Margin", "Moved", "Neglects", "Control", "Positive", "Missing")
+PARTS = ("Margin", "Number", "Moved", "Neglects", "Control", "Positive", "Missing", "Fails because")
 """What a claim's docstring tells after its sentence, in this order; only the margin is always there."""
+WHOSE = ("the paper", "its retelling", "our threshold", "scale", "our finding")
+"""Why a claim does not hold, as ``Fails because:`` begins; ``Missing:`` alone is scale."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
     several claims share is given instead of a body. Other parts of the docstring: ``Moved:`` from which margin and why, after
     a look at results; ``Neglects:`` the term that an approximation leaves out; ``Positive:`` the input on which the check of a
     claim that does not hold does, with ``positive``; ``Missing:`` the scale or setting without which an empirical sentence
-    is not reproduced. ``section`` is told where the room's name does not tell it.
+    is not reproduced; ``Number:`` what the number is, where the margin's reason does not begin with it; ``Fails because:``
+    whose the failure is, one of ``WHOSE``, then why. ``section`` is told where the room's name does not tell it.
     """
 
     def claim(

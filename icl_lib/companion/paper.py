@@ -8,13 +8,19 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Paper:
-    """One wing, ``papers/<key>``; its claims are numbered by ``letters``."""
+    """One wing, ``papers/<key>``; its claims are numbered by ``letters``.
+
+    scope   what of the paper the book covers, and what it was read from; easy, hard: what was so when it was recomputed
+    """
 
     key: str
     letters: tuple[str, ...]
     authors: str
     title: str
     arXiv: str
+    scope: str = ""
+    easy: str = ""
+    hard: str = ""
 
 
 def notebook_of(module: str) -> str:

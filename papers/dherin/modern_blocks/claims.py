@@ -54,6 +54,7 @@ def D41(dataset):
 
     Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
     kept.
+    Number: Largest relative error.
     Control: what reads z is patched, v is not
     """
 
@@ -64,6 +65,7 @@ def D42(dataset):
 
     Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
     kept.
+    Number: Largest relative error.
     Control: 0.01 added to ‖z‖² in the denominators
     """
 
@@ -74,6 +76,7 @@ def D43(dataset):
 
     Margin: float64. A processor that sums n in another order when the patch is used makes slips of 1e-16 times Δm/m, tens of
     thousands here (dherin-gemma).
+    Number: Largest relative error.
     Moved: from 1e-13, which was met on one processor and exceeded on another.
     Control: the patches that the states of the token before ask for
     """
@@ -85,6 +88,7 @@ def D44(dataset):
 
     Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
     kept.
+    Number: Largest relative error.
     Control: W_down not patched
     """
 
@@ -98,6 +102,7 @@ def D45(dataset):
 
     Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
     kept.
+    Number: Largest relative error.
     Control: no W_down patched
     """
 
@@ -111,6 +116,7 @@ def D46(dataset):
 
     Margin: float64, worst position, network, depth and block. That the patches are computed in sequence is the paper's
     algorithm.
+    Number: Largest relative error.
     Control: the last block alone patched, which gives the same logits
     """
     return Discrepancy(dataset[["error", "stream"]].sel(patched="all blocks").to_dataarray())
@@ -121,6 +127,7 @@ def D46b(dataset):
     """The last block's patch alone is enough: with no other block patched the logits are as exact.
 
     Margin: float64, worst position, network and depth. The last patch takes up whatever the blocks below left wrong.
+    Number: Largest relative error.
     Control: all blocks but the last
     """
     return Discrepancy(dataset.error.sel(patched="last block"))
@@ -154,6 +161,7 @@ def D48(dataset):
     """The well-conditioned form (W_down turns the output, one factor on the whole gain) is exact as well.
 
     Margin: float64, logits of the whole network, worst position. It divides by gains and lengths only.
+    Number: Largest relative error.
     Control: without the factor
     """
     return Discrepancy(_column(dataset.error, **CONDITIONED))

@@ -53,6 +53,8 @@ def D8c(dataset):
     quantifier; this one is ours, and D8d has the other.
     Control: the MLP's matrices, which can
     Positive: W_Q and W_K alone, no context kept: they leave the output as it is (D8b)
+    Fails because: our finding: the reading for one query is ours, and other attention matrices do serve one query. For
+    all queries at once none do (D8d).
     """
     return Discrepancy(1e-6 - dataset.error.sel(site=ATTENTION).max("network"))
 

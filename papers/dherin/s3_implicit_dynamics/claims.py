@@ -177,6 +177,7 @@ def D19(dataset):
 
     Margin: A_i = (A(c_i..c_N, x) − A(c_{i+1}..c_N, x))A(c_{i+1}..c_N, x)ᵀ, h_i = 1/‖A(c_{i+1}..c_N, x)‖². Relative,
     worst i.
+    Number: Relative error of the output.
     Control: W_{i−2} in the step, as a note prints it
     """
 

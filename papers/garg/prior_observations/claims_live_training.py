@@ -13,6 +13,7 @@ def G4(dataset):
     LSA in closed form.
 
     Margin: Mean over models. The sizes of quick were chosen in trials; the 24 models of seeds 0 to 7 have 0.13 to 0.64.
+    Number: Error over that of LSA in closed form.
     Control: the same models before the training
     """
     return over_seeds((dataset.risk / dataset.lsa).isel(k=-1))

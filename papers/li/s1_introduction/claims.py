@@ -16,6 +16,7 @@ def L0a(dataset):
     trained network errs on at most 2% of the prompts of unseen tasks, as the paper's does.
 
     Margin: Chance is 0.5; prompts without the query's pattern are rarer than 1e-4 at this length.
+    Number: 0-1 error.
     Control: the same networks with W_Q = 0, so that the attention cannot see the query
     """
     return over_seeds(dataset.error)

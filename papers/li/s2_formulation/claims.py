@@ -34,6 +34,7 @@ def L2(dataset):
 
     Margin: Chance is 0.5 and 1. The share of prompts without the query's pattern is taken off, three times in the
     hinge, where a wrong sign costs 1 + |F|.
+    Number: 0-1 error and hinge loss, less what missing patterns cost.
     Control: the same networks before training
     """
     end = dataset.isel(step=-1).sel(tasks=COVERING)

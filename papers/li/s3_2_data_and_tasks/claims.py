@@ -190,6 +190,7 @@ def L6e(dataset):
 
     Margin: At every length, from one context on: the share guarantees at least one, so the pattern is never missing.
     With independent contexts models err on up to half of the same prompts.
+    Number: 0-1 error.
     Moved: from l ≥ 2/α′, for which there was no reason.
     Control: independent contexts, which guarantee nothing
     """

@@ -94,6 +94,7 @@ def L12c(dataset):
     """Deleting a fraction R of the large neurons costs hinge loss Ω(R): at least 0.3 R for R = 0.7 to 0.9.
 
     Margin: The theorem says Ω(R) without a constant. 0.3 is a third of the mean slope up to hinge 1 at R = 1.
+    Number: 0.3 minus the hinge loss over R.
     Control: the output divided by the surviving share: the loss is gone
     """
     # At R = 1 the hinge is about 1 for any network.
@@ -124,6 +125,8 @@ def L12d(dataset):
     Margin: 0.1 minus the rise over R. The theorem read for every R; 0.1 is a tenth of the mean slope from R = 0 to 1.
     Control: the small neurons deleted in their place
     Positive: a tenth deleted beyond the plateau, R from 0.6 to 0.7
+    Fails because: its retelling: the slides give Ω(R) without a range of R. The first large neurons cost no hinge loss;
+    beyond that plateau the cost is there (L12c).
     """
     return over_seeds(0.1 - (dataset.hinge.sel(R=0.1) - dataset.hinge.sel(R=0)).sel(order=DELETIONS) / 0.1)
 

@@ -191,6 +191,8 @@ def L15e(ds):
     Control: the lucky rows
     Positive: the rows of L15f, active at the start with the right label on no pattern
     Missing: Definition D.8
+    Fails because: its retelling: Definition D.8 was not seen, and lucky is our reading. L15f has a condition under
+    which the rows do stay small.
     """
     return over_seeds(1 - _share_small(ds, "not lucky"))
 

@@ -111,6 +111,8 @@ def Z16c(dataset):
     Margin: Mean square of the prediction over that of the label; 1% would pass as 0, condition number 5 gives far more.
     Control: the least condition number above 1 alone
     Positive: Λ = I
+    Fails because: the paper: its sentence sets no condition on Λ and needs one. The span of the context has to be
+    invariant under Λ, as for Λ = I.
     """
     orthogonal = dataset.sel(query="orthogonal")
     return Discrepancy(orthogonal.power, 2 * orthogonal.power_se)

@@ -56,6 +56,7 @@ def ZF2a(dataset):
     0, at M = N.
 
     Margin: The paper says it in words; the threshold is ours. Linear self-attention in its place is far above 1.
+    Number: Error over that of predicting 0.
     Control: the errors after one example
     """
     found = _fixed_over_zero(dataset, "c = 1")
@@ -113,6 +114,7 @@ def ZF6(dataset):
     self-attention keeps as N and M grow without bound.
 
     Margin: The limit of (4.13) for Exp(1) variances, 1/3 per dimension.
+    Number: Error per dimension.
     Control: the errors after one example
     """
     found = at_N(dataset[[*ERRORS]]).sel(trained="random", test="c = 1")

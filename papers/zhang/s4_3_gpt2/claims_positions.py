@@ -61,6 +61,7 @@ def ZF5f(dataset):
 
     Margin: Twice is what ZF5a calls a jump. Set after the result was seen; 1.25, as for ZF5b, is met by the full result and
     left open by the few prompts of quick.
+    Number: Error just above N over that at N.
     Control: the rows as training left them
     """
     return _jump(dataset, "last rows beyond N")

@@ -45,6 +45,7 @@ def Z19e(dataset):
     Margin: A count: d + 1 minus the number found. From N = d on it holds (Z19b).
     Control: the query's token left out of EEᵀ
     Positive: prompts of d examples and more
+    Fails because: the paper: its sentence sets no condition on N and needs N ≥ d. A shorter prompt has N + 1 of them.
     """
     return Discrepancy(dataset.negative_paper - dataset.negative)
 

@@ -1,0 +1,73 @@
+"""The ledger for machines: JSON and CSV, whose fields `book/ledger.schema.json` explains."""
+
+import csv
+import io
+import json
+
+from book.build.failures import because
+from book.build.ledger import Ledger
+from book.build.verdicts import Row
+from papers import registry
+
+COLUMNS = (
+    "id", "paper", "section", "tier", "kind", "confidence", "verdict", "profile", "value", "margin", "resolution", "number",
+    "control_verdict", "whose", "why", "sentence", "experiment", "card",
+)  # fmt: skip
+
+
+def as_object(row: Row, ledger: Ledger) -> dict[str, object]:
+    """One row with all that is told about it."""
+    claim, one, whose = row.claim, row.shown, because(row)
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "section": claim.section,
+        "sentence": claim.sentence,
+        "confidence": claim.confidence,
+        "tier": row.tier,
+        "kind": claim.kind,
+        "experiment": claim.experiment,
+        "verdict": one.verdict,
+        "profile": row.profile,
+        "resolution": one.resolution,
+        "margin": claim.margin,
+        "number": ledger.number(row),
+        "reason": claim.reason,
+        "moved": claim.told.get("Moved"),
+        "missing": claim.told.get("Missing"),
+        "reasons": dict(claim.told),
+        "does_not_hold": dict(zip(("whose", "why"), whose, strict=True)) if whose else None,
+        "recorded": claim.recorded,
+        "notebook": f"notebooks/{row.notebook}.ipynb",
+        "links": _links(row, ledger),
+        "quick": row.quick.as_json(),
+        "full": row.full.as_json(),
+    }
+
+
+def _links(row: Row, ledger: Ledger) -> dict[str, object]:
+    used = ledger.uses[row.claim.id]
+    return {
+        "card": row.card,
+        "row": f"book/ledger.html#claim-{row.claim.id.lower()}",
+        "named_by_claims": used.claims,
+        "named_by_pages": [page.address for page in used.pages],
+    }
+
+
+def as_json(ledger: Ledger) -> str:
+    """Every claim as one object, and after them the claims that have become tests."""
+    moved = [{"id": key, "sentence": sentence, "moved_to": test} for key, (sentence, test) in registry.MOVED.items()]
+    return json.dumps([*(as_object(row, ledger) for row in ledger.rows), *moved], indent=1, ensure_ascii=False)
+
+
+def as_csv(ledger: Ledger) -> str:
+    """Every claim as one line, without the claims that have become tests."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in ledger.rows:
+        found = as_object(row, ledger)
+        counts = {"value": row.shown.value, "control_verdict": row.shown.control, "card": row.card}
+        writer.writerow(found | counts | (found["does_not_hold"] or {}))
+    return text.getvalue()
