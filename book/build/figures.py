@@ -53,18 +53,18 @@ LINE = template(
 )
 
 
-def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[str, Provenance]) -> list[str]:
-    """Move every figure's images below `pictures` and add its provenance; the figures' HTML, in order.
+def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[str, Provenance]) -> dict[str, str]:
+    """Move every figure's images below `pictures` and add its provenance; the figures' HTML, by name.
 
     A result without a figure has its provenance below its claims.
     """
-    found, drawn = [], set()
+    found, drawn = {}, set()
 
     def placed(figure: re.Match) -> str:
         text, slug = IMAGE.sub(partial(_moved, pictures, figure["id"]), figure[0]), figure["slug"]
-        found.append(text.replace(PLACE, provenance[slug].as_html()) if slug in provenance else text)
         drawn.add(slug)
-        return found[-1]
+        name = figure["id"].removeprefix("fig-")
+        return found.setdefault(name, text.replace(PLACE, provenance[slug].as_html()) if slug in provenance else text)
 
     for data in html_outputs(notebook, "icl-figure"):
         data["text/html"] = FIGURE.sub(placed, data["text/html"])

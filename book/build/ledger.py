@@ -11,9 +11,10 @@ from book.build.cache import Executed
 from book.build.landscape import TIERS, VERDICTS
 from book.build.layout import Layout
 from book.build.numbers import meaning
-from book.build.pages import CODES, GENERATED, raw
+from book.build.pages import GENERATED, raw
 from book.build.references import Page, Uses, pages, uses
 from book.build.verdicts import Row
+from icl_lib.companion.claim import CODES
 from icl_lib.companion.experiment import PROFILES
 from icl_lib.companion.html import template
 from papers import registry

@@ -6,18 +6,6 @@ from importlib.metadata import version
 from book.build.cache import Executed
 from icl_lib.companion.html import template
 
-CODES = {
-    "V": "read in the text of the arXiv version",
-    "V2": "as V, and the symbols agree with an independent reading note",
-    "S": "seen outside the paper: in the authors' own slides, or in a secondary source",
-    "A": "read in the published abstract",
-    "P": "in a press article by the paper's first author",
-    "T": "seen only in a retelling by others",
-    "Q": "the paper's words as an article quotes them; the page names the article",
-    "D": "derived for this book, not stated in the paper",
-    "N": "checked numerically before the book was written",
-    "M": "from memory only",
-}
 GENERATED = "---\ngenerated: true\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"  # wide tables need the room
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "h5netcdf", "papermill", "jupyter-book", "Sphinx")
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import failures, figures, folded, landscape, ledger_files, pages, recorded, verdicts
+from book.build import figures, folded, front, ledger_files, pages, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
@@ -22,9 +22,6 @@ from icl_lib.companion.identity import OURS
 from papers import registry
 
 MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
-INDEX_FIGURE = 'id="fig-zhang-averaged-error"'
-INDEX_MARK = "<!-- first figure -->"
-LANDSCAPE_MARK, FAILURES_MARK = "<!-- landscape -->", "<!-- failures -->"
 NOT_EXECUTED = (
     "```{warning}\nThis notebook was not executed in this build, so it is shown without its outputs.\n"
     "`./run book` executes it.\n```"
@@ -51,10 +48,11 @@ class Stage:
         address = self._configure()
         self._copy_sources()
         copy_mathjax(self.source / "book" / "_static" / "mathjax")
-        missing = self._add_notebooks({one.name: one for one in executed}, address)
+        shown, missing = self._add_notebooks({one.name: one for one in executed}, address)
         self._add_data([*executed, *quick])
-        self._add_ledger(Ledger.of(verdicts.ledger([*executed, *quick]), self.layout, executed))
-        book = self.source / "book"
+        book, ledger = self.source / "book", Ledger.of(verdicts.ledger([*executed, *quick]), self.layout, executed)
+        self._add_ledger(ledger)
+        front.fill(book, shown, ledger)
         for page, write in ((book / "faults.md", recorded.faults_page), (book / "calibration.md", recorded.calibration_page)):
             page.write_text(write(self.layout.stored_results / f"{page.stem}.json"), encoding="utf-8")
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
@@ -76,34 +74,28 @@ class Stage:
         for package in OURS:  # pages include code from here
             shutil.copytree(root / package, self.source / package, ignore=no_bytecode)
 
-    def _add_notebooks(self, executed: dict[str, Executed], address: str) -> list[str]:
+    def _add_notebooks(self, executed: dict[str, Executed], address: str) -> tuple[dict[str, str], list[str]]:
+        """Stage all notebooks; the figures of those that were executed, by name, and the names of the others."""
         (self.source / "notebooks").mkdir()
-        missing, shown = [], ""
+        missing, shown = [], {}
         for path in sorted(self.layout.notebooks.glob("*.ipynb")):
             if one := executed.get(path.stem):
                 notebook = read_notebook(one.notebook)
-                found = figures.extract(notebook, self.extra / "figures", provenance(one, address))
+                shown |= figures.extract(notebook, self.extra / "figures", provenance(one, address))
                 folded.fold(notebook)
-                shown = next((figure for figure in found if INDEX_FIGURE in figure), shown)
             else:
                 missing.append(path.stem)
                 notebook = without_outputs(read_notebook(path))
             nbformat.write(notebook, self.source / "notebooks" / path.name)
-        index = self.source / "book" / "index.md"
-        text = index.read_text(encoding="utf-8").replace(INDEX_MARK, shown)
-        index.write_text(text, encoding="utf-8")
-        return missing
+        return shown, missing
 
     def _add_ledger(self, ledger: Ledger) -> None:
-        """The page of all claims, the same for machines, and what the front page shows of it."""
+        """The page of all claims, and the same for machines."""
         book = self.source / "book"
         (book / "ledger.md").write_text(ledger.page(), encoding="utf-8")
         (self.extra / "ledger.json").write_text(ledger_files.as_json(ledger), encoding="utf-8")
         (self.extra / "ledger.csv").write_text(ledger_files.as_csv(ledger), encoding="utf-8")
         shutil.copy(book / "ledger.schema.json", self.extra)
-        index, drawn = book / "index.md", pages.raw(landscape.drawing(ledger.rows, ledger.book))
-        text = index.read_text(encoding="utf-8").replace(LANDSCAPE_MARK, drawn)
-        index.write_text(text.replace(FAILURES_MARK, pages.raw(failures.panel(ledger.rows))), encoding="utf-8")
 
     def _add_data(self, executed: list[Executed]) -> None:
         target = self.extra / "data"

@@ -114,7 +114,7 @@ def test_figure_becomes_two_files_with_provenance(tmp_path):
     assert "#dfe4ea" in (tmp_path / "fig-risk-dark.svg").read_text()  # the ink of the other theme
     html = notebook.cells[0].outputs[0].data["text/html"]
     page = BeautifulSoup(html, "html.parser")
-    assert shown == [html]
+    assert shown == {"risk": html}
     assert [image["src"] for image in page.select("img")] == [
         "../figures/fig-risk-light.svg",
         "../figures/fig-risk-dark.svg",
@@ -132,7 +132,7 @@ def test_figure_becomes_two_files_with_provenance(tmp_path):
 def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path):
     notebook = notebook_showing('<div class="icl-cards" data-slug="zhang-risk"><article></article></div>')
     known = Provenance("zhang-risk", "quick", 0, 3.14, "cpu", made="<details>made</details>")
-    assert figures.extract(notebook, tmp_path, {"zhang-risk": known}) == []
+    assert figures.extract(notebook, tmp_path, {"zhang-risk": known}) == {}
     page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
     assert [tag.name for tag in page.find_all(recursive=False)] == ["div", "p", "details"]
 

@@ -10,10 +10,9 @@ import pytest
 import xarray as xr
 from nbval.plugin import get_sanitize_patterns
 
-from book.build import pages
 from icl_lib.companion import quick
 from icl_lib.companion.cards import Cards
-from icl_lib.companion.claim import Claim, claims_of
+from icl_lib.companion.claim import CODES, Claim, claims_of
 from icl_lib.companion.controls import at, exchanged, put
 from icl_lib.companion.figure import Picture
 from icl_lib.companion.marks import Measured
@@ -148,7 +147,7 @@ def test_every_claim_is_complete(claim_id):
     claim = registry.CLAIMS[claim_id]
     experiment = registry.EXPERIMENTS[claim.experiment]
     assert claim.paper == experiment.paper
-    assert claim.confidence in pages.CODES
+    assert claim.confidence in CODES
     assert claim.recorded in {HOLDS, NOT_REPRODUCED if "Missing" in claim.told else FAILS}
     for text in (claim.id, claim.section, claim.sentence, claim.kind, *claim.told.values(), *claim.controls):
         assert text and not re.search("[⟨⟩]", text), "marks are for numbers"
