@@ -1,4 +1,4 @@
-"""House style: theory is a line, measurement a marker with its interval; light and dark from the same data."""
+"""House style: theory is a line, measurement a marker with its interval; light and dark, wide and narrow from the same call."""
 
 import base64
 import io
@@ -39,6 +39,8 @@ _COMMON = {
     "svg.fonttype": "path",
     "savefig.transparent": True,
 }
+NARROW = 4.2
+"""The width in inches of what is drawn for a narrow screen."""
 _LIGHT = ("#1b1f24", "#d5d9de", "#0b62a4", "#b4460a", "#1a7f4b", "#8a3ea8", "#a8760a", "#3d4a57", "#c0306a")
 _DARK = ("#dfe4ea", "#444b55", "#6cb6ff", "#ff9b62", "#5fd39a", "#d2a0f0", "#e6c15c", "#a9b6c4", "#ff8cb8")
 """The colours of a theme: ink, grid, and the cycle of the series."""
@@ -46,7 +48,7 @@ _DARK = ("#dfe4ea", "#444b55", "#6cb6ff", "#ff9b62", "#5fd39a", "#d2a0f0", "#e6c
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure: an SVG file, alternative text and caption."""
+    """A drawn figure: an SVG file, the same for a narrow screen, alternative text and caption."""
 
     name: str
     slug: str
@@ -54,6 +56,7 @@ class Picture:
     light: str
     alt: str
     caption: str
+    narrow: str = ""
 
     @property
     def dark(self) -> str:
@@ -64,11 +67,16 @@ class Picture:
         return f"Picture({self.name!r}, {self.slug!r}): {self.alt}"
 
     def _repr_html_(self) -> str:
-        image = IMAGE.render(alt=self.alt, svg=base64.b64encode(self.light.encode()).decode())
+        wide, narrow = (base64.b64encode(each.encode()).decode() for each in (self.light, self.narrow))
+        image = IMAGE.render(alt=self.alt, wide=wide, narrow=narrow)
         return PICTURE.render(picture=self, image=marked_html(Markup(image)))
 
 
-IMAGE = template('<img alt="{{ alt }}" src="data:image/svg+xml;base64,{{ svg }}">')
+IMAGE = template(
+    """
+<picture>{% if narrow %}<source media="(max-width: 600px)" srcset="data:image/svg+xml;base64,{{ narrow }}">{% endif %}\
+<img alt="{{ alt }}" src="data:image/svg+xml;base64,{{ wide }}"></picture>"""
+)
 PICTURE = template(
     """
 <figure class="icl-figure" id="fig-{{ picture.name }}" data-slug="{{ picture.slug }}" data-profile="{{ picture.profile }}">
@@ -96,8 +104,9 @@ class Drawing:
         """Draw the figure of ``dataset``."""
         told = (each(dataset) if callable(each) else each for each in (self.alt, self.caption, self.size))
         (alt, caption, size), origin = told, dataset.attrs
+        narrow = _svg(dataset, self.draw, size, NarrowFigure) if size[0] > 1.1 * NARROW else ""
         light = _svg(dataset, self.draw, size)
-        return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, alt, caption)
+        return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, alt, caption, narrow)
 
 
 def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -> Callable[[Draw], Drawing]:
@@ -127,12 +136,34 @@ def in_dark(light: str) -> str:
     return re.sub("|".join(_LIGHT), lambda colour: counterpart[colour[0]], light)
 
 
-def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float]) -> str:
+class NarrowFigure(Figure):
+    """A figure for a narrow screen: panels that stand side by side on a wide one stand below each other."""
+
+    def subplots(self, nrows=1, ncols=1, *, sharex=False, sharey=False, squeeze=True, width_ratios=None, height_ratios=None):
+        """Return the axes in the shape that was asked for, as ``Figure.subplots`` does; more than three columns become two."""
+        columns = 1 if ncols <= 3 else 2
+        rows = -(-nrows * ncols // columns)
+        self.set_size_inches(NARROW, rows * self.get_figheight() / nrows * (0.9 if columns == 1 else 0.65))
+        every = super().subplots(rows, columns, sharex=sharex is True, sharey=sharey is True, squeeze=False).ravel()
+        for each in every[nrows * ncols :]:
+            each.remove()
+        grid = every[: nrows * ncols].reshape(nrows, ncols)
+        for row in grid if sharey == "row" else ():
+            for each in row[1:]:
+                each.sharey(row[0])
+        return grid if not squeeze else grid.item() if grid.size == 1 else grid.squeeze()
+
+    def legend(self, *handles, ncols=1, **style):
+        """Add a legend of two columns at most."""
+        return super().legend(*handles, ncols=min(ncols, 2), **style)
+
+
+def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[Figure] = Figure) -> str:
     ink, grid, *cycle = _LIGHT
     ink_keys = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
     theme = {**_COMMON, **dict.fromkeys(ink_keys, ink), "grid.color": grid, "axes.prop_cycle": cycler(color=cycle)}
     with mpl.rc_context(theme):
-        figure = Figure(figsize=size)
+        figure = kind(figsize=size)
         FigureCanvasSVG(figure)
         draw(figure, dataset)
         file = io.StringIO()
