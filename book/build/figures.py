@@ -61,7 +61,7 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
     found, drawn = [], set()
 
     def placed(figure: re.Match) -> str:
-        text, slug = IMAGE.sub(partial(_moved, pictures, figure["id"]), figure[0]), figure["slug"]
+        text, slug = with_files(figure[0], pictures), figure["slug"]
         found.append(text.replace(PLACE, provenance[slug].as_html()) if slug in provenance else text)
         drawn.add(slug)
         return found[-1]
@@ -74,6 +74,13 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
             drawn.add(slug)
             data["text/html"] += provenance[slug].as_html()
     return found
+
+
+def with_files(figure: str, pictures: Path) -> str:
+    """A figure's HTML with its image in files below `pictures`; a diagram has no slug, and nothing to say of its origin."""
+    found = FIGURE.search(figure)
+    text = IMAGE.sub(partial(_moved, pictures, found["id"]), figure)
+    return text if found["slug"] else text.replace(PLACE, "")
 
 
 def html_outputs(notebook: nbformat.NotebookNode, mark: str) -> Iterator[dict]:

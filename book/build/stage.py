@@ -16,6 +16,7 @@ from book.build.figures import Provenance
 from book.build.layout import Layout
 from book.build.made import made
 from book.build.problem import Problem
+from book.build.three_models import three_models
 from icl_lib.companion import results
 from icl_lib.companion.identity import OURS
 from papers import registry
@@ -23,6 +24,7 @@ from papers import registry
 MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 INDEX_FIGURE = 'id="fig-zhang-averaged-error"'
 INDEX_MARK = "<!-- first figure -->"
+MODELS_MARK = "<!-- three models -->"
 NOT_EXECUTED = (
     "```{warning}\nThis notebook was not executed in this build, so it is shown without its outputs.\n"
     "`./run book` executes it.\n```"
@@ -88,8 +90,9 @@ class Stage:
                 missing.append(path.stem)
                 notebook = without_outputs(read_notebook(path))
             nbformat.write(notebook, self.source / "notebooks" / path.name)
+        models = figures.with_files(three_models._repr_html_(), self.extra / "figures")
         index = self.source / "book" / "index.md"
-        text = index.read_text(encoding="utf-8").replace(INDEX_MARK, shown)
+        text = index.read_text(encoding="utf-8").replace(INDEX_MARK, shown).replace(MODELS_MARK, models)
         index.write_text(text, encoding="utf-8")
         return missing
 
