@@ -82,9 +82,8 @@ def three_models(figure: Figure) -> None:
     axes = canvas(figure)
     for centre, model in zip(CENTRES, MODELS, strict=True):
         _column(axes, centre, model)
-    line(axes, (0.14, 0.14, 0.22), (5.22, 4.06, 4.06))
-    line(axes, (0.14, 0.22), (5.22, 5.22))
-    label(axes, 0.07, 4.64, r"$\times 12$", rotation=90, fontsize=10)
+    line(axes, (0.24, 0.18, 0.18, 0.24), (5.22, 5.22, 4.06, 4.06))
+    label(axes, 0.095, 4.64, r"$\times 12$", rotation=90, fontsize=10)
     for row, link in enumerate(LINKS):
         _link(axes, 2.36 - 0.4 * row, row + 1, link)
 
