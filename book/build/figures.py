@@ -2,18 +2,23 @@
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import nbformat
+from markupsafe import Markup
 
 from icl_lib.companion.figure import in_dark
 from icl_lib.companion.html import template
 
 FIGURE = re.compile(r'<figure class="icl-figure" id="(?P<id>[^"]*)" data-slug="(?P<slug>[^"]*)".*?</figure>', re.DOTALL)
-IMAGE = re.compile(r'<img alt="(?P<alt>[^"]*)" src="data:image/svg\+xml;base64,(?P<content>[^"]*)">')
+DATA = r"data:image/svg\+xml;base64,"
+IMAGE = re.compile(
+    rf'(?:<picture>)?(?:<source media="(?P<media>[^"]*)" srcset="{DATA}(?P<narrow>[^"]*)">)?'
+    rf'<img alt="(?P<alt>[^"]*)" src="{DATA}(?P<wide>[^"]*)">(?:</picture>)?'
+)
 CARDS = re.compile(r'<div class="icl-cards" data-slug="(?P<slug>[^"]*)">')
 PLACE = "<!-- provenance -->"
 """What `Picture` and `Cards` write, where a page differs from a notebook."""
@@ -61,7 +66,7 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
     found, drawn = {}, set()
 
     def placed(figure: re.Match) -> str:
-        text, slug = IMAGE.sub(partial(_moved, pictures, figure["id"]), figure[0]), figure["slug"]
+        text, slug = with_files(figure[0], pictures), figure["slug"]
         drawn.add(slug)
         name = figure["id"].removeprefix("fig-")
         return found.setdefault(name, text.replace(PLACE, provenance[slug].as_html()) if slug in provenance else text)
@@ -76,6 +81,13 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
     return found
 
 
+def with_files(figure: str, pictures: Path) -> str:
+    """A figure's HTML with its image in files below `pictures`; a diagram has no slug, and nothing to say of its origin."""
+    found = FIGURE.search(figure)
+    text = IMAGE.sub(partial(_moved, pictures, found["id"]), figure)
+    return text if found["slug"] else text.replace(PLACE, "")
+
+
 def html_outputs(notebook: nbformat.NotebookNode, mark: str) -> Iterator[dict]:
     """The data of every output whose HTML contains `mark`."""
     for cell in notebook.cells:
@@ -87,13 +99,30 @@ def html_outputs(notebook: nbformat.NotebookNode, mark: str) -> Iterator[dict]:
 
 def _moved(pictures: Path, figure: str, image: re.Match) -> str:
     """Write one image below `pictures`, for both themes; the elements that show it from there."""
-    light = base64.b64decode(image["content"]).decode()
-    room, elements = "", []
-    if size := SVG_SIZE.search(light):  # for the picture before it has loaded
-        room = ' width="{}" height="{}"'.format(*(round(float(side) * PIXELS_PER_POINT) for side in size.groups()))
     pictures.mkdir(parents=True, exist_ok=True)
-    for theme, content in (("light", light), ("dark", in_dark(light))):
-        name = f"{figure}-{theme}.svg"
-        (pictures / name).write_text(content, encoding="utf-8")
-        elements.append(f'<img class="only-{theme}" alt="{image["alt"]}" src="../figures/{name}"{room}>')
-    return "".join(elements)
+    themes = {"light": lambda drawn: drawn, "dark": in_dark}
+    return "".join(
+        ELEMENT.render(
+            theme=theme, alt=Markup(image["alt"]), media=image["media"],
+            wide=_file(pictures / f"{figure}-{theme}.svg", image["wide"], coloured),
+            narrow=_file(pictures / f"{figure}-narrow-{theme}.svg", image["narrow"], coloured) if image["narrow"] else "",
+        )
+        for theme, coloured in themes.items()
+    )  # fmt: skip
+
+
+def _file(path: Path, content: str, coloured: Callable[[str], str]) -> Markup:
+    """Write a picture in the colours of a theme; its address, and its size for the page before it has loaded."""
+    drawn = base64.b64decode(content).decode()
+    path.write_text(coloured(drawn), encoding="utf-8")
+    size = SVG_SIZE.search(drawn)
+    sides = [round(float(side) * PIXELS_PER_POINT) for side in size.groups()] if size else []
+    room = ' width="{}" height="{}"'.format(*sides) if sides else ""
+    return Markup(f'"../figures/{path.name}"{room}')
+
+
+ELEMENT = template(
+    """
+<picture class="only-{{ theme }}">{% if narrow %}<source media="{{ media }}" srcset={{ narrow }}>{% endif %}\
+<img class="only-{{ theme }}" alt="{{ alt }}" src={{ wide }}></picture>"""
+)

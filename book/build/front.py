@@ -16,7 +16,8 @@ MARK = re.compile(r"<!-- (tally|landscape|failures|figure) ?([\w-]*) -->")
 DETAILS = re.compile(r'<details class="icl-made">.*?</details>', re.DOTALL)
 TALLY = {
     "": "**{holding} of {total} claims hold**: {papers} of the {of_papers} sentences of the papers, {ours} of the "
-    "{of_ours} findings of this book. {failing} fail, and {missing} are not reproduced at the scale or in the setting of this book.",
+    "{of_ours} findings of this book. {failing} fail, and {missing} are not reproduced at the scale or in the setting "
+    "of this book.",
     "zh": "**{total} 个论断中 {holding} 个成立**：论文自己的 {of_papers} 句中 {papers} 句，"
     "本书的 {of_ours} 个发现中 {ours} 个。{failing} 个不成立，{missing} 个在本书的规模或设定下没有重现。",
 }

@@ -17,6 +17,7 @@ from book.build.layout import Layout
 from book.build.ledger import Ledger
 from book.build.made import made
 from book.build.problem import Problem
+from book.build.three_models import three_models
 from icl_lib.companion import results
 from icl_lib.companion.identity import OURS
 from papers import registry
@@ -87,7 +88,8 @@ class Stage:
                 missing.append(path.stem)
                 notebook = without_outputs(read_notebook(path))
             nbformat.write(notebook, self.source / "notebooks" / path.name)
-        return shown, missing
+        models = {"three-models": figures.with_files(three_models._repr_html_(), self.extra / "figures")}
+        return shown | models, missing
 
     def _add_ledger(self, ledger: Ledger) -> None:
         """The page of all claims, and the same for machines."""

@@ -166,6 +166,8 @@ def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[
         figure = kind(figsize=size)
         FigureCanvasSVG(figure)
         draw(figure, dataset)
+        if kind is NarrowFigure and figure.get_figwidth() > NARROW:
+            return ""  # its layout is its own, and has no narrow form
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())

@@ -17,6 +17,7 @@ from book.build import arguments, figures, folded, pages, render, stage
 from book.build.cache import Executed, Record
 from book.build.figures import Provenance
 from book.build.made import CALL, entries, made
+from book.build.three_models import three_models
 from book.build.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion import identity
 from papers import __main__ as command_line
@@ -135,6 +136,24 @@ def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path)
     assert figures.extract(notebook, tmp_path, {"zhang-risk": known}) == {}
     page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
     assert [tag.name for tag in page.find_all(recursive=False)] == ["div", "p", "details"]
+
+
+def test_a_diagram_becomes_two_files_without_provenance(tmp_path):
+    notebook = notebook_showing(three_models._repr_html_())
+    ((_, shown),) = figures.extract(notebook, tmp_path, {"zhang-risk": Provenance("zhang-risk", "quick", 0, 3.14, "cpu")}).items()
+    assert shown == figures.with_files(three_models._repr_html_(), tmp_path)
+    page = BeautifulSoup(shown, "html.parser")
+    assert {path.name for path in tmp_path.iterdir()} == {f"fig-three-models-{theme}.svg" for theme in ("light", "dark")}
+    assert len(page.select("img")) == 2 and not page.select(".icl-provenance") and figures.PLACE not in shown
+
+
+def test_the_front_page_links_the_pages_that_join_the_models():
+    page = BeautifulSoup(three_models.picture().caption, "html.parser")
+    links = page.select("ol > li")
+    assert len(links) == 6 and all(link.a for link in links)
+    for link in page.select("a"):
+        assert (ROOT / "book" / link["href"]).with_suffix(".ipynb").exists(), link
+    assert "<!-- figure three-models -->" in (ROOT / "book" / "index.md").read_text(encoding="utf-8")
 
 
 def test_fields_of_fields_are_told_one_by_one():

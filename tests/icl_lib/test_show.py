@@ -3,10 +3,11 @@
 import re
 
 import pytest
+import xarray as xr
 
 from icl_lib.companion import show as shown
 from icl_lib.companion.cards import Cards
-from icl_lib.companion.figure import Picture, in_dark
+from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, in_dark
 from icl_lib.companion.minute import Minute, minute_of
 from papers import registry
 
@@ -65,6 +66,34 @@ def test_every_result_with_claims_finds_them_in_its_room():
     for experiment in registry.EXPERIMENTS.values():
         found = {claim.id for claim in shown.declared(shown.seen_by(experiment), shown.Claim)}
         assert {claim.id for claim in registry.claims_of(experiment.slug)} <= found, experiment.slug
+
+
+def _panels(rows, columns, **shared):
+    def draw(figure, dataset):
+        grid = figure.subplots(rows, columns, squeeze=False, **shared)
+        for place, axes in enumerate(grid.ravel()):
+            axes.plot([0, place + 1], label=str(place))
+        figure.legend(loc="outside lower center", ncols=4)
+
+    return draw
+
+
+@pytest.mark.parametrize("rows, columns, stacked", [(1, 1, (1, 1)), (1, 3, (3, 1)), (2, 2, (4, 1)), (1, 5, (3, 2))])
+def test_on_a_narrow_screen_panels_stand_below_each_other(rows, columns, stacked):
+    figure = NarrowFigure(figsize=(8.0, 3.0 * rows))
+    axes = figure.subplots(rows, columns, squeeze=False, sharey="row")
+    assert axes.shape == (rows, columns) and figure.get_figwidth() == NARROW
+    assert {each.get_gridspec().get_geometry() for each in axes.ravel()} == {stacked}
+    assert all(each.get_shared_y_axes().joined(row[0], each) for row in axes for each in row[1:])
+
+
+def test_a_figure_is_drawn_twice_from_one_call_and_a_layout_of_its_own_once():
+    picture = Drawing("toy", _panels(1, 3), "three lines", "Lines.", (8.0, 3.0))(xr.Dataset())
+    widths = [float(re.search(r'<svg[^>]*width="([\d.]+)pt"', svg)[1]) for svg in (picture.light, picture.narrow)]
+    assert widths == [pytest.approx(8.0 * 72), pytest.approx(NARROW * 72)]
+    assert picture._repr_html_().count("<source") == 1
+    own = Drawing("toy", lambda figure, _: figure.add_axes((0, 0, 1, 1)), "one", "One.", (8.0, 3.0))(xr.Dataset())
+    assert own.narrow == "" and "<source" not in own._repr_html_()
 
 
 def test_the_dark_picture_has_the_dark_counterpart_of_every_colour():

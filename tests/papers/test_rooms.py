@@ -12,6 +12,7 @@ GRAPH = grimp.build_graph("icl_lib", "papers", include_external_packages=True)
 OURS = ("icl_lib", "papers")
 ROOMS = [f"papers.{key}.{room}" for key, rooms in registry.ROOMS.items() for room in rooms]
 SEEN = {"claims": {"numpy", "xarray"}, "figures": {"numpy", "xarray", "matplotlib"}}
+DIAGRAMS = sorted(name for name in GRAPH.modules if name.rpartition(".")[2].startswith("diagrams"))
 
 
 def room_of(module: str) -> str | None:
@@ -59,6 +60,13 @@ def test_figures_see_a_dataset_and_nothing_else(module):
     assert sees_a_dataset(module, SEEN["figures"]), f"{module} imports {sorted(imported(module) | outside(module))}"
 
 
+@pytest.mark.parametrize("module", DIAGRAMS)
+def test_diagrams_see_shapes_and_theory(module):
+    """No result, no model and no data: what is drawn is the form of a model."""
+    assert all(other.startswith("icl_lib.companion.") or ".theory" in other for other in imported(module))
+    assert room_of(module) and outside(module) <= {"numpy", "matplotlib"}
+
+
 @pytest.mark.parametrize("module", sorted(name for name in GRAPH.modules if ".theory" in name))
 def test_theory_imports_nothing_of_ours_but_theory_of_its_paper(module):
     wing = ".".join(module.split(".")[:2])
@@ -66,4 +74,4 @@ def test_theory_imports_nothing_of_ours_but_theory_of_its_paper(module):
 
 
 def test_every_kind_is_found():
-    assert len(of_kind("claims")) > 30 and len(of_kind("figures")) > 25 and len(ROOMS) == 29
+    assert len(of_kind("claims")) > 30 and len(of_kind("figures")) > 25 and len(ROOMS) == 29 and len(DIAGRAMS) == 3
