@@ -18,6 +18,19 @@ CODES = {
     "N": "checked numerically before the book was written",
     "M": "from memory only",
 }
+SOURCES = {
+    "V": "the arXiv text",
+    "V2": "the arXiv text and a note on it",
+    "S": "slides or a secondary source",
+    "A": "the abstract",
+    "P": "a press article by its author",
+    "T": "a retelling",
+    "Q": "quoted in an article",
+    "D": "derived here",
+    "N": "checked here beforehand",
+    "M": "memory",
+}
+"""The same in a few words."""
 GENERATED = "---\ngenerated: true\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"  # wide tables need the room
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "h5netcdf", "papermill", "jupyter-book", "Sphinx")
 
