@@ -1,5 +1,7 @@
 """The panel of all claims that do not hold, by whose the failure is."""
 
+from collections import Counter
+
 from book.build.verdicts import Row
 from icl_lib.companion.claim import WHOSE
 from icl_lib.companion.html import template
@@ -17,6 +19,7 @@ GROUPS = {
     OURS: ("A sentence of this book", "Ours, and false. It stands to show where a true one ends."),
 }
 """What the reader is told about each of ``WHOSE``."""
+WORDS = {FAILS: "fail", NOT_REPRODUCED: "are not reproduced here"}
 
 
 def because(row: Row) -> tuple[str, str] | None:
@@ -41,19 +44,26 @@ def panel(rows: list[Row]) -> str:
     """The claims that do not hold as HTML, grouped."""
     found = [(row, *reason) for row in rows if (reason := because(row))]
     groups = [(*told, [each for each in found if each[1] == whose]) for whose, told in GROUPS.items()]
-    return PANEL.render(groups=[group for group in groups if group[2]])
+    counts = Counter(row.shown.verdict for row, *_ in found)
+    return PANEL.render(groups=[group for group in groups if group[2]], counts=counts, total=len(rows), words=WORDS)
 
 
 PANEL = template(
     """
+{% macro sign(verdict) %}
+<span class="icl-sign {{ verdict | replace(" ", "-") }}" role="img" aria-label="{{ verdict }}"></span>
+{%- endmacro %}
 <div class="icl-failures">
+<p>{% if counts %}Of {{ total }} claims {% for verdict, count in counts.items() %}\
+{{ count }} {{ words[verdict] }} ({{ sign(verdict) }}){{ " and " if not loop.last }}{% endfor %}.\
+{% else %}All {{ total }} claims hold or are open.{% endif %}</p>
 {% for title, told, found in groups %}
 <section>
 <h3>{{ title }} <span class="icl-count">{{ found | length }}</span></h3>
 <p>{{ told }}</p>
 <ul>
 {% for row, whose, why in found %}
-<li><a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ row.shown.verdict | verdict }} <span class="icl-sentence">{{ row.claim.sentence }}</span>\
+<li>{{ sign(row.shown.verdict) }} <a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ row.claim.sentence }}\
 {% if why %} <span class="icl-why">{{ why }}</span>{% endif %}</li>
 {% endfor %}
 </ul>

@@ -13,17 +13,18 @@ from papers import registry
 VERDICTS = (HOLDS, FAILS, NOT_REPRODUCED, UNDECIDED, NOT_RUN)
 TIERS = {"paper": "the paper's own", "ours": "found here"}
 CROSS = "M{0} {0}L{1} {1}M{1} {0}L{0} {1}"
+HOLLOW = 'fill="none" stroke="currentColor" stroke-width="1.8"'
 SHAPES = {
     (HOLDS, "paper"): '<circle cx="12" cy="12" r="7"/>',
-    (HOLDS, "ours"): '<circle class="ring" cx="12" cy="12" r="4.2"/>',
-    (FAILS, "paper"): f'<path class="ring heavy" d="{CROSS.format(6, 18)}"/>',
-    (FAILS, "ours"): f'<path class="ring" d="{CROSS.format(8, 16)}"/>',
+    (HOLDS, "ours"): f'<circle cx="12" cy="12" r="4.2" {HOLLOW}/>',
+    (FAILS, "paper"): f'<path d="{CROSS.format(5.8, 18.2)}" stroke="currentColor" stroke-width="4.2"/>',
+    (FAILS, "ours"): f'<path d="{CROSS.format(7.8, 16.2)}" {HOLLOW}/>',
     (NOT_REPRODUCED, "paper"): '<path d="M12 3.5 20.5 12 12 20.5 3.5 12Z"/>',
-    (NOT_REPRODUCED, "ours"): '<path class="ring" d="M12 7 17 12 12 17 7 12Z"/>',
+    (NOT_REPRODUCED, "ours"): f'<path d="M12 6.6 17.4 12 12 17.4 6.6 12Z" {HOLLOW}/>',
     (UNDECIDED, "paper"): '<path d="M5.5 5.5h13v13h-13Z"/>',
-    (UNDECIDED, "ours"): '<path class="ring" d="M8 8h8v8H8Z"/>',
-    (NOT_RUN, "paper"): '<circle class="ring dashed" cx="12" cy="12" r="7"/>',
-    (NOT_RUN, "ours"): '<circle class="ring dashed" cx="12" cy="12" r="4.2"/>',
+    (UNDECIDED, "ours"): f'<path d="M8 8h8v8H8Z" {HOLLOW}/>',
+    (NOT_RUN, "paper"): f'<circle cx="12" cy="12" r="7" stroke-dasharray="2 2" {HOLLOW}/>',
+    (NOT_RUN, "ours"): f'<circle cx="12" cy="12" r="4.2" stroke-dasharray="2 2" {HOLLOW}/>',
 }
 """The mark of each verdict and tier in a box of 24 by 24: large and filled is the paper's own, small and hollow ours."""
 
@@ -36,6 +37,10 @@ class Line:
     title: str
     address: str
     rows: list[Row]
+
+    @property
+    def count(self) -> int:
+        return len(self.rows)
 
 
 def lines(rows: list[Row], book: Mapping[str, Page]) -> dict[str, list[Line]]:
@@ -88,19 +93,18 @@ LANDSCAPE = template(
 <p class="icl-legend">
 {% for verdict, count in legend %}
 <a class="{{ verdict | replace(" ", "-") }}" href="../book/ledger.html?verdict={{ verdict | urlencode }}">\
-{{ mark(verdict, "paper") }}{{ mark(verdict, "ours") }} {{ count }} {{ verdict }}</a>
+{{ mark(verdict, "paper") }}{{ mark(verdict, "ours") }} {{ verdict }} {{ count }}</a>
 {% endfor %}
 </p>
 <p class="icl-legend-tiers">Large and filled: the paper’s own sentence. Small and hollow: found here. A mark opens its claim; \
 arrow keys move between marks.</p>
 {% for wing, found in papers %}
 <section aria-label="{{ wing.authors }}">
-<h3>{{ wing.authors }}</h3>
+<h3>{{ wing.authors }} <span class="icl-count">{{ found | sum(attribute="count") }}</span></h3>
 <ul>
 {% for line in found %}
 <li><a class="icl-page" href="../{{ line.address }}"><b>{{ line.number }}</b> {{ line.title }}</a>
-<span class="icl-marks" role="group" aria-label="{{ line.number }}, {{ line.rows | length }} \
-claim{{ "s" if line.rows | length > 1 }}">
+<span class="icl-marks" role="group" aria-label="{{ line.number }}, {{ line.count }} claim{{ "s" if line.count > 1 }}">
 {% for row in line.rows %}
 <a class="{{ row.shown.verdict | replace(" ", "-") }}" href="../{{ row.card }}">\
 {{ mark(row.shown.verdict, row.tier, name(row)) }}</a>

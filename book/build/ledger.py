@@ -1,5 +1,6 @@
 """The ledger: every claim in one table, with filters, and what refers to each."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from book.build.cache import Executed
 from book.build.landscape import TIERS, VERDICTS
 from book.build.layout import Layout
 from book.build.numbers import meaning
-from book.build.pages import GENERATED, raw
+from book.build.pages import GENERATED, SOURCES, raw
 from book.build.references import Page, Uses, pages, uses
 from book.build.verdicts import Row
 from icl_lib.companion.claim import CODES
@@ -43,6 +44,14 @@ class Ledger:
         """What a row's number is."""
         return meaning(row.claim, {row.claim.id: row.claim for row in self.rows})
 
+    def named(self, claim_id: str) -> list[tuple[str, str]]:
+        """The links from a claim's row to what names it, each with its words."""
+        found = self.uses[claim_id]
+        return [
+            *((f"#claim-{each.lower()}", each) for each in found.claims),
+            *((f"../{page.address}", page.label) for page in found.pages),
+        ]
+
     def page(self) -> str:
         """The ledger as a MyST page: counts, filters, a summary and a table for each paper, and the former claims."""
         parts = [(key, wing, own) for key, wing in registry.WINGS.items() if (own := self._of_paper(key))]
@@ -50,7 +59,9 @@ class Ledger:
             found={profile: summary(self.rows, profile) for profile in PROFILES},
             rejected=sum(row.shown.control == "fails" for row in self.rows),
             total=len(self.rows),
-            codes={code: words for code, words in CODES.items() if any(row.claim.confidence == code for row in self.rows)},
+            codes={
+                SOURCES[code]: words for code, words in CODES.items() if any(row.claim.confidence == code for row in self.rows)
+            },
             form=raw(FORM.render(choices=self._choices(), verdicts=self._verdicts(), tiers=TIERS, total=len(self.rows))),
             parts=[(wing, self._summary(key, own), self._table(key, own)) for key, wing, own in parts],
             moved=_moved(),
@@ -64,7 +75,7 @@ class Ledger:
 
     def _table(self, key: str, rows: list[Row]) -> str:
         tiers = [(tier, [row for row in rows if row.tier == tier]) for tier in TIERS]
-        return raw(TABLE.render(key=key, tiers=tiers, uses=self.uses, number=self.number))
+        return raw(TABLE.render(key=key, tiers=tiers, named=self.named, number=self.number, sources=SOURCES))
 
     def _verdicts(self) -> list[str]:
         return [verdict for verdict in VERDICTS if any(row.shown.verdict == verdict for row in self.rows)]
@@ -74,9 +85,9 @@ class Ledger:
         claims = [row.claim for row in self.rows]
         papers = {key: wing.authors for key, wing in registry.WINGS.items() if self._of_paper(key)}
         places = sorted({claim.paper + " " + claim.section: claim for claim in claims}.items(), key=self._place)
-        sections = {value: f"{papers[claim.paper].split(',')[0]} {claim.section}" for value, claim in places}
+        sections = {value: f"{re.split('[, ]', papers[claim.paper])[0]} {claim.section}" for value, claim in places}
         kinds = {kind: kind for kind in sorted({claim.kind for claim in claims})}
-        sources = {code: words for code, words in CODES.items() if any(claim.confidence == code for claim in claims)}
+        sources = {code: words for code, words in SOURCES.items() if any(claim.confidence == code for claim in claims)}
         return {"paper": papers, "section": sections, "kind": kinds, "source": sources}
 
     def _place(self, named: tuple[str, object]) -> tuple[int, list]:
@@ -117,8 +128,8 @@ the build; the same rows are in <a href="../ledger.json"><code>ledger.json</code
 The verdict shown is that of the full profile; where the quick one has another, both stand there.
 
 ```{dropdown} Where a wording comes from
-{% for code, meaning in codes.items() %}
-`{{ code }}`
+{% for words, meaning in codes.items() %}
+{{ words | safe }}
 : {{ meaning | safe }}
 
 {% endfor %}
@@ -191,19 +202,16 @@ TABLE = template(
 <tr id="claim-{{ claim.id | lower }}" data-section="{{ claim.section }}" data-kind="{{ claim.kind }}" \
 data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}">
 <td data-title="claim"><a href="../{{ row.card }}">{{ claim.id }}</a> <small>§&nbsp;{{ claim.section }}</small></td>
-<td data-title="says">{{ claim.sentence }} <small>{{ claim.kind }}, {{ claim.confidence }}</small></td>
+<td data-title="says">{{ claim.sentence }} <small>{{ claim.kind }}, {{ sources[claim.confidence] }}</small></td>
 <td data-title="found">{{ one.verdict | verdict }}\
+{% if one.value %} <span class="icl-value">{{ one.value | replace("-", "−") }}</span>{% endif %}
 {% if row.quick.verdict != one.verdict %} <small>quick: {{ row.quick.verdict }}</small>{% endif %}
-{% if one.value %} <span class="icl-value">{{ one.value }}</span> <small>margin {{ "%.6g" % claim.margin }}\
-{% if "Moved" in claim.told %} (moved after a look){% endif %}\
-{% if one.resolution %}, resolution {{ "%.1g" % (100 * one.resolution) }}%{% endif %}</small> \
-<small>{{ number(row) }}</small>{% endif %}
-{% if one.control %} <small>control {{ "rejected" if one.control == "fails" else "not rejected" }}</small>{% endif %}
-</td>
-<td data-title="named by">{% set used = uses[claim.id] %}
-{% for other in used.claims %}<a href="#claim-{{ other | lower }}">{{ other }}</a> {% endfor %}
-{% for page in used.pages %}<a href="../{{ page.address }}">{{ page.label }}</a>{{ ", " if not loop.last }}{% endfor %}
-</td>
+{% if one.value %}<small>{{ number(row) }}</small>{% endif %}
+<small>margin {{ ("%.6g" % claim.margin) | replace("-", "−") }}{% if "Moved" in claim.told %}, moved after a look{% endif %}\
+{% if one.resolution %}, resolution {{ "%.1g" % (100 * one.resolution) }}%{% endif %}\
+{% if one.control %}, control {{ "rejected" if one.control == "fails" else "not rejected" }}{% endif %}</small></td>
+<td data-title="named by">{% for link, words in named(claim.id) %}<a href="{{ link }}">{{ words }}</a>\
+{{ ", " if not loop.last }}{% endfor %}</td>
 </tr>
 {% endfor %}
 </tbody>

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from icl_lib.companion.claim import Claim
 
 REFERS = re.compile(r"(?:As(?: for)?|Those of|The (?:margin|bound) of) ([A-Z]+\d+[a-z]?)\b")
-ENDS = re.compile(r"(?<!s\.e)[.;](?:\s|$)|, a little above q |(?<=^Relative): ")
+ENDS = re.compile(r"(?<!s\.e)[.;](?:\s|$)|, a little above q |: (?:float64 |some |the tolerance )")
 LONGEST = 110
 
 

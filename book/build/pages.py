@@ -6,6 +6,19 @@ from importlib.metadata import version
 from book.build.cache import Executed
 from icl_lib.companion.html import template
 
+SOURCES = {
+    "V": "the arXiv text",
+    "V2": "the arXiv text and a note on it",
+    "S": "slides or a secondary source",
+    "A": "the abstract",
+    "P": "a press article by its author",
+    "T": "a retelling",
+    "Q": "quoted in an article",
+    "D": "derived here",
+    "N": "checked here beforehand",
+    "M": "memory",
+}
+"""How the wording of a claim became known, in a few words."""
 GENERATED = "---\ngenerated: true\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"  # wide tables need the room
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "h5netcdf", "papermill", "jupyter-book", "Sphinx")
 

@@ -31,17 +31,17 @@ class Page:
 
     @property
     def number(self) -> str:
-        """How a heading begins: its section's number, or what stands before its first colon or comma."""
+        """How a heading begins: what stands before its colon, or its section's number, or all of it."""
         numbered = re.match(r"[\d.]+(?:-[\d.]+)?(?=\s)", self.heading)
-        begins = re.split("[:,] ", self.heading)[0]
-        return numbered[0] if numbered and ": " not in self.heading else begins
+        before, colon, _ = self.heading.partition(": ")
+        return numbered[0] if numbered and not colon else before
 
     @property
     def label(self) -> str:
         """The page in a few words: of a notebook, its paper's first author and its number."""
         wing = registry.WINGS.get(self.name.partition("_")[0])
         author = re.split("[, ]", wing.authors)[0] if wing else ""
-        return f"{author} {self.number}" if self.number[0].isdigit() else self.number
+        return f"{author} {self.number}" if self.number[:1].isdigit() else self.number.split(", and ")[0]
 
 
 def pages(layout: Layout) -> dict[str, Page]:

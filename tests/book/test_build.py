@@ -30,6 +30,7 @@ class Declared:
 
 class Alpha:
     slug, notebook, quick, full, module = "toy-alpha", "zhang_4_1_convergence", Declared(), Declared(), "papers.registry"
+    paper = "zhang"
 
     def declaration(self, profile):
         return self.quick
@@ -47,7 +48,7 @@ class Alpha:
 
 EXPERIMENTS = {"toy-alpha": Alpha()}
 MOVED = {}
-WINGS = {"zhang": SimpleNamespace(authors="Z", title="T")}
+WINGS = {"zhang": SimpleNamespace(key="zhang", authors="Z", title="T", scope="S", easy="E", hard="H")}
 
 def judge(dataset):
     verdict = "holds" if dataset["value"].max() == 2 else "fails"
@@ -75,7 +76,8 @@ from IPython.display import HTML
 results.obtain(registry.experiment("toy-alpha"), profile, seed)
 image = '<img alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
 figure = '<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">'
-HTML(figure + image + "<figcaption>Alpha</figcaption><!-- provenance --></figure>")
+card = '<div class="icl-cards" data-slug="toy-alpha"><article class="icl-card" id="claim-Z1">two is two</article></div>'
+HTML(figure + image + "<figcaption>Alpha</figcaption><!-- provenance --></figure>" + card)
 """
 
 
@@ -175,6 +177,18 @@ def test_figure_ledger_and_download_stand_on_the_data(checkout):
     committed = nbformat.read(checkout / "notebooks" / f"{MAIN}.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in committed.cells)
     assert str(checkout) not in "".join(path.read_text(encoding="utf-8") for path in html.glob("[bn]*/*.html"))
+
+
+def test_every_mark_of_the_landscape_opens_a_card_and_the_ledger_s_files_lie_beside_it(checkout):
+    marks = page(checkout, "book/index.html").select(".icl-marks a")
+    (row,) = json.loads((checkout / "_build" / "html" / "ledger.json").read_text(encoding="utf-8"))
+    assert [mark["href"] for mark in marks] == [f"../{row['links']['card']}"]
+    address, _, anchor = row["links"]["card"].partition("#")
+    assert page(checkout, address).find(id=anchor).get_text() == row["sentence"]
+    place, _, anchor = row["links"]["row"].partition("#")
+    assert row["sentence"] in page(checkout, place).find(id=anchor).get_text()
+    assert (checkout / "_build" / "html" / "ledger.csv").read_text(encoding="utf-8").splitlines()[1].startswith("Z1,zhang,4.1")
+    assert "All 1 claims hold" in page(checkout, "book/index.html").select_one(".icl-failures").get_text()
 
 
 def stale(root):

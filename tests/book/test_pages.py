@@ -1,11 +1,8 @@
 """What the pages say: the ledger, the statistics, the figures' provenance, and the commands in the prose."""
 
 import base64
-import json
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
@@ -18,72 +15,12 @@ from book.build.cache import Executed, Record
 from book.build.figures import Provenance
 from book.build.made import CALL, entries, made
 from book.build.three_models import three_models
-from book.build.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion import identity
 from papers import __main__ as command_line
 from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "book").glob("*.md"))]
-
-
-@dataclass(frozen=True)
-class FakeClaim:
-    id: str
-    sentence: str = "error < bound & more"
-    paper: str = "zhang"
-    section: str = "4.1"
-    confidence: str = "V2"
-    kind: str = "formula"
-    experiment: str = "zhang-risk"
-    margin: float = 0.05
-    reason: str = 'five "percent"'
-    told: Mapping[str, str] = field(default_factory=lambda: {"Moved": "from a tenth"})
-    ours: bool = False
-    recorded: str = "holds"
-
-
-ROWS = [
-    Row(
-        FakeClaim("Z10"), "zhang_4_1", Finding("holds", "fails", "0.01 ± 0.002", 0.05, 0.02), Finding("holds", "fails", "0.01")
-    ),
-    Row(FakeClaim("Z11"), "zhang_4_1", Finding("fails", "fails", "0.7"), Finding(NOT_RUN)),
-    Row(FakeClaim("Z25"), "zhang_5", Finding("undecided"), Finding(NOT_RUN)),
-]
-
-
-def test_summary_counts_every_claim_once():
-    assert pages.summary(ROWS, "quick") == "1 holds, 1 fails, 1 undecided"
-    assert pages.summary(ROWS, "full") == "1 holds, 2 not run"
-
-
-def test_ledger_has_an_anchored_row_for_every_claim():
-    page = BeautifulSoup(pages.ledger_page(ROWS), "html.parser")
-    rows = page.select("tbody tr")
-    assert [row["id"] for row in rows] == ["claim-z10", "claim-z11", "claim-z25"]
-    first = {cell["data-title"]: cell for cell in rows[0].select("td")}
-    assert first["says"].get_text() == "error < bound & more"
-    assert first["quick"].select_one(".verdict-holds").get_text() == "holds"
-    assert "0.01 ± 0.002" in first["quick"].get_text() and "control fails" in first["quick"].get_text()
-    assert first["where"].a["href"] == "../notebooks/zhang_4_1.html#claim-Z10"
-    assert rows[1].select_one(".verdict-not-run").get_text() == NOT_RUN
-
-
-def test_a_claim_that_became_a_test_keeps_its_row_and_its_address():
-    (row,) = [row for row in json.loads(pages.ledger_json(ROWS)) if row["id"] == "Z19c"]
-    assert row["moved_to"] == "tests/papers/zhang/test_zhang_moved.py::test_Z19c"
-    assert (ROOT / row["moved_to"].split("::")[0]).exists()
-    assert row["moved_to"] in BeautifulSoup(pages.ledger_page(ROWS), "html.parser").find(id="claim-z19c").get_text()
-
-
-def test_ledger_json_says_the_same():
-    rows = [row for row in json.loads(pages.ledger_json(ROWS)) if "moved_to" not in row]
-    assert [row["id"] for row in rows] == ["Z10", "Z11", "Z25"]
-    quick = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "value": "0.01 ± 0.002"}
-    assert rows[0]["quick"] == quick | {"margin": 0.05, "resolution": 0.02}
-    assert (rows[0]["tier"], rows[0]["moved"], rows[0]["missing"]) == ("paper", "from a tenth", None)
-    assert rows[1]["full"]["verdict"] == NOT_RUN
-    assert {"margin", "confidence", "section", "sentence", "notebook"} <= rows[0].keys()
 
 
 def test_statistics_name_no_path():
@@ -140,7 +77,9 @@ def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path)
 
 def test_a_diagram_becomes_two_files_without_provenance(tmp_path):
     notebook = notebook_showing(three_models._repr_html_())
-    ((_, shown),) = figures.extract(notebook, tmp_path, {"zhang-risk": Provenance("zhang-risk", "quick", 0, 3.14, "cpu")}).items()
+    ((_, shown),) = figures.extract(
+        notebook, tmp_path, {"zhang-risk": Provenance("zhang-risk", "quick", 0, 3.14, "cpu")}
+    ).items()
     assert shown == figures.with_files(three_models._repr_html_(), tmp_path)
     page = BeautifulSoup(shown, "html.parser")
     assert {path.name for path in tmp_path.iterdir()} == {f"fig-three-models-{theme}.svg" for theme in ("light", "dark")}

@@ -1,0 +1,227 @@
+"""The ledger: its rows, the landscape and the panel drawn from them, what names a claim, and the files for machines."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jsonschema
+import pytest
+from bs4 import BeautifulSoup
+
+from book.build import failures, landscape, ledger, ledger_files, references, summaries
+from book.build.layout import Layout
+from book.build.ledger import Ledger
+from book.build.numbers import meaning
+from book.build.references import Page, named
+from book.build.verdicts import NOT_RUN, Finding, Row
+from icl_lib.companion.claim import WHOSE
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
+from papers import registry
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "book" / "ledger.schema.json").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class FakeClaim:
+    id: str
+    sentence: str = "error < bound & more"
+    paper: str = "zhang"
+    section: str = "4.1"
+    confidence: str = "V2"
+    kind: str = "formula"
+    experiment: str = "zhang-risk"
+    margin: float = 0.05
+    reason: str = 'five "percent"'
+    told: Mapping[str, str] = field(default_factory=lambda: {"Moved": "from a tenth"})
+    ours: bool = False
+    recorded: str = "holds"
+
+
+ROWS = [
+    Row(
+        FakeClaim("Z10"), "zhang_4_1", Finding("holds", "fails", "0.01 ± 0.002", 0.05, 0.02), Finding("holds", "fails", "-0.01")
+    ),
+    Row(FakeClaim("Z11b", confidence="D", ours=True), "zhang_4_1", Finding("fails", "fails", "0.7"), Finding(NOT_RUN)),
+    Row(FakeClaim("Z25", "as Z10"), "zhang_5", Finding("undecided"), Finding("fails", "holds")),
+]
+SMALL = Ledger(ROWS, {}, Path("nowhere"))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """The whole book's ledger, with the verdicts that the sources record and the pages as they are."""
+    rows = [
+        Row(claim, registry.EXPERIMENTS[claim.experiment].notebook, Finding(NOT_RUN), Finding(claim.recorded, FAILS, "1"))
+        for claim in registry.CLAIMS.values()
+    ]
+    return Ledger.of(rows, Layout(ROOT), ())
+
+
+def soup(html):
+    return BeautifulSoup(html, "html.parser")
+
+
+def test_summary_counts_every_claim_once():
+    assert ledger.summary(ROWS, "quick") == "1 holds, 1 fails, 1 undecided"
+    assert ledger.summary(ROWS, "full") == "1 holds, 1 fails, 1 not run"
+
+
+def test_every_claim_has_an_anchored_row_the_papers_own_first():
+    page = soup(SMALL.page())
+    rows = page.select("tbody tr[id]")
+    assert [row["id"] for row in rows] == ["claim-z10", "claim-z25", "claim-z11b"]
+    assert [part["data-tier"] for part in page.select("tbody")] == ["paper", "ours"]
+    first = {cell["data-title"]: cell for cell in rows[0].select("td")}
+    assert first["says"].get_text().startswith("error < bound & more")
+    assert first["claim"].a["href"] == "../notebooks/zhang_4_1.html#claim-Z10"
+    assert first["found"].select_one(".verdict-holds").get_text() == "holds"
+    assert "−0.01" in first["found"].get_text() and "moved after a look" in first["found"].get_text()
+    assert [a["href"] for a in first["named by"].select("a")] == ["#claim-z25"]
+
+
+def test_a_rejected_control_is_no_failure_and_a_verdict_of_its_own_in_quick_is_told():
+    first, second, third = (soup(SMALL.page()).find(id=f"claim-{name}") for name in ("z10", "z25", "z11b"))
+    assert "control rejected" in first.get_text() and "fails" not in first.get_text()
+    assert "quick: undecided" in second.get_text() and "control not rejected" in second.get_text()
+    assert third["data-verdict"] == "fails"  # where full was not run the quick verdict counts
+
+
+def test_no_blank_line_ends_the_html_of_the_page():
+    for block in re.findall(r"^<(?:form|div).*?^</(?:form|div)>$", SMALL.page(), flags=re.MULTILINE | re.DOTALL):
+        assert "\n\n" not in block
+
+
+def test_a_claim_that_became_a_test_keeps_its_row_and_its_address():
+    (row,) = [row for row in json.loads(ledger_files.as_json(SMALL)) if row["id"] == "Z19c"]
+    file, test = row["moved_to"].split("::")
+    assert (test, (ROOT / file).exists()) == ("test_Z19c", True)
+    assert row["sentence"] in soup(SMALL.page()).find(id="claim-z19c").get_text()
+
+
+def test_the_files_for_machines_say_the_same_as_the_rows():
+    rows = [row for row in json.loads(ledger_files.as_json(SMALL)) if "moved_to" not in row]
+    assert [row["id"] for row in rows] == ["Z10", "Z11b", "Z25"]
+    quick = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "value": "0.01 ± 0.002"}
+    assert rows[0]["quick"] == quick | {"margin": 0.05, "resolution": 0.02}
+    assert (rows[0]["tier"], rows[0]["moved"], rows[0]["missing"]) == ("paper", "from a tenth", None)
+    assert (rows[1]["profile"], rows[1]["verdict"], rows[1]["full"]["verdict"]) == ("quick", "fails", NOT_RUN)
+    assert rows[0]["links"]["named_by_claims"] == ["Z25"]
+    lines = list(csv.DictReader(io.StringIO(ledger_files.as_csv(SMALL))))
+    assert [(line["id"], line["verdict"], line["whose"]) for line in lines] == [
+        ("Z10", "holds", ""), ("Z11b", "fails", "our finding"), ("Z25", "fails", "the paper"),
+    ]  # fmt: skip
+
+
+def test_the_whole_ledger_follows_its_schema_and_a_wrong_one_does_not(whole):
+    rows = json.loads(ledger_files.as_json(whole))
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(rows, SCHEMA)
+    assert len(rows) == len(registry.CLAIMS) + len(registry.MOVED)
+    for wrong in ({"verdict": "true"}, {"tier": "theirs"}, {"extra": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate([rows[0] | wrong], SCHEMA)
+
+
+def test_the_landscape_has_one_mark_for_every_row_of_the_ledger(whole):
+    drawn = soup(landscape.drawing(whole.rows, whole.book))
+    marks = {mark["href"]: mark for mark in drawn.select(".icl-marks a")}
+    assert len(drawn.select(".icl-marks a")) == len(marks) == len(whole.rows)
+    for row in whole.rows:
+        mark = marks[f"../{row.card}"]
+        tier = "found here" if row.claim.ours else "the paper's own"
+        assert mark.title.get_text() == f"{row.claim.id}, {row.claim.recorded}, {tier}: {row.claim.sentence}"
+        assert drawn.find(id=mark.use["href"].removeprefix("#"))
+    assert [part["aria-label"] for part in drawn.select("section")] == [
+        "Zhang, Frei, Bartlett",
+        "Li et al.",
+        "Dherin et al.",
+        "Garg et al.",
+    ]
+    pages = [link["href"] for link in drawn.select(".icl-page") if "/zhang_" in link["href"]]
+    assert pages == sorted(pages, key=lambda href: list(whole.book).index(href[13:-5]))
+
+
+def test_within_a_page_the_paper_s_own_marks_come_first_and_shapes_tell_tier_and_verdict():
+    drawn = soup(landscape.drawing(ROWS[::-1], {"zhang_4_1": Page("zhang_4_1", "notebooks/zhang_4_1.html", "4.1 Risk", "")}))
+    assert [line["aria-label"] for line in drawn.select("[role=group]")] == ["4.1, 2 claims", "zhang_5, 1 claim"]
+    assert [use["href"] for use in drawn.select(".icl-marks use")] == ["#m-holds-paper", "#m-fails-ours", "#m-fails-paper"]
+    assert drawn.select_one(".icl-page").get_text() == "4.1 Risk"
+    assert len({*landscape.SHAPES.values()}) == len(landscape.SHAPES)
+
+
+def test_every_claim_that_does_not_hold_says_whose_it_is_and_why(whole):
+    found = {row.claim.id: failures.because(row) for row in whole.rows}
+    open_or_true = {row.claim.id for row in whole.rows if row.claim.recorded not in (FAILS, NOT_REPRODUCED)}
+    assert {claim_id for claim_id, reason in found.items() if reason is None} == open_or_true
+    for row in whole.rows:
+        assert ("Fails because" in row.claim.told) <= (row.claim.id not in open_or_true)
+        if reason := found[row.claim.id]:
+            whose, why = reason
+            assert whose in WHOSE and len(why) > 20, row.claim.id
+            assert (whose == "our finding") == row.claim.ours
+            assert whose != "the paper" or row.claim.confidence in ("V", "V2")
+    panel = soup(failures.panel(whole.rows))
+    assert {link["href"] for link in panel.select("li > a")} == {f"../{row.card}" for row in whole.rows if found[row.claim.id]}
+    assert len(panel.select("section")) == len(WHOSE)
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ("see Z10 and (D32b).", {"Z10", "D32b"}),
+        ("D41–D43", {"D41", "D42", "D43"}),
+        ("Z28 to Z28c", {"Z28", "Z28a", "Z28b", "Z28c"}),
+        ("R = D4x, Z9999, BD4, Theorem 4.1", set()),
+    ],
+)
+def test_claims_are_found_by_name_and_in_ranges(words, ids):
+    assert named(words, registry.CLAIMS) == ids
+
+
+def test_what_names_a_claim_are_other_claims_and_other_pages(whole):
+    used = whole.uses["D32"]
+    assert "dherin_what_it_shows" in {page.name for page in used.pages}  # a cell shows its card there
+    assert "dherin_4_4_finetuning" not in {page.name for page in used.pages}
+    assert "L9" in whole.uses["L10n"].claims and "L10n" not in whole.uses["L10n"].claims
+    assert references.heading("text\n# Ledger\n## more") == "Ledger"
+    assert whole.book["zhang_4_1_convergence"].label == "Zhang 4.1"
+
+
+def test_what_a_number_is_comes_from_the_margin_s_reason(whole):
+    shown = {row.claim.id: whole.number(row) for row in whole.rows}
+    assert shown["D32"].startswith("log₂ of the ratio") and shown["L7n"].startswith("0.01 − error(0.5)")
+    assert shown["Z10"] == "Relative" and shown["L7g"] == shown["L7v"] and shown["G3b"] == "Error over that of predicting 0"
+    assert all(0 < len(words) <= 130 for words in shown.values())
+    assert (
+        meaning(FakeClaim("Z1", reason="As for Z2; more."), {"Z2": FakeClaim("Z2", reason="A count. Of cells.")}) == "A count"
+    )
+
+
+def test_a_paper_s_summary_links_its_counts_and_tells_the_time():
+    took = summaries.Seconds(full=90.0, networks=5400.0, pages=0.0)
+    block = soup(summaries.block(registry.WINGS["zhang"], ROWS, took))
+    links = {link.get_text(): link["href"] for link in block.select("a")}
+    assert links["1 holds"] == "ledger.html?paper=zhang&tier=paper&verdict=holds"
+    assert list(links) == ["1 holds", "1 fails"] and len(block.select("a")) == 3
+    assert "full results 2 minutes, networks 1.5 hours" in block.get_text()
+    for wing in registry.WINGS.values():
+        assert not wing.letters or (wing.scope and wing.easy and wing.hard)
+
+
+def test_the_time_of_a_paper_is_in_its_stored_results():
+    took = summaries.seconds("garg", ROOT / "book" / "data", ())
+    assert 60 < took.full < 36000 and took.networks > 60 and took.pages == 0
+
+
+def test_the_front_page_has_a_place_for_landscape_and_panel():
+    text = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    assert text.count("<!-- landscape -->") == text.count("<!-- failures -->") == 1
+
+
+def test_holding_claims_are_no_failures():
+    assert failures.because(ROWS[0]) is None and ROWS[0].shown.verdict == HOLDS
