@@ -173,10 +173,10 @@ SKELETON.globals["steps"] = list(enumerate(STEPS))
 
 EXPLORER = Explorer(
     name="li-training-map",
-    title="A long wait, then everything at once",
+    title="The rows take sides, then the attention moves",
     tries=(
-        "Move the step from 20 to 60 with the arrow keys. Then train on "
-        f"{preset('half of the patterns', setting='half', step=1000)}: queries with one of the others learn nothing."
+        "Move the step from 0 to 20: most rows take their side, and the attention rests. It moves between 35 and 45. "
+        f"With {preset('half of the patterns', setting='half', step=1000)} in the tasks it never does for the others."
     ),
     controls=(
         Slider("step", "training step", STEPS, 40),
