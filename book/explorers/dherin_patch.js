@@ -24,14 +24,19 @@
     return dot(a, a) ? found : Object.fromEntries(Object.keys(found).map((name) => [name, Infinity]));
   }
 
-  function arrow(start, end, { x, y }) {
-    const [x0, y0, x1, y1] = [x(start[0]), y(start[1]), x(end[0]), y(end[1])];
-    const length = Math.hypot(x1 - x0, y1 - y0);
+  function arrow(start, end, { x, y }, before = 0) {
+    const [x0, y0, xe, ye] = [x(start[0]), y(start[1]), x(end[0]), y(end[1])];
+    const length = Math.hypot(xe - x0, ye - y0);
+    if (length < 9 + before) return { d: path([[x0, y0], [xe, ye]]) };
+    const [u, v] = [(xe - x0) / length, (ye - y0) / length];
+    const [x1, y1] = [xe - before * u, ye - before * v];
     const line = path([[x0, y0], [x1, y1]]);
-    if (length < 9) return { d: line };
-    const [u, v] = [(x1 - x0) / length, (y1 - y0) / length];
     const [one, two] = [1, -1].map((side) => [x1 - 8 * u + side * 4 * v, y1 - 8 * v - side * 4 * u]);
     return { d: line + path([one, [x1, y1], two]) };
+  }
+
+  function beside(tip, away, { x, y }) {
+    return { x: x(tip[0]).toFixed(1), y: (y(tip[1]) + (away[1] > tip[1] ? 22 : -13)).toFixed(1) };
   }
 
   function reading({ norm, share: part, miss }) {
@@ -47,14 +52,18 @@
     const Delta = plus(full, a, -1);
     const within = (norm) => Math.min(Math.max(norm, 0.1), 100);
     const drawn = {
-      "arrow-a": arrow([0, 0], a, vectors),
-      "arrow-full": arrow([0, 0], full, vectors),
-      "arrow-other": arrow([0, 0], other, vectors),
+      "arrow-a": arrow([0, 0], a, vectors, 7),
+      "arrow-full": arrow([0, 0], full, vectors, 7),
+      "arrow-other": arrow([0, 0], other, vectors, 7),
       added: arrow(a, full, vectors),
+      "name-a": { text: "A(x)", ...beside(a, full, vectors) },
+      "name-full": { text: "A(C, x)", ...beside(full, a, vectors) },
+      "name-other": { text: "A(x′)", ...beside(other, plus(other, Delta), vectors) },
       reading: { text: reading(found) },
       matrix: { text: `(${number(found.W11)}, ${number(found.W12)}; ${number(found.W21)}, ${number(found.W22)})` },
       norm: { text: number(found.norm) },
-      share: { text: number(found.share) },
+      context: { text: "Δ" },
+      share: { text: `${number(found.share)} Δ` },
       miss: { text: number(found.miss) },
     };
     if (!size) return { ...drawn, wanted: { d: "" }, got: { d: "" }, right: { d: "" }, curve: { d: "" }, now: { d: "" } };

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from book.explorers.controls import Point, State
-from book.explorers.explorer import Explorer, Parts, Values, preset
+from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion.html import template
 from papers.dherin.theory import contextual_blocks
 
-VECTORS = Plane(Axis(-3, 3, 20, 340), Axis(-3, 3, 340, 20))
+VECTORS = Plane(Axis(-3, 3, 20, 340), Axis(-2.4, 2.4, 266, 10))
 GROWTH = Plane(
     Axis(0, 3, 40, 340, (0, 1, 2, 3), "length of A(x), its direction kept"),
-    Axis(0.1, 100, 470, 390, (0.1, 1, 10, 100), "norm of ΔW", log=True),
+    Axis(0.1, 100, 385, 310, (0.1, 1, 10, 100), "norm of ΔW", log=True),
 )
 W = np.eye(2)
 """The matrix, so that what it reads and what it gives lie in one plane."""
@@ -45,14 +45,18 @@ def parts(state: State) -> Parts:
     a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
     size = np.linalg.norm(a)
     drawn = {
-        "arrow-a": arrow((0, 0), a),
-        "arrow-full": arrow((0, 0), full),
-        "arrow-other": arrow((0, 0), other),
+        "arrow-a": arrow((0, 0), a, 7),
+        "arrow-full": arrow((0, 0), full, 7),
+        "arrow-other": arrow((0, 0), other, 7),
         "added": arrow(a, full),
+        "name-a": {"text": "A(x)", **beside(a, full)},
+        "name-full": {"text": "A(C, x)", **beside(full, a)},
+        "name-other": {"text": "A(x′)", **beside(other, other + full - a)},
         "reading": {"text": reading(found)},
         "matrix": {"text": matrix(found)},
         "norm": {"text": number(found["norm"])},
-        "share": {"text": number(found["share"])},
+        "context": {"text": "Δ"},
+        "share": {"text": f"{number(found['share'])} Δ"},
         "miss": {"text": number(found["miss"])},
     }
     if not size:
@@ -70,16 +74,23 @@ def parts(state: State) -> Parts:
     }
 
 
-def arrow(start, end) -> dict[str, str]:
-    """Return a line with a head, as the attribute of a path; a short one has no head."""
+def arrow(start, end, before: float = 0) -> dict[str, str]:
+    """Return a line with a head, ``before`` the end, as the attribute of a path; a short one has no head."""
     (x0, y0), (x1, y1) = VECTORS(*start), VECTORS(*end)
     length = np.hypot(x1 - x0, y1 - y0)
-    line = path([(x0, y0), (x1, y1)])
-    if length < 9:
-        return {"d": line}
+    if length < 9 + before:
+        return {"d": path([(x0, y0), (x1, y1)])}
     u, v = (x1 - x0) / length, (y1 - y0) / length
+    x1, y1 = x1 - before * u, y1 - before * v
+    line = path([(x0, y0), (x1, y1)])
     barbs = [(x1 - 8 * u + side * 4 * v, y1 - 8 * v - side * 4 * u) for side in (1, -1)]
     return {"d": line + path([barbs[0], (x1, y1), barbs[1]])}
+
+
+def beside(tip: np.ndarray, away: np.ndarray) -> dict[str, str]:
+    """Return where the name of a point stands: on the side that another point is not on."""
+    x, y = VECTORS(*tip)
+    return {"x": f"{x:.1f}", "y": f"{y + (22 if away[1] > tip[1] else -13):.1f}"}
 
 
 def matrix(found: Values) -> str:
@@ -119,11 +130,11 @@ EXPLORER = Explorer(
     planes={"vectors": VECTORS, "growth": GROWTH},
     skeleton=template(
         """
-<svg viewBox="0 0 360 505" role="group" aria-labelledby="dherin-patch-picture">
+<svg viewBox="0 0 360 418" role="group" aria-labelledby="dherin-patch-picture">
 <title id="dherin-patch-picture">Vectors in the plane, and the norm of the patch over the length of A(x)</title>
-<clipPath id="dherin-patch-frame"><rect x="1" y="1" width="358" height="358"/></clipPath>
+<clipPath id="dherin-patch-frame"><rect x="0" y="0" width="360" height="276"/></clipPath>
 <g clip-path="url(#dherin-patch-frame)">
-<path class="grid" d="M20 180H340M180 20V340"/>
+<path class="grid" d="M20 138H340M180 10V266"/>
 {{ put("path", "right", "thin quiet") }}
 {{ put("path", "arrow-a", "line s0") }}
 {{ put("path", "arrow-full", "line s2 solid") }}
@@ -132,11 +143,20 @@ EXPLORER = Explorer(
 {{ put("path", "wanted", "thin s2") }}
 {{ put("path", "got", "line s3 solid") }}
 </g>
+<g text-anchor="middle">
+{{ put("text", "name-a", "s0") }}{{ put("text", "name-full", "s2") }}{{ put("text", "name-other", "s1") }}
+</g>
 {{ handle("a", "s0") }}{{ handle("full", "s2") }}{{ handle("other", "s1") }}
 {{ planes["growth"].svg() }}
 {{ put("path", "curve", "line s0") }}{{ put("path", "now", "area s0") }}
 </svg>"""
     ),
-    numbers={"matrix": "ΔW, by rows", "norm": "norm of ΔW", "share": "share of Δ it adds at x′", "miss": "miss at x′"},
+    numbers={
+        "matrix": "ΔW, rows",
+        "norm": f"{swatch('line s0')}norm of ΔW",
+        "context": f"{swatch('thin s2')}the context adds",
+        "share": f"{swatch('line s3 solid')}the patch adds at x′",
+        "miss": "miss at x′",
+    },
     parts=parts,
 )

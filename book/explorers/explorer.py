@@ -86,13 +86,22 @@ class Explorer:
             "planes": {name: plane.as_json() for name, plane in self.planes.items()},
             "stored": self.stored(),
         }
-        return Markup(PAGE.render(one=self, svg=self.svg(self.start), parts=self.parts(self.start), facts=facts))
+        moved = [control for control in self.controls if control.kind != "point"]
+        return Markup(PAGE.render(one=self, svg=self.svg(self.start), parts=self.parts(self.start), facts=facts, moved=moved))
 
 
 def preset(words: str, **values: float | str) -> Markup:
     """Return a button that sets controls; without a script it is plain text."""
     query = "&".join(f"{name}={value}" for name, value in values.items())
     return Markup('<button type="button" class="preset" data-set="{}">{}</button>').format(query, words)
+
+
+def swatch(classes: str) -> Markup:
+    """Return a short piece of a line or of an area, for the label of a number."""
+    shape = "M1 3H23V13H1Z" if "area" in classes else "M0 8H24"
+    return Markup('<svg class="swatch" viewBox="0 0 24 16" aria-hidden="true"><path class="{}" d="{}"/></svg>').format(
+        classes, shape
+    )
 
 
 ELEMENT = template(
@@ -108,22 +117,23 @@ HANDLE = template(
 )
 PAGE = template(
     """
-<figure class="icl-explorer" id="explore-{{ one.name }}" data-explorer="{{ one.name }}" aria-labelledby="{{ one.name }}-title">
+<figure class="icl-explorer{{ " with-controls" if moved }}" id="explore-{{ one.name }}" \
+data-explorer="{{ one.name }}" aria-labelledby="{{ one.name }}-title">
 <p class="title" id="{{ one.name }}-title">{{ one.title }}</p>
 <p class="tries">{{ one.tries | safe }}</p>
-<div class="body">
+<div class="panes">
 <div class="picture">
 {{ svg }}
 </div>
-<div class="side">
+{% if moved %}
 <div class="controls" hidden>
-{% for control in one.controls %}
+{% for control in moved %}
 {% if control.kind == "slider" %}
 <div class="control"><label for="{{ one.name }}-{{ control.name }}">{{ control.label | safe }}</label>\
-<output for="{{ one.name }}-{{ control.name }}" aria-live="off"></output>\
 <input type="range" id="{{ one.name }}-{{ control.name }}" data-control="{{ control.name }}" min="0" \
-max="{{ control.stops | length - 1 }}" value="{{ control.stops.index(control.start) }}"></div>
-{% elif control.kind == "choice" %}
+max="{{ control.stops | length - 1 }}" value="{{ control.stops.index(control.start) }}">\
+<output for="{{ one.name }}-{{ control.name }}" aria-live="off"></output></div>
+{% else %}
 <fieldset class="control"><legend>{{ control.label | safe }}</legend>
 {% for value, label in control.options.items() %}
 <label><input type="radio" name="{{ one.name }}-{{ control.name }}" data-control="{{ control.name }}" \
@@ -133,8 +143,10 @@ value="{{ value }}"{% if value == control.start %} checked{% endif %}>{{ label |
 {% endif %}
 {% endfor %}
 </div>
+{% endif %}
+<div class="facts">
 {% if one.numbers %}
-<dl class="numbers">
+<dl>
 {% for part, label in one.numbers.items() %}
 <div><dt>{{ label | safe }}</dt><dd data-part="{{ part }}">{{ parts[part].text }}</dd></div>
 {% endfor %}
@@ -143,9 +155,9 @@ value="{{ value }}"{% if value == control.start %} checked{% endif %}>{{ label |
 <p class="reading" id="{{ one.name }}-reading" data-part="reading">{{ parts.reading.text }}</p>
 <p class="actions" hidden><button type="button" data-action="link">Copy link to this view</button> \
 <button type="button" data-action="reset">Reset</button></p>
+</div>
+</div>
 <p class="said" aria-live="polite"></p>
-</div>
-</div>
 <script type="application/json">{{ facts | tojson }}</script>
 </figure>"""
 )
