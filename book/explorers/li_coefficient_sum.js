@@ -94,21 +94,23 @@
 
   function howOften(error) {
     if (error >= RARE) return `${Number((100 * error).toPrecision(2))}% of the answers are`;
+    if (!error) return "no answer is";
     return `1 answer in ${Number((1 / error).toPrecision(2)).toLocaleString("en-US")} is`;
   }
 
   function reading(state, found, errors, stored) {
     const told = { ...found, ...measuredAt(state, stored) };
-    const [S, zF, hinge, wrong] = [number(state.S), number(found.margin), number(told.hinge), howOften(told.error)];
+    const [zF, hinge, wrong] = [number(found.margin), number(told.hinge), howOften(told.error)];
+    const where = `In setting ${state.setting} at S₁ = ${number(state.S)}`;
     if (state.norm === "rescaled") {
       const rare = SUMS[errors.findLastIndex((error) => error >= RARE) + 1];
-      return `A sum of some size, yes; a sum of 1, no. At S₁ = ${S} as a factor of the patterns ${wrong} wrong; from `
+      return `A sum of some size, yes; a sum of 1, no. ${where} as a factor of the patterns ${wrong} wrong; from `
         + `${number(rare)} on it is fewer than 1 in 100.`;
     }
     if (told.error < RARE) {
-      return `No. At S₁ = ${S} and fixed norm zF is ${zF} in the mean and the hinge ${hinge}, but only ${wrong} wrong.`;
+      return `No. ${where} and fixed norm zF is ${zF} in the mean, the hinge ${hinge}, and ${wrong} wrong.`;
     }
-    return `Not a sum of 1. But at S₁ = ${S}, far below 0, zF is ${zF} in the mean, rows fall silent, and ${wrong} wrong.`;
+    return `Not a sum of 1. ${where}, far below 0, zF is ${zF} in the mean, rows fall silent, and ${wrong} wrong.`;
   }
 
   const dots = (places) => ({ d: places.map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join("") });

@@ -40,7 +40,7 @@ def _stored(cell: xr.Dataset) -> dict:
     one = cell.isel(seed=0)
     suffixes = {"fixed": "", "rescaled": "_rescaled"}
     return {
-        "gap": round(float(theory.mean_gap(one.scores.values)), 4),
+        "gap": round(float(theory.mean_gap(one.scores.values[None])[0]), 4),
         "phi": one.feature_response.values.round(4).tolist(),
         "lam": one.label_response.values.round(4).tolist(),
         "S": cell.S_1.values.tolist(),
@@ -76,7 +76,7 @@ def values(state: State) -> Values:
     a, phi, lam = rows_of(state["setting"])
     present = 1 - (1 - ALPHA / 2) ** LENGTH
     vote = float(theory.mean_label(present * attention_mass(gap_at(state), ALPHA, LENGTH), ALPHA))
-    margin = float(theory.margin(state["S"], a, phi, lam, vote))
+    margin = float(theory.margin(state["S"], a, phi[None], lam[None], vote)[0])
     law = label_law(gap_at(state), ALPHA, LENGTH)
     hinge, error = theory.mean_losses(state["S"], a, phi, lam, law)
     right, wrong = (np.maximum(each, 0) @ abs(a) / 2 for each in inputs(state, vote))
@@ -184,22 +184,25 @@ def measured_at(state: State) -> Values:
 def reading(state: State, found: Values, errors: np.ndarray) -> str:
     """Return the answer at these settings; measured where there is a measurement."""
     told = found | measured_at(state)
-    S, margin, hinge, wrong = number(state["S"]), number(found["margin"]), number(told["hinge"]), how_often(told["error"])
+    margin, hinge, wrong = number(found["margin"]), number(told["hinge"]), how_often(told["error"])
+    where = f"In setting {state['setting']} at S₁ = {number(state['S'])}"
     if state["norm"] == "rescaled":
         rare = SUMS[max(k for k, error in enumerate(errors) if error >= RARE) + 1]
         return (
-            f"A sum of some size, yes; a sum of 1, no. At S₁ = {S} as a factor of the patterns {wrong} wrong; from "
+            f"A sum of some size, yes; a sum of 1, no. {where} as a factor of the patterns {wrong} wrong; from "
             f"{number(rare)} on it is fewer than 1 in 100."
         )
     if told["error"] < RARE:
-        return f"No. At S₁ = {S} and fixed norm zF is {margin} in the mean and the hinge {hinge}, but only {wrong} wrong."
-    return f"Not a sum of 1. But at S₁ = {S}, far below 0, zF is {margin} in the mean, rows fall silent, and {wrong} wrong."
+        return f"No. {where} and fixed norm zF is {margin} in the mean, the hinge {hinge}, and {wrong} wrong."
+    return f"Not a sum of 1. {where}, far below 0, zF is {margin} in the mean, rows fall silent, and {wrong} wrong."
 
 
 def how_often(error: float) -> str:
     """Return a share of prompts in words."""
     if error >= RARE:
         return f"{float(f'{100 * error:.2g}'):g}% of the answers are"
+    if not error:
+        return "no answer is"
     return f"1 answer in {float(f'{1 / error:.2g}'):,.0f} is"
 
 
@@ -237,7 +240,7 @@ rows at one sum</title>
 <g stroke-linecap="square">{{ put("path", "error-dots", "s1") }}</g></g>
 <g stroke="currentColor" stroke-width="2" fill="none">{{ put("path", "margin-line", "s2") }}
 {{ put("path", "hinge-now", "s0") }}{{ put("path", "error-now", "s1") }}{{ put("path", "margin-now", "s2") }}</g>
-<text x="350" y="216" text-anchor="end">the hinge asks for 1, the error for 0</text>
+<text x="350" y="216" text-anchor="end">hinge asks for 1, error for 0</text>
 <text class="label" x="50" y="350">rows here</text><text x="215" y="350">a &gt; 0</text><text x="285" y="350">a &lt; 0</text>
 <g stroke="currentColor" stroke-width="6"><path class="s2" stroke-linecap="round" d="M206 346h0"/>\
 <path class="s3" stroke-linecap="square" d="M276 346h0"/></g>

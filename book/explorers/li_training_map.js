@@ -2,7 +2,8 @@
 // Attention between patterns and the rows of the MLP, step by step; li_training_map.py has the same values and parts.
 (() => {
   const { define, number, path } = iclExplorers;
-  const UNIT = 500;
+  const OPTIONS = { A: "setting A", B: "setting B", half: "half of the patterns" };
+  const UNIT = 200;
   const [CELL, CORNER] = [25, [21, 36]];
 
   // softmax over contexts, one of each pattern; scores by context pattern, then query pattern
@@ -43,7 +44,7 @@
   function reading({ step, setting }, found) {
     const [least, most] = [percent(found.least), percent(found.most)];
     const parted = setting === "half" ? `${most} where a task names the pattern and ${least} where none does` : `${least} to ${most}`;
-    return `Step ${step}: among six contexts, one of each pattern, the one with the query's pattern gets `
+    return `Step ${step}, ${OPTIONS[setting]}: among six contexts, one of each pattern, the one with the query's pattern gets `
       + `${least === most ? most : parted} of the attention. ${found.right} of the 100 rows are active at their right label only.`;
   }
 

@@ -14,7 +14,8 @@ from icl_lib.companion.html import template
 
 SETTINGS = {"A": "A", "B": "B", "half": "half of the patterns"}
 """The settings by their short names, and as the stored result has them."""
-UNIT = 500
+OPTIONS = {"A": "setting A", "B": "setting B", "half": "half of the patterns"}
+UNIT = 200
 """Responses are kept as their square root times this, with their sign, in whole numbers."""
 CELL, CORNER = 25, (21, 36)
 """Width of one pair of patterns in the map, and where the map begins."""
@@ -122,9 +123,10 @@ def reading(state: State, found: Values) -> str:
     span = f"{least} to {most}" if least != most else most
     if state["setting"] == "half":
         span = f"{most} where a task names the pattern and {least} where none does" if least != most else most
+    told = OPTIONS[state["setting"]]
     return (
-        f"Step {state['step']}: among six contexts, one of each pattern, the one with the query's pattern gets {span} of the "
-        f"attention. {found['right']} of the 100 rows are active at their right label only."
+        f"Step {state['step']}, {told}: among six contexts, one of each pattern, the one with the query's pattern gets {span} "
+        f"of the attention. {found['right']} of the 100 rows are active at their right label only."
     )
 
 
@@ -147,7 +149,7 @@ response, and attention and hinge loss over the steps</title>
 {{ put("path", "map-own", "area s0") }}{{ put("path", "map-other", "area s1") }}
 <rect class="area s0" x="21" y="197" width="10" height="10"/><text x="35" y="206">same</text>
 <rect class="area s1" x="81" y="197" width="10" height="10"/><text x="95" y="206">another</text>
-<text class="label" x="200" y="14">rows (neurons)</text><text x="200" y="30">up: label response λ</text>
+<text class="label" x="200" y="14">rows, on a √ scale</text><text x="200" y="30">up: label response λ</text>
 <path class="grid" d="M200 36h150v150h-150zM200 36l150 150M200 186l150 -150"/>
 <text x="268" y="49" text-anchor="middle">at +q only</text><text x="268" y="181" text-anchor="middle">at −q only</text>
 <text x="346" y="115" text-anchor="end">both</text><text x="204" y="115">neither</text>
@@ -156,9 +158,8 @@ response, and attention and hinge loss over the steps</title>
 <g stroke-linecap="square">{{ put("path", "minus", "s3") }}<path class="s3" d="M256 219h0"/></g></g>
 <text x="350" y="203" text-anchor="end">across: feature response φ</text>
 <text x="212" y="223">a &gt; 0</text><text x="263" y="223">a &lt; 0</text>
-<text x="350" y="223" text-anchor="end">√ scale</text>
-<path class="line s0" d="M34 247h22"/><text class="s0" x="61" y="251">attention on the query's pattern</text>
-<path class="line s1" d="M276 247h22"/><text class="s1" x="303" y="251">hinge</text>
+<path class="line s0" d="M34 247h22"/><text class="s0" x="61" y="251">attention on the same</text>
+<path class="line s1" d="M232 247h22"/><text class="s1" x="259" y="251">hinge</text>
 {{ planes.course.svg() }}
 {% for place, step in steps[::2] %}
 <text x="{{ "%.1f" % planes.course.x(place) }}" y="360" text-anchor="middle">{{ step }}</text>
@@ -175,22 +176,22 @@ EXPLORER = Explorer(
     name="li-training-map",
     title="The rows take sides, then the attention moves",
     tries=(
-        "Move the step from 0 to 20: most rows take their side, and the attention rests. It moves between 35 and 45. "
+        "In setting A, move the step from 0 to 20: most rows take their side. The attention moves between 35 and 45. "
         f"With {preset('half of the patterns', setting='half', step=1000)} in the tasks it never does for the others."
     ),
     controls=(
         Slider("step", "training step", STEPS, 40),
-        Choice("setting", "trained on", {"A": "setting A", "B": "setting B", "half": "half of the patterns"}, "A"),
+        Choice("setting", "trained on", OPTIONS, "A"),
     ),
     planes={"rows": ROWS, "course": COURSE},
     skeleton=SKELETON,
     numbers={
         "mass": "attention on the query's pattern",
         "hinge": "hinge loss, unseen tasks",
-        "right": "rows active at the right label only",
+        "right": "rows active at right label only",
         "both": "at both",
-        "wrong": "at the wrong label only",
-        "neither": "at none",
+        "wrong": "at wrong label only",
+        "neither": "at neither",
     },
     parts=parts,
     stored=stored,
