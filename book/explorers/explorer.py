@@ -33,6 +33,7 @@ class Explorer:
     skeleton  the SVG, in which ``put(tag, part, classes)`` is a part and ``handle(name)`` a point; ``planes`` are at hand
     numbers   parts that are text, with their labels, shown beside the picture; the part ``reading`` is a sentence of its own
     stored    numbers that the script needs besides, as JSON
+    tolerance  how far the script's values may be from those of ``cases``, relative or, below 1, absolute
     """
 
     name: str
@@ -44,6 +45,7 @@ class Explorer:
     parts: Callable[[State], Parts]
     numbers: Mapping[str, str] = field(default_factory=dict)
     stored: Callable[[], dict] = dict
+    tolerance: float = 1e-9
 
     @property
     def script(self) -> Path:
