@@ -1,8 +1,6 @@
 """The explorers of Li et al.: what they draw from, against routes of its own."""
 
-import json
 from itertools import islice
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from icl_lib.tasks.task_sets import task_set
 from papers.li.theory import coefficient_sum, prompt_length
 from papers.li.trained import A
 
-BOTH = (li_coefficient_sum, li_training_map)
 PROMPTS = 20_000
 
 
@@ -135,15 +132,3 @@ def test_rows_lie_where_they_are_counted():
             counted = np.array([(lam > abs(phi)).sum(), (phi > abs(lam)).sum(), (-lam > abs(phi)).sum()])
             beside = (abs(abs(phi) - abs(lam)) <= 1).sum()
             assert (abs(counted - data[short]["on"][k][:3]) <= beside).all()
-
-
-@pytest.mark.parametrize("module", BOTH)
-def test_the_page_holds_a_drawing_and_light_data(module):
-    page = str(module.EXPLORER.html())
-    svg = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + 6])
-    assert svg.find("title").text and svg.get("aria-labelledby") == svg.find("title").get("id")
-    data = page[page.index('<script type="application/json">') + 32 : page.rindex("</script>")]
-    assert json.loads(data)["stored"] == json.loads(json.dumps(module.stored())) and len(data) < 60_000
-    drawn = {part.get("data-part") for part in svg.iter() if part.get("data-part")}
-    told = set(module.EXPLORER.numbers) | {"reading"}
-    assert drawn | told == set(module.EXPLORER.parts(module.EXPLORER.start))
