@@ -213,6 +213,50 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 @drawing(
+    "li-training-map",
+    alt=(
+        "Two rows of five panels, one column a step. Top: the map of attention between patterns, even at first, with a bright "
+        "diagonal from step 50 on. Bottom: the rows in the plane of feature and label response, all near the origin at first; "
+        "by step 50 rows with positive a have moved up, those with negative a down, most into the wedges of their right label."
+    ),
+    caption=(
+        "One model in setting A. Top: attention in a prompt with one context of each pattern and κ = 0, pattern of the context "
+        "down, of the query across. Bottom: rows of <i>W<sub>O</sub>W<sub>V</sub></i>, feature response φ across, label "
+        "response λ up, on a square-root scale. Circles: <i>a</i> &gt; 0. Squares: <i>a</i> &lt; 0. The diagonals part rows "
+        "by where they are active: top at (μ̄; <i>q</i>) only, bottom at (μ̄; −<i>q</i>) only, right at both, left at neither."
+    ),
+    size=(9.2, 3.9),
+)
+def training_map(figure: Figure, dataset: xr.Dataset) -> None:
+    """Attention between patterns and responses of the neurons at five steps."""
+    steps = [0, 30, 40, 50, int(dataset.step[-1])]
+    grid = figure.subplots(2, len(steps), height_ratios=(1, 1.15))
+    for column, step in zip(grid.T, steps, strict=True):
+        cell = dataset.sel(setting="A", step=step)
+        attention = np.exp(cell.scores) / np.exp(cell.scores).sum("key")
+        mesh = column[0].pcolormesh(attention, cmap="viridis", vmin=0, vmax=1)
+        column[0].set(xticks=[], yticks=[], aspect="equal", title=f"step {step}")
+        column[0].invert_yaxis()
+        _draw_responses(column[1], cell)
+    grid[0, 0].set_ylabel("context")
+    grid[1, 0].set_ylabel("label response $\\lambda$")
+    figure.supxlabel("feature response $\\phi$", fontsize=11)
+    figure.colorbar(mesh, ax=grid[0], label="attention")
+
+
+def _draw_responses(axes: Axes, cell: xr.Dataset) -> None:
+    reach = 0.66
+    for ends in ((-reach, reach), (reach, -reach)):
+        axes.plot((-reach, reach), ends, color=mpl.rcParams["grid.color"], linewidth=0.8)
+    across, up = (np.sign(part) * np.sqrt(abs(part)) for part in (cell.feature_response, cell.label_response))
+    for k, sign in enumerate((1, -1)):
+        own = np.flatnonzero(np.sign(cell.sign) == sign)
+        axes.plot(across[own], up[own], MARKERS[k], color=f"C{k}", markersize=3, fillstyle="none")
+    limits = (-reach, reach)
+    axes.set(xticks=[], yticks=[], aspect="equal", xlim=limits, ylim=limits)
+
+
+@drawing(
     "li-hinge-margin",
     alt=(
         "Left: before, attention mass rises and the share of prompts with zF below 1 falls from 1 to 0. Right: after the "

@@ -72,6 +72,24 @@ def slope(
     return (positive - negative) / 2
 
 
+def mean_losses(
+    S_1: float,
+    a: Float[ndarray, "m"],
+    phi: Float[ndarray, "m"],
+    lam: Float[ndarray, "m"],
+    law: tuple[Float[ndarray, "C"], Float[ndarray, "C"]],
+) -> tuple[float, float]:
+    """E max{0, 1 - zF} and P(zF < 0) + P(zF = 0)/2 over both z and the law of the label (eq-li-3-3-mean-losses).
+
+    ``law`` are the chances and values of the attention-weighted label in units of the query's.
+    """
+    chance, vote = law
+    margins = np.array([z * (np.maximum(S_1 * phi + z * vote[:, None] * lam, 0) @ a) for z in (1, -1)])
+    lost = (margins < -1e-12) + 0.5 * (abs(margins) <= 1e-12)
+    hinge, error = ((loss @ chance).mean() for loss in (np.maximum(1 - margins, 0), lost))
+    return float(hinge), float(error)
+
+
 def pair_gaps(W: Float[ndarray, "... M1 M1"], k: Float[ndarray, "... C M1"]) -> Float[ndarray, "... C C"]:
     """k_j^T W k_j - k_i^T W k_j at [i, j]: the score of the query's pattern j above that of pattern i (eq-li-3-3-gap)."""
     scores = np.einsum("...ia,...ab,...jb->...ij", k, W, k, optimize=True)

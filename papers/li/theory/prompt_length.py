@@ -50,6 +50,17 @@ def vote_error(gap: float, alpha: float, l: int) -> float:
     return total
 
 
+def label_law(gap: float, alpha: float, l: int) -> tuple[Float[ndarray, "C"], Float[ndarray, "C"]]:
+    """Chances and values of the attention-weighted label over the query's, by the counts n and w (eq-li-3-3-label-law).
+
+    Its value at n and w is (n e^gap + l - n - 2w) / (n e^gap + l - n), n and w distributed as in ``vote_error``.
+    """
+    _require(alpha)
+    n, w = np.nonzero(np.add.outer(np.arange(l + 1), np.arange(l + 1)) <= l)
+    weight = n * np.exp(gap) + l - n
+    return binom.pmf(n, l, alpha / 2) * binom.pmf(w, l - n, wrong_label(alpha)), 1 - 2 * w / weight
+
+
 def crossing(lengths: Float[ndarray, "L"], errors: Float[ndarray, "L"], eps: float) -> float:
     """The length at which errors that fall with length pass ``eps``: log-linear between the grid points; NaN if none does."""
     below = np.flatnonzero(errors <= eps)

@@ -20,6 +20,7 @@ from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores
 from papers.li.s4_mechanism.growth import GrowthOfScores
 from papers.li.s4_mechanism.hinge_margin import HingeMargin, resume
 from papers.li.s4_mechanism.neurons import Alignment
+from papers.li.s4_mechanism.training_map import TrainingMap
 from papers.li.theory import mechanism
 from papers.li.trained import A, B
 
@@ -36,6 +37,7 @@ def datasets() -> dict[str, xr.Dataset]:
         "li-growth": GrowthOfScores(COURSE, shown=(0, 30, 60), early=30),
         "li-neurons": Alignment(COURSE, shown=(0, 60)),
         "li-hinge-margin": HingeMargin(COURSE, (1.0, 20.0), (1, 10), alpha=0.8, length=10, prompts=300),
+        "li-training-map": TrainingMap(COURSE, alpha=0.8, length=10, prompts=2000),
     }
     return {slug: one.expect(one.run(0, "cpu"), 0) for slug, one in declared.items()}
 
@@ -130,6 +132,27 @@ def test_neurons_are_counted_as_by_a_loop(models, datasets):
     assert found.small.sel(start="lucky").values.tolist() == (lucky & small.numpy()).sum(1).tolist()
     assert found.small.sel(start="right on no pattern").values.tolist() == ((matches == 0) & small.numpy()).sum(1).tolist()
     assert found.rows_matched.values.tolist() == np.bincount(matches.ravel(), minlength=7).tolist()
+
+
+def test_the_map_is_read_off_what_the_model_gives_on_patterns(models, datasets):
+    """Through the table of scores and the neurons of ``on``, in which a prompt's tokens are written."""
+    found = datasets["li-training-map"]
+    for name, step in (("A", 30), ("B", 60)):
+        trained, cell = models[name][step], found.sel(setting=name, step=step)
+        seen = trained.model().on(trained.setting.patterns())
+        assert np.allclose(cell.scores, seen.table[0, :6, :6].T)
+        feature, label = seen.neurons[0, :, :6].mean(-1).numpy(), seen.neurons[0, :, -1].numpy()
+        assert np.allclose(cell.feature_response, feature) and np.allclose(cell.label_response, label)
+        right = [feature[r] + label[r] * (-1) ** r > 0 for r in range(24)]
+        wrong = [feature[r] - label[r] * (-1) ** r > 0 for r in range(24)]
+        pairs = [(True, False), (True, True), (False, True), (False, False)]
+        assert cell["rows"].values.tolist() == [list(zip(right, wrong, strict=True)).count(pair) for pair in pairs]
+
+
+def test_the_map_and_the_course_of_attention_agree(datasets):
+    """Other prompts of the same law, the same networks."""
+    course = datasets["li-attention"].mass.sel(split="unseen tasks")
+    assert float(abs(datasets["li-training-map"].mass - course).max()) < 0.03
 
 
 def test_one_resumed_step_is_a_gradient_step(models):

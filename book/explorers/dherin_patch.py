@@ -1,0 +1,162 @@
+"""The rank-1 patch of one query in the plane, and what it does to another query (section 2 of Dherin et al.)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from book.explorers.controls import Point, State
+from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
+from book.explorers.plane import Axis, Plane, number, path
+from icl_lib.companion.html import template
+from papers.dherin.theory import contextual_blocks
+
+VECTORS = Plane(Axis(-3, 3, 20, 340), Axis(-2.4, 2.4, 266, 10))
+GROWTH = Plane(
+    Axis(0, 3, 40, 340, (0, 1, 2, 3), "length of A(x), its direction kept"),
+    Axis(0.1, 100, 385, 310, (0.1, 1, 10, 100), "norm of ΔW", log=True),
+)
+W = np.eye(2)
+"""The matrix, so that what it reads and what it gives lie in one plane."""
+LENGTHS = np.linspace(0.02, 3, 75)
+
+
+def values(state: State) -> Values:
+    """Return the patch, its norm, and what it adds at the other query against what the context adds."""
+    a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
+    if not a.any():
+        return dict.fromkeys(("W11", "W12", "W21", "W22", "norm", "share", "miss"), np.inf)
+    Delta = contextual_blocks.contextual_vector(full, a)
+    update = contextual_blocks.update(W, Delta, a)
+    added = contextual_blocks.swapped(W, Delta, a, other) - W @ other
+    entries = {f"W{i + 1}{j + 1}": update[i, j] for i in range(2) for j in range(2)}
+    norm, miss = contextual_blocks.update_norm(W, Delta, a), float(np.linalg.norm(W @ Delta - added))
+    return entries | {"norm": norm, "share": other @ a / (a @ a), "miss": miss}
+
+
+def growth(a: np.ndarray, full: np.ndarray) -> list[tuple[float, float]]:
+    """Return the norm of the patch over the length of a, in the direction of a."""
+    direction = a / np.linalg.norm(a)
+    return [(t, contextual_blocks.update_norm(W, full - t * direction, t * direction)) for t in LENGTHS]
+
+
+def parts(state: State) -> Parts:
+    """Return the arrows, the line on which the patch is right, the norm's curve and the numbers."""
+    found = values(state)
+    a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
+    size = np.linalg.norm(a)
+    drawn = {
+        "arrow-a": arrow((0, 0), a, 7),
+        "arrow-full": arrow((0, 0), full, 7),
+        "arrow-other": arrow((0, 0), other, 7),
+        "added": arrow(a, full),
+        "name-a": {"text": "A(x)", **beside(a, full)},
+        "name-full": {"text": "A(C, x)", **beside(full, a)},
+        "name-other": {"text": "A(x′)", **beside(other, other + full - a)},
+        "reading": {"text": reading(found)},
+        "matrix": {"text": matrix(found)},
+        "norm": {"text": number(found["norm"])},
+        "context": {"text": "Δ"},
+        "share": {"text": f"{number(found['share'])} Δ"},
+        "miss": {"text": number(found["miss"])},
+    }
+    if not size:
+        return drawn | dict.fromkeys(("wanted", "got", "right", "curve", "now"), {"d": ""})
+    shown = np.clip(found["share"], -20, 20) * (full - a)
+    right = [a + end * np.array([-a[1], a[0]]) / size for end in (-9, 9)]
+    curve = path(GROWTH(t, min(max(norm, 0.1), 100)) for t, norm in growth(a, full))
+    x, y = GROWTH(min(size, 3), min(max(found["norm"], 0.1), 100))
+    return drawn | {
+        "wanted": arrow(other, other + full - a),
+        "got": arrow(other, other + shown),
+        "right": {"d": path(VECTORS(*end) for end in right)},
+        "curve": {"d": curve},
+        "now": {"d": f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0"},
+    }
+
+
+def arrow(start, end, before: float = 0) -> dict[str, str]:
+    """Return a line with a head, ``before`` the end, as the attribute of a path; a short one has no head."""
+    (x0, y0), (x1, y1) = VECTORS(*start), VECTORS(*end)
+    length = np.hypot(x1 - x0, y1 - y0)
+    if length < 9 + before:
+        return {"d": path([(x0, y0), (x1, y1)])}
+    u, v = (x1 - x0) / length, (y1 - y0) / length
+    x1, y1 = x1 - before * u, y1 - before * v
+    line = path([(x0, y0), (x1, y1)])
+    barbs = [(x1 - 8 * u + side * 4 * v, y1 - 8 * v - side * 4 * u) for side in (1, -1)]
+    return {"d": line + path([barbs[0], (x1, y1), barbs[1]])}
+
+
+def beside(tip: np.ndarray, away: np.ndarray) -> dict[str, str]:
+    """Return where the name of a point stands: on the side that another point is not on."""
+    x, y = VECTORS(*tip)
+    return {"x": f"{x:.1f}", "y": f"{y + (22 if away[1] > tip[1] else -13):.1f}"}
+
+
+def matrix(found: Values) -> str:
+    """Return the patch as rows."""
+    rows = [", ".join(number(found[f"W{i}{j}"]) for j in (1, 2)) for i in (1, 2)]
+    return f"({rows[0]}; {rows[1]})"
+
+
+def reading(found: Values) -> str:
+    """Return what the picture says."""
+    if not np.isfinite(found["norm"]):
+        return "At A(x) = 0 there is no patch: every matrix sends 0 to 0."
+    return (
+        f"ΔW has norm {number(found['norm'])}. For x it is exact. For x′ it adds {number(found['share'])} times what "
+        f"the context adds, and misses by {number(found['miss'])}."
+    )
+
+
+def cases() -> Iterator[tuple[State, Values]]:
+    """Yield settings with the library's values."""
+    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
+        yield state, values(state)
+
+
+EXPLORER = Explorer(
+    name="dherin-patch",
+    title="One patch, two queries",
+    tries=(
+        f"Drag A(x) towards 0 ({preset('short', a='0.2,0.1')}), then drag A(x′): the patch of x is right for x′ on the grey "
+        f"line only ({preset('put it there', a='1.5,0.5', other='1,2')})."
+    ),
+    controls=(
+        Point("a", "A(x), what W reads without the context", "vectors", (1.5, 0.5), 0.1),
+        Point("full", "A(C, x), what W reads with the context", "vectors", (0.6, 1.9), 0.1),
+        Point("other", "A(x′), what W reads for another query", "vectors", (1.2, -1.4), 0.1),
+    ),
+    planes={"vectors": VECTORS, "growth": GROWTH},
+    skeleton=template(
+        """
+<svg viewBox="0 0 360 418" role="group" aria-labelledby="dherin-patch-picture">
+<title id="dherin-patch-picture">Vectors in the plane, and the norm of the patch over the length of A(x)</title>
+<clipPath id="dherin-patch-frame"><rect x="0" y="0" width="360" height="276"/></clipPath>
+<g clip-path="url(#dherin-patch-frame)">
+<path class="grid" d="M20 138H340M180 10V266"/>
+{{ put("path", "right", "thin quiet") }}
+{{ put("path", "arrow-a", "line s0") }}
+{{ put("path", "arrow-full", "line s2 solid") }}
+{{ put("path", "arrow-other", "line s1 solid") }}
+{{ put("path", "added", "thin s2") }}
+{{ put("path", "wanted", "thin s2") }}
+{{ put("path", "got", "line s3 solid") }}
+</g>
+<g text-anchor="middle">
+{{ put("text", "name-a", "s0") }}{{ put("text", "name-full", "s2") }}{{ put("text", "name-other", "s1") }}
+</g>
+{{ handle("a", "s0") }}{{ handle("full", "s2") }}{{ handle("other", "s1") }}
+{{ planes["growth"].svg() }}
+{{ put("path", "curve", "line s0") }}{{ put("path", "now", "area s0") }}
+</svg>"""
+    ),
+    numbers={
+        "matrix": "ΔW, rows",
+        "norm": f"{swatch('line s0')}norm of ΔW",
+        "context": f"{swatch('thin s2')}the context adds",
+        "share": f"{swatch('line s3 solid')}the patch adds at x′",
+        "miss": "miss at x′",
+    },
+    parts=parts,
+)

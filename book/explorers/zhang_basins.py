@@ -1,0 +1,150 @@
+"""The flow of the full loss towards the optimum or a local minimum, with the border between them (Zhang et al. 5.3)."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from book.explorers import zhang_slice
+from book.explorers.controls import Choice, Point, State
+from book.explorers.explorer import Explorer, Parts, Values, preset
+from book.explorers.plane import Axis, Plane, number, path
+from icl_lib.companion.html import template
+from icl_lib.train.flow import gradient_flow
+from papers.zhang.theory import full_loss, optimum
+
+PLANE = Plane(
+    Axis(0, 1.6, 42, 345, (0, 0.4, 0.8, 1.2, 1.6), "u₋₁, value weight on the label"),
+    Axis(-0.5, 1, 300, 30, (-0.5, 0, 0.5, 1), "u₁₂ · u₂₁"),
+)
+APART = 2.5
+"""Points of a drawn path that are nearer to the one before are left out."""
+LAMBDA = zhang_slice.LAMBDA
+
+
+@cache
+def stored() -> dict[str, dict]:
+    """Return borders and local minima by N, and the optimum's u_-1 besides."""
+    inverse = {N: np.linalg.inv(optimum.Gamma(LAMBDA, int(N))) for N in zhang_slice.stored()}
+    found = zhang_slice.stored().items()
+    return {N: each | {"optimum": [round(float(np.linalg.norm(inverse[N]) ** 0.5), 4), 0]} for N, each in found}
+
+
+def values(state: State) -> Values:
+    """Return the loss over its minimum at both ends of the flow, and where it ends."""
+    return ends(int(state["N"]), followed(state))
+
+
+def followed(state: State) -> list[zhang_slice.Point]:
+    """Return the points of the flow."""
+    N = int(state["N"])
+    return zhang_slice.flow(N, zhang_slice.Point(*map(float, zhang_slice.start(N, *state["start"]))))
+
+
+def ends(N: int, points: list[zhang_slice.Point]) -> Values:
+    """Return the values at the ends of a flow."""
+    first, last = points[0], points[-1]
+    losses = {name: float(zhang_slice.loss(N, at)) for name, at in (("before", first), ("after", last))}
+    return losses | {"u_last": float(last.s), "product": float(last.p * last.r)}
+
+
+def parts(state: State) -> Parts:
+    """Return the basin, the path with its end, both minima and the numbers."""
+    N, points = state["N"], followed(state)
+    known, found = stored()[N], ends(int(N), points)
+    border = [PLANE(*each) for each in known["border"]]
+    (u, v), (u_least, v_least) = (PLANE(*known[name]) for name in ("trap", "optimum"))
+    x, y = zip(*(PLANE(at.s, at.p * at.r) for at in points), strict=True)
+    return {
+        "basin": {"d": path([*border, PLANE(0, 1)]) + "Z"},
+        "border": {"d": path(border)},
+        "path": {"d": path(thinned(list(zip(x, y, strict=True))))},
+        "end": {"cx": f"{x[-1]:.1f}", "cy": f"{y[-1]:.1f}", "r": 4},
+        "trap": {"d": f"M{u - 5:.1f} {v - 5:.1f}l10 10m-10 0l10 -10"},
+        "trap-name": {"x": f"{u + 10:.1f}", "y": f"{v - 7:.1f}", "text": "local minimum"},
+        "optimum": {"d": f"M{u_least - 7:.1f} {v_least:.1f}l7 -7l7 7l-7 7Z"},
+        "optimum-name": {"x": f"{u_least:.1f}", "y": f"{v_least + 23:.1f}", "text": "optimum"},
+        "reading": {"text": reading(found, known["trap_loss"])},
+    } | {name: {"text": number(found[name])} for name in ("before", "after", "u_last", "product")}
+
+
+def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points of a path that lie apart, and its last one."""
+    kept = [points[0]]
+    for each in points:
+        if np.hypot(each[0] - kept[-1][0], each[1] - kept[-1][1]) > APART:
+            kept.append(each)
+    return [*kept, points[-1]]
+
+
+def reading(found: Values, trap_loss: float) -> str:
+    """Return what the picture says."""
+    if found["after"] < zhang_slice.ARRIVED:
+        return "From here the flow reaches the optimum."
+    if abs(found["after"] / trap_loss - 1) < 0.01:
+        return f"From here the flow ends in a local minimum. Its loss is {number(found['after'])} times the least."
+    late = f"From here the flow has not arrived at time {number(zhang_slice.TIME)}."
+    return f"{late} Its loss is then {number(found['after'])} times the least."
+
+
+def cases() -> Iterator[tuple[State, Values]]:
+    """Yield settings, not too near a border, with what the library's gradient of the full loss gives."""
+    for state in [EXPLORER.start, *EXPLORER.settings(7)]:
+        s, q = state["start"]
+        border = np.array(stored()[state["N"]]["border"])
+        if min(np.hypot(*(border - (s, q)).T)) > 0.05:
+            yield state, by_library(int(state["N"]), s, q)
+
+
+def by_library(N: int, s: float, product: float) -> Values:
+    """Return the same values from the gradient in all nine parameters, by SciPy's integrator."""
+    at = zhang_slice.start(N, s, product)
+    U = np.array([[at.b1, 0, at.p], [0, at.b2, 0], [at.r, 0, at.s]])
+
+    def down(theta: np.ndarray) -> np.ndarray:
+        return -full_loss.full_gradient(LAMBDA, N, theta.reshape(3, 3)).ravel()
+
+    end = gradient_flow(down, U.ravel(), np.array([0.0, zhang_slice.TIME]), rtol=1e-7, atol=1e-9)[-1].reshape(3, 3)
+    before, after = (float(full_loss.full_loss(LAMBDA, N, at)) / optimum.loss_minimum(LAMBDA, N) for at in (U, end))
+    return {"before": before, "after": after, "u_last": end[2, 2], "product": end[0, 2] * end[2, 0]}
+
+
+EXPLORER = Explorer(
+    name="zhang-basins",
+    title="Two ends of gradient flow",
+    tries=(
+        f"Drag the start across the border: with more u₁₂ · u₂₁ the flow ends in {preset('a local minimum', start='0.7,0.7')}. "
+        f"{preset('Longer prompts', N=50)} do not move the border away; the local minimum is only worse."
+    ),
+    controls=(
+        Point("start", "start of the flow: u₋₁ and u₁₂ · u₂₁", "plane", (1.3, 0.8), 0.05),
+        Choice("N", "<i>N</i>, length of the training prompts", {"2": "2", "10": "10", "50": "50"}, "2"),
+    ),
+    planes={"plane": PLANE},
+    skeleton=template(
+        """
+<svg viewBox="0 0 360 335" role="group" aria-labelledby="zhang-basins-picture">
+<title id="zhang-basins-picture">Path of gradient flow from a start that can be moved, and where flows end</title>
+<clipPath id="zhang-basins-frame"><rect x="42" y="30" width="303" height="270"/></clipPath>
+{{ put("path", "basin", "area pale s1") }}
+{{ planes["plane"].svg() }}
+<g clip-path="url(#zhang-basins-frame)">
+{{ put("path", "border", "line s1") }}
+{{ put("path", "path", "line ink") }}
+</g>
+{{ put("path", "trap", "line s1 solid") }}{{ put("text", "trap-name", "s1") }}
+{{ put("path", "optimum", "area s2") }}<g text-anchor="middle">{{ put("text", "optimum-name", "s2") }}</g>
+{{ put("circle", "end", "end") }}
+{{ handle("start", "ink") }}
+</svg>"""
+    ),
+    numbers={
+        "before": "loss at the start, over the least",
+        "after": "loss at the end, over the least",
+        "u_last": "<i>u</i><sub>−1</sub> at the end",
+        "product": "<i>u</i><sub>12</sub> · <i>u</i><sub>21</sub> at the end",
+    },
+    parts=parts,
+    stored=stored,
+    tolerance=1e-3,
+)
