@@ -122,6 +122,10 @@ EXPLORER = Explorer(
         f"Drag A(x) towards 0 ({preset('short', a='0.2,0.1')}), then drag A(x′): the patch of x is right for x′ on the grey "
         f"line only ({preset('put it there', a='1.5,0.5', other='1,2')})."
     ),
+    note=(
+        "<i>W</i> = <i>I</i>, so that what <i>W</i> reads and gives lie in one plane. Even if the context adds the same "
+        "Δ = A(C, x) − A(x) to the other query, the patch of x adds a multiple of it."
+    ),
     controls=(
         Point("a", "A(x), what W reads without the context", "vectors", (1.5, 0.5), 0.1),
         Point("full", "A(C, x), what W reads with the context", "vectors", (0.6, 1.9), 0.1),
