@@ -6,7 +6,8 @@
     print: () => window.print(),
     fullscreen: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
   };
-  const SCROLLERS = "pre, table, mjx-container, .math, .output, .icl-table, .icl-claims, .icl-figure, .pst-scrollable-table-container";
+  const FORMULAS = "div.math, mjx-container[display], .icl-wide mjx-container";
+  const SCROLLERS = `${FORMULAS}, pre, table, .output, .icl-table, .icl-claims, .icl-pictures, .pst-scrollable-table-container`;
 
   for (const button of document.querySelectorAll("[data-call]")) {
     button.addEventListener("click", CALLS[button.dataset.call]);
@@ -38,7 +39,11 @@
 
   /* Whatever scrolls can be reached with the keyboard, and shows that it goes on. */
   function markScrollers() {
-    const found = [...document.querySelectorAll("main :is(" + SCROLLERS + ")")].map((part) => {
+    for (const formula of document.querySelectorAll("main span.math > mjx-container")) {
+      const room = formula.closest("p, li, dd, td, th, figcaption, section")?.clientWidth || Infinity;
+      formula.parentElement.classList.toggle("icl-wide", formula.firstElementChild.offsetWidth > room);
+    }
+    const found = [...document.querySelectorAll(`main :is(${SCROLLERS})`)].map((part) => {
       const wide = part.scrollWidth > part.clientWidth + 1;
       const high = part.scrollHeight > part.clientHeight + 1;
       return [part, (wide || high) && part.clientWidth > 0, wide];

@@ -21,6 +21,7 @@ def mend(page: Page, static: Path) -> None:
     name_regions(page)
     mend_roles(page)
     mend_tables(page)
+    frame_pictures(page)
     drop_hints(page)
     unique_ids(page)
 
@@ -49,9 +50,6 @@ def name_regions(page: Page) -> None:
         form.set("role", "search")
     for contents in by_class(page.tree, "onlyprint"):
         remove(contents)  # a second heading and a second table of contents
-    for header in by_class(page.tree, "bd-header"):
-        if not header.text_content().strip():
-            remove(header)
     for label in by_class(page.tree, "overlay-primary", "overlay-secondary"):
         label.text = label.text or ""
         label.set("aria-hidden", "true")
@@ -79,6 +77,17 @@ def mend_tables(page: Page) -> None:
             cell.attrib.pop("scope", None)
         elif not cell.get("scope"):
             cell.set("scope", "col" if cell.xpath("ancestor::thead") else "row")
+
+
+def frame_pictures(page: Page) -> None:
+    """Put a figure's pictures in a frame that scrolls without their caption."""
+    for figure in by_class(page.tree, "icl-figure"):
+        if pictures := figure.xpath("./img"):
+            frame = figure.makeelement("div", {"class": "icl-pictures"})
+            pictures[0].addprevious(frame)
+            for picture in pictures:
+                frame.append(picture)
+                picture.tail = None
 
 
 def drop_hints(page: Page) -> None:

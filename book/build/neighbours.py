@@ -52,10 +52,10 @@ NEIGHBOURS = template(
 {% endfor %}{% endmacro %}
 <aside class="icl-neighbours" aria-label="Neighbours of this page">
 {% for name, found in lists if found %}
-<div><span class="icl-kind">{{ name }}</span>{{ links(found[:shown]) }}
+<div><span class="icl-kind">{{ name }}</span><span>{{ links(found[:shown]) }}
 {% if found[shown:] %}
 <details><summary>{{ found[shown:] | length }} more</summary>{{ links(found[shown:]) }}</details>
-{% endif %}</div>
+{% endif %}</span></div>
 {% endfor %}
 </aside>"""
 )
