@@ -7,6 +7,7 @@ from pathlib import Path
 from book.build.site import Page, by_class, has_class, remove
 
 ICONS = "fontawesome"
+"""The icons come as a font, too, at a tenth of the weight of their scripts."""
 CODE = ("", "text/javascript")
 DROPPED = re.compile(r"THEBE|thebe|kernelName|DOCUMENTATION_OPTIONS\.pagename")
 """Scripts for a kernel that no page starts, and for a switch between versions that this book has not."""
@@ -30,7 +31,7 @@ def take_scripts_out(page: Page, static: Path) -> None:
     """Leave no code in the page: scripts become files, and handlers names that `reading.js` knows."""
     for script in page.tree.xpath("//script"):
         code, address = script.text or "", script.get("src", "")
-        if DROPPED.search(address or code) or (ICONS in address):  # the icons come as a font, too, at a tenth of the weight
+        if DROPPED.search(script.get("type", "") + (address or code)) or ICONS in address:
             remove(script)
         elif not address and script.get("type", "") in CODE:
             name = f"inline-{hashlib.sha256(code.encode()).hexdigest()[:8]}.js"
