@@ -33,7 +33,7 @@ def complaints(output: str, source: Path) -> str:
 
 
 def offer_downloads(html: Path, executed: list[Executed]) -> None:
-    """Let the download button hand out the notebook as it was executed, its figures inside."""
+    """Let the download button hand out the notebook as it was executed; `lighten` takes its pictures out."""
     for one in executed:
         target = html / "_sources" / "notebooks" / one.notebook.name
         if target.exists():

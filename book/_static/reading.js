@@ -1,0 +1,80 @@
+"use strict";
+/* What a page does beside showing: opens what is folded, lets a keyboard reach what scrolls, prints. */
+
+(() => {
+  const CALLS = {
+    print: () => window.print(),
+    fullscreen: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
+  };
+  const FORMULAS = "div.math, mjx-container[display], .icl-wide mjx-container";
+  const SCROLLERS = `${FORMULAS}, pre, table, .output, .icl-table, .icl-claims, .icl-pictures, .pst-scrollable-table-container`;
+
+  for (const button of document.querySelectorAll("[data-call]")) {
+    button.addEventListener("click", CALLS[button.dataset.call]);
+  }
+
+  /* A link that leads into something folded opens it. */
+  function openTarget() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    let opened = false;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+      opened = opened || !fold.open;
+      fold.open = true;
+    }
+    const inside = target.matches(".proof") && target.querySelector(":scope > details");
+    if (inside) inside.open = true;
+    if (opened) target.scrollIntoView();
+  }
+
+  /* Paper cannot be opened. */
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-source"));
+    for (const fold of folded) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of folded) fold.open = false;
+  });
+
+  /* Whatever scrolls can be reached with the keyboard, and shows that it goes on. */
+  function markScrollers() {
+    for (const formula of document.querySelectorAll("main span.math > mjx-container")) {
+      const room = formula.closest("p, li, dd, td, th, figcaption, section")?.clientWidth || Infinity;
+      formula.parentElement.classList.toggle("icl-wide", formula.firstElementChild.offsetWidth > room);
+    }
+    const found = [...document.querySelectorAll(`main :is(${SCROLLERS})`)].map((part) => {
+      const wide = part.scrollWidth > part.clientWidth + 1;
+      const high = part.scrollHeight > part.clientHeight + 1;
+      return [part, (wide || high) && part.clientWidth > 0, wide];
+    });
+    for (const [part, scrolls, wide] of found) {
+      const flow = scrolls ? getComputedStyle(part) : null;
+      const reached = scrolls && [flow.overflowX, flow.overflowY].some((way) => way === "auto" || way === "scroll");
+      part.classList.toggle("icl-scrolls", Boolean(reached && wide));
+      if (reached && !part.hasAttribute("tabindex")) {
+        part.tabIndex = 0;
+        part.dataset.scroller = "";
+      } else if (!reached && part.dataset.scroller !== undefined) {
+        part.removeAttribute("tabindex");
+        delete part.dataset.scroller;
+      }
+    }
+  }
+
+  let due = 0;
+  function markSoon() {
+    cancelAnimationFrame(due);
+    due = requestAnimationFrame(markScrollers);
+  }
+
+  addEventListener("hashchange", openTarget);
+  addEventListener("resize", markSoon);
+  addEventListener("load", () => {
+    openTarget();
+    markSoon();
+    window.MathJax?.startup?.promise?.then(markSoon);
+  });
+  document.addEventListener("toggle", markSoon, true);
+  document.addEventListener("input", markSoon);
+})();

@@ -1,0 +1,98 @@
+"""Figures as files: one for both themes, and half as heavy."""
+
+import re
+from pathlib import Path
+
+from lxml.html import HtmlElement
+
+NAME = re.compile(r"(figures/[^\s\"#]+)-(light|dark)\.svg")
+COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+ATTRIBUTE = re.compile(r'="#[0-9a-f]{6}"')
+"""A colour outside a style, where SVG knows no variables."""
+ROOT = re.compile(r"<svg\b")
+PROLOGUE = re.compile(r"^.*?(?=<svg\b)|<metadata>.*?</metadata>\s*", re.DOTALL)
+BLANK = re.compile(r"(?<=>)\s+(?=<)")
+PATH = re.compile(r'(?<=\bd=")[MLQCzZ\d\s.-]+(?=")')
+STEP = re.compile(r"([MLQCzZ])([^MLQCzZ]*)")
+
+
+def one_for_both(folder: Path) -> set[str]:
+    """Merge the drawings for the two themes wherever they differ in colours only; the names of those that were merged.
+
+    The dark colours hold where the drawing is asked for as ``NAME.svg#dark``.
+    """
+    merged = set()
+    for light in sorted(folder.glob("*-light.svg")):
+        name = light.name.removesuffix("-light.svg")
+        dark = light.with_name(f"{name}-dark.svg")
+        texts = [path.read_text(encoding="utf-8") for path in (light, dark) if path.exists()]
+        if both := in_two_themes(*texts) if len(texts) == 2 else "":
+            light.with_name(f"{name}.svg").write_text(compact(both), encoding="utf-8")
+            light.unlink()
+            dark.unlink()
+            merged.add(name)
+    return merged
+
+
+def in_two_themes(light: str, dark: str) -> str:
+    """One drawing with the colours of both as variables; an empty text where more than colours differs."""
+    pairs = list(dict.fromkeys(zip(COLOUR.findall(light), COLOUR.findall(dark), strict=False)))
+    changed = {of: to for of, to in pairs if of != to}
+    told = len({of for of, _ in pairs}) == len(pairs)  # one counterpart each
+    if not told or COLOUR.sub("#", light) != COLOUR.sub("#", dark) or ATTRIBUTE.search(light):
+        return ""
+    variables = {colour: f"--c{number}" for number, colour in enumerate(changed)}
+    both = COLOUR.sub(lambda found: f"var({variables[found[0]]})" if found[0] in variables else found[0], light)
+    of_light, of_dark = (
+        ";".join(f"{variables[of]}:{shade}" for of, shade in shades.items()) for shades in ({of: of for of in changed}, changed)
+    )
+    style = f"<style>:root{{{of_light}}}#dark:target{{{of_dark}}}</style>"
+    return re.sub(r"(<svg\b)([^>]*>)", rf'\1 id="dark"\2{style}', both, count=1)
+
+
+def point_to(merged: set[str], tree: HtmlElement) -> None:
+    """Let a page ask for the drawings that serve both themes."""
+
+    def place(found: re.Match) -> str:
+        if found[1].rpartition("/")[2] not in merged:
+            return found[0]
+        return f"{found[1]}.svg" + ("#dark" if found[2] == "dark" else "")
+
+    for element in tree.xpath(
+        "//*[contains(@src, 'figures/') or contains(@srcset, 'figures/') or contains(@href, 'figures/')]"
+    ):
+        for attribute in ("src", "srcset", "href"):
+            if value := element.get(attribute):
+                element.set(attribute, NAME.sub(place, value))
+
+
+def compact(drawing: str) -> str:
+    """The same drawing without metadata and blanks between elements, its paths in steps."""
+    return PATH.sub(lambda found: in_steps(found[0]), BLANK.sub("", PROLOGUE.sub("", drawing)))
+
+
+def in_steps(path: str) -> str:
+    """The same path with steps instead of places, to the same hundredth of a point."""
+    here = start = (0, 0)
+    out, last = [], ""
+    for command, told in STEP.findall(path):
+        places = [round(float(number) * 100) for number in told.split()]
+        pairs = list(zip(places[::2], places[1::2], strict=True))
+        if command == "M":
+            start, words = pairs[-1], [_number(place) for place in places]
+        else:
+            words = [_number(side - of) for pair in pairs for side, of in zip(pair, here, strict=True)]
+        here = pairs[-1] if pairs else start
+        letter = command if command == "M" else command.lower()
+        if letter == last and letter in "lqc":
+            words[0] = words[0] if words[0].startswith("-") else f" {words[0]}"
+        else:
+            out.append(letter)
+        out.append(re.sub(" -", "-", " ".join(words)))
+        last = letter
+    return "".join(out)
+
+
+def _number(hundredths: int) -> str:
+    text = f"{hundredths / 100:.2f}".rstrip("0").rstrip(".")
+    return re.sub(r"^(-?)0\.", r"\1.", text) if text not in ("-0", "") else "0"

@@ -1,0 +1,69 @@
+"""The last pass over the rendered site: what Sphinx and the theme cannot know, mend, or make light enough."""
+
+import re
+from pathlib import Path
+
+from book.build import drawings, lighten, mend, neighbours, previews, prose
+from book.build.site import Page, read_site, sentences, write_site
+
+SCRIPTS = ("reading.js", "previews.js")
+KEPT = ("pre", "script", "style", "textarea")
+EVENLY = re.compile(r"\n\s*\n\s*")
+
+
+def finish(site: Path) -> None:
+    """Finish every page of a site, and the files that they ask for."""
+    static = site / "_static"
+    pages = read_site(site)
+    merged = drawings.one_for_both(site / "figures")
+    for page in pages.values():
+        mend.mend(page, static)
+        drawings.point_to(merged, page.tree)
+        lighten.plain_code(page)
+        without_blanks(page)
+    read = {path: page for path, page in pages.items() if page.article is not None and page.article.xpath(".//h1")}
+    neighbours.place(read)
+    refer(read)
+    for page in pages.values():
+        add_scripts(page)
+    write_site(site, pages)
+    lighten.lighten(site)
+
+
+def refer(pages: dict[str, Page]) -> None:
+    """Make codes into links and words, and show in place what links lead to."""
+    claims = claims_of(pages)
+    pattern = prose.claim_pattern(set(claims))
+    for page in pages.values():
+        own = {card.get("data-claim") for card in page.article.xpath(".//*[@data-claim]")}
+        if claims:
+            prose.link_claims(page, pattern, lambda id, page=page, own=own: place_of(id, page, own, claims))
+        prose.explain_codes(page)
+    for page in pages.values():
+        previews.add_previews(page, pages)
+    for page in pages.values():
+        prose.fold_proofs(page)
+
+
+def place_of(id: str, page: Page, own: set[str], claims: dict[str, tuple[str, str]]) -> str:
+    """The address of a claim's card, on the page itself if it is there."""
+    return f"#claim-{id}" if id in own else page.address_of(*claims[id])
+
+
+def claims_of(pages: dict[str, Page]) -> dict[str, tuple[str, str]]:
+    """Where every claim has its card."""
+    cards = [(path, card) for path, page in pages.items() for card in page.article.xpath(".//*[@data-claim][@id]")]
+    return {card.get("data-claim"): (path, card.get("id")) for path, card in reversed(cards)}
+
+
+def without_blanks(page: Page) -> None:
+    """Drop the empty lines that templates leave; what is set as code keeps its lines."""
+    for owner, which in list(sentences(page.tree, lambda element: element.tag not in KEPT, blank=True)):
+        setattr(owner, which, EVENLY.sub("\n", getattr(owner, which)))
+
+
+def add_scripts(page: Page) -> None:
+    """Ask for the two scripts of the book's own, after the theme's."""
+    for name in SCRIPTS:
+        script = page.tree.makeelement("script", {"defer": "defer", "src": page.address_of(f"_static/{name}")})
+        page.tree.head.append(script)

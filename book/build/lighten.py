@@ -1,0 +1,64 @@
+"""Pages and pictures without what no reader sees."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from book.build.site import Page, by_class, unwrap
+
+SPARE = ("**/*.map", "**/*.ttf", "locales", "webpack-macros.html", "sbt-webpack-macros.html", "vendor/fontawesome/*/js")
+SPARE += (
+    "vendor/fontawesome/*/webfonts/fa-v4compatibility.*",
+    "sphinx-thebe.*",
+    "mathjax/input/tex/extensions/all-packages.js",
+)
+"""What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
+PLAIN = ("", "n", "p", "w", "o")
+"""What Pygments calls names, punctuation, blanks and operators."""
+NUMBER = re.compile(r"-?\d+\.\d{7,}(e[-+]\d+)?")
+DIGITS = 7
+EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
+
+
+def plain_code(page: Page) -> None:
+    """Unwrap the parts of shown code that need no colour of their own: two thirds of a page's weight."""
+    for code in by_class(page.tree, "highlight"):
+        for span in code.xpath(".//span"):
+            if span.get("class", "") in PLAIN:
+                unwrap(span)
+
+
+def drop_spare(static: Path) -> None:
+    """Remove files that no page asks for."""
+    for pattern in SPARE:
+        for path in list(static.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def shorten(numbers: Path) -> None:
+    """Write a table's numbers with seven digits; the NetCDF file beside it has them all."""
+    text = numbers.read_text(encoding="utf-8")
+    numbers.write_text(NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text), encoding="utf-8")
+
+
+def without_pictures(notebook: Path) -> None:
+    """Take the pictures out of a notebook that is handed out; running it draws them."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    for cell in content["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            for kind in [kind for kind in data if kind.startswith("image/")]:
+                del data[kind]
+            if "text/html" in data:
+                data["text/html"] = EMBEDDED.sub("data:,", "".join(data["text/html"]))
+    notebook.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def lighten(site: Path) -> None:
+    """Make the files beside the pages lighter."""
+    drop_spare(site / "_static")
+    for numbers in (site / "data").glob("*.csv"):
+        shorten(numbers)
+    for notebook in (site / "_sources").rglob("*.ipynb"):
+        without_pictures(notebook)

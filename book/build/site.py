@@ -1,0 +1,142 @@
+"""The rendered pages as trees, with what the finishing steps share: where a link leads, and small pieces of HTML."""
+
+import copy
+import posixpath
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lxml import html
+from lxml.html import HtmlElement
+from markupsafe import Markup
+
+FOLDERS = ("book", "notebooks")
+"""Where the pages that a reader reads are; the search page and the index lie above them."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One rendered page: its path below the site and its tree."""
+
+    path: str
+    tree: HtmlElement
+
+    @cached_property
+    def article(self) -> HtmlElement | None:
+        """What the page says, without the theme around it."""
+        return next(iter(self.tree.xpath("//article[contains(@class, 'bd-article')]")), None)
+
+    @property
+    def title(self) -> str:
+        """The name under which the book's contents list this page."""
+        return next(iter(self.tree.xpath("//title/text()")), "").split(" — ")[0].strip()
+
+    @cached_property
+    def places(self) -> dict[str, HtmlElement]:
+        """Every element that an address can lead to, by its identifier."""
+        return {element.get("id"): element for element in reversed(self.tree.xpath("//*[@id]"))}
+
+    def leads_to(self, address: str) -> tuple[str, str]:
+        """The path and the anchor that an address on this page stands for; an empty path for one outside the site."""
+        parts = urlsplit(address)
+        if parts.scheme or parts.netloc:
+            return "", ""
+        path = (
+            posixpath.normpath(posixpath.join(posixpath.dirname(self.path), unquote(parts.path))) if parts.path else self.path
+        )
+        return path, unquote(parts.fragment)
+
+    def address_of(self, path: str, anchor: str = "") -> str:
+        """The address, on this page, of a place on a page of the site."""
+        relative = "" if path == self.path else posixpath.relpath(path, posixpath.dirname(self.path) or ".")
+        return relative + (f"#{anchor}" if anchor else "")
+
+
+def read_site(root: Path) -> dict[str, Page]:
+    """Every page of the site, by path, in the order of their names."""
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=False, huge_tree=True)
+    files = [*root.glob("*.html"), *(file for folder in FOLDERS for file in (root / folder).glob("*.html"))]
+    pages = {}
+    for file in sorted(files):
+        tree = html.document_fromstring(file.read_bytes(), parser=parser)
+        if tree.xpath("//main"):  # not the page that only leads to the first one
+            path = file.relative_to(root).as_posix()
+            pages[path] = Page(path, tree)
+    return pages
+
+
+def write_site(root: Path, pages: dict[str, Page]) -> None:
+    for page in pages.values():
+        text = html.tostring(page.tree, doctype="<!DOCTYPE html>", encoding="unicode")
+        (root / page.path).write_text(text + "\n", encoding="utf-8")
+
+
+def piece(markup: Markup | str) -> HtmlElement:
+    """One element from HTML that a template wrote."""
+    return html.fragment_fromstring(str(markup).strip())
+
+
+def has_class(element: HtmlElement, name: str) -> bool:
+    return name in (element.get("class") or "").split()
+
+
+def add_class(element: HtmlElement, name: str) -> None:
+    element.set("class", " ".join([*(element.get("class") or "").split(), name]))
+
+
+def by_class(tree: HtmlElement, *names: str) -> Iterator[HtmlElement]:
+    """Elements below `tree` that have one of these classes."""
+    told = " or ".join(f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')" for name in names)
+    yield from tree.xpath(f".//*[{told}]")
+
+
+def words(element: HtmlElement) -> int:
+    """How many words a reader reads here; a formula counts as one."""
+    own = copy.deepcopy(element)
+    for formula in list(by_class(own, "math")):
+        formula.clear(keep_tail=True)
+        formula.text = "x"
+    return len(own.text_content().split())
+
+
+def unwrap(element: HtmlElement) -> None:
+    """Put an element's content in its place."""
+    element.drop_tag()
+
+
+def remove(element: HtmlElement) -> None:
+    """Take an element away and leave the text behind it."""
+    element.drop_tree()
+
+
+def sentences(
+    tree: HtmlElement, inside: Callable[[HtmlElement], bool], blank: bool = False
+) -> Iterator[tuple[HtmlElement, str]]:
+    """Every text below `tree`, as its owner with "text" or "tail", but not in elements for which `inside` says no.
+
+    Texts of nothing but blanks are left out, unless `blank`.
+    """
+    if isinstance(tree.tag, str) and inside(tree):
+        if tree.text and (blank or not tree.text.isspace()):
+            yield tree, "text"
+        for child in tree:
+            yield from sentences(child, inside, blank)
+            if child.tail and (blank or not child.tail.isspace()):
+                yield child, "tail"
+
+
+def replace_text(owner: HtmlElement, which: str, parts: list[str | HtmlElement]) -> None:
+    """Put texts and elements in the place of an element's text or of the text behind it."""
+    setattr(owner, which, None)
+    parent = owner if which == "text" else owner.getparent()
+    before, place = (None, 0) if which == "text" else (owner, parent.index(owner) + 1)
+    for part in parts:
+        if not isinstance(part, str):
+            parent.insert(place, part)
+            before, place = part, place + 1
+        elif before is None:
+            parent.text = (parent.text or "") + part
+        else:
+            before.tail = (before.tail or "") + part

@@ -1,0 +1,159 @@
+"""The last pass over the rendered pages, on small ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+from lxml import html
+
+from book.build import drawings, finish, lighten, prose
+from book.build.pages import CODES
+from book.build.site import Page, read_site
+
+SHELL = """<!DOCTYPE html><html><head><title>{title} — Book</title><link rel="preload" as="font" href="x">
+<script>const THEBE_JS_URL = "https://unpkg.com/thebe"</script><script>let a = '</p>';</script></head>
+<body><div class="bd-sidebar-primary"><nav class="bd-links"><a href="../book/index.html">Book</a><p>Zhang</p>
+<ul class="current"><li><a href="../notebooks/one.html">4.1 One</a></li>
+<li><a href="../notebooks/two.html">4.2 Two</a></li></ul></nav></div><main><button onclick="window.print()">p</button>
+<article class="bd-article"><section>{body}</section></article></main></body></html>"""
+ONE = """<h1>4.1 One<a class="headerlink" href="#one">#</a></h1><p>A start.</p>
+<div class="proof theorem admonition" id="thm"><p class="admonition-title">Theorem 1 (Theorem 4.1 of the paper)</p>
+<section id="proof-content"><p>All is \\(a^2\\), <a href="../book/index.html#top">see</a>.</p></section></div>
+<div class="math" id="equation-eq"><span class="eqno">(1)<a class="headerlink" href="#equation-eq">#</a></span>\\[x\\]</div>
+<article class="icl-card" id="claim-Z1" data-claim="Z1" data-verdict="holds"><p class="icl-says"><b>Z1</b> One is one.</p>
+<p><span class="verdict">holds</span></p></article>"""
+TWO = """<h1>4.2 Two</h1><p>By <a class="reference internal" href="one.html#thm">Theorem 1</a>,
+<a class="reference internal" href="one.html#equation-eq">(1)</a> and Z1 it is so [V2], but not in <code>Z1 [V2]</code>.</p>
+<div class="proof admonition" id="proof"><p>Proof. {long}</p></div>
+<div class="proof admonition" id="proof"><p>Proof. Short.</p></div>
+<table><thead><tr><th></th><th>n</th></tr></thead><tbody><tr><th>a</th><td>1</td></tr></tbody></table>
+<div class="highlight"><pre><span class="n">a</span> <span class="k">in</span>
+
+
+<span class="p">(</span></pre></div>"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    for folder in ("book", "notebooks", "_static", "figures", "data"):
+        (tmp_path / folder).mkdir()
+    for path, title, body in [
+        ("book/index.html", "Book", "<h1>Book</h1><p id='top'>Hello.</p>"),
+        ("notebooks/one.html", "4.1 One", ONE),
+        ("notebooks/two.html", "4.2 Two", TWO.replace("{long}", "word " * (prose.LONG + 1))),
+    ]:
+        (tmp_path / path).write_text(SHELL.replace("{title}", title).replace("{body}", body), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def finished(site) -> dict[str, Page]:
+    finish.finish(site)
+    return read_site(site)
+
+
+def test_a_reference_carries_what_it_refers_to(finished):
+    two = finished["notebooks/two.html"]
+    links = {link.text_content(): link.get("data-preview") for link in two.article.xpath(".//p/a[@data-preview]")}
+    assert links.keys() == {"Theorem 1", "(1)", "Z1"}
+    shown = {name: two.tree.get_element_by_id(template) for name, template in links.items()}
+    assert "All is \\(a^2\\)" in shown["Theorem 1"].text_content()
+    assert "\\[x\\]" in shown["(1)"].text_content() and "#" not in shown["(1)"].text_content()
+    assert "One is one." in shown["Z1"].text_content() and shown["Z1"].xpath(".//*[@class='verdict']")
+    assert not [element for content in shown.values() for element in content.iterdescendants() if element.get("id")]
+    assert shown["Theorem 1"].xpath(".//a/@href")[0] == "../book/index.html#top"
+
+
+def test_a_claim_in_a_sentence_leads_to_its_card_and_code_is_left_alone(finished):
+    two = finished["notebooks/two.html"]
+    assert two.article.xpath(".//a[@class='icl-claim-link']/@href") == ["one.html#claim-Z1"]
+    assert two.article.xpath(".//p/code")[0].text_content() == "Z1 [V2]"
+    (code,) = two.article.xpath(".//abbr")
+    assert code.get("title") == CODES["V2"] and CODES["V2"] in code.text_content()
+
+
+@pytest.mark.parametrize(
+    "text, found", [("by L2,", ["L2"]), ("the L2 norm", []), ("L2-norm", []), ("L20", []), ("(L2)", ["L2"])]
+)
+def test_a_norm_is_no_claim(text, found):
+    assert prose.claim_pattern({"L2", "L2b"}).findall(text) == found
+
+
+def test_pages_know_their_neighbours(finished):
+    one, two = finished["notebooks/one.html"], finished["notebooks/two.html"]
+    assert [link.text for link in two.article.xpath(".//aside//a")] == ["Theorem 4.1"]
+    assert [(link.text, link.get("href")) for link in one.article.xpath(".//aside//a")] == [("4.2 Two", "two.html")]
+    assert not finished["book/index.html"].article.xpath(".//aside")
+    assert one.article.xpath(".//p[@class='icl-kicker']")[0].text == "Zhang · section 4.1"
+    assert one.article.xpath(".//h1")[0].text == "One"
+
+
+def test_only_a_long_proof_is_folded(finished):
+    long, short = finished["notebooks/two.html"].article.xpath(".//div[@class='proof admonition']")
+    assert long.xpath("./details/summary")[0].text == "Proof" and long.xpath("./details/p")[0].text.startswith("word")
+    assert not short.xpath(".//details") and short.text_content().strip() == "Proof. Short."
+
+
+def test_no_code_and_no_double_is_left_in_a_page(finished, site):
+    for page in finished.values():
+        assert not page.tree.xpath("//script[not(@src)] | //*[@onclick] | //link[@rel='preload']")
+        assert page.tree.xpath("//button/@data-call") == ["print"]
+        ids = page.tree.xpath("//@id")
+        assert len(ids) == len(set(ids))
+    (script,) = (site / "_static").glob("inline-*.js")
+    assert script.read_text() == "let a = '</p>';\n"
+    assert "unpkg" not in "".join(file.read_text() for file in site.rglob("*.html"))
+
+
+def test_heads_are_told_from_cells_and_code_keeps_its_lines(finished):
+    two = finished["notebooks/two.html"].article
+    assert [(cell.tag, cell.get("scope")) for cell in two.xpath(".//tr/*")] == [
+        *[("td", None), ("th", "col")],
+        *[("th", "row"), ("td", None)],
+    ]
+    assert html.tostring(two.xpath(".//pre")[0]).startswith(b'<pre>a <span class="k">in</span>\n\n\n(')
+
+
+LIGHT = """<?xml version="1.0"?><!DOCTYPE svg><svg width="9pt" viewBox="0 0 9 9"><metadata>m</metadata>
+<path d="M 10 20.5
+L 10.25 20
+L 9 20.004
+C 1 2 3 4 5 6
+z
+" style="stroke: #0b62a4; fill: #ffffff"/></svg>"""
+
+
+def test_one_drawing_serves_both_themes(tmp_path):
+    (tmp_path / "a-light.svg").write_text(LIGHT)
+    (tmp_path / "a-dark.svg").write_text(LIGHT.replace("#0b62a4", "#6cb6ff"))
+    (tmp_path / "b-light.svg").write_text(LIGHT)
+    (tmp_path / "b-dark.svg").write_text(LIGHT.replace("20.5", "21"))
+    assert drawings.one_for_both(tmp_path) == {"a"}
+    assert {file.name for file in tmp_path.iterdir()} == {"a.svg", "b-light.svg", "b-dark.svg"}
+    text = (tmp_path / "a.svg").read_text()
+    assert ":root{--c0:#0b62a4}#dark:target{--c0:#6cb6ff}" in text and "stroke: var(--c0); fill: #ffffff" in text
+    assert 'd="M10 20.5l.25-.5-1.25 0c-8-18-6-16-4-14z"' in text and "metadata" not in text
+    page = html.fragment_fromstring('<p><img src="../figures/a-dark.svg"><img src="../figures/b-dark.svg"></p>')
+    drawings.point_to({"a"}, page)
+    assert page.xpath(".//@src") == ["../figures/a.svg#dark", "../figures/b-dark.svg"]
+
+
+def test_tables_and_notebooks_that_are_handed_out_are_light(tmp_path):
+    numbers, notebook = tmp_path / "a.csv", tmp_path / "a.ipynb"
+    numbers.write_text("n,value\n1.0,0.02549397200345993\n2.5,1.2345678901e-07\n")
+    data = {"image/png": "aaaa", "text/html": ['<img src="data:image/svg+xml;base64,', 'AAAA"> kept']}
+    notebook.write_text(json.dumps({"cells": [{"outputs": [{"data": data}]}]}))
+    lighten.shorten(numbers)
+    lighten.without_pictures(notebook)
+    assert numbers.read_text() == "n,value\n1.0,0.02549397\n2.5,1.234568e-07\n"
+    assert json.loads(notebook.read_text())["cells"][0]["outputs"][0]["data"] == {"text/html": '<img src="data:,"> kept'}
+
+
+def test_addresses_are_told_as_they_read_on_a_page():
+    page = Page("notebooks/one.html", html.document_fromstring("<p></p>"))
+    assert page.leads_to("../book/a.html#b%20c") == ("book/a.html", "b c")
+    assert page.leads_to("#x") == ("notebooks/one.html", "x")
+    assert page.leads_to("https://example.org/a") == ("", "")
+    assert (page.address_of("book/a.html", "b"), page.address_of("notebooks/one.html", "x")) == ("../book/a.html#b", "#x")
+    assert Page("search.html", page.tree).address_of("book/a.html") == "book/a.html"
+    assert Path(page.path).name == "one.html"
