@@ -63,8 +63,8 @@ PANEL = template(
 <p>{{ told }}</p>
 <ul>
 {% for row, whose, why in found %}
-<li>{{ sign(row.shown.verdict) }} <a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ row.claim.sentence }}\
-{% if why %} <span class="icl-why">{{ why }}</span>{% endif %}</li>
+<li>{{ sign(row.shown.verdict) }} <a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ row.claim.sentence | math }}\
+{% if why %} <span class="icl-why">{{ why | math }}</span>{% endif %}</li>
 {% endfor %}
 </ul>
 </section>

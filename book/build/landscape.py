@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from book.build.references import Page
 from book.build.verdicts import NOT_RUN, Row
 from icl_lib.companion.html import template
+from icl_lib.companion.mathematics import plain
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from papers import registry
 
@@ -75,7 +76,7 @@ def drawing(rows: list[Row], book: Mapping[str, Page]) -> str:
 
 def name(row: Row) -> str:
     """What a mark is called."""
-    return f"{row.claim.id}, {row.shown.verdict}, {TIERS[row.tier]}: {row.claim.sentence}"
+    return f"{row.claim.id}, {row.shown.verdict}, {TIERS[row.tier]}: {plain(row.claim.sentence)}"
 
 
 LANDSCAPE = template(

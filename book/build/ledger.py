@@ -202,11 +202,11 @@ TABLE = template(
 <tr id="claim-{{ claim.id | lower }}" data-section="{{ claim.section }}" data-kind="{{ claim.kind }}" \
 data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}">
 <td data-title="claim"><a href="../{{ row.card }}">{{ claim.id }}</a> <small>§&nbsp;{{ claim.section }}</small></td>
-<td data-title="says">{{ claim.sentence }} <small>{{ claim.kind }}, {{ sources[claim.confidence] }}</small></td>
+<td data-title="says">{{ claim.sentence | math }} <small>{{ claim.kind }}, {{ sources[claim.confidence] }}</small></td>
 <td data-title="found">{{ one.verdict | verdict }}\
 {% if one.value %} <span class="icl-value">{{ one.value | replace("-", "−") }}</span>{% endif %}
 {% if row.quick.verdict != one.verdict %} <small>quick: {{ row.quick.verdict }}</small>{% endif %}
-{% if one.value %}<small>{{ number(row) }}</small>{% endif %}
+{% if one.value %}<small>{{ number(row) | math }}</small>{% endif %}
 <small>margin {{ ("%.6g" % claim.margin) | replace("-", "−") }}{% if "Moved" in claim.told %}, moved after a look{% endif %}\
 {% if one.resolution %}, resolution {{ "%.1g" % (100 * one.resolution) }}%{% endif %}\
 {% if one.control %}, control {{ "rejected" if one.control == "fails" else "not rejected" }}{% endif %}</small></td>

@@ -7,6 +7,7 @@ import json
 from book.build.failures import because
 from book.build.ledger import Ledger
 from book.build.verdicts import Row
+from icl_lib.companion.mathematics import plain
 from papers import registry
 
 COLUMNS = (
@@ -22,7 +23,7 @@ def as_object(row: Row, ledger: Ledger) -> dict[str, object]:
         "id": claim.id,
         "paper": claim.paper,
         "section": claim.section,
-        "sentence": claim.sentence,
+        "sentence": plain(claim.sentence),
         "confidence": claim.confidence,
         "tier": row.tier,
         "kind": claim.kind,
@@ -32,10 +33,10 @@ def as_object(row: Row, ledger: Ledger) -> dict[str, object]:
         "resolution": one.resolution,
         "margin": claim.margin,
         "number": ledger.number(row),
-        "reason": claim.reason,
+        "reason": plain(claim.reason),
         "moved": claim.told.get("Moved"),
         "missing": claim.told.get("Missing"),
-        "reasons": dict(claim.told),
+        "reasons": {part: plain(text) for part, text in claim.told.items()},
         "does_not_hold": dict(zip(("whose", "why"), whose, strict=True)) if whose else None,
         "recorded": claim.recorded,
         "notebook": f"notebooks/{row.notebook}.ipynb",

@@ -6,12 +6,18 @@ from dataclasses import replace
 from icl_lib.companion.claim import CODES, Judgement
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
-from icl_lib.companion.mathematics import plain, typeset
+from icl_lib.companion.mathematics import plain
 from icl_lib.companion.quick import near_claims, stored_quick
 from icl_lib.companion.verdict import FAILS, HOLDS
 
 IN_FULL = " (judged in full)"
-TOLD = (("Moved", "moved after a look"), ("Neglects", "neglects"), ("Missing", "missing here"))
+TOLD = (
+    ("Fails because", "does not hold because of"),
+    ("Number", "the number"),
+    ("Moved", "moved after a look"),
+    ("Neglects", "neglects"),
+    ("Missing", "missing here"),
+)
 """The parts of a claim's docstring that stand on its card, with their titles there."""
 
 
@@ -31,7 +37,7 @@ class Cards:
 
     def _repr_html_(self) -> str:
         slug = self.judgements[0].claim.experiment if self.judgements else ""
-        known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "math": typeset}
+        known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html}
         return CARDS.render(known, slug=slug, shown=self._shown())
 
     def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
@@ -59,7 +65,7 @@ CARDS = template(
 data-kind="{{ claim.kind }}">
 <p class="icl-head"><b>{{ claim.id }}</b> <span>{{ "found here" if claim.ours else "the paper’s" }}</span> \
 {{ judged.verdict | verdict }}{% if note %}<small>{{ note }}</small>{% endif %}</p>
-<p class="icl-says">{{ math(claim.sentence) }}</p>
+<p class="icl-says">{{ claim.sentence | math }}</p>
 {{ marked(strip | safe) }}
 <p class="icl-found"><span>{{ marked(judged.shown_value) }}</span> \
 <span>allowed {{ marked(judged.shown_allowed) }}</span>{% if judged.resolution == judged.resolution %} \
@@ -69,13 +75,13 @@ data-kind="{{ claim.kind }}">
 <dt>kind</dt><dd>{{ claim.kind }}</dd>
 <dt>wording</dt><dd>{{ codes[claim.confidence] }} <a href="../book/how_to_read.html#confidence-codes">[{{ claim.confidence }}]\
 </a></dd>
-<dt>margin</dt><dd>{{ "%g" % judged.margin }}: {{ math(claim.reason) }}</dd>
+<dt>margin</dt><dd>{{ "%g" % judged.margin }}: {{ claim.reason | math }}</dd>
 {% for part, title in told if part in claim.told %}
-<dt>{{ title }}</dt><dd>{{ math(claim.told[part]) }}</dd>
+<dt>{{ title }}</dt><dd>{{ claim.told[part] | math }}</dd>
 {% endfor %}
-<dt>control</dt><dd>{% for each in claim.controls %}{{ math(each) }}{{ "." if loop.last else "; " }}{% endfor %} \
+<dt>control</dt><dd>{% for each in claim.controls %}{{ each | math }}{{ "." if loop.last else "; " }}{% endfor %} \
 It has to be rejected{{ ", and is" if judged.control_verdict == fails else "; these data are too coarse for it" }}.</dd>
-{% if claim.positive %}<dt>input on which the check holds</dt><dd>{{ math(claim.told["Positive"]) }}: \
+{% if claim.positive %}<dt>input on which the check holds</dt><dd>{{ claim.told["Positive"] | math }}: \
 {{ judged.positive_verdict | verdict }}</dd>
 {% endif %}
 </dl></details>

@@ -3,11 +3,13 @@
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from icl_lib.companion.mathematics import typeset
+
 _ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
 
 
 def template(source: str) -> Template:
-    """Return a template; ``verdict`` in it is a filter that puts a verdict into a coloured frame."""
+    """Return a template; of its filters, ``verdict`` puts a word into a coloured frame, ``math`` typesets a sentence."""
     return _ENVIRONMENT.from_string(source.strip())
 
 
@@ -16,4 +18,4 @@ def badge(verdict: str) -> Markup:
     return Markup('<span class="verdict verdict-{}">{}</span>').format(verdict.replace(" ", "-"), verdict)
 
 
-_ENVIRONMENT.filters["verdict"] = badge
+_ENVIRONMENT.filters |= {"verdict": badge, "math": typeset}
