@@ -3,17 +3,16 @@
 import asyncio
 import importlib.util
 import re
-import shutil
 from collections import defaultdict
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 
+from book.build.pdf import BROWSERS, FLAGS, browser
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
 AT_A_TIME = 4
 PATIENCE = 120_000  # milliseconds, for a machine that has other things to do
 LOCAL = ("file:", "data:", "blob:")
@@ -39,7 +38,6 @@ RULES = {
     "dark": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},  # no other rule sees colours
 }
 
-browser = next(filter(None, map(shutil.which, BROWSERS)), None)
 needs = [
     pytest.mark.skipif(
         browser is None, reason=f"no browser: none of {', '.join(BROWSERS)} is on PATH (apt-get install chromium)"
@@ -82,7 +80,7 @@ class Visits:
 
         self.axe, self.turn = axe_source(), asyncio.Semaphore(AT_A_TIME)
         async with async_playwright() as driver:
-            self.browser = await driver.chromium.launch(executable_path=browser, args=FLAGS)
+            self.browser = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
             await asyncio.gather(*map(self.visit, pages()))
             await self.browser.close()
         return self
@@ -163,7 +161,7 @@ async def with_tab(act, **settings):
     from playwright.async_api import async_playwright
 
     async with async_playwright() as driver:
-        started = await driver.chromium.launch(executable_path=browser, args=FLAGS)
+        started = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
         tab = await started.new_page(**settings)
         tab.set_default_timeout(PATIENCE)
         await tab.goto((SITE / PREVIEWED).as_uri())
