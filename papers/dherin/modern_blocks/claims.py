@@ -130,7 +130,7 @@ def D43b(dataset):
     """The share of entries of $Δm = (v_C − v)/n$ beyond $x$ is $2f(0) E|v_C − v|/x$, $f$ the density of an entry of $n$.
 
     Margin: Relative, a little above q standard errors over networks and blocks at the largest x, where few entries are; at
-    $x = 10$ they are a sixth of it. Curvature of f leaves $E|v_C − v|³/(6x² E|v_C − v|)$, less than 0.01 from $x = 10$ on.
+    $x = 10$ they are a sixth of it. Curvature of f leaves $E|v_C − v|³$ $/(6x² E|v_C − v|)$, less than 0.01 from $x = 10$ on.
     Moved: from 0.3 of the mean over networks, in which no cell was held to its own error.
     """
 

@@ -13,7 +13,7 @@ claim = claims_of("dherin-identity")
 
 @claim("Q", "identity", margin=1e-13, control=put(error="error_full_row"))
 def D1(dataset):
-    """$T_W(C, x) = T_{W+ΔW(Y)}(C∖Y, x)$ for multi-head softmax attention and every part $Y$ of the context.
+    """$T_W(C, x)$ $= T_{W+ΔW(Y)}(C∖Y, x)$ for multi-head softmax attention and every part $Y$ of the context.
 
     Margin: Largest relative error over blocks and sizes of Y, ∅ and C among them; float64. Rounding leaves 2e-14 in the full
     profile.
@@ -82,7 +82,7 @@ def D5(dataset):
 
 @claim("S", "identity", margin=1e-13, control=put(pythagoras_free="pythagoras_any"))
 def D5b(dataset):
-    """It is the smallest in the Frobenius norm: $‖ΔW + M‖² = ‖ΔW‖² + ‖M‖²$ for all these $M$.
+    """It is the smallest in the Frobenius norm: $‖ΔW + M‖²$ $= ‖ΔW‖² + ‖M‖²$ for all these $M$.
 
     Margin: Gap of the two sides over the right one; the same random M as for D5.
     Control: the same M with its part along a

@@ -121,7 +121,7 @@ def D12(dataset):
 
 @claim("D", "identity", margin=1e-12, control=put(far_update="far_gradient"))
 def D12c(dataset):
-    """The update is the step projected on the query: $ΔW(C) = −η (∇L·q) (q, 0)ᵀ / ‖q‖²$.
+    """The update is the step projected on the query: $ΔW(C)$ $= −η (∇L·q) (q, 0)ᵀ / ‖q‖²$.
 
     Margin: Norm of the difference over $|w₀| + η|∇L|$.
     Control: the whole step $−η∇L$

@@ -50,7 +50,7 @@ claim = claims_of("dherin-dynamics")
 
 @claim("S", "identity", check=worst("step"), margin=1e-13, control=put(step="literal"))
 def D13(dataset):
-    """$W_{i+1} = W_i − hΔ_i$ with $h = 1/‖A(x)‖²$ and $Δ_i = W₀(A(c_1…c_i, x) − A(c_1…c_{i+1}, x))A(x)ᵀ$, for every $i$.
+    """$W_{i+1} = W_i − hΔ_i$ with $h = 1/‖A(x)‖²$ and $Δ_i = W₀(A(c_1…c_i, x)$ $− A(c_1…c_{i+1}, x))A(x)ᵀ$, for every $i$.
 
     Margin: Over the largest $‖W_i − W₀‖$ of the path. $W_i$ is built from the theorem, the step from the formula. Rounding of
     float64; no epsilon anywhere.
@@ -78,7 +78,7 @@ def D14(dataset):
 
 @claim("S", "identity", margin=1e-13, control=put(output="output_late"))
 def D15(dataset):
-    """Every $W_i$ gives the output of its prefix: $f(W_i A(x) + b) = f(W₀ A(c_1…c_i, x) + b)$, $i = 0$ to $N$.
+    """Every $W_i$ gives the output of its prefix: $f(W_i A(x) + b)$ $= f(W₀ A(c_1…c_i, x) + b)$, $i = 0$ to $N$.
 
     Margin: Relative, against the block run on the shortened prompt; five lengths from 0 to N. Rounding of float64; no epsilon
     anywhere.
@@ -89,7 +89,7 @@ def D15(dataset):
 
 @claim("D", "bound", check=at_least("literal", 0.1), margin=0, control=put(literal="step"))
 def D16(dataset):
-    """Read literally, $W_i = W_{i−1} − h∇L_i(W_{i−1})$ misses $W_i$ by at least 10% of the longest step.
+    """Read literally, $W_i = W_{i−1}$ $− h∇L_i(W_{i−1})$ misses $W_i$ by at least 10% of the longest step.
 
     Margin: 0.1 minus the median error: $Δ_i$ holds token $i + 1$, and the step to $W_i$ should hold token $i$.
     Control: the index corrected, $W_{i+1} = W_i − hΔ_i$
@@ -98,7 +98,7 @@ def D16(dataset):
 
 @claim("D", "identity", check=worst("decrease"), margin=1e-12, control=put(decrease="decrease_printed"))
 def D17(dataset):
-    """Each step lowers its loss by exactly $h‖Δ_i‖²$: $L_i(W_i) − L_i(W_{i+1}) = h‖Δ_i‖²$, never less than 0.
+    """Each step lowers its loss by exactly $h‖Δ_i‖²$: $L_i(W_i) − L_i(W_{i+1})$ $= h‖Δ_i‖²$, never less than 0.
 
     Margin: Relative error of the vector of all steps; a difference of two losses that are larger than itself.
     Control: the printed index
@@ -107,7 +107,7 @@ def D17(dataset):
 
 @claim("D", "identity", margin=1e-12, control=put(quadratic="quadratic_start"))
 def D17e(dataset):
-    """The same step descends the bounded $Q_i(W) = ½‖W A(x) − W₀A(c_1…c_{i+1}, x)‖²$ and solves it: $Q_i(W_{i+1}) = 0$.
+    """The same step descends the bounded $Q_i(W) = ½‖W A(x)$ $− W₀A(c_1…c_{i+1}, x)‖²$ and solves it: $Q_i(W_{i+1}) = 0$.
 
     Margin: Gradient at $W_i$ against $Δ_i$ over the longest, and what the step leaves; differences of large numbers.
     Control: the gradient at $W₀$ in place of $W_i$
@@ -147,7 +147,8 @@ def D18(dataset):
 def D18b(dataset):
     """The path depends on the order: somewhere on the way two orders are apart by a tenth of how far they have gone.
 
-    Margin: 0.1 minus the median of $‖W_i − W_i'‖/(‖W_i − W₀‖ + ‖W_i' − W₀‖)$, worst i and order; attention without positions.
+    Margin: 0.1 minus the median of $‖W_i − W_i'‖$ $/(‖W_i − W₀‖ + ‖W_i' − W₀‖)$, worst i and order; attention without
+    positions.
     Control: the same one token before the end, over twice the whole change
     """
     return Discrepancy(0.1 - of_nets(dataset, PATHS).path.median())
@@ -169,9 +170,10 @@ claim = claims_of("dherin-left-consuming")
 
 @claim("S", "identity", check=worst("output"), margin=1e-13, control=_slipped)
 def D19(dataset):
-    """$W_i = W_{i−1}(I + h_i A_i)$ keeps the output: $T_{W_i}(c_{i+1}…c_N, x) = T_{W₀}(c_1…c_N, x)$ for every $i$.
+    """$W_i = W_{i−1}(I + h_i A_i)$ keeps the output: $T_{W_i}(c_{i+1}…c_N, x)$ $= T_{W₀}(c_1…c_N, x)$ for every $i$.
 
-    Margin: $A_i = (A(c_i…c_N, x) − A(c_{i+1}…c_N, x))A(c_{i+1}…c_N, x)ᵀ$, $h_i = 1/‖A(c_{i+1}…c_N, x)‖²$. Relative, worst i.
+    Margin: $A_i = (A(c_i…c_N, x)$ $− A(c_{i+1}…c_N, x))$ $A(c_{i+1}…c_N, x)ᵀ$, $h_i =$ $1/‖A(c_{i+1}…c_N, x)‖²$. Relative,
+    worst i.
     Control: $W_{i−2}$ in the step, as a note prints it
     """
 

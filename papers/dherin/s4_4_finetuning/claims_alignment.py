@@ -104,7 +104,8 @@ def D33i(dataset):
 
 @claim("D", "bound", margin=0.03, quick_margin=0.05, control=_share_for_its_root)
 def D33g(dataset):
-    """The alignment is small because of what labels do not touch: √(label share of the patch)·(label parts') is it to 0.03.
+    """The alignment is small because a part of the patch does not depend on the labels: it is the root of the patch's label
+    share times the alignment of the two label parts, to 0.03.
 
     Margin: Absolute difference of the means, every length; 2 s.e. over tasks are 0.01, at quick 0.02. A bound: a product of
     means is no mean of products, and finetuning also does something whatever the sign of labels. The difference is −0.013

@@ -14,7 +14,7 @@ claim = claims_of("dherin-skip-connections", section="Appendix: skip connections
 
 @claim("S", "identity", margin=1e-13, control=replaced("way", "without the bias"))
 def D35(dataset):
-    """$T(C, x) = x + A + W'g(WA + b) + b'$ is reproduced without $Y$ by $W + ΔW(Y)$ and $b' + Δb'(Y)$, $Δb'(Y) = ΔA(Y)$.
+    """$T(C, x) = x + A$ $+ W'g(WA + b) + b'$ is reproduced without $Y$ by $W + ΔW(Y)$ and $b' + Δb'(Y)$, $Δb'(Y) = ΔA(Y)$.
 
     Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
     Control: the bias part missing
@@ -24,7 +24,7 @@ def D35(dataset):
 
 @claim("D", "identity", margin=1e-13, control=replaced("way", "attention alone"))
 def D35c(dataset):
-    """With $x$ inside, $T = v + W'g(Wz + b) + b'$, $v = x + A$, $z$ = norm($v$): $ΔW = WΔz zᵀ/‖z‖²$, $Δb' = Δv$ are exact.
+    """With $x$ inside, $T = v$ $+ W'g(Wz + b) + b'$, $v = x + A$, $z$ = norm($v$): $ΔW = WΔz zᵀ/‖z‖²$, $Δb' = Δv$ are exact.
 
     Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
     Control: the formula of v1 with A in place of z
