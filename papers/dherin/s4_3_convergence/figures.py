@@ -50,7 +50,7 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     fourth.set(ylabel=r"$\sqrt{n}\,\|\Delta W_n-\Delta W_\infty\|\,\|A(x)\|/\kappa$", ylim=(0, None))
     for axes in (first, second):
         axes.set(xscale="log", yscale="log", xlabel="token $n$")
-        axes.text(0.04, 0.06, "trained, untrained, noise:\nthe same fall", transform=axes.transAxes, fontsize=9.5)
+        axes.text(0.04, 0.06, "trained, untrained, noise:\nthe same slope", transform=axes.transAxes, fontsize=9.5)
     for axes in (third, fourth):
         axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xlabel="token $n$", xscale="log")

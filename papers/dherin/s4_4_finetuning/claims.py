@@ -52,7 +52,8 @@ def D31(dataset):
 def D32(dataset):
     """At rate 0.01 the curves fall in similar ways: within a factor 2 from $i = 5$ to 100, with $(p − y)²$ or $½(p − y)²$.
 
-    Margin: $log₂$ of the ratio, worst i and loss, mean over networks. The factor 2 is ours, and which loss is not known.
+    Margin: $log₂$ of the ratio, worst i and loss, mean over networks; 1 is a factor of 2. This factor is ours, and which loss
+    is not known.
     Control: finetuning on labels of another task
     Positive: the patch of another network in the place of finetuning
     Missing: start and training of the paper's network, on whose scale of weights the curve at one rate depends (D32c)
