@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import pandas as pd
+
 from icl_lib.companion.html import template
 
 
@@ -11,6 +13,13 @@ class Table:
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, *head: str, digits: int = 2) -> "Table":
+        """Return a data frame as a table under other titles, its index first, its numbers to so many digits."""
+        cells = frame.reset_index().itertuples(index=False)
+        rows = [[f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell) for cell in row] for row in cells]
+        return cls(head, tuple(map(tuple, rows)))
 
     def __repr__(self) -> str:
         widths = [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]

@@ -22,19 +22,19 @@ claim = claims_of("dherin-positions", section="sequel 1")
 
 @claim("S", "identity", margin=1e-12, control=put(error="fault"))
 def D36(dataset):
-    """In every block ΔW_i and Δb'_i make the query alone give the output of token i, for every token i of the prompt.
+    """In every block $ΔW_i$ and $Δb'_i$ make the query alone give the output of token $i$, for every token $i$ of the prompt.
 
-    Margin: Relative error in float64, worst case of all. The shortest of 10⁵ output vectors lose two digits.
-    Control: Δb'_i left out; without skips, the update of the token before
+    Margin: Relative error in float64, worst case of all. The shortest of $10⁵$ output vectors lose two digits.
+    Control: $Δb'_i$ left out; without skips, the update of the token before
     """
     return Discrepancy(dataset.error)
 
 
 @claim("D", "identity", margin=1e-13, control=lambda dataset: dataset.assign(missing_theory=0 * dataset.missing_theory))
 def D36b(dataset):
-    """An ε in the denominator leaves out the share ε/(‖n‖² + ε) of what the update should add.
+    """An $ε$ in the denominator leaves out the share $ε/(‖n‖² + ε)$ of what the update should add.
 
-    Margin: Absolute difference of the measured share and the formula, median token; ‖n‖ is lowered in steps.
+    Margin: Absolute difference of the measured share and the formula, median token; $‖n‖$ is lowered in steps.
     Control: the share taken as 0, as if ε cost nothing
     """
     return Discrepancy(abs(dataset.missing - dataset.missing_theory))
@@ -49,7 +49,7 @@ def D37(dataset):
 
     Margin: Relative, float32, worst network and mark, patches from true inputs and composed: some 40 units of rounding.
     Moved: from 1e-4, a hundred times what rounding leaves.
-    Control: Δb' left out in the last block
+    Control: $Δb'$ left out in the last block
     """
     losses = dataset.loss_patched, dataset.loss_composed
     return Discrepancy(xr.concat([abs(loss / dataset.loss - 1) for loss in losses], "route"))
@@ -60,7 +60,7 @@ def D37b(dataset):
     """The squared difference of both outputs, over all tokens, stays at the rounding of float32 in every block.
 
     Margin: Sum of squares over sum of squares; rounding of one operation gives 4e-15 and a block has dozens.
-    Control: Δb' left out
+    Control: $Δb'$ left out
     """
     return Discrepancy(dataset.difference)
 
@@ -72,7 +72,7 @@ claim = claims_of("dherin-positions", section="sequel 1")
 def D38(dataset):
     """The updates of all tokens of a prompt, summed, are one matrix of rank 1.
 
-    Margin: Second singular value over the first plus ‖W‖, in float64, worst variant, block, network and prompt.
+    Margin: Second singular value over the first plus $‖W‖$, in float64, worst variant, block, network and prompt.
     Control: every token alone as its own base
     """
     return Discrepancy(dataset.second)
@@ -95,8 +95,7 @@ claim = claims_of("dherin-update-alignment", section="sequel 1")
 def D39(dataset):
     """With skips the query's update is, in the mean, less aligned with the other tokens' than these with each other.
 
-    Margin: Mean cosine with the query minus mean cosine of two others, over blocks; random networks, each variant with
-    skips.
+    Margin: Mean cosine with the query minus mean cosine of two others, over blocks; random networks, each variant with skips.
     Control: a context token in the query's place
     """
     return over_seeds(-_gap(dataset, "query", True))
@@ -119,8 +118,7 @@ claim = claims_of("dherin-composition", section="sequel 1")
 def D40(dataset):
     """Composed from the first block to the last, the patches give the full network's token behind every block.
 
-    Margin: Relative error in float64 at the query and at every other token, worst architecture, block, network and
-    prompt.
+    Margin: Relative error in float64 at the query and at every other token, worst architecture, block, network and prompt.
     Control: the patch of the first block left out, the others as they were
     """
     return Discrepancy(dataset.error)

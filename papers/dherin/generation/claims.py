@@ -62,8 +62,7 @@ def D53(dataset):
 def D53b(dataset):
     """It is the token that makes a patch stale: used for the same token again, it leaves less than half of the error.
 
-    Margin: Median error over that without patches, text in which every token stands twice. Context differs by one
-    token.
+    Margin: Median error over that without patches, text in which every token stands twice. Context differs by one token.
     Control: the token before was another one
     """
     return over_seeds(dataset.same / dataset.without)

@@ -49,11 +49,10 @@ claim = claims_of("dherin-modern-blocks", section="sequel 2")
 
 @claim("D", "identity", check=_error(VANILLA), margin=1e-13, control=exchanged("patch", "whole", "input half"))
 def D41(dataset):
-    """Vanilla pre-norm blocks (LayerNorm, GELU, biases): the patched network without its context gives the same logits, be
-    the site a bias, the last matrix, or with no matrix changed the bias of the norm.
+    """Vanilla pre-norm blocks (LayerNorm, GELU, biases): the patched network without its context gives the same logits, be the
+    site a bias, the last matrix, or with no matrix changed the bias of the norm.
 
-    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
-    kept.
+    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context kept.
     Number: Largest relative error.
     Control: what reads z is patched, v is not
     """
@@ -61,20 +60,19 @@ def D41(dataset):
 
 @claim("D", "identity", check=_error(["Llama"]), margin=1e-13, control=exchanged("patch", "whole", "epsilon"))
 def D42(dataset):
-    """Llama-style blocks (RMSNorm, SwiGLU, no biases): the same logits, with v_C − v put into W_down.
+    """Llama-style blocks (RMSNorm, SwiGLU, no biases): the same logits, with $v_C − v$ put into $W_down$.
 
-    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
-    kept.
+    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context kept.
     Number: Largest relative error.
-    Control: 0.01 added to ‖z‖² in the denominators
+    Control: 0.01 added to $‖z‖²$ in the denominators
     """
 
 
 @claim("S", "identity", check=_error(["Gemma"]), margin=1e-10, control=exchanged("patch", "whole", "neighbour"))
 def D43(dataset):
-    """Gemma-style blocks (theorem 1): the same logits with rank-1 patches of W_gate and W_up, and Δm = (v_C − v)/n.
+    """Gemma-style blocks (theorem 1): the same logits with rank-1 patches of $W_gate$ and $W_up$, and $Δm = (v_C − v)/n$.
 
-    Margin: float64. A processor that sums n in another order when the patch is used makes slips of 1e-16 times Δm/m, tens of
+    Margin: float64. A processor that sums n in another order when the patch is used makes slips of 1e-16 times $Δm/m$, tens of
     thousands here (dherin-gemma).
     Number: Largest relative error.
     Moved: from 1e-13, which was met on one processor and exceeded on another.
@@ -84,12 +82,11 @@ def D43(dataset):
 
 @claim("D", "identity", check=_error(["parallel"]), margin=1e-13, control=exchanged("patch", "whole", "input half"))
 def D44(dataset):
-    """Parallel blocks (attention and MLP side by side, as in GPT-J): the same logits, with v_C − v put into W_down.
+    """Parallel blocks (attention and MLP side by side, as in GPT-J): the same logits, with $v_C − v$ put into $W_down$.
 
-    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
-    kept.
+    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context kept.
     Number: Largest relative error.
-    Control: W_down not patched
+    Control: $W_down$ not patched
     """
 
 
@@ -97,13 +94,12 @@ def D44(dataset):
     "D", "identity", check=_error(["experts", "experts, each"]), margin=1e-13, control=exchanged("patch", "whole", "input half")
 )
 def D45(dataset):
-    """Mixtures of experts: the same logits, with rank-1 patches of the router and all W_gate and W_up, and v_C − v put
-    into the experts' W_down side by side as one matrix, or whole into each active expert's own.
+    """Mixtures of experts: the same logits, with rank-1 patches of the router and all $W_gate$ and $W_up$, and $v_C − v$ put
+    into the experts' $W_down$ side by side as one matrix, or whole into each active expert's own.
 
-    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context
-    kept.
+    Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context kept.
     Number: Largest relative error.
-    Control: no W_down patched
+    Control: no $W_down$ patched
     """
 
 
@@ -138,19 +134,19 @@ claim = claims_of("dherin-gemma", section="sequel 2")
 
 @claim("D", "formula", of="beyond", margin=0.18, quick_margin=0.2, near=("one side of 0 alone", "√E|d|² for E|d|"))
 def D43b(dataset):
-    """The share of entries of Δm = (v_C − v)/n beyond x is 2f(0) E|v_C − v|/x, f the density of an entry of n.
+    """The share of entries of $Δm = (v_C − v)/n$ beyond $x$ is $2f(0) E|v_C − v|/x$, $f$ the density of an entry of $n$.
 
     Margin: Relative, a little above q standard errors over networks and blocks at the largest x, where few entries are; at
-    x = 10 they are a sixth of it. Curvature of f leaves E|v_C − v|³/(6x² E|v_C − v|), less than 0.01 from x = 10 on.
+    $x = 10$ they are a sixth of it. Curvature of f leaves $E|v_C − v|³$ $/(6x² E|v_C − v|)$, less than 0.01 from $x = 10$ on.
     Moved: from 0.3 of the mean over networks, in which no cell was held to its own error.
     """
 
 
 @claim("D", "bound", margin=0, control=_with_the_gain)
 def D47(dataset):
-    """W_down alone cannot repair a block with a norm behind it: in the median the best change misses by over 5%.
+    """$W_down$ alone cannot repair a block with a norm behind it: in the median the best change misses by over 5%.
 
-    Margin: 0.05 minus the median error over the output that is asked for, m⊙t. With the gain it is 0.
+    Margin: 0.05 minus the median error over the output that is asked for, $m⊙t$. With the gain it is 0.
     Control: with the factor on the gain
     """
     return over_seeds(0.05 - dataset.miss.sel(alone="nearest"))
@@ -158,7 +154,7 @@ def D47(dataset):
 
 @claim("D", "identity", margin=1e-13, control=_without_the_factor)
 def D48(dataset):
-    """The well-conditioned form (W_down turns the output, one factor on the whole gain) is exact as well.
+    """The well-conditioned form ($W_down$ turns the output, one factor on the whole gain) is exact as well.
 
     Margin: float64, logits of the whole network, worst position. It divides by gains and lengths only.
     Number: Largest relative error.

@@ -13,11 +13,11 @@ claim = claims_of("dherin-identity")
 
 @claim("Q", "identity", margin=1e-13, control=put(error="error_full_row"))
 def D1(dataset):
-    """T_W(C, x) = T_{W+ΔW(Y)}(C∖Y, x) for multi-head softmax attention and every part Y of the context.
+    """$T_W(C, x)$ $= T_{W+ΔW(Y)}(C∖Y, x)$ for multi-head softmax attention and every part $Y$ of the context.
 
     Margin: Largest relative error over blocks and sizes of Y, ∅ and C among them; float64. Rounding leaves 2e-14 in the full
     profile.
-    Control: A(C, x) in the row and the denominator, in the place of A(C∖Y, x)
+    Control: $A(C, x)$ in the row and the denominator, in the place of $A(C∖Y, x)$
     """
     return Discrepancy(dataset.error.sel(layer=SOFTMAX))
 
@@ -27,7 +27,7 @@ def D2(dataset):
     """The same for recurrent contextual layers, a tanh RNN and a GRU.
 
     Margin: Largest relative error over blocks and sizes of Y, ∅ and C among them; float64. Rounding leaves a few 1e-15.
-    Control: A(C, x) in the row and the denominator, in the place of A(C∖Y, x)
+    Control: $A(C, x)$ in the row and the denominator, in the place of $A(C∖Y, x)$
     """
     return Discrepancy(dataset.error.sel(layer=RECURRENT))
 
@@ -37,7 +37,7 @@ def D3(dataset):
     """The same for linear attention.
 
     Margin: Largest relative error over blocks and sizes of Y, ∅ and C among them; float64. Rounding leaves a few 1e-15.
-    Control: A(C, x) in the row and the denominator, in the place of A(C∖Y, x)
+    Control: $A(C, x)$ in the row and the denominator, in the place of $A(C∖Y, x)$
     """
     return Discrepancy(dataset.error.sel(layer=LINEAR))
 
@@ -62,7 +62,7 @@ claim = claims_of("dherin-rank-one")
 
 @claim("Q", "identity", margin=1e-13, control=put(rest="rest_two_queries"))
 def D4(dataset):
-    """ΔW(Y) has rank 1.
+    """$ΔW(Y)$ has rank 1.
 
     Margin: All singular values but the largest, over the largest; rounding leaves a few 1e-16.
     Control: the sum of the updates of two prompts
@@ -72,7 +72,7 @@ def D4(dataset):
 
 @claim("D", "identity", margin=1e-13, control=put(error_free="error_any"))
 def D5(dataset):
-    """The update is not the only one: ΔW + M is as exact whenever M A(C∖Y, x) = 0.
+    """The update is not the only one: $ΔW + M$ is as exact whenever $M A(C∖Y, x) = 0$.
 
     Margin: Largest relative error of the block, M random of the size of ΔW, less its part along a.
     Control: the same M with its part along a
@@ -82,7 +82,7 @@ def D5(dataset):
 
 @claim("S", "identity", margin=1e-13, control=put(pythagoras_free="pythagoras_any"))
 def D5b(dataset):
-    """It is the smallest in the Frobenius norm: ‖ΔW + M‖² = ‖ΔW‖² + ‖M‖² for all these M.
+    """It is the smallest in the Frobenius norm: $‖ΔW + M‖²$ $= ‖ΔW‖² + ‖M‖²$ for all these $M$.
 
     Margin: Gap of the two sides over the right one; the same random M as for D5.
     Control: the same M with its part along a
@@ -95,9 +95,9 @@ claim = claims_of("dherin-identity")
 
 @claim("D", "bound", margin=0, control=exchanged("layer", SOFTMAX, LINEAR))
 def D11(dataset):
-    """In softmax attention the columns of parts do not add up: W ΔA(Y₁) + W ΔA(Y₂) misses W ΔA(C) by 10% or more.
+    """In softmax attention the columns of parts do not add up: $W ΔA(Y₁) + W ΔA(Y₂)$ misses $W ΔA(C)$ by 10% or more.
 
-    Margin: 0.1 minus the median relative gap; Y₁ and Y₂ are halves of C.
+    Margin: 0.1 minus the median relative gap; $Y₁$ and $Y₂$ are halves of C.
     Control: linear attention, where they do add up
     """
     return Discrepancy(0.1 - dataset.additivity.sel(layer=SOFTMAX).median("network"))

@@ -20,9 +20,9 @@ claim = claims_of("dherin-other-sites")
 
 @claim("D", "identity", margin=1e-13, control=put(error="error_fault"))
 def D8(dataset):
-    """The first matrix is not special: b, W_out, b_out, W_O and W_V take up the context as exactly, each alone.
+    """The first matrix is not special: $b$, $W_out$, $b_out$, $W_O$ and $W_V$ take up the context as exactly, each alone.
 
-    Margin: Largest relative error over blocks and Y. W_V needs one rank-1 term per head unless Y = C.
+    Margin: Largest relative error over blocks and Y. $W_V$ needs one rank-1 term per head unless $Y = C$.
     Control: A(C, x)'s reading in the row; biases: nothing subtracted
     """
     return Discrepancy(dataset.error)
@@ -30,9 +30,9 @@ def D8(dataset):
 
 @claim("D", "identity", margin=1e-13, control=at(size=[0]))
 def D8b(dataset):
-    """W_Q and W_K can take up nothing when no context is kept: with x alone the output does not depend on them.
+    """$W_Q$ and $W_K$ can take up nothing when no context is kept: with $x$ alone the output does not depend on them.
 
-    Margin: Relative change of the output when both are drawn anew, Y = C.
+    Margin: Relative change of the output when both are drawn anew, $Y = C$.
     Control: most of the context kept
     """
     return Discrepancy(dataset.scores.isel(size=-1))
@@ -49,10 +49,10 @@ def D8b(dataset):
 def D8c(dataset):
     """Read for one query at a time, attention matrices cannot take up a context exactly without new biases.
 
-    Margin: 1e-6 minus the largest error over blocks, the least over W_O, W_V and Y. The summary of v3 names no
-    quantifier; this one is ours, and D8d has the other.
+    Margin: 1e-6 minus the largest error over blocks, the least over $W_O$, $W_V$ and Y. The summary of v3 names no quantifier;
+    this one is ours, and D8d has the other.
     Control: the MLP's matrices, which can
-    Positive: W_Q and W_K alone, no context kept: they leave the output as it is (D8b)
+    Positive: $W_Q$ and $W_K$ alone, no context kept: they leave the output as it is (D8b)
     Fails because: our finding: the reading for one query is ours, and other attention matrices do serve one query. For
     all queries at once none do (D8d).
     """
@@ -64,9 +64,9 @@ claim = claims_of("dherin-placebo")
 
 @claim("D", "identity", margin=1e-13, control=put(error="error_real"))
 def D9(dataset):
-    """The identity holds for any u in the place of A(C, x): tried are shuffled labels, another task, Gaussian noise.
+    """The identity holds for any $u$ in the place of $A(C, x)$: tried are shuffled labels, another task, Gaussian noise.
 
-    Margin: Largest relative error against f(W u + b) over prompts and trained networks.
+    Margin: Largest relative error against $f(W u + b)$ over prompts and trained networks.
     Control: against the block with its own context
     """
     return Discrepancy(dataset.error)
@@ -76,8 +76,7 @@ def D9(dataset):
 def D9b(dataset):
     """What the vector knows decides: the own context's patch has less than half the squared error of each of these.
 
-    Margin: Risk of the own context over the least risk of the others, each trained network. Exactness is the same for
-    all.
+    Margin: Risk of the own context over the least risk of the others, each trained network. Exactness is the same for all.
     Control: shuffled labels in the place of the own context, against the two that are left
     """
     return Discrepancy(dataset.risk.isel(vector=0) / dataset.risk.isel(vector=slice(1, None)).min("vector"))
@@ -88,7 +87,7 @@ claim = claims_of("dherin-conditioning")
 
 @claim("D", "identity", margin=1e-13, control=put(error="error_epsilon"))
 def D10(dataset):
-    """A small ‖A(x)‖ does not cost accuracy: with queries down to 1e-8 of their length the error stays at rounding.
+    """A small $‖A(x)‖$ does not cost accuracy: with queries down to 1e-8 of their length the error stays at rounding.
 
     Margin: Largest relative error over blocks and lengths, float64.
     Control: 1e-8 added to the denominator

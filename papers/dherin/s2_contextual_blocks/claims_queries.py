@@ -30,18 +30,16 @@ claim = claims_of("dherin-query-dependence")
 def D6(dataset):
     """The update depends on the query: under one context the mean cosine between two updates is below 0.8.
 
-    Margin: Mean over pairs and contexts, plus 2 s.e., worst trained or random network. The same update for all would
-    give 1.
+    Margin: Mean over pairs and contexts, plus 2 s.e., worst trained or random network. The same update for all would give 1.
     Control: queries within 1% of each other
     """
 
 
 @claim("D", "bound", margin=0, control=put(error_swapped="error_own"))
 def D6c(dataset):
-    """Used for another query, an update typically misses by at least 30% of what no update misses.
+    """Given to another query, an update typically leaves at least 30% of the error that no update leaves.
 
-    Margin: 0.3 minus the ratio of medians over pairs of the prediction's relative error; mean over contexts, plus 2
-    s.e.
+    Margin: 0.3 minus the ratio of medians over pairs of the prediction's relative error; mean over contexts, plus 2 s.e.
     Control: each query with its own update
     """
     # 0.3 minus the error with another query's update over the error without any, mean over contexts.
@@ -51,12 +49,12 @@ def D6c(dataset):
 
 @claim("D", "approximation", margin=0.06, quick_margin=0.12, control=near_miss("cosine", "1/(d + 1) for 1/d"))
 def D6d(dataset):
-    """With width ≫ d and a long context the mean cosine is near 1/d, trained or not, as for cos² of random directions.
+    """With width ≫ $d$ and a long context the mean cosine is near $1/d$, trained or not, as for $cos²$ of random directions.
 
-    Margin: |mean − 1/d| plus 2 s.e. over contexts, worst network; at quick queries and contexts are few.
-    Moved: from 0.15, which 1/(d + 1) passed.
-    Neglects: what A(C, x) has in common for all x, of order 1/N (D6e), and that the maps of rows and columns stretch
-    Control: 1/(d + 1) for 1/d
+    Margin: |mean − $1/d$| plus 2 s.e. over contexts, worst network; at quick queries and contexts are few.
+    Moved: from 0.15, which $1/(d + 1)$ passed.
+    Neglects: what $A(C, x)$ has in common for all x, of order $1/N$ (D6e), and that the maps of rows and columns stretch
+    Control: $1/(d + 1)$ for $1/d$
     """
     mean = _mean_cosine(dataset)
     return Discrepancy(abs(mean.value - dataset.cosine_theory), mean.two_se)
@@ -64,9 +62,9 @@ def D6d(dataset):
 
 @claim("D", "bound", margin=0, control=lambda dataset: dataset.isel(N=slice(None, None, -1)))
 def D6e(dataset):
-    """In random networks the mean cosine comes nearer to that of cos² with longer contexts: by a half or more from 25 to 400.
+    """In random networks the mean cosine comes nearer to that of $cos²$ with longer contexts: by a half or more from 25 to 400.
 
-    Margin: |mean over networks of the cosine minus cos² of the same two queries| at the longer N, minus half of that at 25.
+    Margin: |mean over networks of the cosine minus $cos²$ of the same two queries| at the longer N, minus half of that at 25.
     Control: the two lengths exchanged
     """
     short, long = (over(dataset.excess.isel(N=place), "drawn") for place in (0, -1))
@@ -78,10 +76,9 @@ claim = claims_of("dherin-joint-patch")
 
 @claim("D", "identity", margin=1e-10, control=_one_more)
 def D7(dataset):
-    """One patch is exact for K queries at once up to K = rank of the A(x_k): d, or d + 1 with labels.
+    """One patch is exact for $K$ queries at once up to $K$ = rank of the $A(x_k)$: $d$, or $d + 1$ with labels.
 
-    Margin: Largest relative error over queries, K up to the rank. K Gaussian vectors in K dimensions may be nearly
-    dependent.
+    Margin: Largest relative error over queries, K up to the rank. K Gaussian vectors in K dimensions may be nearly dependent.
     Control: one query more than the rank
     """
     cell = dataset.sel(case=LINEAR_CASES)
@@ -90,7 +87,7 @@ def D7(dataset):
 
 @claim("D", "bound", margin=0, control=replaced("case", "random tanh RNN", "trained", "random"))
 def D7b(dataset):
-    """Many queries with Y = C are not served by the least-squares patch: half of them are off by 1% or more.
+    """Many queries with $Y = C$ are not served by the least-squares patch: half of them are off by 1% or more.
 
     Margin: 0.01 minus the median relative error at the largest K, each trained and random network.
     Control: tanh RNNs, which without the context fill more directions than d
@@ -100,10 +97,10 @@ def D7b(dataset):
 
 @claim("S", "bound", margin=0, control=_as_many_as_the_rank)
 def D8d(dataset):
-    """Attention matrices cannot take up a context exactly for all queries without new biases: alone, attention is linear in x.
+    """Attention matrices cannot take up a context exactly for all queries without new biases: alone, attention is linear in
+    $x$.
 
-    Margin: 0.01 minus the part of W ΔA(C) that no linear map of the queries makes, largest K, trained and random
-    networks.
+    Margin: 0.01 minus the part of $W ΔA(C)$ that no linear map of the queries makes, largest K, trained and random networks.
     Control: as many queries as the rank
     """
     return Discrepancy(0.01 - dataset.miss.isel(K=-1).sel(case=["trained", "random"]))
@@ -114,9 +111,9 @@ claim = claims_of("dherin-gradient-step")
 
 @claim("S", "identity", margin=1e-12, control=put(output="output_self"))
 def D12(dataset):
-    """A block with linear attention, a residual and W = (w₀, −1) computes (w₀ − η∇L(w₀))·q, one step on least squares.
+    """A block with linear attention, a residual and $W = (w₀, −1)$ computes $(w₀ − η∇L(w₀))·q$, one step on least squares.
 
-    Margin: |difference| over (|w₀| + η|∇L|)|q|, the size of the two terms, whose sum may cancel; all blocks.
+    Margin: |difference| over $(|w₀| + η|∇L|)|q|$, the size of the two terms, whose sum may cancel; all blocks.
     Control: the query attends to itself, too
     """
     return Discrepancy(abs(dataset.output - dataset.step) / dataset.scale)
@@ -124,17 +121,17 @@ def D12(dataset):
 
 @claim("D", "identity", margin=1e-12, control=put(far_update="far_gradient"))
 def D12c(dataset):
-    """The update is the step projected on the query: ΔW(C) = −η (∇L·q) (q, 0)ᵀ / ‖q‖².
+    """The update is the step projected on the query: $ΔW(C)$ $= −η (∇L·q) (q, 0)ᵀ / ‖q‖²$.
 
-    Margin: Norm of the difference over |w₀| + η|∇L|.
-    Control: the whole step −η∇L
+    Margin: Norm of the difference over $|w₀| + η|∇L|$.
+    Control: the whole step $−η∇L$
     """
     return Discrepancy(dataset.far_update)
 
 
 @claim("D", "identity", margin=1e-12, control=put(static="swapped"))
 def D12d(dataset):
-    """Here one change, −η∇L added to w₀, stands for the context at every query.
+    """Here one change, $−η∇L$ added to $w₀$, stands for the context at every query.
 
     Margin: Error at a fresh query without context, over the size of the two terms there.
     Control: the update that was made for another query

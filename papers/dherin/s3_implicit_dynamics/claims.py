@@ -50,57 +50,55 @@ claim = claims_of("dherin-dynamics")
 
 @claim("S", "identity", check=worst("step"), margin=1e-13, control=put(step="literal"))
 def D13(dataset):
-    """W_{i+1} = W_i − hΔ_i with h = 1/‖A(x)‖² and Δ_i = W₀(A(c_1..c_i, x) − A(c_1..c_{i+1}, x))A(x)ᵀ, for every i.
+    """$W_{i+1} = W_i − hΔ_i$ with $h = 1/‖A(x)‖²$ and $Δ_i = W₀(A(c_1…c_i, x)$ $− A(c_1…c_{i+1}, x))A(x)ᵀ$, for every $i$.
 
-    Margin: Over the largest ‖W_i − W₀‖ of the path. W_i is built from the theorem, the step from the formula. Rounding
-    of float64; no epsilon anywhere.
-    Control: the index as printed, W_i = W_{i−1} − hΔ_i
+    Margin: Over the largest $‖W_i − W₀‖$ of the path. $W_i$ is built from the theorem, the step from the formula. Rounding of
+    float64; no epsilon anywhere.
+    Control: the index as printed, $W_i = W_{i−1} − hΔ_i$
     """
 
 
 @claim("D", "bound", check=at_least("left_rate", 0.05), margin=0, control=put(left_rate="step"))
 def D13c(dataset):
-    """The rate 1/‖A(c_{i+2}..c_N, x)‖², given here by a summary of v4, does not follow the path: off by 5% or more.
+    """The rate $1/‖A(c_{i+2}…c_N, x)‖²$, given here by a summary of v4, does not follow the path: off by 5% or more.
 
-    Margin: 0.05 minus the median error in units of the longest step. The rate is that of the left-consuming dynamics
-    (D19).
-    Control: the rate 1/‖A(x)‖²
+    Margin: 0.05 minus the median error in units of the longest step. The rate is that of the left-consuming dynamics (D19).
+    Control: the rate $1/‖A(x)‖²$
     """
 
 
 @claim("Q", "identity", check=worst("gradient"), margin=1e-13, control=put(gradient="gradient_transposed"))
 def D14(dataset):
-    """The gradient of L_i(W) = trace(Δ_iᵀW) is Δ_i.
+    """The gradient of $L_i(W) = tr(Δ_iᵀW)$ is $Δ_i$.
 
-    Margin: Automatic differentiation against the formula, over the longest Δ_i. Rounding of float64; no epsilon
-    anywhere.
-    Control: Δ_i transposed (leading square)
+    Margin: Automatic differentiation against the formula, over the longest $Δ_i$. Rounding of float64; no epsilon anywhere.
+    Control: $Δ_i$ transposed (leading square)
     """
 
 
 @claim("S", "identity", margin=1e-13, control=put(output="output_late"))
 def D15(dataset):
-    """Every W_i gives the output of its prefix: f(W_i A(x) + b) = f(W₀ A(c_1..c_i, x) + b), i = 0 to N.
+    """Every $W_i$ gives the output of its prefix: $f(W_i A(x) + b)$ $= f(W₀ A(c_1…c_i, x) + b)$, $i = 0$ to $N$.
 
-    Margin: Relative, against the block run on the shortened prompt; five lengths from 0 to N. Rounding of float64; no
-    epsilon anywhere.
-    Control: W_{i−1} in place of W_i
+    Margin: Relative, against the block run on the shortened prompt; five lengths from 0 to N. Rounding of float64; no epsilon
+    anywhere.
+    Control: $W_{i−1}$ in place of $W_i$
     """
     return Discrepancy(dataset[["output", "output_end"]].to_dataarray().max())
 
 
 @claim("D", "bound", check=at_least("literal", 0.1), margin=0, control=put(literal="step"))
 def D16(dataset):
-    """Read literally, W_i = W_{i−1} − h∇L_i(W_{i−1}) misses W_i by at least 10% of the longest step.
+    """Read literally, $W_i = W_{i−1}$ $− h∇L_i(W_{i−1})$ misses $W_i$ by at least 10% of the longest step.
 
-    Margin: 0.1 minus the median error: Δ_i holds token i + 1, and the step to W_i should hold token i.
-    Control: the index corrected, W_{i+1} = W_i − hΔ_i
+    Margin: 0.1 minus the median error: $Δ_i$ holds token $i + 1$, and the step to $W_i$ should hold token $i$.
+    Control: the index corrected, $W_{i+1} = W_i − hΔ_i$
     """
 
 
 @claim("D", "identity", check=worst("decrease"), margin=1e-12, control=put(decrease="decrease_printed"))
 def D17(dataset):
-    """Each step lowers its loss by exactly h‖Δ_i‖²: L_i(W_i) − L_i(W_{i+1}) = h‖Δ_i‖², never less than 0.
+    """Each step lowers its loss by exactly $h‖Δ_i‖²$: $L_i(W_i) − L_i(W_{i+1})$ $= h‖Δ_i‖²$, never less than 0.
 
     Margin: Relative error of the vector of all steps; a difference of two losses that are larger than itself.
     Control: the printed index
@@ -109,10 +107,10 @@ def D17(dataset):
 
 @claim("D", "identity", margin=1e-12, control=put(quadratic="quadratic_start"))
 def D17e(dataset):
-    """The same step descends the bounded Q_i(W) = ½‖WA(x) − W₀A(c_1..c_{i+1}, x)‖² and solves it: Q_i(W_{i+1}) = 0.
+    """The same step descends the bounded $Q_i(W) = ½‖W A(x)$ $− W₀A(c_1…c_{i+1}, x)‖²$ and solves it: $Q_i(W_{i+1}) = 0$.
 
-    Margin: Gradient at W_i against Δ_i over the longest, and what the step leaves; differences of large numbers.
-    Control: the gradient at W₀ in place of W_i
+    Margin: Gradient at $W_i$ against $Δ_i$ over the longest, and what the step leaves; differences of large numbers.
+    Control: the gradient at $W₀$ in place of $W_i$
     """
     return Discrepancy(dataset[["quadratic", "solved"]].to_dataarray().max())
 
@@ -122,10 +120,9 @@ claim = claims_of("dherin-linear-loss")
 
 @claim("D", "bound", margin=0, control=_real_loss)
 def D17d(dataset):
-    """With shuffled labels or noise the losses L_i fall at least half as far as with true labels, trained or not.
+    """With shuffled labels or noise the losses $L_i$ fall at least half as far as with true labels, trained or not.
 
-    Margin: 0.5 minus the ratio of the summed falls, mean over networks. A trained network's squared error would not
-    pass.
+    Margin: 0.5 minus the ratio of the summed falls, mean over networks. A trained network's squared error would not pass.
     Control: the squared error of the prediction
     """
     # How far the fall of the loss with other contexts stays below half of the fall with true labels.
@@ -138,9 +135,9 @@ claim = claims_of("dherin-order")
 
 @claim("D", "identity", margin=1e-12, control=_others)
 def D18(dataset):
-    """In attention without positions the end W_N does not depend on the order of the context.
+    """In attention without positions the end $W_N$ does not depend on the order of the context.
 
-    Margin: Over ‖W_N − W₀‖, worst order. Sums over N tokens come in another order, so rounding grows with N.
+    Margin: Over $‖W_N − W₀‖$, worst order. Sums over N tokens come in another order, so rounding grows with N.
     Control: recurrent layers, rotary attention, a second causal block
     """
     return Discrepancy(of_nets(dataset, POSITION_FREE).end.max())
@@ -150,7 +147,7 @@ def D18(dataset):
 def D18b(dataset):
     """The path depends on the order: somewhere on the way two orders are apart by a tenth of how far they have gone.
 
-    Margin: 0.1 minus the median of ‖W_i − W_i'‖/(‖W_i − W₀‖ + ‖W_i' − W₀‖), worst i and order; attention without
+    Margin: 0.1 minus the median of $‖W_i − W_i'‖$ $/(‖W_i − W₀‖ + ‖W_i' − W₀‖)$, worst i and order; attention without
     positions.
     Control: the same one token before the end, over twice the whole change
     """
@@ -161,7 +158,7 @@ def D18b(dataset):
 def D18c(dataset):
     """The end depends on the order in recurrent layers, in rotary attention and in the second of two causal blocks.
 
-    Margin: 0.01 minus the median of ‖W_N − W_N'‖/‖W_N − W₀‖, for each of these networks.
+    Margin: 0.01 minus the median of $‖W_N − W_N'‖/‖W_N − W₀‖$, for each of these networks.
     Control: attention without positions; a second block without causal mask
     """
     ends = dataset.end.isel(case=~dataset.net.isin(POSITION_FREE).values)
@@ -173,20 +170,20 @@ claim = claims_of("dherin-left-consuming")
 
 @claim("S", "identity", check=worst("output"), margin=1e-13, control=_slipped)
 def D19(dataset):
-    """W_i = W_{i−1}(I + h_iA_i) keeps the output: T_{W_i}(c_{i+1}..c_N, x) = T_{W₀}(c_1..c_N, x) for every i.
+    """$W_i = W_{i−1}(I + h_i A_i)$ keeps the output: $T_{W_i}(c_{i+1}…c_N, x)$ $= T_{W₀}(c_1…c_N, x)$ for every $i$.
 
-    Margin: A_i = (A(c_i..c_N, x) − A(c_{i+1}..c_N, x))A(c_{i+1}..c_N, x)ᵀ, h_i = 1/‖A(c_{i+1}..c_N, x)‖². Relative,
+    Margin: $A_i = (A(c_i…c_N, x)$ $− A(c_{i+1}…c_N, x))$ $A(c_{i+1}…c_N, x)ᵀ$, $h_i =$ $1/‖A(c_{i+1}…c_N, x)‖²$. Relative,
     worst i.
     Number: Relative error of the output.
-    Control: W_{i−2} in the step, as a note prints it
+    Control: $W_{i−2}$ in the step, as a note prints it
     """
 
 
 @claim("D", "bound", check=at_least("skew", 0.1), margin=0, control=put(skew="skew_quadratic"))
 def D19c(dataset):
-    """The left-consuming step is no gradient: as a function of W its Jacobian is far from symmetric.
+    """The left-consuming step is no gradient: as a function of $W$ its Jacobian is far from symmetric.
 
-    Margin: 0.1 minus the median of ‖J − Jᵀ‖/‖J‖, J by automatic differentiation; √2 sin of an angle that is 0 only by
+    Margin: 0.1 minus the median of $‖J − Jᵀ‖/‖J‖$, J by automatic differentiation; √2 sin of an angle that is 0 only by
     chance.
     Control: gradient steps of a squared error
     """
@@ -194,20 +191,19 @@ def D19c(dataset):
 
 @claim("D", "bound", margin=0, control=put(rank="rank_least"))
 def D20(dataset):
-    """Its W_N − W₀ does not have rank 1: the rank is 2 or more with softmax attention and recurrent layers.
+    """Its $W_N − W₀$ does not have rank 1: the rank is 2 or more with softmax attention and recurrent layers.
 
-    Margin: 2 minus the smallest rank; singular values above 10⁻¹⁰ of the largest count. In linear attention it is at
-    most d.
-    Control: ΔW(C) of Theorem 2.2
+    Margin: 2 minus the smallest rank; singular values above $10⁻¹⁰$ of the largest count. In linear attention it is at most d.
+    Control: $ΔW(C)$ of Theorem 2.2
     """
     return Discrepancy(2 - dataset["rank"].isel(case=(dataset.net != "linear attention").values).min())
 
 
 @claim("D", "bound", margin=0, control=put(order="order_least"))
 def D20e(dataset):
-    """Its end depends on the order of the context even where W₀ + ΔW(C) does not.
+    """Its end depends on the order of the context even where $W₀ + ΔW(C)$ does not.
 
-    Margin: 0.01 minus the median of ‖W_N − W_N'‖/‖W_N − W₀‖, the context reversed; attention without positions.
-    Control: W₀ + ΔW(C)
+    Margin: 0.01 minus the median of $‖W_N − W_N'‖/‖W_N − W₀‖$, the context reversed; attention without positions.
+    Control: $W₀ + ΔW(C)$
     """
     return Discrepancy(0.01 - of_nets(dataset, PATHS).order.median())

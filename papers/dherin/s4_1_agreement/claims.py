@@ -18,10 +18,9 @@ claim = claims_of("dherin-agreement", section="4.2")
 
 @claim("Q", "identity", margin=1e-13, control=_stale)
 def D21(dataset):
-    """T_W(C, x) = T_{W+ΔW}(x) at every mark of the training, before the first step included (float64).
+    """$T_W(C, x) = T_{W+ΔW}(x)$ at every mark of the training, before the first step included (float64).
 
-    Margin: Largest difference of predictions over their root mean square, all tasks, marks and networks; some 100
-    roundings.
+    Margin: Largest difference of predictions over their root mean square, all tasks, marks and networks; some 100 roundings.
     Control: each task's patch from the network of the mark before
     """
     return Discrepancy(dataset.difference.sel(way="patch"))
@@ -31,8 +30,7 @@ def D21(dataset):
 def D21c(dataset):
     """The validation losses with the context and with the patch agree to 1e-6 of the label variance (float32).
 
-    Margin: |loss difference| over mean y², all marks and networks. Differences of single tasks partly cancel in the
-    mean.
+    Margin: |loss difference| over mean $y²$, all marks and networks. Differences of single tasks partly cancel in the mean.
     Control: no context and no patch
     """
     return Discrepancy(dataset.gap_single.sel(way="patch"))
@@ -43,12 +41,12 @@ claim = claims_of("dherin-plateau")
 
 @claim("D", "bound", margin=0.12, control=near_miss("step_risk", "d² for d(d + 1)"))
 def D23b(dataset):
-    """The error of each of the three trained blocks is that of one gradient step of the best size, d(d+1)/(N+d+1), to 12%.
+    """The error of each of the three trained blocks is that of one gradient step of the best size, $d(d+1)/(N+d+1)$, to 12%.
 
-    Margin: |ratio of the two errors on the same prompts, times the step's error, over the formula − 1|, worst network.
-    A bound on what training leaves and gains: the block's map is not linear, and it may beat the step a little.
+    Margin: |ratio of the two errors on the same prompts, times the step's error, over the formula − 1|, worst network. A bound
+    on what training leaves and gains: the block's map is not linear, and it may beat the step a little.
     Moved: from 0.2; that the step's error is the formula is D23d now. Read in each network, no longer in their mean.
-    Control: d² in place of d(d + 1)
+    Control: $d²$ in place of $d(d + 1)$
     """
     return Discrepancy(abs(dataset.loss / dataset.loss_step * dataset.step_risk / dataset.step_risk_theory - 1))
 
@@ -57,10 +55,10 @@ def D23b(dataset):
     "D", "formula", of="step_risk", margin=0.006, quick_margin=0.012, near=("N for N + d + 1", "d² for d(d + 1)"),
 )  # fmt: skip
 def D23d(dataset):
-    """One gradient step of the best size, N/(N+d+1), errs by d(d+1)/(N+d+1).
+    """One gradient step of the best size, $N/(N+d+1)$, errs by $d(d+1)/(N+d+1)$.
 
-    Margin: Relative; a little above q standard errors over contexts. N + d for N + d + 1, 0.01 off, is seen in the
-    full profile.
+    Margin: Relative; a little above q standard errors over contexts. $N + d$ for $N + d + 1$, 0.01 off, is seen in the full
+    profile.
     """
 
 
@@ -81,7 +79,7 @@ claim = claims_of("dherin-agreement-deep", section="4.2")
 def D24(dataset):
     """The network of four pre-norm blocks gets far below one gradient step: a quarter of its error at most.
 
-    Margin: Error over d(d+1)/(N+d+1), two standard errors over prompts, of heavy tails. One block stays at 1.
+    Margin: Error over $d(d+1)/(N+d+1)$, two standard errors over prompts, of heavy tails. One block stays at 1.
     Control: one gradient step in the place of the four blocks
     """
     four = dataset.isel(network=0)
@@ -103,9 +101,9 @@ def D24b(dataset):
 def D25(dataset):
     """In a network of ten blocks the mean difference of the predictions over 100 tasks is about 1e-6, or less (float32).
 
-    Margin: Mean difference over the root mean square of the predictions. Notes on v4 report about 1e-6, for ten blocks.
-    The blocks below the last do not count here; they do in D25d.
-    Control: W_gate and W_up patched, W_down left
+    Margin: Mean difference over the root mean square of the predictions. Notes on v4 report about 1e-6, for ten blocks. The
+    blocks below the last do not count here; they do in D25d.
+    Control: $W_gate$ and $W_up$ patched, $W_down$ left
     """
     return Discrepancy(dataset.mean_single.isel(network=1).sel(way="patch"))
 

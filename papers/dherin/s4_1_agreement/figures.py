@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.table import Table
 
 
 @drawing(
@@ -45,6 +46,33 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
     right.set(xlabel="training step", ylabel="largest difference", yscale="log", ylim=(1e-16, 1e6))
     right.set_yticks(10.0 ** np.arange(-16, 4, 3))
     right.legend(loc="upper right", ncols=2, fontsize=8, columnspacing=0.8)
+
+
+PREDICTORS = {
+    "loss_zero": "the prediction 0",
+    "loss_untrained": "the block before training",
+    "loss": "the block after training",
+    "loss_step": "one gradient step",
+    "loss_ols": "least squares",
+}
+
+
+def plateau(dataset: xr.Dataset) -> Table:
+    """Return the errors of each block and of what it is compared with, and how far it is from one gradient step."""
+    rows = [(text, *(f"{value:.4f}" for value in dataset[name].values)) for name, text in PREDICTORS.items()]
+    step = ("one gradient step, formula", *[f"{float(dataset.step_risk_theory):.4f}"] * dataset.sizes["seed"])
+    apart = ("squared distance of block and step", *(f"{value:.4f}" for value in dataset.distance.values))
+    head = ("mean squared error of", *(f"network {k + 1}" for k in range(dataset.sizes["seed"])))
+    return Table(head, (*rows[:4], step, rows[4], apart))
+
+
+def errors(dataset: xr.Dataset) -> Table:
+    """Return the errors of the networks of several blocks, with the context and with less to go by."""
+    names = ("loss", "loss_step", "loss_alone", "loss_astray")
+    cells = [(name, dataset.sel(network=name)) for name in dataset.network.values]
+    rows = [(str(name), *(f"{float(cell[each]):.4f}" for each in names)) for name, cell in cells]
+    head = ("mean squared error of", "the network", "one gradient step", "no context", "labels of another task")
+    return Table(head, tuple(rows))
 
 
 @drawing(

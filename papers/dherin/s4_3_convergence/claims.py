@@ -54,42 +54,41 @@ claim = claims_of("dherin-marginal-updates")
 
 @claim("Q", "rate", check=_slope("trained"), margin=0.15, control=exchanged("case", "trained", SUMMING))
 def D26(dataset):
-    """With softmax attention the marginal updates |ΔW_n − ΔW_{n−1}| fall towards 0, like 1/n.
+    """With softmax attention the marginal updates $‖ΔW_n − ΔW_{n−1}‖$ fall towards 0, like $1/n$.
 
-    Margin: |log-log slope + 1| from n = 10 on, of the mean over trials. The fall is the paper's, the rate is derived
-    here.
+    Margin: |log-log slope + 1| from $n = 10$ on, of the mean over trials. The fall is the paper's, the rate is derived here.
     Control: the same weights in linear attention: values are summed, not averaged
     """
 
 
 @claim("D", "approximation", check=_constant("step"), margin=0.06, control=UNTILTED)
 def D26d(dataset):
-    """In root mean square n ‖ΔW_n − ΔW_{n−1}‖ comes to κ/‖A(x)‖, a number read off the trained weights.
+    """In root mean square $n ‖ΔW_n − ΔW_{n−1}‖$ comes to $κ/‖A(x)‖$, a number read off the trained weights.
 
-    Margin: |root mean square of the ratio − 1|, n > N/2, mean over networks, 2 s.e. over trials; queries 1.5 times as
-    long. Terms of order 1/n make 0.02, sampling as much at quick.
-    Moved: from 0.15, which did not see the term b_g b_hᵀ of κ, an eighth of it here.
-    Neglects: terms of order 1/n: the average is a quotient, and the tokens so far are a sample (D26f)
-    Control: I in place of I + b_g b_hᵀ in κ
+    Margin: |root mean square of the ratio − 1|, $n > N/2$, mean over networks, 2 s.e. over trials; queries 1.5 times as long.
+    Terms of order $1/n$ make 0.02, sampling as much at quick.
+    Moved: from 0.15, which did not see the term $b_g b_hᵀ$ of κ, an eighth of it here.
+    Neglects: terms of order $1/n$: the average is a quotient, and the tokens so far are a sample (D26f)
+    Control: I in place of $I + b_g b_hᵀ$ in κ
     """
 
 
 @claim("D", "approximation", check=_constant("distance"), margin=0.06, control=UNTILTED)
 def D26e(dataset):
-    """ΔW_n itself settles slower: in root mean square √n ‖ΔW_n − ΔW_∞‖ comes to the same κ/‖A(x)‖.
+    """$ΔW_n$ itself settles slower: in root mean square $√n ‖ΔW_n − ΔW_∞‖$ comes to the same $κ/‖A(x)‖$.
 
-    Margin: As D26d. ΔW_∞ is computed from the weights, the query and the task's w.
+    Margin: As D26d. $ΔW_∞$ is computed from the weights, the query and the task's w.
     Moved: from 0.15, as D26d.
     Neglects: as D26d
-    Control: I in place of I + b_g b_hᵀ in κ
+    Control: I in place of $I + b_g b_hᵀ$ in κ
     """
 
 
 @claim("D", "bound", margin=0, control=exchanged("part", "late", "early"))
 def D26f(dataset):
-    """What these two numbers neglect shrinks along the context: they come nearer to κ/‖A(x)‖ by a half or more.
+    """What these two numbers neglect shrinks along the context: they come nearer to $κ/‖A(x)‖$ by a half or more.
 
-    Margin: Distance of the ratio from 1 at n > N/2 minus half of that at n ≤ N/20, mean over networks.
+    Margin: Distance of the ratio from 1 at $n > N/2$ minus half of that at $n ≤ N/20$, mean over networks.
     Control: the two parts of the context exchanged
     """
     late, early = (_off(dataset.sel(part=part)) for part in ("late", "early"))
@@ -109,7 +108,7 @@ def D27(dataset):
 def D27b(dataset):
     """A trained block on labels that are noise, where there is nothing to learn, has the slope −1 too.
 
-    Margin: As D26, labels from N(0, d) that no w made.
+    Margin: As D26, labels from $N(0, d)$ that no w made.
     Control: values summed, not averaged
     """
 
@@ -121,8 +120,7 @@ claim = claims_of("dherin-layers-compared")
 def D28(dataset):
     """With an RNN as contextual layer (tanh RNN, GRU; trained or not) the marginal updates do not fall: slope 0.
 
-    Margin: |log-log slope| from n = 10 on, of the mean over trials. Attention has −1. That v4 uses these RNNs is not
-    known.
+    Margin: |log-log slope| from $n = 10$ on, of the mean over trials. Attention has −1. That v4 uses these RNNs is not known.
     Control: softmax attention in their place
     """
     return distance_over_seeds(dataset.slope.sel(layer=["tanh RNN", "GRU"]))
@@ -132,7 +130,7 @@ def D28(dataset):
 def D28b(dataset):
     """The reason in the GRU: the share of the newest token in the state stays the same along the prompt.
 
-    Margin: |log-log slope| of the mean of 1 − u from n = 10 on, trained. In attention the share falls like 1/n.
+    Margin: |log-log slope| of the mean of $1 − u$ from $n = 10$ on, trained. In attention the share falls like $1/n$.
     Control: the weight of the newest token in attention
     """
     return distance_over_seeds(dataset.share_slope.sel(layer="GRU", state="trained"))
@@ -145,8 +143,7 @@ def D28b(dataset):
 def D29(dataset):
     """Updates that do not fall go with poor in-context learning: the GRUs do worse than attention.
 
-    Margin: Attention's mean error minus that of each GRU after N examples, over mean y²; trained alike, on all
-    prefixes.
+    Margin: Attention's mean error minus that of each GRU after N examples, over mean $y²$; trained alike, on all prefixes.
     Control: least squares in place of the GRU
     Positive: the tanh RNNs in place of the GRUs (D29b)
     Fails because: its retelling: the sentence is known from notes on v4. In our blocks, of d = 2, the GRUs do best
@@ -167,7 +164,7 @@ def D29b(dataset):
 def D29c(dataset):
     """Falling updates are not necessary: the GRUs come below a twentieth of the label variance.
 
-    Margin: Error after N examples over mean y², mean over networks. That their slope is 0 is D28.
+    Margin: Error after N examples over mean $y²$, mean over networks. That their slope is 0 is D28.
     Control: the error after two examples, which determine w
     """
     return over_seeds((dataset.loss_end / dataset.loss_zero).sel(layer="GRU", state="trained"))
@@ -177,8 +174,7 @@ def D29c(dataset):
 def D29d(dataset):
     """Falling updates are not sufficient: untrained attention has half the error of the prediction 0, or more.
 
-    Margin: Minus the error after N examples over mean y², mean over networks. Its slope of −1 is D27, and in the
-    figure.
+    Margin: Minus the error after N examples over mean $y²$, mean over networks. Its slope of −1 is D27, and in the figure.
     Control: trained attention
     """
     return over_seeds(-(dataset.loss_end / dataset.loss_zero).sel(layer=AVERAGING, state="untrained"))
@@ -186,10 +182,9 @@ def D29d(dataset):
 
 @claim("D", "bound", margin=0.7, control=UNTRAINED)
 def D29e(dataset):
-    """After training the prediction moves less than W A_n: by less than 0.7 of it, in each of the three layers.
+    """After training the prediction moves less than $W A_n$: by less than 0.7 of it, in each of the three layers.
 
-    Margin: Ratio of two motions, each the steps at n > N/2 over the spread between trials. At 1 the prediction moves
-    alike.
+    Margin: Ratio of two motions, each the steps at $n > N/2$ over the spread between trials. At 1 the prediction moves alike.
     Control: the untrained layers
     """
     return over_seeds((dataset.moved_output / dataset.moved_hidden).sel(state="trained"))
@@ -202,8 +197,7 @@ claim = claims_of("dherin-rnn-rate")
 def D29f(dataset):
     """Updates that do not fall do not hold a tanh RNN above attention: the best of six has 0.75 of its error or less.
 
-    Margin: Least error of two rates and three starts over attention's mean error. One network is enough for the
-    sentence.
+    Margin: Least error of two rates and three starts over attention's mean error. One network is enough for the sentence.
     Control: the lower rate alone
     """
     best = min(dataset.loss_rnn.min(), dataset.loss_rnn_faster.min())

@@ -5,8 +5,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from icl_lib.companion.figure import LINES, drawing, points, points_over_seeds
+
+BESIDE = 1.06
+"""The factor by which markers of one n stand apart on a logarithmic axis."""
 
 
 @drawing(
@@ -20,7 +24,8 @@ from icl_lib.companion.figure import LINES, drawing, points, points_over_seeds
     caption=(
         "Token <i>n</i> takes Δ<i>W</i><sub><i>n</i>−1</sub> to Δ<i>W</i><sub><i>n</i></sub> at one query a trial. Upper "
         "left: mean over trials and networks, two standard errors over trials. Upper right: median. Straight lines fall "
-        "like 1/<i>n</i>. Lower panels: root mean squares over trials; line: the prediction 1, for labels of a task."
+        "like 1/<i>n</i>. Lower panels: root mean squares over trials; line: the prediction 1, for labels of a task. "
+        "Markers of one <i>n</i> stand side by side, because three of the cases coincide."
     ),
     size=(7.6, 6.6),
 )
@@ -31,11 +36,12 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     shown = _spread(n)
     for k, case in enumerate(dataset.case.values):
         cell = dataset.sel(case=case).isel(n=shown)
-        points(first, cell.n, cell.marginal, 2 * cell.marginal_se, k, elinewidth=0.8, label=case)
-        points(second, cell.n, cell.output, None, k)
+        x = cell.n * BESIDE ** (k - 1)
+        points(first, x, cell.marginal, 2 * cell.marginal_se, k, elinewidth=0.8, label=case)
+        points(second, x, cell.output, None, k)
         if case != "no normalisation":
-            points(third, cell.n, cell.scaled, None, k)
-            points(fourth, cell.n, cell.apart, None, k)
+            points(third, x, cell.scaled, None, k)
+            points(fourth, x, cell.apart, None, k)
     _law(first, n, float(dataset.marginal.sel(case="trained").isel(n=-1)))
     _law(second, n, float(dataset.output.sel(case="trained").isel(n=-1)))
     first.set(ylabel=r"$\|\Delta W_n-\Delta W_{n-1}\|$")
@@ -44,6 +50,7 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     fourth.set(ylabel=r"$\sqrt{n}\,\|\Delta W_n-\Delta W_\infty\|\,\|A(x)\|/\kappa$", ylim=(0, None))
     for axes in (first, second):
         axes.set(xscale="log", yscale="log", xlabel="token $n$")
+        axes.text(0.04, 0.06, "trained, untrained, noise:\nthe same slope", transform=axes.transAxes, fontsize=9.5)
     for axes in (third, fourth):
         axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xlabel="token $n$", xscale="log")
@@ -93,7 +100,11 @@ def layers(figure: Figure, dataset: xr.Dataset) -> None:
     fourth.set(
         yscale="log", xlabel="slope of the marginal updates", ylabel=f"error after {int(dataset.N[-1])}", xlim=(-1.3, 0.3)
     )
-    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    handles, labels = first.get_legend_handles_labels()
+    ink = mpl.rcParams["text.color"]
+    handles += [Line2D([], [], color=ink, marker="o", ls="none", mfc=face) for face in (ink, "none")]
+    labels += ["filled: trained", "hollow: untrained"]
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
 
 
 def _law(axes: Axes, n: np.ndarray, end: float) -> None:

@@ -50,9 +50,10 @@ def D31(dataset):
     "Q", "bound", margin=1.0, recorded=NOT_REPRODUCED, control=put(loss_own="loss_other"), positive=_another_patch
 )  # fmt: skip
 def D32(dataset):
-    """At rate 0.01 the curves fall in similar ways: within a factor 2 from i = 5 to 100, with (p − y)² or ½(p − y)².
+    """At rate 0.01 the curves fall in similar ways: within a factor 2 from $i = 5$ to 100, with $(p − y)²$ or $½(p − y)²$.
 
-    Margin: log₂ of the ratio, worst i and loss, mean over networks. The factor 2 is ours, and which loss is not known.
+    Margin: $log₂$ of the ratio, worst i and loss, mean over networks; 1 is a factor of 2. This factor is ours, and which loss
+    is not known.
     Control: finetuning on labels of another task
     Positive: the patch of another network in the place of finetuning
     Missing: start and training of the paper's network, on whose scale of weights the curve at one rate depends (D32c)
@@ -68,9 +69,10 @@ def D32(dataset):
 
 @claim("D", "bound", margin=1.58, control=put(loss_own="loss_other"))
 def D32b(dataset):
-    """At rate 0.01 with the loss (p − y)² the curves are within a factor 3 of each other on average, i = 5 to 100.
+    """At rate 0.01 with the loss $(p − y)²$ the curves are within a factor 3 of each other on average, $i = 5$ to 100.
 
-    Margin: Mean over i of the size of log₂ of the ratio, 3 = 2^1.58. Both losses fall to less than a tenth over this range.
+    Margin: Mean over i of the size of $log₂$ of the ratio, $3 = 2^{1.58}$. Both losses fall to less than a tenth over this
+    range.
     Control: finetuning on labels of another task
     """
     return over_seeds(_on_average(dataset))
@@ -78,10 +80,9 @@ def D32b(dataset):
 
 @claim("D", "identity", margin=1e-11, control=put(rescaling_error="rescaling_error_same_rate"))
 def D32c(dataset):
-    """Closeness at one rate is no property of the function: (sW, sb, u/s) at rate s²η finetunes as (W, b, u) at η.
+    """Closeness at one rate is no property of the function: $(sW, sb, u/s)$ at rate $s²η$ finetunes as $(W, b, u)$ at $η$.
 
-    Margin: Largest relative distance of the mean loss curves; float64, a chain of N steps, each of which multiplies
-    rounding.
+    Margin: Largest relative distance of the mean loss curves; float64, a chain of N steps, each of which multiplies rounding.
     Control: the rate left as it is
     """
     return Discrepancy(dataset.rescaling_error)
@@ -89,11 +90,12 @@ def D32c(dataset):
 
 @claim("D", "approximation", margin=0.1, quick_margin=0.12, control=put(loss_own_theory="loss_doubled"))
 def D32d(dataset):
-    """At slow rates the loss of finetuning is L₀·mean over eigenvalues λ of K of exp(−η|u|²λi), without fit, in each network.
+    """At slow rates the loss of finetuning is $L₀$·mean over eigenvalues $λ$ of $K$ of $exp(−η|u|²λi)$, without fit, in each
+    network.
 
-    Margin: Largest distance over i, over L₀, worst network, at rate 0.01 where η|u|²(d+2) tr K/d ≤ 0.2.
+    Margin: Largest distance over i, over $L₀$, worst network, at rate 0.01 where $η|u|²(d+2) tr K/d$ $≤ 0.2$.
     Moved: from 0.15. Read in each network, no longer in their mean.
-    Neglects: biases, that the gates open at a query hold half of |u|², and terms of the square of the rate; without biases
+    Neglects: biases, that the gates open at a query hold half of $|u|²$, and terms of the square of the rate; without biases
     and for slower rates and wider layers the distance shrinks (test_slow_finetuning_comes_to_the_formula)
     Control: the exponent twice as large, the gates of one of two points forgotten
     """
@@ -107,10 +109,10 @@ claim = claims_of("dherin-two-starts")
 
 @claim("D", "bound", margin=0, control=replaced("start", OURS, OTHER))
 def D31b(dataset):
-    """From a start of a third of the variance the loss ½(p − y)² falls by less than half at rate 0.01, though ICL is as good.
+    """From a start of a third of the variance the loss $½(p − y)²$ falls by less than half at rate 0.01, though ICL is as good.
 
-    Margin: 0.5 minus the loss after all examples over that before, mean over networks. From our start it falls to less
-    than a tenth (D31).
+    Margin: 0.5 minus the loss after all examples over that before, mean over networks. From our start it falls to less than a
+    tenth (D31).
     Control: our start
     """
     cell = dataset.loss_own.sel(start=OTHER, factor=0.5)
@@ -119,9 +121,9 @@ def D31b(dataset):
 
 @claim("D", "bound", margin=0, control=replaced("start", OURS, OTHER))
 def D32f(dataset):
-    """From a start of a third of the variance the curves with (p − y)² are apart by more than a factor 3 on average.
+    """From a start of a third of the variance the curves with $(p − y)²$ are apart by more than a factor 3 on average.
 
-    Margin: 1.58 minus the mean over i = 5 to 100 of the size of log₂ of the ratio. From our start they are within it
+    Margin: 1.58 minus the mean over $i = 5$ to 100 of the size of $log₂$ of the ratio. From our start they are within it
     (D32b).
     Control: our start
     """

@@ -59,8 +59,7 @@ claim = claims_of("dherin-alignment")
 def D33(dataset):
     """The alignment of the patch with finetuning is positive in the mean, at every context length read from 2 on.
 
-    Margin: Minus the mean alignment, worst length, 2 s.e. over tasks. After one example 2 s.e.
-    at quick are half of it.
+    Margin: Minus the mean alignment, worst length, 2 s.e. over tasks. After one example 2 s.e. at quick are half of it.
     Control: finetuning on labels of a task that is wrong at the query
     """
     found = _aligned(dataset.sel(i=dataset.i >= 2), "true")
@@ -71,7 +70,7 @@ def D33(dataset):
     "D", "formula", of="ceiling", margin=0.015, quick_margin=0.045, near=("the quotient of means for the mean quotient",),
 )  # fmt: skip
 def D33d(dataset):
-    """The ceiling is dimension: over queries that finetuning does not know the mean of κ² is E tr(SMSᵀ)/|S|², 1/d or so.
+    """The ceiling is dimension: over queries that finetuning does not know the mean of $κ²$ is $E tr(SMSᵀ)/|S|²$, $1/d$ or so.
 
     Margin: Relative; a little above q standard errors over tasks, worst network and length, many fresh queries a task.
     Moved: from 0.15 absolute, for one query a task.
@@ -80,22 +79,22 @@ def D33d(dataset):
 
 @claim("D", "approximation", margin=0.02, quick_margin=0.035, control=_a_length_before)
 def D33f(dataset):
-    """The alignment with finetuning is the alignment with the one matrix u(Gw)ᵀ, without any finetuning.
+    """The alignment with finetuning is the alignment with the one matrix $u(Gw)ᵀ$, without any finetuning.
 
-    Margin: Absolute difference of the means, every length, 2 s.e. over tasks; a tenth of the alignment after all examples,
-    and more at quick, where tasks are few.
+    Margin: Absolute difference of the means, every length, 2 s.e. over tasks; a tenth of the alignment after all examples, and
+    more at quick, where tasks are few.
     Moved: from 0.05, a quarter of it.
-    Neglects: what finetuning changes beside u(Gw)ᵀ, less and less of it (D33i)
-    Control: the patch of the length before in the alignment with u(Gw)ᵀ
+    Neglects: what finetuning changes beside $u(Gw)ᵀ$, less and less of it (D33i)
+    Control: the patch of the length before in the alignment with $u(Gw)ᵀ$
     """
     return _size(_pooled(dataset.alignment.sel(labels="true") - dataset.alignment_mean, dataset.apart_se))
 
 
 @claim("D", "bound", margin=0, control=lambda dataset: dataset.isel(i=slice(None, None, -1)))
 def D33i(dataset):
-    """What finetuning changes beside u(Gw)ᵀ shrinks: its part of the squared length falls by a half or more.
+    """What finetuning changes beside $u(Gw)ᵀ$ shrinks: its part of the squared length falls by a half or more.
 
-    Margin: 1 − cos² after all examples minus half of that after one, of the mean cosine over tasks; mean over networks.
+    Margin: $1 − cos²$ after all examples minus half of that after one, of the mean cosine over tasks; mean over networks.
     Control: the lengths in the opposite order
     """
     rest, error = 1 - dataset.towards_mean**2, 2 * dataset.towards_mean * dataset.towards_mean_se
@@ -105,7 +104,8 @@ def D33i(dataset):
 
 @claim("D", "bound", margin=0.03, quick_margin=0.05, control=_share_for_its_root)
 def D33g(dataset):
-    """The alignment is small because of what labels do not touch: √(label share of the patch)·(label parts') is it to 0.03.
+    """The alignment is small because a part of the patch does not depend on the labels: it is the root of the patch's label
+    share times the alignment of the two label parts, to 0.03.
 
     Margin: Absolute difference of the means, every length; 2 s.e. over tasks are 0.01, at quick 0.02. A bound: a product of
     means is no mean of products, and finetuning also does something whatever the sign of labels. The difference is −0.013
@@ -140,8 +140,7 @@ def D34b(dataset):
 def D34c(dataset):
     """Untrained networks have less than half of the trained ones' alignment, after all examples.
 
-    Margin: Mean over untrained networks over the mean over trained ones. Not 0: the parts without labels align a
-    little.
+    Margin: Mean over untrained networks over the mean over trained ones. Not 0: the parts without labels align a little.
     Control: trained networks in their place
     """
     found = over(dataset.alignment_untrained.isel(i=-1), "start")
@@ -151,7 +150,8 @@ def D34c(dataset):
 
 @claim("D", "bound", margin=-0.1, control=put(answer="answer_wrong"))
 def D34f(dataset):
-    """Writing the query's true label into W by one gradient step aligns with finetuning better than the query's patch, by 0.1.
+    """Writing the query's true label into $W$ by one gradient step aligns with finetuning better than the query's patch, by
+    0.1.
 
     Margin: Alignment of the patch minus that of the step, every length. So it shows that an update is right at the query.
     Control: another query's label written in
@@ -170,8 +170,7 @@ claim = claims_of("dherin-two-starts")
 def D33b(dataset):
     """The alignment is high: at least half of its ceiling after all examples, in the three networks from our start.
 
-    Margin: 0.5 minus the mean alignment over the mean of κ. High is a summary's word, without a number; the half is
-    ours.
+    Margin: 0.5 minus the mean alignment over the mean of κ. High is a summary's word, without a number; the half is ours.
     Moved: from 0.5 of the alignment itself, which no patch for one query exceeds on average when d is 4 or more.
     Control: finetuning on labels of another task
     Positive: the networks from the other start (D33h)
@@ -208,8 +207,8 @@ def D34e(dataset):
 def D34g(dataset):
     """One patch for many queries knows the task: its alignment is less by 0.2 with the mirrored task, another or shuffled.
 
-    Margin: Alignment after all examples with the worst of these labels, minus that with the true ones, both starts; 0.2
-    is all that the patch for one query has from our start.
+    Margin: Alignment after all examples with the worst of these labels, minus that with the true ones, both starts; 0.2 is all
+    that the patch for one query has from our start.
     Control: the patch for one query, which the mirrored task passes
     """
     end = dataset.isel(i=-1)

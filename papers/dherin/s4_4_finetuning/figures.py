@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
+from icl_lib.companion.table import Table
 
 LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}
 """Labels of finetuning in the left panel of the alignment, as the legend has them."""
@@ -17,17 +18,19 @@ LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "
     "dherin-finetuning",
     alt=(
         "Two panels, loss on a logarithmic axis. Left: over i up to 100 the patch falls like a power law; finetuning "
-        "markers fall along straight lines, slower than the patch at rate 0.003, close to it at 0.01, faster at 0.03. "
+        "markers fall along straight lines, slower than the patch at rate 0.003, close to it at 0.01, faster at 0.03; with "
+        "half the loss at rate 0.01 they stay above it. "
         "Right: the loss at the last i falls with the rate up to about 0.05, then shoots up; it crosses the level of the "
         "patch near rate 0.01 with factor 1 and near 0.02 with factor one half."
     ),
     caption=(
         "Left: test loss on (<i>x</i>, 0) after finetuning on <i>i</i> examples with the loss (<i>p</i> − <i>y</i>)² "
-        "(markers, two standard errors over tasks), its prediction (thin lines) and the patch of the same <i>i</i> "
-        "examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and ½. "
-        "Horizontal: the patch. Vertical: the predicted limit of stability for factor 1. Losses above 100 are drawn at 100."
+        "(filled; two standard errors over tasks) or half of it (hollow), its prediction (thin lines) and the patch of the "
+        "same examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and "
+        "½. Horizontal: the patch. Vertical: the predicted limit of stability for factor 1. Losses above 100 are drawn at "
+        "100."
     ),
-    size=(7.8, 4.0),
+    size=(7.8, 4.4),
 )
 def losses(figure: Figure, dataset: xr.Dataset) -> None:
     """Test loss over the number of examples for several rates, and at the end over the rate."""
@@ -38,7 +41,7 @@ def losses(figure: Figure, dataset: xr.Dataset) -> None:
     style = dict(color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW")
     left.plot(dataset.i, patch, **style)
     right.axhline(float(patch[-1]), **style)
-    left.legend(loc="lower left")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     right.legend(loc="upper left")
 
 
@@ -48,6 +51,9 @@ def _curves(axes: Axes, dataset: xr.Dataset) -> None:
         cell = dataset.sel(factor=1.0, rate=rate)
         axes.plot(cell.i, cell.loss_theory.mean("seed"), color=f"C{k}", linewidth=0.9, linestyle=LINES[k + 1])
         _pooled(axes, cell.isel(i=slice(1, None, 2)), "loss", k, label=f"finetuned, rate {rate:g}")
+        if rate == dataset.rate_of_paper:
+            half = dataset.sel(factor=0.5, rate=rate).isel(i=slice(1, None, 2))
+            _pooled(axes, half, "loss", k, markerfacecolor="none", label=f"rate {rate:g}, factor ½")
     axes.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
     _plain(axes.yaxis, (0.01, 0.1, 1))
 
@@ -67,6 +73,20 @@ def _ends(axes: Axes, dataset: xr.Dataset) -> None:
     axes.set(ylim=(2e-3, 3e4), xlim=(0.0023, 1.3))
     _plain(axes.xaxis, (0.003, 0.01, 0.03, 0.1, 0.3, 1))
     _plain(axes.yaxis, (0.01, 0.1, 1, 10, 100))
+
+
+def distances(dataset: xr.Dataset) -> Table:
+    """Return how far the two curves are apart at the paper's rate, on a linear axis and as a ratio, and where they end."""
+    patch = dataset.loss_patch.mean("seed").astype(float)
+    rows = []
+    for factor in dataset.factor.values:
+        own = dataset.loss_own.sel(factor=factor).mean("seed").astype(float)
+        apart = float(abs(own - patch).integrate("i") / own.i[-1] / patch[0])
+        ratio = 2 ** float(abs(np.log2(own / patch)).sel(i=slice(5, 100)).max())
+        ends = (f"{float(each[-1]):.3f}" for each in (own, patch))
+        rows.append((f"{factor:g}", f"{apart:.2f}", f"{ratio:.1f}", *ends))
+    head = ("factor of the loss", "mean distance over the first loss", "largest ratio", "end, finetuned", "end, patch")
+    return Table(head, tuple(rows))
 
 
 @drawing(
@@ -133,6 +153,23 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
         _over_examples(axes)
         axes.legend(loc="upper center", ncols=2, fontsize=8.5, columnspacing=1)
     left.set_ylabel("alignment")
+
+
+FACTORS = {
+    "alignment_query": "ρ, alignment of both changes applied to A(x)",
+    "share": "κ, the ceiling",
+    "label_part": "share of the label part in the patch's squared length",
+    "alignment_label": "alignment of the label parts",
+    "alignment_mean": "alignment of the patch with u(Gw)ᵀ",
+    "answer": "alignment of the answer written in",
+}
+
+
+def factors(dataset: xr.Dataset) -> Table:
+    """Return what the alignment after all examples is made of."""
+    end = dataset[list(FACTORS)].isel(i=-1).mean("seed")
+    return Table(("mean over tasks and networks", "after all examples"),
+                 tuple((text, f"{float(end[name]):.3f}") for name, text in FACTORS.items()))  # fmt: skip
 
 
 @drawing(

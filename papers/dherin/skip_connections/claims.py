@@ -14,7 +14,7 @@ claim = claims_of("dherin-skip-connections", section="Appendix: skip connections
 
 @claim("S", "identity", margin=1e-13, control=replaced("way", "without the bias"))
 def D35(dataset):
-    """T(C, x) = x + A + W'g(WA + b) + b' is reproduced without Y by W + ΔW(Y) and b' + Δb'(Y), Δb'(Y) = ΔA(Y).
+    """$T(C, x) = x + A$ $+ W'g(WA + b) + b'$ is reproduced without $Y$ by $W + ΔW(Y)$ and $b' + Δb'(Y)$, $Δb'(Y) = ΔA(Y)$.
 
     Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
     Control: the bias part missing
@@ -24,7 +24,7 @@ def D35(dataset):
 
 @claim("D", "identity", margin=1e-13, control=replaced("way", "attention alone"))
 def D35c(dataset):
-    """With x inside, T = v + W'g(Wz + b) + b', v = x + A, z = norm(v): ΔW = WΔz zᵀ/‖z‖², Δb' = Δv are exact.
+    """With $x$ inside, $T = v$ $+ W'g(Wz + b) + b'$, $v = x + A$, $z$ = norm($v$): $ΔW = WΔz zᵀ/‖z‖²$, $Δb' = Δv$ are exact.
 
     Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
     Control: the formula of v1 with A in place of z
@@ -34,19 +34,19 @@ def D35c(dataset):
 
 @claim("D", "bound", margin=0, control=everywhere("median", way="one symbol, v", block=USUAL[0]))
 def D35d(dataset):
-    """One symbol for both parts is wrong under a norm: read as z or as v, it leaves 1% error or more.
+    """One symbol for both parts is wrong under a norm: read as $z$ or as $v$, it leaves 1% error or more.
 
-    Margin: 0.01 minus the median relative error at Y = C, both readings, LayerNorm and RMSNorm.
-    Control: the same block without norms, where z = v
+    Margin: 0.01 minus the median relative error at $Y = C$, both readings, LayerNorm and RMSNorm.
+    Control: the same block without norms, where $z = v$
     """
     return Discrepancy(0.01 - dataset["median"].sel(share=1.0, way=["one symbol, z", "one symbol, v"], block=USUAL[1:]))
 
 
 @claim("D", "bound", margin=0, control=everywhere("median", way="attention alone", block=OF_V1))
 def D35e(dataset):
-    """The formula of v1 does not fit the usual block, norms or not: A in place of z leaves 0.5% error or more.
+    """The formula of v1 does not fit the usual block, norms or not: A in place of $z$ leaves 0.5% error or more.
 
-    Margin: 0.005 minus the median relative error at Y = C.
+    Margin: 0.005 minus the median relative error at $Y = C$.
     Control: the block of v1
     """
     return Discrepancy(0.005 - dataset["median"].sel(share=1.0, way="attention alone", block=USUAL))

@@ -48,11 +48,12 @@ claim = claims_of("dherin-static-one-block", section="3.4 (v4)")
 
 @claim("D", "bound", margin=0.03, control=replaced("fit", "average", "least squares"))
 def D54(dataset):
-    """In trained blocks one change of W for all queries does nearly what the context does, once K is the rank of what W reads.
+    """In trained blocks one change of $W$ for all queries does nearly what the context does, once $K$ is the rank of what $W$
+    reads.
 
-    Margin: Squared distance to in-context predictions on new queries over that without a patch, median over contexts; K
-    = d for queries in all directions, K = 1 for queries on a line. Left is what is not linear in the query, 0.002 in
-    the full profile.
+    Margin: Squared distance to in-context predictions on new queries over that without a patch, median over contexts; $K = d$
+    for queries in all directions, $K = 1$ for queries on a line. Left is what is not linear in the query, 0.002 in the full
+    profile.
     Control: the average of the token patches
     """
     cell = _one(dataset)
@@ -61,20 +62,19 @@ def D54(dataset):
 
 @claim("S", "bound", margin=0.3, control=everywhere("excess", K=1))
 def D54c(dataset):
-    """In one block the error on new queries has converged at K = 10 to 25.
+    """In one block the error on new queries has converged at $K = 10$ to 25.
 
-    Margin: log10 of the error at K = 25, the end of that range, over that with the most queries: within a factor of
-    two.
-    Control: K = 1
+    Margin: log10 of the error at $K = 25$, the end of that range, over that with the most queries: within a factor of two.
+    Control: $K = 1$
     """
     return _median(_knee(dataset.excess.sel(fit="least squares", network="trained").isel(span=-1)))
 
 
 @claim("D", "bound", margin=0, control=replaced("fit", "least squares", "average"))
 def D55(dataset):
-    """The average of the token patches is much worse: at every K > d it leaves a tenth of the distance or more.
+    """The average of the token patches is much worse: at every $K > d$ it leaves a tenth of the distance or more.
 
-    Margin: 0.1 minus the median. Averaging keeps 1/d of a linear change if directions are alike, so (1 − 1/d)² is left.
+    Margin: 0.1 minus the median. Averaging keeps $1/d$ of a linear change if directions are alike, so $(1 − 1/d)²$ is left.
     Control: least squares
     """
     found = _median(_wide(dataset, "average"))
@@ -83,7 +83,7 @@ def D55(dataset):
 
 @claim("D", "bound", margin=0, control=replaced("fit", "average", "average times rank"))
 def D55b(dataset):
-    """Its fault is mainly the scale: d times the average leaves less than half as much at the largest K.
+    """Its fault is mainly the scale: $d$ times the average leaves less than half as much at the largest $K$.
 
     Margin: Median error of the scaled average minus half that of the average. Equal shares would leave nothing.
     Control: the average not scaled
@@ -98,10 +98,9 @@ claim = claims_of("dherin-static-deep", section="3.4 (v4)")
 
 @claim("D", "bound", margin=0.05, control=lambda dataset: dataset.sel(K=slice(9)))
 def D56(dataset):
-    """The network of four blocks, patched in turn, one ridge fit each, follows the context on new queries at the largest K.
+    """The network of four blocks, patched in turn, one ridge fit each, follows the context on new queries at the largest $K$.
 
-    Margin: Squared distance over that without a patch, median over contexts, K ≥ 100; down projections, and all
-    matrices.
+    Margin: Squared distance over that without a patch, median over contexts, $K ≥ 100$; down projections, and all matrices.
     Control: fewer than ten queries
     """
     return _median(dataset.error.isel(network=0, K=-1))
@@ -109,11 +108,10 @@ def D56(dataset):
 
 @claim("S", "bound", margin=0.3, recorded=NOT_REPRODUCED, control=everywhere("excess", K=1), positive=_settled)
 def D56c(dataset):
-    """In networks of several blocks, here one of four and one of ten, the error on new queries has converged at K = 10 to 25.
+    """In networks of several blocks, here one of four and one of ten, the error on new queries has converged at $K = 10$ to 25.
 
-    Margin: log10 of the error at K = 25, the end of that range, over that with the most queries: within a factor of
-    two.
-    Control: K = 1
+    Margin: log10 of the error at $K = 25$, the end of that range, over that with the most queries: within a factor of two.
+    Control: $K = 1$
     Positive: fitted to the states under another context, whose error falls no further
     Missing: sizes, training and queries of the network of v4
     """
@@ -122,10 +120,10 @@ def D56c(dataset):
 
 @claim("D", "bound", margin=1, quick_margin=2, control=put(estimate="optimism"))
 def D56d(dataset):
-    """In both networks cross-validation on the calibration queries gives the error on new ones to a factor of 10, for K ≥ 10.
+    """In both networks cross-validation on the calibration queries gives the error on new ones to a factor of 10, for $K ≥ 10$.
 
-    Margin: |log10 of estimate over error|, median over contexts; down projections. Errors themselves span three
-    decades. At quick, of few contexts, a factor of 100.
+    Margin: |log10 of estimate over error|, median over contexts; down projections. Errors themselves span three decades. At
+    quick, of few contexts, a factor of 100.
     Moved: from a factor of 100; the factor found is below 5 in the full profile.
     Control: the error on the fitted queries themselves
     """

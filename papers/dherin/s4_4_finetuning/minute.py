@@ -1,0 +1,24 @@
+"""The answer of section 4.4."""
+
+from icl_lib.companion.minute import minute_of
+
+
+@minute_of("dherin-alignment")
+def minute(both):
+    """Says: Give a trained network the examples of a new task, once as a context and once as training data. Two changes of one
+    matrix result: the patch that stands for the context, and what finetuning changes. Their losses fall in similar ways,
+    and, a summary of later versions adds, they point in similar directions.
+
+    So: In part. Both losses fall ({D31}). “Similar”, at the paper's learning rate: {D32}; a rate says nothing about the
+    function that is learned ({D32c}). The two changes do align ({D33}): by {aligned}, where {ceiling} is the most for a
+    patch made for one query, and by {other} when finetuning gets another task's labels ({D34}). “High”: {D33b} from our
+    start of the training, {D33h} from another.
+    New: For one query the alignment shows only the label of the query. A task that differs everywhere else aligns as well
+    ({D34e}). One patch for many queries tells tasks apart ({D34g}).
+    """
+    end = both.isel(i=-1).mean("seed")
+    return {
+        "aligned": f"{float(end.alignment.sel(labels='true')):.2f}",
+        "other": f"{float(end.alignment.sel(labels='another task')):.2f}",
+        "ceiling": f"{float(end.share):.2f}",
+    }
