@@ -26,7 +26,7 @@ def ZF5b(dataset):
     """In two networks trained with positions frozen at 0 the jump is gone: the error just above N is at most 1.25 times that at
     N.
 
-    Margin: Error for N < M ≤ 1.2 N over error at N, each model on its training law. With learned positions it is above 2.
+    Margin: Error for $N < M ≤ 1.2 N$ over error at N, each model on its training law. With learned positions it is above 2.
     Control: learned positions
     """
     return _jump(dataset, "frozen at 0 in training")
@@ -44,9 +44,9 @@ def ZF5d(dataset):
 
 @claim("D", "order", margin=1.0, control=lambda d: d.where(d.table != "untrained rows throughout", d.sel(table="as trained")))
 def ZF5e(dataset):
-    """These fail on short prompts too when they stand on untouched rows: at M = N the error is more than twice the usual one.
+    """These fail on short prompts too when they stand on untouched rows: at $M = N$ the error is more than twice the usual one.
 
-    Margin: 2 times the error at N as trained over that at N with the table moved on by 2N + 1 rows. The prompts are the same.
+    Margin: 2 times the error at N as trained over that at N with the table moved on by $2N + 1$ rows. The prompts are the same.
     Control: the table where it was
     """
     at_N = dataset[[*ERRORS]].sel(M=dataset.attrs["N"])
@@ -73,11 +73,11 @@ claim = claims_of("zhang-gpt2-scale")
 
 @claim("D", "bound", margin=1.5, control=exchanged("way", "own size", "both scaled"))
 def ZF9a(dataset):
-    """The failure at c = 9 is one of scale: with inputs and labels divided by the size of the prompt's own inputs, the error
-    over that of predicting 0 is at most 1.5 times that at c = 1 without the division, for every model, M = N.
+    """The failure at $c = 9$ is one of scale: with inputs and labels divided by the size of the prompt's own inputs, the error
+    over that of predicting 0 is at most 1.5 times that at $c = 1$ without the division, for every model, $M = N$.
 
-    Margin: Error over that of predicting 0, at c = 9 so divided and at c = 1 not divided. 1 is what a known c would give.
-    Control: not divided at c = 9, divided at c = 1
+    Margin: Error over that of predicting 0, at $c = 9$ so divided and at $c = 1$ not divided. 1 is what a known c would give.
+    Control: not divided at $c = 9$, divided at $c = 1$
     """
     top, bottom = dataset.sel(way="own size", c=9.0, drop=True), dataset.sel(way="both scaled", c=1.0, drop=True)
     return ratio(top, bottom, 1.0, "run")
