@@ -25,7 +25,7 @@ def ZF1(dataset):
 
     Margin: Error per dimension less that of least squares, mean over nine trainings of a law. Predicting 0 has 1. At the scale
     of the paper 0.01 would be asked.
-    Moved: from every N by itself, which three trainings leave open for $N = 10$: one of them errs by 0.14 and 0.21.
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$: one of them errs by 0.14 and 0.21.
     Control: the errors after 3 examples, fewer than d
     """
     found = own_law(at_N(dataset[[*ERRORS, "ols"]]))
@@ -38,7 +38,7 @@ def ZF1b(dataset):
 
     Margin: Ratio to the exact error of Theorems 4.1 and 4.5, mean over nine trainings of a law. Just below 1 would do for
     “better”; half leaves no doubt. Set when one model had been seen.
-    Moved: from every N by itself, which three trainings leave open for $N = 10$.
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$.
     Control: the errors after one example
     """
     found = own_law(at_N(dataset[[*ERRORS, "lsa"]]))
@@ -69,7 +69,7 @@ def ZF2b(dataset):
 
     Margin: 3 times the relative error at $c = 1$ over that at $c = 9$, mean over nine trainings. The paper says fail; the
     factor is ours. Models trained on random covariances lose as much: the factor does not set the two laws apart, ZF3 does.
-    Moved: from every N by itself, which three trainings leave open for $N = 10$.
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$.
     Control: $c = 1$ in the place of $c = 9$
     """
     return ratio(_fixed_over_zero(dataset, "c = 1"), _fixed_over_zero(dataset, "c = 9"), 3.0, *NINE)
@@ -85,7 +85,7 @@ def ZF3(dataset):
 
     Margin: Difference on the same prompts, mean over nine pairs of trainings; the prompts' part of the interval is the 90% one,
     resampling prompts and resampling covariances.
-    Moved: from every N by itself: random training is ahead in all nine pairs, but three of one N leave the mean open.
+    Moved: from every $N$ by itself: random training is ahead in all nine pairs, but three of one $N$ leave the mean open.
     Control: the two trainings exchanged
     """
     cells = dataset.sel(test=["c = 4", "c = 9"])
@@ -99,7 +99,7 @@ def ZF4(dataset):
 
     Margin: 2 times the relative excess at $c = 1$ over that at $c = 9$, mean over nine trainings. More than 0 alone would say
     nothing: it is so on every law. The factor was set when one training of each had been seen.
-    Moved: from every N by itself, which three trainings leave open for $N = 10$.
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$.
     Control: the training law in the place of $c = 9$
     """
     random = at_N(dataset[[*ERRORS, "ols"]]).sel(trained="random")
@@ -110,9 +110,9 @@ def ZF4(dataset):
 @claim("V", "bound", margin=1 / 3, control=after(1))
 def ZF6(dataset):
     """Under random covariances, $c = 1$ and $M = N$, models trained on them are below 1/3, the error per dimension that linear
-    self-attention keeps as N and M grow without bound.
+    self-attention keeps as $N$ and $M$ grow without bound.
 
-    Margin: The limit of (4.13) for $Exp(1)$ variances, 1/3 per dimension.
+    Margin: The limit of (4.13) for Exp(1) variances, 1/3 per dimension.
     Control: the errors after one example
     """
     found = at_N(dataset[[*ERRORS]]).sel(trained="random", test="c = 1")
@@ -131,23 +131,23 @@ def _below(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=1.0, control=_below)
 def ZF5a(dataset):
-    """The error jumps where M exceeds N: just above N it is more than twice that at N, for both laws and every N, on
-    covariance I and on random covariances at $c = 1$.
+    """The error jumps where $M$ exceeds $N$: just above $N$ it is more than twice that at $N$, for both laws and every $N$, on
+    covariance $I$ and on random covariances at $c = 1$.
 
-    Margin: 2 times the error at N over the mean error for $N < M ≤ 1.2 N$. The paper shows a spike; the factor is ours.
-    Control: the lengths just below N in their place
+    Margin: 2 times the error at $N$ over the mean error for $N < M ≤ 1.2 N$. The paper shows a spike; the factor is ours.
+    Control: the lengths just below $N$ in their place
     """
     return over_jump(dataset.sel(test=list(TRAINING_LAWS.values())), 2.0, "run")
 
 
 @claim("D", "order", margin=1.0, control=at(N=slice(2)))
 def ZF7(dataset):
-    """Once lengths beyond N count, larger N need not be better: averaged over $M = 1 to 40$ on its training law, the fixed
-    model of the largest N errs more than that of the next smaller N, in the first of three trainings.
+    """Once lengths beyond $N$ count, larger $N$ need not be better: averaged over $M = 1$ to 40 on its training law, the fixed
+    model of the largest $N$ errs more than that of the next smaller $N$, in the first of three trainings.
 
-    Margin: Error of the smaller N over that of the larger. Written when the curves of this training had been seen. How high the
-    error jumps differs from one training to the next: in the other two the larger N is better.
-    Control: the two smallest N
+    Margin: Error of the smaller $N$ over that of the larger. Written when the curves of this training had been seen. How high
+    the error jumps differs from one training to the next: in the other two the larger $N$ is better.
+    Control: the two smallest $N$
     """
     first = dataset[[*ERRORS]].sel(trained="fixed", test="covariance I").isel(run=0)
     found = first.sel(M=slice(1, None)).mean("M")  # standard errors as if all errors rose and fell together
@@ -163,7 +163,7 @@ def _half_the_examples(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=1.0, control=_half_the_examples)
 def ZF7b(dataset):
-    """Larger N is better, at lengths within reach: at $M = 10$, on which all were trained, the models of $N = 20$ are better
+    """Larger $N$ is better, at lengths within reach: at $M = 10$, on which all were trained, the models of $N = 20$ are better
     than those of $N = 10$, on all four test laws.
 
     Margin: Error of $N = 20$ over that of $N = 10$, on the same prompts, mean over three trainings of each law. The caption
@@ -177,8 +177,8 @@ def ZF7b(dataset):
 
 @claim("V", "order", margin=1.0, control=exchanged("test", "c = 1", "c = 9"))
 def ZF8(dataset):
-    """The jump above N is smaller when the test covariance is larger: the error just above N over that at N is smaller at $c =
-    4$ and $c = 9$ than at $c = 1$, for both laws and every N.
+    """The jump above $N$ is smaller when the test covariance is larger: the error just above $N$ over that at $N$ is smaller at
+    $c = 4$ and $c = 9$ than at $c = 1$, for both laws and every $N$.
 
     Margin: The ratio at $c = 4$ and 9 over that at $c = 1$. That the paper means the ratio, and not the height, is our reading.
     Set when one model had been seen.
