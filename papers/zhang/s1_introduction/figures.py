@@ -4,6 +4,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, drawing, points
+from icl_lib.companion.table import Table
 from papers.zhang.lines import series
 
 
@@ -34,3 +35,15 @@ def one_step(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(xscale="log", yscale="log", xlabel="prompt length $M$", ylabel=r"error / tr $\Lambda$", title="best scalar step")
     right.set(xscale="log", xlabel="prompt length $M$", title="trained model, $N=M$")
     right.legend()
+
+
+def remaining(dataset: xr.Dataset) -> Table:
+    """Return the error over tr Lambda by condition number: one step at two lengths, its floor, the trained model."""
+    first, last = dataset.isel(M_long=0), dataset.isel(M_long=-1)
+    rows = []
+    for kappa in dataset.kappa.values:
+        cells = (each.sel(kappa=kappa) for each in (first.risk_long, last.risk_long, dataset.floor_theory, last.trained_long))
+        rows.append((f"{kappa:g}", *(f"{abs(float(cell)):.2g}" for cell in cells)))
+    lengths = [f"M = {int(M):,}" for M in dataset.M_long.values[[0, -1]]]
+    head = ("κ", *(f"one step, {length}" for length in lengths), "floor, formula", f"trained, {lengths[1]}")
+    return Table(head, tuple(rows))

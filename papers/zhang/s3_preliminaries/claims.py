@@ -20,11 +20,12 @@ claim = claims_of("zhang-two-notions", section="3.1")
     near=(*GAMMAS, "1 + 2/M in E[Λ̂²]", "M + 1 for M", "M = ∞ for the longest M"),
 )
 def Z2(dataset):
-    """The two notions differ: a model trained at finite N keeps an error η > 0 however long the test prompt. On M examples
-    its error is e(N, M), which falls to e(N, ∞) > 0; for Λ = I that is (1 − a)² per dimension with a = 1/(1 + (d + 1)/N).
+    """The two notions differ: a model trained at finite $N$ keeps an error $η > 0$ however long the test prompt. On $M$
+    examples its error is $e(N, M)$, which falls to $e(N, ∞) > 0$; for $Λ = I$ that is $(1 − α)²$ per dimension with
+    $α = 1/(1 + (d + 1)/N)$.
 
-    Margin: Relative, for κ = 1 and 10 and M = 20 to 10⁶; a little above q standard errors of the worst cell.
-    Moved: from 2% around e(N, ∞) alone, from which the data at M = 10⁶ are 16 standard errors away.
+    Margin: Relative, for $κ = 1$ and 10 and $M = 20$ to $10⁶$; a little above q standard errors of the worst cell.
+    Moved: from 2% around $e(N, ∞)$ alone, from which the data at $M = 10⁶$ are 16 standard errors away.
     """
 
 
@@ -33,9 +34,9 @@ claim = claims_of("zhang-attention", section="3.2")
 
 @claim("V2", "identity", margin=1e-12, control=put(dead_entries="live_entries"))
 def Z3(dataset):
-    """Only the last row of W_PV and the first d columns of W_KQ enter the prediction, and the residual adds 0.
+    """Only the last row of $W^PV$ and the first $d$ columns of $W^KQ$ enter the prediction, and the residual adds 0.
 
-    Margin: Relative to the largest |ŷ|: float64 rounding with dense weights and d up to 20.
+    Margin: Relative to the largest $|ŷ|$: float64 rounding with dense weights and $d$ up to 20.
     Control: the last row of those d columns redrawn as well
     """
     return Discrepancy(dataset.dead_entries)
@@ -43,9 +44,9 @@ def Z3(dataset):
 
 @claim("V", "identity", margin=1e-12, control=put(rescaling="rescaling_one_sided"))
 def Z4(dataset):
-    """The weights (c W_PV, W_KQ / c) give the same prediction as (W_PV, W_KQ).
+    """The weights $(c W^PV, W^KQ/c)$ give the same prediction as $(W^PV, W^KQ)$.
 
-    Margin: Relative to the largest |ŷ|: float64 rounding with dense weights and d up to 20.
+    Margin: Relative to the largest $|ŷ|$: float64 rounding with dense weights and $d$ up to 20.
     Control: both weights multiplied by c
     """
     return Discrepancy(dataset.rescaling)
@@ -56,9 +57,9 @@ claim = claims_of("zhang-population-loss", section="3.3")
 
 @claim("V", "formula", of="second_moment", margin=0.0018, quick_margin=0.006, near=GAMMAS)
 def Z5(dataset):
-    """The empirical covariance S of N inputs has E[S²] = ΓΛ = (1 + 1/N) Λ² + (1/N) tr(Λ) Λ, for N < d too.
+    """The empirical covariance $S$ of $N$ inputs has $E[S²] = ΓΛ = (1 + 1/N) Λ² + (1/N) tr(Λ) Λ$, for $N < d$ too.
 
     Margin: Each entry, over the Frobenius norm; a little above q standard errors of the worst. The near
-    misses are made at the longest N alone, where they are smallest.
+    misses are made at the longest $N$ alone, where they are smallest.
     Moved: from 0.5% on the norm of the difference, when formulas came to be judged at the resolution of their data.
     """

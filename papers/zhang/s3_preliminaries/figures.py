@@ -6,6 +6,7 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import MARKERS, drawing, points
+from icl_lib.companion.table import Table
 from papers.zhang.lines import series
 
 
@@ -104,3 +105,13 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(xlabel=r"$s$ in $A=s\,\Gamma^{-1}$", ylabel="population loss $L$", ylim=(0, None))
     right.set(xlabel=r"entries of $\Gamma\Lambda$ (filled), $\Lambda^2$ (open)", ylabel=r"mean of $\hat\Lambda^2$")
     left.legend(loc="lower left")
+
+
+_POINTS = {"start": "A at the start", "dense": "a dense A", "0.5 / Gamma": "½ Γ⁻¹", "1 / Gamma": "Γ⁻¹",
+           "1.5 / Gamma": "³⁄₂ Γ⁻¹", "1 / Lambda": "Λ⁻¹"}  # fmt: skip
+
+
+def losses(dataset: xr.Dataset) -> Table:
+    """Return the population loss by formula at every point, one row a prompt length."""
+    rows = [(f"{N}", *(f"{float(dataset.loss_theory.sel(N=N, point=p)):.3f}" for p in _POINTS)) for N in dataset.N.values]
+    return Table(("N", *_POINTS.values()), tuple(rows))

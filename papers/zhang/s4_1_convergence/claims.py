@@ -17,11 +17,11 @@ claim = claims_of("zhang-stationarity")
 
 @claim("D", "formula", of="gradient", margin=0.11, quick_margin=0.6, near=("N + 1 for N", "N − 1 for N"))
 def Z7a(dataset):
-    """The gradient of the population loss is zero at the weights of Theorem 4.1, in every live parameter; with u₋₁ 10% too
-    large, and with Λ⁻¹ in the place of Γ⁻¹, it is that of the loss as a polynomial.
+    """The gradient of the population loss is zero at the weights of Theorem 4.1, in every live parameter; with $u₋₁$ 10% too
+    large, and with $Λ⁻¹$ in the place of $Γ⁻¹$, it is that of the loss as a polynomial.
 
-    Margin: Relative to the largest entry with u₋₁ 10% too large; a little above q standard errors of the worst entry.
-    Moved: from a quarter of it, which could not tell N from N ± 1.
+    Margin: Relative to the largest entry with $u₋₁$ 10% too large; a little above q standard errors of the worst entry.
+    Moved: from a quarter of it, which could not tell $N$ from $N ± 1$.
     """
 
 
@@ -32,10 +32,10 @@ claim = claims_of("zhang-flow")
 
 @claim("V2", "convergence", margin=1e-6, control=put(distance_U_11="distance_W_KQ_naive"))
 def Z8(dataset):
-    """Theorem 4.1: from Assumption 3.3, gradient flow ends at W_KQ and W_PV built from Γ⁻¹.
+    """Theorem 4.1: from Assumption 3.3, gradient flow ends at $W^KQ$ and $W^PV$ built from $Γ⁻¹$.
 
-    Margin: Largest relative error of U₁₁ and u₋₁ at the last time; the integrator's tolerance is 1e-10.
-    Control: Λ⁻¹ in place of Γ⁻¹
+    Margin: Largest relative error of $U₁₁$ and $u₋₁$ at the last time; the integrator's tolerance is 1e-10.
+    Control: $Λ⁻¹$ in place of $Γ⁻¹$
     """
     return Discrepancy(np.concatenate([np.ravel(dataset[name].isel(time=-1)) for name in ("distance_U_11", "distance_u_last")]))
 
@@ -47,20 +47,20 @@ claim = claims_of("zhang-training")
 
 @claim("D", "convergence", margin=1e-6, control=put(descent_product="descent_factor"))
 def Z9a(dataset):
-    """Gradient descent on the population loss with finite steps reaches u₋₁U₁₁ = Γ⁻¹ at every learning rate tried.
+    """Gradient descent on the population loss with finite steps reaches $u₋₁U₁₁ = Γ⁻¹$ at every learning rate tried.
 
     Margin: Relative Frobenius error; a fixed point does not depend on the step size, what remains is unfinished training.
-    Control: the single factor u₋₁, which does depend on the step size
+    Control: the single factor $u₋₁$, which does depend on the step size
     """
     return Discrepancy(dataset.descent_product)
 
 
 @claim("D", "convergence", margin=0.03, control=put(sgd_product="sgd_product_without_Gamma"))
 def Z9b(dataset):
-    """SGD on fresh minibatches of prompts reaches u₋₁U₁₁ = Γ⁻¹ up to its noise.
+    """SGD on fresh minibatches of prompts reaches $u₋₁U₁₁ = Γ⁻¹$ up to its noise.
 
-    Margin: Relative Frobenius error, mean over seeds; Λ⁻¹, the large-N limit, is more than 15% away.
-    Control: Λ⁻¹ in place of Γ⁻¹
+    Margin: Relative Frobenius error, mean over seeds; $Λ⁻¹$, the large-$N$ limit, is more than 15% away.
+    Control: $Λ⁻¹$ in place of $Γ⁻¹$
     """
     return over_seeds(dataset.sgd_product)
 
@@ -85,7 +85,7 @@ claim = claims_of("zhang-risk")
     ),
 )
 def Z10(dataset):
-    """Theorem 4.2: the test error is best linear error + variance/M + bias/N², for linear, noisy and cubic labels.
+    """Theorem 4.2: the test error is best linear error + variance/$M$ + bias/$N²$, for linear, noisy and cubic labels.
 
     Margin: Relative; a little above q standard errors of the worst cell, which cubic labels make, heavy-tailed as they are.
     Moved: from 15%, when formulas came to be judged at the resolution of their data.
@@ -99,7 +99,7 @@ claim = claims_of("zhang-averaged-error")
 
 @claim("D", "formula", of="error", margin=0.024, quick_margin=0.07, near=(*GAMMAS, "1 + 2/M in E[Λ̂²]", "M + 1 for M"))
 def Z11b(dataset):
-    """Measured on fresh prompts and tasks, the error of the trained model is e(N, M).
+    """Measured on fresh prompts and tasks, the error of the trained model is $e(N, M)$.
 
     Margin: Relative; a little above q standard errors of the worst cell.
     Moved: from 8%, when formulas came to be judged at the resolution of their data.
@@ -108,10 +108,10 @@ def Z11b(dataset):
 
 @claim("V", "bound", margin=0.0, control=lambda dataset: dataset.assign(error_bound=dataset.error_bound - dataset.eta))
 def Z11c(dataset):
-    """The averaged error never exceeds (d+1)tr Λ/M + (1+2d+d²κ)tr Λ/N².
+    """The averaged error never exceeds $(d+1)tr Λ/M + (1+2d+d²κ)tr Λ/N²$.
 
     Margin: An inequality: (error − bound)/bound must not be positive.
-    Control: the bound without its 1/N² part
+    Control: the bound without its $1/N²$ part
     """
     return Discrepancy(dataset.error_theory / dataset.error_bound - 1)
 
@@ -126,11 +126,11 @@ def _at_measured_lengths(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "rate", margin=0.05, control=_at_measured_lengths)
 def Z12(dataset):
-    """The closed form of the error falls as 1/M at infinite N, as 1/N² at infinite M, and as 1/N along N = M.
+    """The closed form of the error falls as $1/M$ at infinite $N$, as $1/N²$ at infinite $M$, and as $1/N$ along $N = M$.
 
-    Margin: Slopes of log e over two decades of lengths far above tr Λ/λ_min (quick from 10³, full from 10⁵). Z11b measures e at
-    lengths that prompts can have.
-    Control: along N = M from the shortest to the longest length that Z11b measures, too short for the rate
+    Margin: Slopes of $log e$ over two decades of lengths far above $tr Λ/λ_min$ (quick from $10³$, full from $10⁵$). Z11b
+    measures $e$ at lengths that prompts can have.
+    Control: along $N = M$ from the shortest to the longest length that Z11b measures, too short for the rate
     """
     gaps = [dataset.slope_M + 1, dataset.slope_N + 2, dataset.slope_both + 1]
     return Discrepancy(np.abs(np.concatenate(gaps)))
@@ -148,8 +148,8 @@ def _half_as_long_again(dataset: xr.Dataset) -> xr.Dataset:
 def Z13b(dataset):
     """Training on much longer prompts than the test's makes the measured error larger, by at least a tenth.
 
-    Margin: Minus the paired increase over the error at N = M; the closed form puts it at 18.6% or more (κ = 1 and the longest M
-    of full).
+    Margin: Minus the paired increase over the error at $N = M$; the closed form puts it at 18.6% or more ($κ = 1$ and the
+    longest $M$ of full).
     Control: training prompts half as long again as the test's, in closed form
     """
     return Discrepancy(
@@ -175,7 +175,7 @@ claim = claims_of("zhang-isotropic")
     near=("d for d + 1", "d + 2 for d + 1", "N + 1 for N"),
 )
 def Z14b(dataset):
-    """At Λ = I and N = M its error per dimension is s/(1+s) with s = (d+1)/N: far from least squares at finite N.
+    """At $Λ = I$ and $N = M$ its error per dimension is $(d+1)/(N+d+1)$: far from least squares at finite $N$.
 
     Margin: Relative; a little above q standard errors of the worst length.
     Moved: from 12%, when formulas came to be judged at the resolution of their data.
@@ -184,11 +184,12 @@ def Z14b(dataset):
 
 @claim("D", "rate", margin=0.05, control=put(limit="limit_by_N"))
 def Z14c(dataset):
-    """The closed form at Λ = I tends to (ν² + d/M)/(1 + ν)², ν = d/N, as d grows at fixed d/N and d/M, with a gap of order 1/d:
-    the asymptotic error of Lu et al. without label noise, for unlimited pretraining data and tasks.
+    """The closed form at $Λ = I$ tends to $(ν² + d/M)/(1 + ν)²$, $ν = d/N$, as $d$ grows at fixed $d/N$ and $d/M$, with a gap
+    of order $1/d$: the asymptotic error of Lu et al. without label noise, for unlimited pretraining data and tasks.
 
-    Margin: Slope of the log of the gap on log d, from 10² to 10⁵, at nine pairs of d/N and d/M; its next term is of order 1/d².
-    Control: N in the place of M
+    Margin: Slope of the log of the gap on $log d$, from $10²$ to $10⁵$, at nine pairs of $d/N$ and $d/M$; its next term is of
+    order $1/d²$.
+    Control: $N$ in the place of $M$
     """
     far = dataset.sel(d=dataset.d >= 100)
     gaps = np.log(abs(far.finite_d - far.limit))

@@ -6,11 +6,11 @@ from icl_lib.companion.verdict import agreement
 
 @minute_of("zhang-averaged-error")
 def minute(averaged):
-    """Says: Gradient flow on one layer of linear attention ends at weights in closed form, built from $Γ⁻¹$. The error of the
-    trained model on a new task is then a sum of three terms.
+    """Says: Training by gradient flow ends at weights in closed form. They hold the inverse of a matrix $Γ$: the covariance of
+    the inputs, corrected for the length of the training prompts. The error on a new task is then a sum of three terms.
 
-    So: Yes. The flow arrives ({Z8}), the error is the closed form ({Z10}), and averaged over tasks it is $e(N, M)$: measured
-    errors lie within {worst} standard errors of it ({Z11b}).
+    So: Yes. The flow arrives ({Z8}), and the error is the closed form ({Z10}). Averaged over tasks, it is a formula in the two
+    prompt lengths: measured errors lie within {worst} standard errors of it ({Z11b}).
     New: Longer training prompts can hurt. The error is least where training and test prompts are equally long; trained on
     the longest prompts instead, it is up to {factor} times as large ({Z13b}).
     """

@@ -40,11 +40,12 @@ def Z15a(dataset):
 
 @claim("V", "rate", margin=0.25, control=exchanged("training", "matched", "short"))
 def Z15b(dataset):
-    """Task shift is tolerated: with N = M the excess over the best linear predictor vanishes like 1/M, for linear, noisy
-    and cubic tasks.
+    """Task shift is tolerated: with $N = M$ the excess over the best linear predictor vanishes like $1/M$, for linear,
+    noisy and cubic tasks.
 
-    Margin: On the log-log slope over the two longest prompts; by the formula it is still 0.86 to 0.92 at M = 40 to 160.
-    Control: training at N = 10 while M grows: the bias stays
+    Margin: On the log-log slope over the two longest prompts; by the formula it is still 0.86 to 0.92 at $M = 40$ to
+    160.
+    Control: training at $N = 10$ while $M$ grows: the bias stays
     """
     last = dataset.sel(training="matched").isel(M=[-2, -1])
     run = np.log(last.M.values[1] / last.M.values[0])
@@ -60,7 +61,7 @@ claim = claims_of("zhang-query-shift")
 
 @claim("D", "formula", of="risk", margin=0.0235, quick_margin=0.115, near=(*GAMMAS, "E[y² x xᵀ] for Σ", "M + 1 for M"))
 def Z16a(dataset):
-    """Query shift: for a query with second moment Q the error is tr[Q Γ⁻¹ΣΓ⁻¹]/M + ‖(Γ⁻¹Λ − I)w‖² in the norm of Q.
+    """Query shift: for a query with second moment $Q$ the error is $tr[Q Γ⁻¹ΣΓ⁻¹]/M + ‖(Γ⁻¹Λ − I)w‖²$ in the norm of $Q$.
 
     Margin: Relative; a little above q standard errors of the worst cell.
     Moved: from 15%, when formulas came to be judged at the resolution of their data.
@@ -69,12 +70,12 @@ def Z16a(dataset):
 
 @claim("V", "rate", margin=0.05, control=exchanged("training", "matched", "short"))
 def Z16d(dataset):
-    """Query shift is tolerated: for a query law independent of the context the closed form of the error vanishes like 1/M along
-    N = M, even when all queries lie on one line.
+    """Query shift is tolerated: for a query law independent of the context the closed form of the error vanishes like $1/M$
+    along $N = M$, even when all queries lie on one line.
 
-    Margin: On the log-log slope between N = M = 10⁴ and 10⁶; the bias adds a term in 1/N². Z16a measures the error at shorter
-    lengths.
-    Control: training at N = 10 while M grows: the bias stays
+    Margin: On the log-log slope between $N = M = 10⁴$ and $10⁶$; the bias adds a term in $1/N²$. Z16a measures the error at
+    shorter lengths.
+    Control: training at $N = 10$ while $M$ grows: the bias stays
     """
     ends = dataset.long_theory.sel(training="matched").isel(length=[0, -1])
     run = np.log(ends.length.values[1] / ends.length.values[0])
@@ -86,8 +87,8 @@ claim = claims_of("zhang-orthogonal-query")
 
 @claim("D", "identity", margin=1e-20, control=everywhere("power", kappa=20.0))
 def Z16b(dataset):
-    """A query orthogonal to every context input is predicted as exactly 0 when Λ ∝ I, or when the context spans an
-    invariant subspace of Λ.
+    """A query orthogonal to every context input is predicted as exactly 0 when $Λ ∝ I$, or when the context spans
+    an invariant subspace of $Λ$.
 
     Margin: Mean square of the prediction over that of the label; squared rounding is near 1e-30.
     Control: condition number 20 in place of 1
@@ -105,12 +106,12 @@ def Z16b(dataset):
     positive=lambda dataset: dataset.sel(kappa=[1.0]),
 )
 def Z16c(dataset):
-    """A query orthogonal to every context input is predicted as 0 whatever Λ is (the paper's sentence, read without a
-    condition on Λ).
+    """A query orthogonal to every context input is predicted as 0 whatever $Λ$ is (the paper's sentence, read without
+    a condition on $Λ$).
 
     Margin: Mean square of the prediction over that of the label; 1% would pass as 0, condition number 5 gives far more.
     Control: the least condition number above 1 alone
-    Positive: Λ = I
+    Positive: $Λ = I$
     Fails because: the paper: its sentence sets no condition on Λ and needs one. The span of the context has to be
     invariant under Λ, as for Λ = I.
     """
@@ -125,8 +126,8 @@ claim = claims_of("zhang-covariate-shift")
 
 @claim("D", "formula", of="risk", margin=0.035, quick_margin=0.135, near=(*GAMMAS, "E[y² x xᵀ] for Σ", "M + 1 for M"))
 def Z17a(dataset):
-    """Covariate shift: for test covariance Λ′ the error is tr[Λ′ Γ⁻¹Σ′Γ⁻¹]/M + ‖(Γ⁻¹Λ′ − I)w‖² in the norm of Λ′, with Γ
-    still that of training.
+    """Covariate shift: for test covariance $Λ′$ the error is $tr[Λ′ Γ⁻¹Σ′Γ⁻¹]/M + ‖(Γ⁻¹Λ′ − I)w‖²$ in the norm of $Λ′$,
+    with $Γ$ still that of training.
 
     Margin: Relative; a little above q standard errors of the worst cell.
     Moved: from 15%, when formulas came to be judged at the resolution of their data.
@@ -135,7 +136,7 @@ def Z17a(dataset):
 
 @claim("V", "identity", margin=1e-15, control=lambda dataset: dataset.assign(ols=dataset.risk.isel(N=-1)))
 def Z17c(dataset):
-    """Least squares is unaffected by a covariate shift: with M ≥ d noiseless examples its error is 0 whatever the test
+    """Least squares is unaffected by a covariate shift: with $M ≥ d$ noiseless examples its error is 0 whatever the test
     covariance.
 
     Margin: Error over that of predicting 0; squared rounding times a squared condition number of the sample.
@@ -156,9 +157,9 @@ def _shrunk_inputs(dataset: xr.Dataset) -> xr.Dataset:
 @claim("D", "order", margin=0.5, control=_shrunk_inputs)
 def Z17j(dataset):
     """LSA is not unaffected: with inputs scaled by 2 or 3 it does worse than predicting 0, at least twice as bad at every
-    N and M tried.
+    $N$ and $M$ tried.
 
-    Margin: Error of predicting 0 over that of LSA; its limit is 1/(c² − 1)², that is 1/9 and 1/64.
+    Margin: Error of predicting 0 over that of LSA; its limit is $1/(c² − 1)²$, that is 1/9 and 1/64.
     Control: inputs scaled by 1/2, where LSA still beats 0
     """
     stretched = dataset.sel(test=_stretched(dataset))

@@ -54,7 +54,7 @@ def Z17d(dataset):
 @claim("D", "order", margin=0.5, control=replaced("prompt", "no shift", "skewed covariance", "orthants"))
 def Z17e(dataset):
     """On skewed covariances and on orthants LSA is at least twice as bad as predicting 0 at every length, while least
-    squares is exact from k = d on. On orthants Garg et al. report 0.004 for GPT-2 at k = 40.
+    squares is exact from $k = d$ on. On orthants Garg et al. report 0.004 for GPT-2 at $k = 40$.
 
     Margin: Error of predicting 0 over that of LSA; by the formula at most 0.28.
     Control: prompts without a shift
@@ -68,7 +68,7 @@ def Z17f(dataset):
     """Inputs from a subspace of half the dimension raise LSA's error by a third or more at every length; least squares
     needs only half the examples. Garg et al. report no such rise for GPT-2.
 
-    Margin: Error without a shift over error in the subspace; by the formula 0.51, 0.55, 0.60 at k = 10, 20, 40.
+    Margin: Error without a shift over error in the subspace; by the formula 0.51, 0.55, 0.60 at $k = 10, 20, 40$.
     Control: scaled weights, which raise nothing
     """
     usual = dataset.risk_theory.sel(prompt="no shift", model="LSA", drop=True)
@@ -100,11 +100,11 @@ def _endless_prompt(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "order", margin=4.0, control=_endless_prompt)
 def Z17i(dataset):
-    """Without any shift, at d = 20 and N = M = 40, LSA keeps more than a quarter of the error of predicting 0, where least
-    squares has none: that LSA mimics least squares is a statement about N, M → ∞.
+    """Without any shift, at $d = 20$ and $N = M = 40$, LSA keeps more than a quarter of the error of predicting 0, where least
+    squares has none: that LSA mimics least squares is a statement about $N, M → ∞$.
 
     Margin: Error of predicting 0 over that of LSA; by the formula 2.9. A quarter is far from none.
-    Control: M = ∞ for M = 40, in closed form
+    Control: $M = ∞$ for $M = 40$, in closed form
     """
     prompts = ["no shift"]
     return _with_exact_ols(dataset, prompts, *_zero_over(_model(dataset, prompts).isel(k=[-1])))

@@ -9,6 +9,11 @@ from matplotlib.ticker import NullFormatter
 from icl_lib.companion.figure import drawing, points
 from papers.zhang.lines import plain_logarithms, series
 
+TICKS = (0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Shares of the error of predicting 0 on a logarithmic axis."""
+EDGE = TICKS[0]
+"""Where an error of 0 is drawn on it."""
+
 
 def _lengths(axes: Axes, dataset: xr.Dataset) -> None:
     """A logarithmic axis of prompt lengths, labelled at lengths that were run."""
@@ -56,8 +61,8 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. Markers: "
-        "Monte Carlo with two standard errors. How much the query law costs depends on the task and the law; that the error "
-        "falls with <i>M</i>, to a lower floor for the longer <i>N</i>, does not."
+        "Monte Carlo with two standard errors. How much a query law costs depends on the task and on the law. Under every "
+        "law the error falls with <i>M</i>, and it falls lower for the longer <i>N</i>."
     ),
     size=(6.4, 3.8),
 )
@@ -106,32 +111,34 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-covariate-shift",
     alt=(
-        "Three panels of error relative to predicting zero against test prompt length M: inputs halved, doubled, and drawn "
-        "from another covariance. LSA's measured markers lie on the formula's lines, which level off away from 0: below 1 for "
-        "halved inputs, far above 1 for doubled ones. A dotted line marks the limit of long prompts. Least squares is at 0 in "
-        "all panels."
+        "Four panels of error relative to predicting zero against test prompt length M, on one logarithmic axis: inputs "
+        "halved, doubled, tripled, and drawn from another covariance. LSA's measured markers lie on the formula's lines, which "
+        "level off away from 0: below 1 for halved inputs, near 10 for doubled and above 30 for tripled ones. A dotted line "
+        "marks the limit of long prompts. Least squares is at 0 in all panels."
     ),
     caption=(
-        "Covariate shift: error over that of predicting 0. Lines: the formula for two training lengths. Markers: Monte Carlo "
-        "with two standard errors. Dotted: the limit <i>N</i>, <i>M</i> → ∞. Crosses: least squares, which is exact. Each "
-        "panel has its own vertical scale."
+        "Covariate shift: error over that of predicting 0 (horizontal line at 1). Lines: the formula for two training "
+        "lengths. Markers: Monte Carlo with two standard errors. Dotted: the limit <i>N</i>, <i>M</i> → ∞. Crosses at the "
+        "lower edge: least squares, which is exact."
     ),
-    size=(6.8, 3.9),
+    size=(8.0, 3.9),
 )
 def covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 against test length: shrunk and stretched inputs, another covariance."""
-    tests = ("inputs × 0.5", "inputs × 2", "other covariance")
-    panels = figure.subplots(1, len(tests), sharex=True)
+    panels = figure.subplots(1, dataset.sizes["test"], sharex=True, sharey=True)
     ink = mpl.rcParams["text.color"]
-    for axes, test in zip(panels, tests, strict=True):
+    for axes, test in zip(panels, dataset.test.values, strict=True):
         row = dataset.sel(test=test)
         for k, N in enumerate(dataset.N.values):
             cell = row.sel(N=N)[["risk", "risk_se", "risk_theory"]] / row.zero
             series(axes, k, f"LSA, $N={N}$", (cell.M, cell.risk_theory), (cell.M, cell.risk, cell.risk_se))
         axes.axhline(row.limit / row.zero, color=ink, linestyle=":", label="limit")
-        axes.plot(row.M, row.ols / row.zero, color="C2", marker="X", linestyle="none", label="least squares")
-        axes.set(title=test, xlabel="test length $M$")
+        axes.axhline(1, color=ink, linewidth=0.8)
+        exact = (row.ols / row.zero).clip(EDGE)
+        axes.plot(row.M, exact, color="C2", marker="X", linestyle="none", label="least squares", clip_on=False)
+        axes.set(title=test, xlabel="test length $M$", yscale="log", ylim=(EDGE, 2 * TICKS[-1]))
         _lengths(axes, dataset)
-        axes.set_ylim(bottom=-0.05 * axes.get_ylim()[1])
+    panels[0].set_yticks(list(TICKS), [f"{share:g}" if share > EDGE else "0" for share in TICKS])
+    panels[0].yaxis.set_minor_formatter(NullFormatter())
     panels[0].set_ylabel("error / error of predicting 0")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)

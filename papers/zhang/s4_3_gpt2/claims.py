@@ -21,11 +21,11 @@ NINE = ("run", "N")
 
 @claim("D", "bound", margin=0.1, control=after(3))
 def ZF1(dataset):
-    """On their own training law and at their own length, M = N, models are within 0.1 of least squares, which has error 0.
+    """On their own training law and at their own length, $M = N$, models are within 0.1 of least squares, which has error 0.
 
     Margin: Error per dimension less that of least squares, mean over nine trainings of a law. Predicting 0 has 1. At the scale
     of the paper 0.01 would be asked.
-    Moved: from every N by itself, which three trainings leave open for N = 10: one of them errs by 0.14 and 0.21.
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$: one of them errs by 0.14 and 0.21.
     Control: the errors after 3 examples, fewer than d
     """
     found = own_law(at_N(dataset[[*ERRORS, "ols"]]))
@@ -38,7 +38,7 @@ def ZF1b(dataset):
 
     Margin: Ratio to the exact error of Theorems 4.1 and 4.5, mean over nine trainings of a law. Just below 1 would do for
     “better”; half leaves no doubt. Set when one model had been seen.
-    Moved: from every N by itself, which three trainings leave open for N = 10.
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$.
     Control: the errors after one example
     """
     found = own_law(at_N(dataset[[*ERRORS, "lsa"]]))
@@ -52,8 +52,8 @@ def _fixed_over_zero(dataset: xr.Dataset, test: str) -> xr.Dataset:
 
 @claim("V", "bound", margin=0.3, control=after(1))
 def ZF2a(dataset):
-    """Models trained on the fixed covariance do well on random covariances at c = 1: error below 0.3 of that of predicting
-    0, at M = N.
+    """Models trained on the fixed covariance do well on random covariances at $c = 1$: error below 0.3 of that of predicting
+    0, at $M = N$.
 
     Margin: The paper says it in words; the threshold is ours. Linear self-attention in its place is far above 1.
     Number: Error over that of predicting 0.
@@ -65,13 +65,13 @@ def ZF2a(dataset):
 
 @claim("V", "order", margin=1.0, control=replaced("test", "c = 1", "c = 9"))
 def ZF2b(dataset):
-    """Models trained on the fixed covariance fail at c = 9: error over that of predicting 0 is more than 3 times what it
-    is at c = 1, at M = N.
+    """Models trained on the fixed covariance fail at $c = 9$: error over that of predicting 0 is more than 3 times what it is
+    at $c = 1$, at $M = N$.
 
-    Margin: 3 times the relative error at c = 1 over that at c = 9, mean over nine trainings. The paper says fail; the factor is
-    ours. Models trained on random covariances lose as much: the factor does not set the two laws apart, ZF3 does.
-    Moved: from every N by itself, which three trainings leave open for N = 10.
-    Control: c = 1 in the place of c = 9
+    Margin: 3 times the relative error at $c = 1$ over that at $c = 9$, mean over nine trainings. The paper says fail; the
+    factor is ours. Models trained on random covariances lose as much: the factor does not set the two laws apart, ZF3 does.
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$.
+    Control: $c = 1$ in the place of $c = 9$
     """
     return ratio(_fixed_over_zero(dataset, "c = 1"), _fixed_over_zero(dataset, "c = 9"), 3.0, *NINE)
 
@@ -82,11 +82,11 @@ def _models_exchanged(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=0.0, control=_models_exchanged)
 def ZF3(dataset):
-    """Models trained on random covariances are better than those trained on the fixed one at c = 4 and 9, at M = N.
+    """Models trained on random covariances are better than those trained on the fixed one at $c = 4$ and 9, at $M = N$.
 
     Margin: Difference on the same prompts, mean over nine pairs of trainings; the prompts' part of the interval is the 90% one,
     resampling prompts and resampling covariances.
-    Moved: from every N by itself: random training is ahead in all nine pairs, but three of one N leave the mean open.
+    Moved: from every $N$ by itself: random training is ahead in all nine pairs, but three of one $N$ leave the mean open.
     Control: the two trainings exchanged
     """
     cells = dataset.sel(test=["c = 4", "c = 9"])
@@ -95,13 +95,13 @@ def ZF3(dataset):
 
 @claim("V", "order", margin=1.0, control=replaced("test", "c = 1", "c = 9"))
 def ZF4(dataset):
-    """Models trained on random covariances stay above least squares at c = 9, M = N: relative to predicting 0 their excess is
-    more than twice what it is on the training law.
+    """Models trained on random covariances stay above least squares at $c = 9$, $M = N$: relative to predicting 0 their excess
+    is more than twice what it is on the training law.
 
-    Margin: 2 times the relative excess at c = 1 over that at c = 9, mean over nine trainings. More than 0 alone would say
+    Margin: 2 times the relative excess at $c = 1$ over that at $c = 9$, mean over nine trainings. More than 0 alone would say
     nothing: it is so on every law. The factor was set when one training of each had been seen.
-    Moved: from every N by itself, which three trainings leave open for N = 10.
-    Control: the training law in the place of c = 9
+    Moved: from every $N$ by itself, which three trainings leave open for $N = 10$.
+    Control: the training law in the place of $c = 9$
     """
     random = at_N(dataset[[*ERRORS, "ols"]]).sel(trained="random")
     excess = random.assign(risk=random.risk - random.ols)[[*ERRORS]] / dataset.zero
@@ -110,8 +110,8 @@ def ZF4(dataset):
 
 @claim("V", "bound", margin=1 / 3, control=after(1))
 def ZF6(dataset):
-    """Under random covariances, c = 1 and M = N, models trained on them are below 1/3, the error per dimension that linear
-    self-attention keeps as N and M grow without bound.
+    """Under random covariances, $c = 1$ and $M = N$, models trained on them are below 1/3, the error per dimension that linear
+    self-attention keeps as $N$ and $M$ grow without bound.
 
     Margin: The limit of (4.13) for Exp(1) variances, 1/3 per dimension.
     Number: Error per dimension.
@@ -133,23 +133,23 @@ def _below(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=1.0, control=_below)
 def ZF5a(dataset):
-    """The error jumps where M exceeds N: just above N it is more than twice that at N, for both laws and every N, on
-    covariance I and on random covariances at c = 1.
+    """The error jumps where $M$ exceeds $N$: just above $N$ it is more than twice that at $N$, for both laws and every $N$, on
+    covariance $I$ and on random covariances at $c = 1$.
 
-    Margin: 2 times the error at N over the mean error for N < M ≤ 1.2 N. The paper shows a spike; the factor is ours.
-    Control: the lengths just below N in their place
+    Margin: 2 times the error at $N$ over the mean error for $N < M ≤ 1.2 N$. The paper shows a spike; the factor is ours.
+    Control: the lengths just below $N$ in their place
     """
     return over_jump(dataset.sel(test=list(TRAINING_LAWS.values())), 2.0, "run")
 
 
 @claim("D", "order", margin=1.0, control=at(N=slice(2)))
 def ZF7(dataset):
-    """Once lengths beyond N count, larger N need not be better: averaged over M = 1 to 40 on its training law, the fixed model
-    of the largest N errs more than that of the next smaller N, in the first of three trainings.
+    """Once lengths beyond $N$ count, larger $N$ need not be better: averaged over $M = 1$ to 40 on its training law, the fixed
+    model of the largest $N$ errs more than that of the next smaller $N$, in the first of three trainings.
 
-    Margin: Error of the smaller N over that of the larger. Written when the curves of this training had been seen. How high the
-    error jumps differs from one training to the next: in the other two the larger N is better.
-    Control: the two smallest N
+    Margin: Error of the smaller $N$ over that of the larger. Written when the curves of this training had been seen. How high
+    the error jumps differs from one training to the next: in the other two the larger $N$ is better.
+    Control: the two smallest $N$
     """
     first = dataset[[*ERRORS]].sel(trained="fixed", test="covariance I").isel(run=0)
     found = first.sel(M=slice(1, None)).mean("M")  # standard errors as if all errors rose and fell together
@@ -165,25 +165,26 @@ def _half_the_examples(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=1.0, control=_half_the_examples)
 def ZF7b(dataset):
-    """Larger N is better, at lengths within reach: at M = 10, on which all were trained, the models of N = 20 are better than
-    those of N = 10, on all four test laws.
+    """Larger $N$ is better, at lengths within reach: at $M = 10$, on which all were trained, the models of $N = 20$ are better
+    than those of $N = 10$, on all four test laws.
 
-    Margin: Error of N = 20 over that of N = 10, on the same prompts, mean over three trainings of each law. The caption says
-    smaller error with larger training contexts, but a spike beyond them. Written when the curves of one training had been seen.
+    Margin: Error of $N = 20$ over that of $N = 10$, on the same prompts, mean over three trainings of each law. The caption
+    says smaller error with larger training contexts, but a spike beyond them. Written when the curves of one training had been
+    seen.
     Moved: from each law by itself: all six are below 1, but three leave the mean open.
-    Control: the models of N = 20 after half as many examples
+    Control: the models of $N = 20$ after half as many examples
     """
     return over_trainings(dataset.reach, 2 * dataset.reach_se, "run", "trained")
 
 
 @claim("V", "order", margin=1.0, control=exchanged("test", "c = 1", "c = 9"))
 def ZF8(dataset):
-    """The jump above N is smaller when the test covariance is larger: the error just above N over that at N is smaller at c = 4
-    and c = 9 than at c = 1, for both laws and every N.
+    """The jump above $N$ is smaller when the test covariance is larger: the error just above $N$ over that at $N$ is smaller at
+    $c = 4$ and $c = 9$ than at $c = 1$, for both laws and every $N$.
 
-    Margin: The ratio at c = 4 and 9 over that at c = 1. That the paper means the ratio, and not the height, is our reading. Set
-    when one model had been seen.
-    Control: c = 1 and c = 9 exchanged
+    Margin: The ratio at $c = 4$ and 9 over that at $c = 1$. That the paper means the ratio, and not the height, is our reading.
+    Set when one model had been seen.
+    Control: $c = 1$ and $c = 9$ exchanged
     """
     # Return the jump at larger scales over that at c = 1.
     large, one = ({"test": test} for test in (["c = 4", "c = 9"], "c = 1"))

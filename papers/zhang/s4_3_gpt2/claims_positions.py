@@ -23,10 +23,10 @@ claim = claims_of("zhang-gpt2-positions")
 
 @claim("D", "order", margin=1.25, control=exchanged("table", "frozen at 0 in training", "as trained"))
 def ZF5b(dataset):
-    """In two networks trained with positions frozen at 0 the jump is gone: the error just above N is at most 1.25 times that at
-    N.
+    """In two networks trained with positions frozen at 0 the jump is gone: the error just above $N$ is at most 1.25 times that
+    at $N$.
 
-    Margin: Error for N < M ≤ 1.2 N over error at N, each model on its training law. With learned positions it is above 2.
+    Margin: Error for $N < M ≤ 1.2 N$ over error at $N$, each model on its training law. With learned positions it is above 2.
     Control: learned positions
     """
     return _jump(dataset, "frozen at 0 in training")
@@ -34,7 +34,7 @@ def ZF5b(dataset):
 
 @claim("D", "order", margin=1.0, control=exchanged("table", "zeros beyond N", "frozen at 0 in training"))
 def ZF5d(dataset):
-    """In two networks zeros in the place of the untouched rows leave the jump: still more than twice the error at N.
+    """In two networks zeros in the place of the untouched rows leave the jump: still more than twice the error at $N$.
 
     Margin: As ZF5a. What these rows hold is small at the start, so 0 is little else.
     Control: a model trained without positions
@@ -44,9 +44,10 @@ def ZF5d(dataset):
 
 @claim("D", "order", margin=1.0, control=lambda d: d.where(d.table != "untrained rows throughout", d.sel(table="as trained")))
 def ZF5e(dataset):
-    """These fail on short prompts too when they stand on untouched rows: at M = N the error is more than twice the usual one.
+    """These fail on short prompts too when they stand on untouched rows: at $M = N$ the error is more than twice the usual one.
 
-    Margin: 2 times the error at N as trained over that at N with the table moved on by 2N + 1 rows. The prompts are the same.
+    Margin: 2 times the error at $N$ as trained over that at $N$ with the table moved on by $2N + 1$ rows. The prompts are the
+    same.
     Control: the table where it was
     """
     at_N = dataset[[*ERRORS]].sel(M=dataset.attrs["N"])
@@ -56,8 +57,8 @@ def ZF5e(dataset):
 
 @claim("D", "order", margin=2.0, control=exchanged("table", "last rows beyond N", "as trained"))
 def ZF5f(dataset):
-    """Their long prompts do not fail when they stand on trained rows: with the last trained rows repeated beyond N the error
-    just above N is at most twice that at N.
+    """Their long prompts do not fail when they stand on trained rows: with the last trained rows repeated beyond $N$ the error
+    just above $N$ is at most twice that at $N$.
 
     Margin: Twice is what ZF5a calls a jump. Set after the result was seen; 1.25, as for ZF5b, is met by the full result and
     left open by the few prompts of quick.
@@ -74,11 +75,11 @@ claim = claims_of("zhang-gpt2-scale")
 
 @claim("D", "bound", margin=1.5, control=exchanged("way", "own size", "both scaled"))
 def ZF9a(dataset):
-    """The failure at c = 9 is one of scale: with inputs and labels divided by the size of the prompt's own inputs, the error
-    over that of predicting 0 is at most 1.5 times that at c = 1 without the division, for every model, M = N.
+    """The failure at $c = 9$ is one of scale: with inputs and labels divided by the size of the prompt's own inputs, the error
+    over that of predicting 0 is at most 1.5 times that at $c = 1$ without the division, for every model, $M = N$.
 
-    Margin: Error over that of predicting 0, at c = 9 so divided and at c = 1 not divided. 1 is what a known c would give.
-    Control: not divided at c = 9, divided at c = 1
+    Margin: Error over that of predicting 0, at $c = 9$ so divided and at $c = 1$ not divided. 1 is what a known c would give.
+    Control: not divided at $c = 9$, divided at $c = 1$
     """
     top, bottom = dataset.sel(way="own size", c=9.0, drop=True), dataset.sel(way="both scaled", c=1.0, drop=True)
     return ratio(top, bottom, 1.0, "run")

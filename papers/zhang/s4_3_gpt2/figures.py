@@ -7,60 +7,85 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.table import Table
 from papers.zhang.lines import plain_logarithms
 
-TITLES = {"covariance I": "fixed covariance $I$"} | {f"c = {c}": f"random covariance, $c={c}$" for c in (1, 4, 9)}
+TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}
+"""The test laws."""
+LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
+"""The training laws."""
 
 
 @drawing(
     "zhang-gpt2",
     alt=(
-        "Four panels, one a test law: error per dimension on a logarithmic axis against the number of examples, for six "
-        "models, each trained three times. On the fixed covariance and on random ones at scale 1 every curve falls from 1 "
-        "to about 0.1 or less at its own training length N and jumps up right after. At scales 4 and 9 the curves stay far "
-        "above least squares and the jump is smaller; up to N models trained on random covariances lie below those trained on "
-        "the fixed one."
+        "Twelve panels, one row a training length N, one column a test law: error per dimension on a logarithmic axis against "
+        "the number of examples, for models trained on the fixed and on random covariances. On the fixed covariance and on "
+        "random ones at scale 1 both curves fall from 1 to about 0.1 or less at N, marked by a vertical line, and jump up "
+        "right after. At scales 4 and 9 they stay far above least squares and the jump is smaller; up to N models trained on "
+        "random covariances lie below."
     ),
     caption=(
-        "Figure 1 of the paper at the size of two cores, on a logarithmic axis: squared error over <i>d</i> at the query "
-        "against the number of examples <i>M</i>. A curve is the mean of three trainings that differ in their seed, its band "
-        "their range; a marker stands at its <i>N</i>. Dotted: least squares, measured; it is 0 from <i>M</i> = "
-        "<i>d</i> on. Grey dashes: predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at "
-        "the largest <i>N</i> and as <i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, "
-        "the limit at 25.3 and 387."
+        "Figure 1 of the paper at the size of two cores: squared error over <i>d</i> at the query against the number of "
+        "examples <i>M</i>. A curve is the mean of three trainings that differ in their seed, its band their range. Vertical "
+        "line: the training length <i>N</i>. Dotted: least squares, measured; it is 0 from <i>M</i> = <i>d</i> on. Dashes: "
+        "predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at the same <i>N</i> and as "
+        "<i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, the limit at 25.3 and 387."
     ),
-    size=(7.6, 7.0),
+    size=(8.4, 7.2),
 )
 def curves(figure: Figure, dataset: xr.Dataset) -> None:
-    """Figure 1: error over the number of examples, four test laws, six models of three trainings, and the reference lines."""
-    panels = figure.subplots(2, 2, sharex=True).ravel()
-    for axes, test in zip(panels, dataset.test.values, strict=True):
-        _draw_panel(axes, dataset.sel(test=test))
-        axes.set_title(TITLES[test])
-    for lower, left in zip(panels[2:], panels[::2], strict=True):
-        lower.set_xlabel("examples $M$")
-        left.set_ylabel("squared error / $d$")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    """Figure 1: error over the number of examples, by training length and test law, two trainings and the reference lines."""
+    panels = figure.subplots(dataset.sizes["N"], dataset.sizes["test"], sharex=True, sharey="col")
+    for row, N in zip(panels, dataset.N.values, strict=True):
+        for axes, test in zip(row, dataset.test.values, strict=True):
+            cell = dataset.sel(test=test, N=N)
+            _draw_models(axes, cell)
+            _draw_references(axes, cell)
+        row[0].set_ylabel(f"$N={N}$:  error / $d$")
+    for top, bottom, test in zip(panels[0], panels[-1], dataset.test.values, strict=True):
+        top.set_title(TITLES[test])
+        bottom.set_xlabel("examples $M$")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-def _draw_panel(axes: Axes, cell: xr.Dataset) -> None:
+def _draw_models(axes: Axes, cell: xr.Dataset) -> None:
     for k, trained in enumerate(cell.trained.values):
-        for i, N in enumerate(cell.N.values):
-            one = {"trained": trained, "N": N}
-            style = {"color": f"C{k}", "linestyle": LINES[i], "linewidth": 1.2}
-            risk, marker = cell.risk.sel(one), MARKERS[3 * k + i]
-            axes.fill_between(cell.M, risk.min("run"), risk.max("run"), color=f"C{k}", alpha=0.15, lw=0)
-            axes.plot(cell.M, risk.mean("run"), marker=marker, markevery=[int(N)], label=f"{trained}, $N={N}$", **style)
-    axes.plot(cell.M, cell.ols.where(cell.ols > 1e-9), color=mpl.rcParams["text.color"], linestyle=":", label="least squares")
-    zero = float(cell.zero)
-    axes.axhline(zero, color="0.55", linestyle="--", linewidth=1.2, label="predicting 0")
+        risk = cell.risk.sel(trained=trained)
+        axes.fill_between(cell.M, risk.min("run"), risk.max("run"), color=f"C{k}", alpha=0.15, lw=0)
+        style = {"color": f"C{k}", "linestyle": LINES[k], "marker": MARKERS[k], "markevery": (2 * k, 8), "markersize": 4}
+        axes.plot(cell.M, risk.mean("run"), linewidth=1.3, label=f"trained on {LAWS[trained]}", **style)
+
+
+def _draw_references(axes: Axes, cell: xr.Dataset) -> None:
+    ink, zero = mpl.rcParams["text.color"], float(cell.zero)
+    axes.plot(cell.M, cell.ols.where(cell.ols > 1e-9), color=ink, linestyle=":", label="least squares")
+    axes.axhline(zero, color=ink, linestyle="--", linewidth=1, label="predicting 0")
+    axes.axvline(int(cell.N), color=ink, linewidth=0.8)
     if cell.lsa_limit < zero:
-        axes.axhline(float(cell.lsa_limit), color=mpl.rcParams["text.color"], linewidth=0.9, label="linear, limit")
-        finite = cell.lsa.sel(trained="random").isel(N=-1)
-        style = {"color": mpl.rcParams["text.color"], "linestyle": LINES[4], "linewidth": 0.9}
-        axes.plot(cell.M, finite, label=f"linear, $N={int(finite.N)}$", **style)
+        axes.plot(cell.M, cell.lsa.sel(trained="random"), color="C2", linestyle=LINES[4], linewidth=1, label="linear, same $N$")
+        axes.axhline(float(cell.lsa_limit), color="C2", linewidth=1, label="linear, limit")
     axes.set(yscale="log", ylim=(0.015 * zero**1.35, 9 * zero**0.35), xlim=(0, int(cell.M[-1])))
     plain_logarithms(axes.yaxis)
+
+
+def relative(dataset: xr.Dataset) -> Table:
+    """Return the error at M = N over that of predicting 0, mean over trainings: one row a model, one column a test law."""
+    share = (dataset.risk.sel(M=dataset.N) / dataset.zero).mean("run")
+    models = [(trained, N) for trained in dataset.trained.values for N in dataset.N.values]
+    rows = ((trained, f"{N}", *(f"{float(one):.2f}" for one in share.sel(trained=trained, N=N))) for trained, N in models)
+    return Table(("trained on", "N", *map(str, dataset.test.values)), tuple(rows))
+
+
+def by_way(dataset: xr.Dataset) -> Table:
+    """Return the error at the largest c over that of predicting 0, mean over trainings: one row a model, one column a way."""
+    share = dataset.risk.isel(c=-1).mean("run")
+    models = [(trained, N) for trained in dataset.trained.values for N in dataset.N.values]
+    rows = (
+        (trained, f"{N}", *(f"{float(share.sel(trained=trained, N=N, way=way)):.2f}" for way in dataset.way.values))
+        for trained, N in models
+    )
+    return Table(("trained on", "N", *map(str, dataset.way.values)), tuple(rows))
 
 
 @drawing(
@@ -97,7 +122,8 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     panels[1].tick_params(labelleft=False)
     for k, trained in enumerate(dataset.trained.values):
         norm = dataset.row_norm.sel(trained=trained)
-        right.plot(dataset.row, norm, MARKERS[k], color=f"C{k + 5}", markersize=3.5, label=trained)
+        style = {"color": ("C5", "C1")[k], "fillstyle": ("full", "none")[k], "markersize": (3, 5)[k]}
+        right.plot(dataset.row, norm, MARKERS[k], label=trained, **style)
     right.axvline(2 * N, color=ink, linewidth=0.8)
     right.set(yscale="log", ylim=(0.08, 8), xlabel="row of the table", title="length of the row")
     plain_logarithms(right.yaxis)

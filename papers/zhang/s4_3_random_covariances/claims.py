@@ -12,11 +12,11 @@ claim = claims_of("zhang-random-covariance-flow")
 
 @claim("V2", "convergence", margin=1e-6, control=put(u_theory="u_printed"))
 def Z18a(dataset):
-    """Theorem 4.5: gradient flow on random diagonal covariances drives u₋₁U₁₁ to A* = [E ΓΛ²]⁻¹E[Λ²] and u₋₁ to [Σ
-    ξᵢ²/γᵢ²]^¼ = ‖A*‖^½.
+    """Theorem 4.5: gradient flow on random diagonal covariances drives $u₋₁U₁₁$ to
+    $A_* = (E[ΓΛ²])⁻¹E[Λ²]$ and $u₋₁$ to $(∑ ξᵢ²/γᵢ²)^¼ = ‖A_*‖^½$.
 
-    Margin: Relative. The integrator's tolerance is 1e-10 and the slowest mode has decayed by e^-30.
-    Control: the limit of u₋₁ as (C.15) prints it, without squares
+    Margin: Relative. The integrator's tolerance is 1e-10 and the slowest mode has decayed by $e⁻³⁰$.
+    Control: the limit of $u₋₁$ as (C.15) prints it, without squares
     """
     # Relative distance of u U from A_* (Frobenius) and of u from its limit, per law and length.
     difference = ((dataset["product"] - dataset.product_theory) ** 2).sum(["i", "j"])
@@ -36,10 +36,10 @@ claim = claims_of("zhang-random-covariance")
     near=("E λᵢ² E Σ λⱼ for E λᵢ² Σ λⱼ", "1 for 1 + 1/M", "M + 1 for M", "N + 1 for N"),
 )
 def Z18b(dataset):
-    """With weights A the error on a random spectrum is Σ E λᵢ − 2 Σ Aᵢᵢ E λᵢ² + Σ Aᵢⱼ² ζᵢⱼ(M), at every test length M and
-    covariance scale c = 1, 4, 9, for exponential and uniform variances.
+    """With weights $A$ the error on a random spectrum is $∑ᵢ Eλᵢ − 2 ∑ᵢ Aᵢᵢ Eλᵢ² + ∑ᵢⱼ Aᵢⱼ² ζᵢⱼ(M)$, at every test length $M$
+    and covariance scale $c = 1, 4, 9$, for exponential and uniform variances.
 
-    Margin: Relative; a little above q standard errors of the worst cell. At c = 4 and 9 the squared error is heavy-tailed.
+    Margin: Relative; a little above q standard errors of the worst cell. At $c = 4$ and 9 the squared error is heavy-tailed.
     Moved: from 15%, when formulas came to be judged at the resolution of their data.
     """
 
@@ -49,10 +49,10 @@ claim = claims_of("zhang-random-covariance-limit")
 
 @claim("V", "formula", of="mean", margin=0.01, quick_margin=0.026, near=("d + 4 for d + 5", "N + 1 for N"))
 def Z18c(dataset):
-    """Exp(1) variances: for a query drawn apart from the prompt's covariance, E[ŷ | x_query, w] = wᵀx_query / (3 + (d + 5)/N),
-    which tends to one third of the target: the trained model fails.
+    """Exp(1) variances: for a query drawn apart from the prompt's covariance, $E[ŷ | x_query, w] = wᵀx_query/(3 + (d +
+    5)/N)$, which tends to one third of the target: the trained model fails.
 
-    Margin: For unit x_query and w, over 1/(3 + (d + 5)/N); a little above q standard errors of the worst cell.
+    Margin: For unit $x_query$ and $w$, over $1/(3 + (d + 5)/N)$; a little above q standard errors of the worst cell.
     Moved: from 0.015, absolute, when formulas came to be judged at the resolution of their data.
     """
 
@@ -69,7 +69,7 @@ claim = claims_of("zhang-random-covariance-flow", section="C.3")
     positive=put(u_printed="u_theory"),
 )
 def Z18d(dataset):
-    """(C.15), as far as the copy we read shows: u₋₁ tends to [Σ ξᵢ/γᵢ]^¼, without squares.
+    """(C.15), as far as the copy we read shows: $u₋₁$ tends to $(∑ ξᵢ/γᵢ)^¼$, without squares.
 
     Margin: Relative, as for Z18a.
     Control: Theorem 4.1 at the mean covariance in the place of the random ones
@@ -93,12 +93,12 @@ claim = claims_of("zhang-random-covariance-limit")
     control=put(own_theory="own_middle"),
 )
 def Z18e(dataset):
-    """Exp(1) variances: for a query drawn with the prompt's own covariance, E[ŷ | x_query, w] = Σ wᵢxᵢ(½ + |xᵢ|/√2) / (3 +
-    (d + 5)/N), not a fixed fraction of the target.
+    """Exp(1) variances: for a query drawn with the prompt's own covariance, $E[ŷ | x_query, w] = ∑ wᵢxᵢ(½ + |xᵢ|/√2)
+    / (3 + (d + 5)/N)$, not a fixed fraction of the target.
 
-    Margin: Relative, on the factor in five bins of |xᵢ|; a little above q standard errors of the worst.
+    Margin: Relative, on the factor in five bins of $|xᵢ|$; a little above q standard errors of the worst.
     Moved: from 0.025, absolute, when formulas came to be judged at the resolution of their data.
-    Control: the middle of a bin for its mean |xᵢ|
+    Control: the middle of a bin for its mean $|xᵢ|$
     """
 
 
@@ -107,11 +107,11 @@ claim = claims_of("zhang-random-start-size")
 
 @claim("D", "convergence", margin=1e-6, control=put(miss="miss_near"))
 def Z18f(dataset):
-    """The limit of Theorem 4.5 is reached from every σ: u₋₁U₁₁ tends to A* and u₋₁ to ‖A*‖^½ for σ² from 0.01 to 1000 times the
-    bound.
+    """The limit of Theorem 4.5 is reached from every $σ$: $u₋₁U₁₁$ tends to $A_*$ and $u₋₁$ to $‖A_*‖^½$ for $σ²$ from 0.01
+    to 1000 times the bound.
 
     Margin: As for Z18a, the larger of the two relative distances.
-    Control: A* with N + 1 in the place of N
+    Control: $A_*$ with $N + 1$ in the place of $N$
     """
     return Discrepancy(np.stack([dataset.miss, dataset.u_miss]))
 
@@ -123,9 +123,9 @@ def _second_entries(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "bound", margin=1.0, control=_second_entries)
 def Z18g(dataset):
-    """On these flows u₋₁ stays above a positive bound that needs no condition on σ.
+    """On these flows $u₋₁$ stays above a positive bound that needs no condition on $σ$.
 
-    Margin: The bound over the least u₋₁ on the way.
+    Margin: The bound over the least $u₋₁$ on the way.
     Control: the bound with its second entries alone, at the largest multiple below 1: the start is below them
     """
     return Discrepancy(dataset.u_bound / dataset.u_least)

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.table import Table
 from papers.zhang.lines import plain_logarithms, series
 
 
@@ -37,7 +38,7 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(yscale="log", ylabel="relative distance to $A_*$", xlabel="time, fraction of the run")
     right.set(xlim=(0, 0.4), ylim=(0, None), xlabel="time, fraction of the run")
     right.set_ylabel(f"$u_{{-1}}$ / its limit, $N={longest}$")
-    left.legend()
+    left.legend(loc="upper right", handlelength=2.4, borderaxespad=0)
     right.legend(loc="lower right")
 
 
@@ -50,15 +51,15 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
         "stay above 1."
     ),
     caption=(
-        "Variances times <i>c</i>, exponential (upper row) and uniform (lower row): test error over the error of the zero "
-        "estimator (1 is no skill), against test prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two "
+        "Variances times <i>c</i>, exponential (upper row) and uniform (lower row): test error over that of predicting 0 "
+        "(black line at 1: no skill), against test prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two "
         "standard errors. Thin lines: the limit <i>N</i>, <i>M</i> → ∞. Least squares is at 0 from <i>M</i> = <i>d</i> on."
     ),
     size=(7.2, 5.6),
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length, one row a law, one column a covariance scale: exact formula as lines, Monte Carlo as markers."""
-    panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True)
+    panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True, sharey=True)
     for row, law in zip(panels, dataset.law.values, strict=True):
         for axes, c in zip(row, dataset.c.values, strict=True):
             _risk_panel(axes, dataset.sel(law=law, c=c))
@@ -78,6 +79,14 @@ def _risk_panel(axes: Axes, cell: xr.Dataset) -> None:
     axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set(yscale="log")
     plain_logarithms(axes.yaxis)
+
+
+def gains(dataset: xr.Dataset) -> Table:
+    """Return the error after training on random covariances over that after training on their mean."""
+    gain = dataset.risk.sel(trained="random") / dataset.risk.sel(trained="mean")
+    cells = [(law, c) for law in dataset.law.values for c in dataset.c.values]
+    rows = ((law, f"{c:g}", *(f"{float(one):.2f}" for one in gain.sel(law=law, c=c))) for law, c in cells)
+    return Table(("variances", "c", *(f"M = {M}" for M in dataset.M.values)), tuple(rows))
 
 
 @drawing(
