@@ -41,7 +41,7 @@ claim = claims_of("li-unseen-tasks")
 def L4(dataset):
     """Trained on tasks that meet Condition 3.2, models err on unseen tasks at most 0.01, already for |T_tr| = M₁.
 
-    Margin: Beyond the probability of a missing pattern. One prompt in a hundred; a prototype had 0.003 at most.
+    Margin: Beyond the probability of a missing pattern. One prompt in a hundred; a trial run had 0.003 at most.
     Control: the task sets that violate the condition
     """
     return _beyond_missing(dataset, "error")
@@ -51,7 +51,7 @@ def L4(dataset):
 def L4b(dataset):
     """The hinge loss, which the theorem bounds, is at most 0.05 on unseen tasks under Condition 3.2.
 
-    Margin: Beyond the probability of a missing pattern; 1 before training. A prototype had 0.010 at most after 1000
+    Margin: Beyond the probability of a missing pattern; 1 before training. A trial run had 0.010 at most after 1000
     steps.
     Control: the task sets that violate the condition
     """

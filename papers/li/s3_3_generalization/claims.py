@@ -1,4 +1,4 @@
-"""Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``claims_sample_complexity`` has L9 and L10."""
+"""Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``claims_prompt_length`` has L9."""
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,7 @@ claim = claims_of("li-coefficient-sum")
 def L7(dataset):
     """Theorem 3.4: the out-of-domain hinge is small when every ODR pattern has coefficient sum S₁ ≥ 1.
 
-    Margin: ε = 0.01, in every setting and at every S₁ ≥ 1 of the grid. A prototype had at most 0.001.
+    Margin: ε = 0.01, in every setting and at every S₁ ≥ 1 of the grid. A trial run had at most 0.001.
     Control: patterns with S₁ = −1, which the theorem leaves out
     """
     return over_seeds(dataset.hinge.sel(S_1=dataset.S_1 >= 1))
@@ -41,7 +41,7 @@ def L7c(dataset):
 def L7d(dataset):
     """At fixed norm, in settings A and B, the 0-1 error from S₁ = −0.5 to 1.3 stays within 0.005 of its value at 1.
 
-    Margin: 0-1 errors of a prototype were below 0.001; the rescaled patterns err by 0.05 and 0.02 at S₁ = 0.5 (full).
+    Margin: 0-1 errors of a trial run were below 0.001; the rescaled patterns err by 0.05 and 0.02 at S₁ = 0.5 (full).
     Control: S₁ as a rescaling of the patterns
     """
     inner = dataset.error.sel(S_1=dataset.S_1 >= -0.5)
@@ -70,7 +70,7 @@ claim = claims_of("li-sum-reasons")
 def L7f(dataset):
     """With few training tasks (r = 1) and short patterns (β = 1) the 0-1 error at S₁ ≥ 1 is lower than at 0 to 0.5.
 
-    Margin: Mean over S₁ ≥ 1 less mean over 0 ≤ S₁ ≤ 0.5, lower by 0.002; a prototype of 4 seeds had −0.03.
+    Margin: Mean over S₁ ≥ 1 less mean over 0 ≤ S₁ ≤ 0.5, lower by 0.002; a trial run of 4 seeds had −0.03.
     Control: the same with three times as many tasks (r = 3)
     """
     few = dataset.error.sel(setting="β = 1, r = 1")
@@ -100,7 +100,7 @@ def L7v(dataset):
     """With μ′ = S₁μ the 0-1 error is below 0.01 from S₁ = 1 upward and above 0.1 at S₁ = 0.3.
 
     Margin: The larger of error(S₁ ≥ 1) − 0.01 and 0.1 − error(0.3); a margin of 0.01 on both would let 0.09 pass for
-    0.1. A prototype had errors 0.0003 and 0.26. The slides do not name their construction and have no S₁ = 0.3.
+    0.1. A trial run had errors 0.0003 and 0.26. The slides do not name their construction and have no S₁ = 0.3.
     Control: patterns of the same sums and fixed norm
     """
     return _gone_from_one(dataset.error)
@@ -166,7 +166,7 @@ claim = claims_of("li-task-fraction")
 def L8(dataset):
     """With |T_tr| ≥ (M₁−1)^(−1/2)|T| training tasks the out-of-domain error is below 0.002.
 
-    Margin: The number is ours, at M₁ = 6, α′ = 0.8, l = 20 and S₁ = 1.1; a prototype had 0.0001 with 18 of 30 tasks.
+    Margin: The number is ours, at M₁ = 6, α′ = 0.8, l = 20 and S₁ = 1.1; a trial run had 0.0001 with 18 of 30 tasks.
     Control: 6 tasks that cover all patterns and labels, fewer than stated
     """
     return over_seeds(dataset.error_out.sel(shifts=dataset.tasks >= dataset.tasks_stated))
@@ -176,7 +176,7 @@ def L8(dataset):
 def L8b(dataset):
     """Covering all patterns and labels is not enough out of domain: with the M₁ cyclic tasks the error exceeds 0.002.
 
-    Margin: 0.002 − error ≤ 0 at r = 1; a prototype had 0.008 to 0.011.
+    Margin: 0.002 − error ≤ 0 at r = 1; a trial run had 0.008 to 0.011.
     Control: the largest task set in its place
     """
     return over_seeds(0.002 - dataset.error_out.isel(shifts=0))

@@ -25,7 +25,7 @@ claim = claims_of("li-attention")
 def L13(dataset):
     """Proposition 1: attention concentrates on the contexts with the query's pattern (unseen tasks).
 
-    Margin: 1 − attention mass at the end, settings A and B, worst. Untrained it is 0.56 and 0.45. A prototype had 0.04
+    Margin: 1 − attention mass at the end, settings A and B, worst. Untrained it is 0.56 and 0.45. A trial run had 0.04
     and 0.01 after 1000 steps and 0.06 after 300 in A; the margin leaves room for the shorter run.
     Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
     """
@@ -62,7 +62,7 @@ def _from_odds_law(ds: xr.Dataset) -> xr.DataArray:
 def L13e(ds):
     """The odds law with the gaps read off the weights gives the attention mass at every recorded step of training.
 
-    Margin: Absolute, settings A, B and r = 1, unseen tasks; a prototype had less than 0.005. 3 models in quick.
+    Margin: Absolute, settings A, B and r = 1, unseen tasks; a trial run had less than 0.005. 3 models in quick.
     Moved: from 0.015 in both profiles; it was called exact, and with r = 1 it is off by 0.003, 11 standard errors.
     Neglects: the distractors (scores of order κ²δ²β²), and that the other contexts have different scores: the law takes the
     mean over them before the odds. With r = 3, where all scores are alike, that is nothing (L13h).
@@ -148,7 +148,7 @@ claim = claims_of("li-neurons")
 def L15(ds):
     """Proposition 2, features: feature parts of the large rows of W_O W_V align with the mean pattern μ̄ (setting A).
 
-    Margin: 1 − cosine, mean over large rows, settings A (r = 3) and r = 1. A prototype had 0.008.
+    Margin: 1 − cosine, mean over large rows, settings A (r = 3) and r = 1. A trial run had 0.008.
     Control: models trained on tasks among half of the patterns
     """
     return over_seeds(1 - ds.feature_cosine.sel(setting=["A", "A, r = 1"]).isel(step=-1))
@@ -158,7 +158,7 @@ def L15(ds):
 def L15b(ds):
     """Proposition 2, labels: the label parts of the large rows point along +q for a > 0 and along −q for a < 0.
 
-    Margin: 1 − cosine times sign of a, mean over large rows, settings A, B and r = 1. A prototype had 0.001.
+    Margin: 1 − cosine times sign of a, mean over large rows, settings A, B and r = 1. A trial run had 0.001.
     Control: the same rows before training
     """
     return over_seeds(1 - ds.label_cosine.sel(setting=COVERING).isel(step=-1))
@@ -174,7 +174,7 @@ def _share_small(ds: xr.Dataset, start: str) -> xr.DataArray:
 def L15d(ds):
     """Lucky neurons: a row that is active at the start on μ̄ with its right label ends large.
 
-    Margin: Share of such rows that end small, settings A, B and r = 1 together. A prototype had 1 row in 1500.
+    Margin: Share of such rows that end small, settings A, B and r = 1 together. A trial run had 1 row in 1500.
     Control: the rows that are not lucky
     """
     return over_seeds(_share_small(ds, "lucky"))
@@ -199,7 +199,7 @@ def L15e(ds):
 def L15f(ds):
     """A row stays small when it is active at the start on no single pattern μⱼ with its right label.
 
-    Margin: Share of such rows that end large, settings A, B and r = 1 together; about 12 rows a seed. A prototype had
+    Margin: Share of such rows that end large, settings A, B and r = 1 together; about 12 rows a seed. A trial run had
     0.02.
     Control: all rows that are not lucky
     """
