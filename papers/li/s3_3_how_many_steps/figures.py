@@ -19,9 +19,9 @@ from papers.li.series import series
         "escape law and away from the short bars of the stated law for beta and M1."
     ),
     caption=(
-        "Left: steps until the training hinge is ½, against Ψ/(ηρ|<i>q</i>|αβ²δ²); line: equality. One marker a letter "
-        "that varies. Right: log-log exponents of the steps until the hinge is 0.1, and of the part from 0.9 to 0.1. "
-        "Long bars: escape law; short bars: stated law. Intervals: 2 s.e. over seeds."
+        "Left: steps until the training loss (hinge) is ½, against the escape time Ψ/(ηρ|<i>q</i>|αβ²δ²) of the reduced model; "
+        "line: equality. One kind of marker for each letter that is varied. Right: exponent of the steps in that letter, for "
+        "the steps until the loss is 0.1, and for the part from 0.9 to 0.1. Intervals: 2 s.e. over networks."
     ),
     size=(9.2, 3.8),
 )
