@@ -7,13 +7,15 @@ import re
 
 from markupsafe import Markup
 
-_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿᵀᵏᵗ", "0123456789+-()nTkt", strict=True)) | {"ᐟ": "/"}
+_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿᵀᵏˡᵗ", "0123456789+-()nTklt", strict=True)) | {"ᐟ": "/"}
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼᵣ", "0123456789+-()aeoxhklmnpstijr", strict=True))
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "bar"}
 _COMPOSED = {"ŷ": r"\hat y", "ŵ": r"\hat w", "ẑ": r"\hat z", "Ŵ": r"\hat W", "ā": r"\bar a", "·": r"\cdot ", "×": r"\times ",
              "√": r"\surd ", "′": "'", "−": "-", "…": r"\ldots ", "‖": r"\|", "%": r"\%", "#": r"\#"}  # fmt: skip
 FORMULA = re.compile(r"\$([^$]+)\$")
-_WORD = re.compile(r"(?<![A-Za-z\\{])(tr|exp|log|max|min|sign|rank|span|Var|Cov|diag|arg|cos|sin|tanh|det|vec)(?![A-Za-z])")
+_WORD = re.compile(
+    r"(?<![A-Za-z\\{])(tr|exp|ln|log|ReLU|max|min|sign|rank|span|Var|Cov|diag|arg|cos|sin|tanh|det|vec)(?![A-Za-z])"
+)
 
 
 def plain(text: str) -> str:
@@ -37,6 +39,7 @@ def tex(formula: str) -> str:
         formula = run.sub(lambda found, raised=raised, mark=mark: f"{mark}{{{''.join(raised[c] for c in found[0])}}}", formula)
     for accent, name in _ACCENTS.items():
         formula = re.sub(rf"(\w){accent}", rf"\\{name}{{\1}}", formula)
+    formula = re.sub(r"\^\(([^()]+)\)", r"^{\1}", formula)
     formula = re.sub(r"(?<=[_^])(?!\{)([A-Za-z]{2,}|-?\d+)", r"{\1}", formula)
     formula = re.sub("|".join(map(re.escape, _COMPOSED)), lambda found: _COMPOSED[found[0]], formula)
     formula = re.sub("[ΓΔΘΛΞΠΣΦΨΩ]", lambda found: rf"\mathrm{{{found[0]}}}", formula)  # upright, as TeX has them

@@ -1,11 +1,13 @@
 """Trained models on fresh prompts, in and out of domain."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
+from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.measure.classification import Readings, read
+from icl_lib.measure.classification import Readings, hinge, read, wrong
 from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
@@ -48,3 +50,19 @@ def out_of_domain(
 def beside_draws(model: SoftmaxAttentionMLP) -> SoftmaxAttentionMLP:
     """Return the model with a dimension of size 1 after its replicates, to meet several draws of patterns."""
     return replace(model, **{name: getattr(model, name)[:, None] for name in ("W_Q", "W_K", "W_V", "W_O")})
+
+
+class Means(NamedTuple):
+    """Means of readings over draws and prompts, one number a model."""
+
+    error: ndarray
+    hinge: ndarray
+    margin: ndarray
+    mass: ndarray
+
+
+def means(readings: Readings) -> Means:
+    """Average over all dimensions but the first."""
+    margin, mass = readings.margin.flatten(1), readings.mass.flatten(1)
+    columns = (wrong(margin).mean(-1), hinge(margin).mean(-1), margin.mean(-1), mass.nanmean(-1))
+    return Means(*(column.numpy() for column in columns))

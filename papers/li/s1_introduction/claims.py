@@ -17,20 +17,20 @@ def L0a(dataset):
 
     Margin: Chance is 0.5; prompts without the query's pattern are rarer than 1e-4 at this length.
     Number: 0-1 error.
-    Control: the same networks with W_Q = 0, so that the attention cannot see the query
+    Control: the same networks with $W_Q = 0$, so that the attention cannot see the query
     """
     return over_seeds(dataset.error)
 
 
 @claim(
     "D", "formula", of="margin_ratio", margin=0.004, quick_margin=0.05,
-    near=("a factor 1 − 1/l, as under the softmax", "l + 1 for l, the query counted as a context"),
+    near=("a factor $1 − 1/l$, as under the softmax", "l + 1 for l, the query counted as a context"),
 )  # fmt: skip
 def L0b(dataset):
-    """Without both nonlinearities the mean margin over all tasks is (α′/2)·G, with G a closed form in the weights:
-    proportional to the share α′ of relevant contexts. With the softmax it is not.
+    """Without both nonlinearities the mean margin over all tasks is $(α′/2)·G$, with $G$ a closed form in the weights:
+    proportional to the share $α′$ of relevant contexts. With the softmax it is not.
 
-    Margin: Relative: the mean over α′ and seeds, and small against large α′. The law is exact for any weights, so that the
+    Margin: Relative: the mean over $α′$ and seeds, and small against large $α′$. The law is exact for any weights, so that the
     draws alone decide: 2000 prompts a cell in quick, 5000 in full.
     Moved: from 0.08 in both profiles, ten times what the draws leave.
     """
@@ -38,10 +38,10 @@ def L0b(dataset):
 
 @claim("D", "approximation", margin=0.04, quick_margin=0.12, control=lambda d: d.assign(feature=d.feature / 2))
 def L0c(dataset):
-    """The mean margin moves with S₁ by the feature part of the neurons times the total attention if the MLP has a ReLU,
+    """The mean margin moves with $S₁$ by the feature part of the neurons times the total attention if the MLP has a ReLU,
     and stays where it is, within the margin of the check, if the MLP is linear.
 
-    Margin: Change over the range of S₁, relative to the margin at its end. In quick 3 models and shorter training.
+    Margin: Change over the range of $S₁$, relative to the margin at its end. In quick 3 models and shorter training.
     Moved: from 0.12 in both profiles; it was called exact, and in full it is off by 0.02, 12 standard errors.
     Neglects: that some neurons are silent under both labels, whose feature parts are negative and count here all the same:
     with each neuron's own activity (L7c) the slope in setting A is 0.497 as measured, with all of them 0.484.

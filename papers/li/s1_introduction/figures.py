@@ -16,11 +16,12 @@ from papers.li.series import series
         "networks near the upper line, both linear ones near the lower line."
     ),
     caption=(
-        "Attention, MLP of the four networks as in the legend; means over networks with two standard errors. Left: mean "
-        "margin on orthonormal ODR patterns of the training norm; every S₁ takes the same draws. Lines: L0c, from the "
-        "reading at the largest S₁. Middle: mean margin over all tasks on long prompts. Line: L0b in closed form; the "
-        "markers of the other networks are joined by eye only. Right: error on short prompts. Lines: errors from prompts "
-        "without the query's pattern alone, for a vote with positive weights (upper) and with negative ones (lower)."
+        "Four networks, named by attention, MLP; means over networks with two standard errors. Left: mean margin on new "
+        "patterns with coefficient sum S₁. Lines: what the feature parts of the neurons predict from the reading at the "
+        "largest S₁ (L0c). Middle: mean margin on long prompts over the share α′ of relevant contexts. Dotted line: closed "
+        "form (L0b); thin lines join the markers. Right: error on short prompts. Grey lines: the errors that prompts without "
+        "the query's pattern make, for a rule with the majority of their labels and for one against it. The markers of a "
+        "pair stand side by side; they would coincide."
     ),
     size=(9.6, 4.2),
 )
@@ -33,15 +34,16 @@ def nonlinearity(figure: Figure, dataset: xr.Dataset) -> None:
         predicted = cell.margin_S_1.isel(S_1=-1).mean() + push - push.isel(S_1=-1)
         series(left, cell.S_1, cell.margin_S_1, k, name, predicted)
         points_over_seeds(middle, cell.alpha, cell.margin_alpha, k)
-        points_over_seeds(right, cell.short + 0.04 * (k - 1.5), cell.error_short, k)
+        points_over_seeds(right, cell.short + 0.12 * (k - 1.5), cell.error_short, k)
     middle.plot(dataset.alpha, dataset.margin_alpha_theory.mean("seed"), color="C3", linestyle=LINES[3])
     for k, name in enumerate(dataset.variant.values[:3]):
         middle.plot(dataset.alpha, dataset.margin_alpha.sel(variant=name).mean("seed"), color=f"C{k}", linewidth=0.5)
-    for line, sign in zip(LINES, dataset.sign.values, strict=False):
-        right.plot(dataset.short, dataset.absent_error.sel(sign=sign), color="C5", linestyle=line)
+    for line, (sign, label) in zip(LINES, {1: "with the majority", -1: "against it"}.items(), strict=False):
+        right.plot(dataset.short, dataset.absent_error.sel(sign=sign), color="C5", linestyle=line, label=label)
     left.set(xlabel="$S_1$", ylabel="mean margin $zF$", ylim=(0, None))
     middle.set(xlabel="share of relevant contexts $\\alpha'$", xlim=(0, None), ylim=(0, None))
     right.set(xlabel="contexts $l$", ylabel="error", yscale="log")
     right.set_xticks(dataset.short.values, [str(l) for l in dataset.short.values])
     right.minorticks_off()
-    figure.legend(loc="outside lower center", ncols=4)
+    right.legend(loc="lower left")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)

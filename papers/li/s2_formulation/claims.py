@@ -17,10 +17,10 @@ claim = claims_of("li-start")
     near=("l − 1 for l", "½δ²β² for δ²β²", "not given that the pattern is there"),
 )  # fmt: skip
 def L1b(dataset):
-    """Untrained attention is near uniform: its mass on the query's pattern is E[ng/(ng + l − n) | n ≥ 1], with g =
-    exp(δ²β²) and n binomial (l, α/2). At δβ = 0.4, l = 20, α = 0.8 it is 0.437, uniform 0.400.
+    """Untrained attention is near uniform: its mass on the query's pattern is $E[ng/(ng + l − n) | n ≥ 1]$, with
+    $g = exp(δ²β²)$ and $n$ binomial $(l, α/2)$. At $δβ = 0.4$, $l = 20$, $α = 0.8$ it is 0.437, uniform 0.400.
 
-    Margin: Relative, by groups of 20 networks. κ is left out, a share of 2κ²δ²β² at most where contexts share a distractor.
+    Margin: Relative, by groups of 20 networks. $κ$ is left out, a share of $2κ²δ²β²$ at most where contexts share a distractor.
     Moved: from an absolute 0.015 in both profiles, 3% of the mass.
     """
 
@@ -33,7 +33,7 @@ def L2(dataset):
     """SGD on the hinge loss learns the training tasks: at the end error and hinge loss on fresh prompts are near 0.
 
     Margin: Chance is 0.5 and 1. The share of prompts without the query's pattern is taken off, three times in the
-    hinge, where a wrong sign costs 1 + |F|.
+    hinge, where a wrong sign costs $1 + |F|$.
     Number: 0-1 error and hinge loss, less what missing patterns cost.
     Control: the same networks before training
     """

@@ -36,6 +36,10 @@ def start(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="lower right")
 
 
+SETS = {"cyclic 3": "three shifts", "cyclic 1": "one shift"}
+"""Names of the sets of training tasks in the legend."""
+
+
 @drawing(
     "li-training",
     alt=(
@@ -45,8 +49,9 @@ def start(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Along SGD, mean over networks with two standard errors. Filled markers: fresh prompts of training tasks. Open "
-        "markers: unseen tasks. Grey: the first networks with <i>W<sub>Q</sub></i> = 0, training tasks. The step axis is "
-        "linear up to 20 and logarithmic beyond."
+        "markers: tasks that were not trained. Three shifts, one shift: sets of training tasks that show every pattern with "
+        "both labels. One-sided: each pattern with one label only. Crosses: the networks of three shifts with "
+        "<i>W<sub>Q</sub></i> = 0. The step axis is linear up to 20 and logarithmic beyond."
     ),
     size=(8.6, 4.2),
 )
@@ -56,7 +61,7 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
         for k, tasks in enumerate(dataset.tasks.values):
             cell = dataset.sel(tasks=tasks)
             known, new = cell[f"{what}_training"], cell[f"{what}_unseen"]
-            points_over_seeds(axes, cell.step, known, k, linestyle=LINES[0], linewidth=0.9, label=tasks)
+            points_over_seeds(axes, cell.step, known, k, linestyle=LINES[0], linewidth=0.9, label=SETS.get(tasks, tasks))
             points_over_seeds(axes, cell.step, new, k, linestyle=LINES[1], linewidth=0.9, mfc="none")
         blind = dataset[f"{what}_blind"].isel(tasks=0)
         points_over_seeds(axes, dataset.step, blind, 5, marker="x", linestyle=LINES[3], linewidth=0.9, label="$W_Q=0$")

@@ -25,8 +25,8 @@ claim = claims_of("li-task-sets")
 
 @claim("D", "identity", margin=0, control=put(miscount="miscount_one_sided"))
 def L3(dataset):
-    """Condition 3.2, as remembered, is met by r cyclic shifts: each of the M₁ patterns has each label in exactly r of the
-    r·M₁ tasks.
+    """Condition 3.2, as remembered, is met by $r$ cyclic shifts: each of the $M₁$ patterns has each label in exactly $r$ of the
+    $r·M₁$ tasks.
 
     Margin: Counting whole numbers.
     Control: one-sided tasks, where each pattern has one label
@@ -39,9 +39,9 @@ claim = claims_of("li-unseen-tasks")
 
 @claim("S", "bound", margin=0.01, control=_swap_covers)
 def L4(dataset):
-    """Trained on tasks that meet Condition 3.2, models err on unseen tasks at most 0.01, already for |T_tr| = M₁.
+    """Trained on tasks that meet Condition 3.2, models err on unseen tasks at most 0.01, already for $|T_tr| = M₁$.
 
-    Margin: Beyond the probability of a missing pattern. One prompt in a hundred; a prototype had 0.003 at most.
+    Margin: Beyond the probability of a missing pattern. One prompt in a hundred; a trial run had 0.003 at most.
     Control: the task sets that violate the condition
     """
     return _beyond_missing(dataset, "error")
@@ -51,7 +51,7 @@ def L4(dataset):
 def L4b(dataset):
     """The hinge loss, which the theorem bounds, is at most 0.05 on unseen tasks under Condition 3.2.
 
-    Margin: Beyond the probability of a missing pattern; 1 before training. A prototype had 0.010 at most after 1000
+    Margin: Beyond the probability of a missing pattern; 1 before training. A trial run had 0.010 at most after 1000
     steps.
     Control: the task sets that violate the condition
     """
@@ -91,7 +91,7 @@ def L5c(dataset):
 def L5i(dataset):
     """The prediction is exact to 1% where every pattern is queried or none has a memory: one-sided tasks, half of the patterns.
 
-    Margin: Relative, β = 1; a draw of 400,000 prompts leaves 0.2%. Quick has 12,000 prompts and short training.
+    Margin: Relative, $β = 1$; a draw of 400,000 prompts leaves 0.2%. Quick has 12,000 prompts and short training.
     Neglects: what training has not yet settled: the error of half the patterns is 0.27 after 160 steps (quick) and 0.257
     after 1000 (full), as predicted.
     Control: the error over all tasks for that over unseen ones
@@ -105,9 +105,9 @@ claim = claims_of("li-first-push")
 
 @claim("D", "approximation", margin=0.2, quick_margin=0.35, control=put(miss="miss_swapped"))
 def L5f(dataset):
-    """The trained W_KᵀW_Q is the first push grown for one effective time, whether or not Condition 3.2 is met.
+    """The trained $W_KᵀW_Q$ is the first push grown for one effective time, whether or not Condition 3.2 is met.
 
-    Margin: Relative distance of all M₁(M₁+1) entries, one fitted number a model. The push is exact only at uniform
+    Margin: Relative distance of all $M₁(M₁+1)$ entries, one fitted number a model. The push is exact only at uniform
     attention. Three shifts are left out: the push of all tasks comes as near to them (0.19) as their own (0.21).
     Moved: from 0.35 in both profiles; three shifts were judged as well, where the check tells nothing.
     Neglects: the change of the push with attention, once it is no longer uniform, and the noise of the batches. While it
@@ -122,10 +122,10 @@ claim = claims_of("li-two-memories")
 
 @claim("D", "approximation", margin=0.1, control=put(value_memory="value_memory_double"))
 def L5h(dataset):
-    """After one-sided training the values themselves contradict a label they never saw exactly when β² > M₁|q|².
+    """After one-sided training the values themselves contradict a label they never saw exactly when $β² > M₁|q|²$.
 
     Margin: Difference from a step of height 1, read on 6 patterns: one wrong pattern makes 0.17.
-    Neglects: the differences between neurons, which smooth the step: ratios β²/(M₁|q|²) within a factor 1.35 of 1 are left
+    Neglects: the differences between neurons, which smooth the step: ratios $β²/(M₁|q|²)$ within a factor 1.35 of 1 are left
     out. At 1.04 the models err on 0.33 to 0.83 of the patterns, at 0.84 on 0.02 in the mean.
     Control: twice the ratio, as if each pattern were queried in every task with its one label
     """
@@ -151,7 +151,8 @@ claim = claims_of("li-floor")
     near=("l − 1 for l", "the term k = l/2 in full"),
 )  # fmt: skip
 def L6(dataset):
-    """Trained on all tasks a model errs as the vote law says: 2⁻ˡ Σ C(l,k)(1−α′)^(l−k) over k > l/2, half the term k = l/2.
+    """Trained on all tasks a model errs as the vote law says: $2⁻ˡ ∑ C(l,k)(1−α′)^(l−k)$ over $k > l/2$, half the term
+    $k = l/2$.
 
     Margin: Relative, where the law is 0.02 or more, all models together: 300,000 prompts a cell in full, 30,000 in quick.
     Moved: from 0.15 in both profiles for models of three shifts too, which are 15 standard errors off (L6f).
@@ -165,8 +166,8 @@ def L6f(dataset):
     Margin: Relative, where the law is 0.02 or more.
     Moved: from 0.15 in both profiles, where it was judged as a formula with L6.
     Neglects: the unequal attention among the patterns that are not the query's; up to 4% at even lengths, where ties are
-    broken by it, and less than 0.5% at l = 1 and 3. Trained on all tasks they are alike, and the law is exact (L6).
-    Control: l − 1 for l
+    broken by it, and less than 0.5% at $l = 1$ and 3. Trained on all tasks they are alike, and the law is exact (L6).
+    Control: $l − 1$ for $l$
     """
     cells = _judged(dataset.sel(tasks=["cyclic 3"]))
     mean = over_seeds(cells.error)
@@ -175,9 +176,9 @@ def L6f(dataset):
 
 @claim("D", "bound", margin=0.95, control=lambda dataset: dataset.assign(best=dataset.error.isel(tasks=0).mean("seed")))
 def L6c(dataset):
-    """Half of that is no floor for every predictor: one that knows the law of tasks errs less than (1−α′/2)ˡ/2.
+    """Half of that is no floor for every predictor: one that knows the law of tasks errs less than $(1−α′/2)ˡ/2$.
 
-    Margin: Error over half the missing probability; exactly (1−α′)/(1−α′/2) at l = 1, which is 0.89 for α′ = 0.2.
+    Margin: Error over half the missing probability; exactly $(1−α′)/(1−α′/2)$ at $l = 1$, which is 0.89 for $α′ = 0.2$.
     Control: the trained model
     """
     cells = _judged(dataset)
@@ -186,12 +187,12 @@ def L6c(dataset):
 
 @claim("D", "bound", margin=0.002, control=put(error_guaranteed="error"))
 def L6e(dataset):
-    """If at least a share α′/2 of the contexts has the query's pattern, as on the slides, the error is at most 0.002.
+    """If at least a share $α′/2$ of the contexts has the query's pattern, as on the slides, the error is at most 0.002.
 
     Margin: At every length, from one context on: the share guarantees at least one, so the pattern is never missing.
     With independent contexts models err on up to half of the same prompts.
     Number: 0-1 error.
-    Moved: from l ≥ 2/α′, for which there was no reason.
+    Moved: from $l ≥ 2/α′$, for which there was no reason.
     Control: independent contexts, which guarantee nothing
     """
     return over_seeds(dataset.error_guaranteed)

@@ -1,4 +1,4 @@
-"""Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``claims_sample_complexity`` has L9 and L10."""
+"""Claims L7 and L8: section 3.3, generalization in domain and out of domain. ``claims_prompt_length`` has L9."""
 
 import numpy as np
 import xarray as xr
@@ -15,24 +15,24 @@ claim = claims_of("li-coefficient-sum")
 
 @claim("S", "bound", margin=0.01, control=everywhere("hinge", S_1=-1.0))
 def L7(dataset):
-    """Theorem 3.4: the out-of-domain hinge is small when every ODR pattern has coefficient sum S₁ ≥ 1.
+    """Theorem 3.4: the out-of-domain hinge is small when every ODR pattern has coefficient sum $S₁ ≥ 1$.
 
-    Margin: ε = 0.01, in every setting and at every S₁ ≥ 1 of the grid. A prototype had at most 0.001.
+    Margin: $ε = 0.01$, in every setting and at every $S₁ ≥ 1$ of the grid. A trial run had at most 0.001.
     Number: Hinge loss.
-    Control: patterns with S₁ = −1, which the theorem leaves out
+    Control: patterns with $S₁ = −1$, which the theorem leaves out
     """
     return over_seeds(dataset.hinge.sel(S_1=dataset.S_1 >= 1))
 
 
 @claim("D", "approximation", margin=0.03, quick_margin=0.08, control=put(margin_theory="margin_half"))
 def L7c(dataset):
-    """The mean margin is ½Σ_z Σ_r z a_r ReLU(S₁φ_r + zℓλ_r) with φ, λ, ℓ read off the trained weights: affine in S₁
+    """The mean margin is $½∑_z ∑_r z a_r ReLU(S₁φ_r + zvλ_r)$ with $φ$, $λ$, $v$ read off the trained weights: affine in $S₁$
     between the kinks.
 
     Margin: In units of the margin that the loss asks for; 12 models in full, 3 in quick.
     Moved: from 0.08 in both profiles; it was called exact, and it is off by 0.01, 6 standard errors.
-    Neglects: the spread of the attention over pairs of patterns and of the rows about μ̄: ℓ is read off the mean score gap.
-    It is 0.005 to 0.012 at every S₁ in setting A, so that the slope in S₁ is exact to 0.1% (0.4973 and 0.4973).
+    Neglects: the spread of the attention over pairs of patterns and of the rows about $μ̄$: $v$ is read off the mean score gap.
+    It is 0.005 to 0.012 at every $S₁$ in setting A, so that the slope in $S₁$ is exact to 0.1% (0.4973 and 0.4973).
     Control: the prediction with half of the feature responses
     """
     return over_seeds(abs(dataset.margin - dataset.margin_theory))
@@ -40,11 +40,11 @@ def L7c(dataset):
 
 @claim("D", "bound", margin=0.005, control=put(error="error_rescaled"))
 def L7d(dataset):
-    """At fixed norm, in settings A and B, the 0-1 error from S₁ = −0.5 to 1.3 stays within 0.005 of its value at 1.
+    """At fixed norm, in settings A and B, the 0-1 error from $S₁ = −0.5$ to 1.3 stays within 0.005 of its value at 1.
 
-    Margin: 0-1 errors of a prototype were below 0.001; the rescaled patterns err by 0.05 and 0.02 at S₁ = 0.5 (full).
+    Margin: 0-1 errors of a trial run were below 0.001; the rescaled patterns err by 0.05 and 0.02 at $S₁ = 0.5$ (full).
     Number: Distance of the 0-1 error from that at S₁ = 1.
-    Control: S₁ as a rescaling of the patterns
+    Control: $S₁$ as a rescaling of the patterns
     """
     inner = dataset.error.sel(S_1=dataset.S_1 >= -0.5)
     return distance_over_seeds(inner - dataset.error.sel(S_1=1.0))
@@ -55,10 +55,10 @@ def L7d(dataset):
     control=lambda dataset: dataset.assign(error=dataset.error.roll(S_1=-3)),
 )  # fmt: skip
 def L7n(dataset):
-    """S₁ ≥ 1 is needed (a remark on the slides' experiment): at S₁ = 0.5 the 0-1 error exceeds 0.01, norm held fixed.
+    """$S₁ ≥ 1$ is needed (a remark on the slides' experiment): at $S₁ = 0.5$ the 0-1 error exceeds 0.01, norm held fixed.
 
-    Margin: 0.01 − error(0.5) ≤ 0; the slides' plot has 0.047 at S₁ = 0.5 and 0.0035 at S₁ = 1.1 (a deeper model).
-    Control: patterns of a larger sum in the place of S₁ = 0.5
+    Margin: 0.01 − error(0.5) ≤ 0; the slides' plot has 0.047 at $S₁ = 0.5$ and 0.0035 at $S₁ = 1.1$ (a deeper model).
+    Control: patterns of a larger sum in the place of $S₁ = 0.5$
     Positive: the patterns rescaled
     Missing: the construction of the authors' patterns, and their three layers
     """
@@ -70,10 +70,10 @@ claim = claims_of("li-sum-reasons")
 
 @claim("D", "bound", margin=-0.002, control=replaced("setting", "β = 1", "β = 1, r = 1"))
 def L7f(dataset):
-    """With few training tasks (r = 1) and short patterns (β = 1) the 0-1 error at S₁ ≥ 1 is lower than at 0 to 0.5.
+    """With few training tasks ($r = 1$) and short patterns ($β = 1$) the 0-1 error at $S₁ ≥ 1$ is lower than at 0 to 0.5.
 
-    Margin: Mean over S₁ ≥ 1 less mean over 0 ≤ S₁ ≤ 0.5, lower by 0.002; a prototype of 4 seeds had −0.03.
-    Control: the same with three times as many tasks (r = 3)
+    Margin: Mean over $S₁ ≥ 1$ less mean over $0 ≤ S₁ ≤ 0.5$, lower by 0.002; a trial run of 4 seeds had −0.03.
+    Control: the same with three times as many tasks ($r = 3$)
     """
     few = dataset.error.sel(setting="β = 1, r = 1")
     from_one, below = few.sel(S_1=few.S_1 >= 1), few.sel(S_1=(few.S_1 >= 0) & (few.S_1 <= 0.5))
@@ -99,10 +99,10 @@ claim = claims_of("li-rescaling")
 
 @claim("D", "bound", margin=0.0, control=put(error="error_fixed"))
 def L7v(dataset):
-    """With μ′ = S₁μ the 0-1 error is below 0.01 from S₁ = 1 upward and above 0.1 at S₁ = 0.3.
+    """With $μ′ = S₁μ$ the 0-1 error is below 0.01 from $S₁ = 1$ upward and above 0.1 at $S₁ = 0.3$.
 
-    Margin: The larger of error(S₁ ≥ 1) − 0.01 and 0.1 − error(0.3); a margin of 0.01 on both would let 0.09 pass for
-    0.1. A prototype had errors 0.0003 and 0.26. The slides do not name their construction and have no S₁ = 0.3.
+    Margin: The larger of error($S₁ ≥ 1$) − 0.01 and 0.1 − error(0.3); a margin of 0.01 on both would let 0.09 pass for
+    0.1. A trial run had errors 0.0003 and 0.26. The slides do not name their construction and have no $S₁ = 0.3$.
     Control: patterns of the same sums and fixed norm
     """
     return _gone_from_one(dataset.error)
@@ -110,7 +110,7 @@ def L7v(dataset):
 
 @claim("D", "bound", margin=0.0, control=put(error_new="error_fixed"))
 def L7g(dataset):
-    """It is the length of the patterns that counts: three new patterns of sum 1, times S₁, err as L7v says.
+    """It is the length of the patterns that counts: three new patterns of sum 1, times $S₁$, err as L7v says.
 
     Margin: As for L7v. Patterns, tasks and prompts are those of fixed norm; only the length differs.
     Control: patterns of the same sums and fixed norm
@@ -120,23 +120,23 @@ def L7g(dataset):
 
 @claim("D", "approximation", margin=0.015, quick_margin=0.04, control=put(error_length_theory="error_long"))
 def L7h(dataset):
-    """At each of the slides' five sums, rescaled, the error over the prompt length is the vote law at score gap S₁²γ.
+    """At each of the slides' five sums, rescaled, the error over the prompt length is the vote law at score gap $S₁²γ$.
 
-    Margin: Absolute, γ from the trained weights; S₁ = 0.5 to 1.3. 3 models in quick.
+    Margin: Absolute, $γ$ from the trained weights; $S₁ = 0.5$ to 1.3. 3 models in quick.
     Moved: from 0.03 in both profiles; it was called exact, and in full it is off by 0.01, 10 standard errors.
-    Neglects: the spread of the gap over pairs of patterns, of which γ is the mean. Large gaps act alike (L7j).
-    Control: the vote law at score gap S₁γ
+    Neglects: the spread of the gap over pairs of patterns, of which $γ$ is the mean. Large gaps act alike (L7j).
+    Control: the vote law at score gap $S₁γ$
     """
     return distance_over_seeds(dataset.error_length - dataset.error_length_theory)
 
 
 @claim("D", "approximation", margin=0.005, quick_margin=0.03, control=everywhere("error_length_theory", sum=0.5))
 def L7j(dataset):
-    """The larger the gap the better the law: from S₁ = 0.9 on the error is that of the vote law to 0.005.
+    """The larger the gap the better the law: from $S₁ = 0.9$ on the error is that of the vote law to 0.005.
 
-    Margin: Absolute, half of what the law is off by at S₁ = 0.5. 3 models in quick.
-    Neglects: as L7h: 0.010 at S₁ = 0.5, 0.004 at 0.7, 0.002 and less from 0.9 on.
-    Control: the vote law at S₁ = 0.5 in the place of that at each sum
+    Margin: Absolute, half of what the law is off by at $S₁ = 0.5$. 3 models in quick.
+    Neglects: as L7h: 0.010 at $S₁ = 0.5$, 0.004 at 0.7, 0.002 and less from 0.9 on.
+    Control: the vote law at $S₁ = 0.5$ in the place of that at each sum
     """
     large = dataset.sel(sum=dataset["sum"] >= 0.9)
     return distance_over_seeds(large.error_length - large.error_length_theory)
@@ -147,10 +147,10 @@ def L7j(dataset):
     control=put(error_length="error_length_theory"),
 )  # fmt: skip
 def L7i(dataset):
-    """Below S₁ = 1 longer prompts do not help, as on the slides: at S₁ = 0.5 the error at l = 20 is that at 8 or larger.
+    """Below $S₁ = 1$ longer prompts do not help, as on the slides: at $S₁ = 0.5$ the error at $l = 20$ is that at 8 or larger.
 
     Margin: 0.9 times the error at 8 less that at 20. The slides' plot, of a deeper model, has 0.038 and 0.047.
-    Control: the vote law at score gap S₁²γ
+    Control: the vote law at score gap $S₁²γ$
     Positive: the two points of the slides
     Missing: the three layers of the slides' model
     """
@@ -166,9 +166,9 @@ claim = claims_of("li-task-fraction")
 
 @claim("S", "bound", margin=0.002, control=everywhere("error_out", shifts=1))
 def L8(dataset):
-    """With |T_tr| ≥ (M₁−1)^(−1/2)|T| training tasks the out-of-domain error is below 0.002.
+    """With $|T_tr| ≥ (M₁−1)^(−1/2)|T|$ training tasks the out-of-domain error is below 0.002.
 
-    Margin: The number is ours, at M₁ = 6, α′ = 0.8, l = 20 and S₁ = 1.1; a prototype had 0.0001 with 18 of 30 tasks.
+    Margin: The number is ours, at $M₁ = 6$, $α′ = 0.8$, $l = 20$ and $S₁ = 1.1$; a trial run had 0.0001 with 18 of 30 tasks.
     Number: 0-1 error.
     Control: 6 tasks that cover all patterns and labels, fewer than stated
     """
@@ -177,9 +177,9 @@ def L8(dataset):
 
 @claim("D", "bound", margin=0.0, control=lambda dataset: dataset.assign(error_out=dataset.error_out.roll({"shifts": 1})))
 def L8b(dataset):
-    """Covering all patterns and labels is not enough out of domain: with the M₁ cyclic tasks the error exceeds 0.002.
+    """Covering all patterns and labels is not enough out of domain: with the $M₁$ cyclic tasks the error exceeds 0.002.
 
-    Margin: 0.002 − error ≤ 0 at r = 1; a prototype had 0.008 to 0.011.
+    Margin: 0.002 − error ≤ 0 at $r = 1$; a trial run had 0.008 to 0.011.
     Control: the largest task set in its place
     """
     return over_seeds(0.002 - dataset.error_out.isel(shifts=0))

@@ -7,7 +7,7 @@ import torch
 from numpy import ndarray
 
 from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare
-from icl_lib.measure.classification import Readings, hinge, wrong
+from icl_lib.measure.classification import Readings
 from papers.li.evaluate import combined, out_of_domain, rescaled
 from papers.li.mechanism import bilinear_form, neurons
 from papers.li.trained import A, B, Trained
@@ -46,22 +46,6 @@ class ODRTest(Declaration):
         at = {"alpha": self.alpha, "length": self.length}
         name = f"{name}/{self.alpha:g}/{self.length}"
         return out_of_domain(trained, patterns, **at, prompts=prompts, seed=seed, name=name)
-
-
-class Means(NamedTuple):
-    """Means of readings over draws and prompts, one number a model."""
-
-    error: ndarray
-    hinge: ndarray
-    margin: ndarray
-    mass: ndarray
-
-
-def means(readings: Readings) -> Means:
-    """Average over all dimensions but the first."""
-    margin, mass = readings.margin.flatten(1), readings.mass.flatten(1)
-    columns = (wrong(margin).mean(-1), hinge(margin).mean(-1), margin.mean(-1), mass.nanmean(-1))
-    return Means(*(column.numpy() for column in columns))
 
 
 class Responses(NamedTuple):

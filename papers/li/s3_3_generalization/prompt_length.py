@@ -14,7 +14,8 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.measure.classification import wrong
 from papers.li.counted import counted
-from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores, means
+from papers.li.evaluate import means
+from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores
 from papers.li.theory.coefficient_sum import mean_gap
 from papers.li.theory.prompt_length import crossing, length_bracket, vote_error
 from papers.li.trained import A, B, Setting, Trained, train_models

@@ -11,8 +11,8 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.tasks.patterns import Patterns
-from papers.li.evaluate import combined, out_of_domain
-from papers.li.s3_3_generalization.odr import SHORT, Means, ODRTest, idr_scores, means
+from papers.li.evaluate import Means, combined, means, out_of_domain
+from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores
 from papers.li.theory.coefficient_sum import mean_gap, rescaled_gap
 from papers.li.theory.prompt_length import attention_mass, vote_error
 from papers.li.trained import A, B, Setting, Trained, train_models

@@ -15,8 +15,8 @@ from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import combined_patterns
 from icl_lib.tasks.task_sets import cyclic_tasks, task_set, unseen_tasks
-from papers.li.evaluate import in_domain
-from papers.li.s3_3_generalization.odr import ODRTest, idr_scores, means
+from papers.li.evaluate import in_domain, means
+from papers.li.s3_3_generalization.odr import ODRTest, idr_scores
 from papers.li.theory.coefficient_sum import mean_gap, off_diagonal_mean, pair_gaps
 from papers.li.trained import A, Setting, Trained, train_models
 

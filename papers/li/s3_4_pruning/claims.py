@@ -26,9 +26,9 @@ def L11(dataset):
 
     Margin: |mean share − 0.155|; small: shorter than half the longest row. The authors' plot shows 15 to 16% of one
     network, where chance alone (binomial, about 100 rows) makes 4%: the margin is twice that, and in quick three times.
-    Other M₁ and α move the mean between 5% and 24%. That the fraction is constant, as the slides say, is not tested.
+    Other $M₁$ and $α$ move the mean between 5% and 24%. That the fraction is constant, as the slides say, is not tested.
     Moved: from 0.12 in both profiles, which took any share from 3.5% to 27.5%.
-    Control: networks that start with ξ = 1/√m have one group
+    Control: networks that start with $ξ = 1/√m$ have one group
     """
     return distance_over_seeds(dataset.small.isel(setting=0), 0.155)
 
@@ -38,14 +38,14 @@ def L11b(dataset):
     """The two groups are far apart: the median large neuron is at least 2.5 times as long as the median small one.
 
     Margin: Ratio of the medians, small over large. The authors' plot shows 0.14-0.18 over 0.48-0.51, that is 0.33.
-    Control: ξ = 1/√m, as many of the shortest rows
+    Control: $ξ = 1/√m$, as many of the shortest rows
     """
     return over_seeds(dataset.ratio.isel(setting=0))
 
 
 @claim("D", "bound", margin=0.4, control=put(at_rest="at_rest_long"))
 def L11c(dataset):
-    """Small neurons fall silent while the large ones grow, and then rest: most keep their W_O to the last bit.
+    """Small neurons fall silent while the large ones grow, and then rest: most keep their $W_O$ to the last bit.
 
     Margin: Share of the small rows that still move when the large ones have 90% of their length. Rare prompts wake a
     few.
@@ -82,7 +82,7 @@ def _half_of_the_large(dataset: xr.Dataset) -> xr.Dataset:
 def L12(dataset):
     """Deleting all small neurons leaves hinge loss and 0-1 error as they are, in and out of domain.
 
-    Margin: Absolute change on the same prompts. The theorem allows ε plus M₁^−½, which is 0.41 here: this is far
+    Margin: Absolute change on the same prompts. The theorem allows $ε$ plus $M₁^(−1/2)$, which is 0.41 here: this is far
     stricter.
     Control: half of the large neurons deleted instead (hinge)
     """
@@ -91,9 +91,9 @@ def L12(dataset):
 
 @claim("S", "bound", margin=0, control=put(hinge="hinge_restored"))
 def L12c(dataset):
-    """Deleting a fraction R of the large neurons costs hinge loss Ω(R): at least 0.3 R for R = 0.7 to 0.9.
+    """Deleting a fraction $R$ of the large neurons costs hinge loss $Ω(R)$: at least $0.3 R$ for $R = 0.7$ to 0.9.
 
-    Margin: The theorem says Ω(R) without a constant. 0.3 is a third of the mean slope up to hinge 1 at R = 1.
+    Margin: The theorem says $Ω(R)$ without a constant. 0.3 is a third of the mean slope up to hinge 1 at $R = 1$.
     Number: 0.3 minus the hinge loss over R.
     Control: the output divided by the surviving share: the loss is gone
     """
@@ -120,11 +120,11 @@ def _small_deleted(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("S", "bound", margin=0, recorded=FAILS, control=_small_deleted, positive=lambda d: d.assign(hinge=d.hinge.roll(R=-6)))
 def L12d(dataset):
-    """The cost Ω(R) sets in with the first large neurons: R = 0.1 of them raises the hinge loss by 0.1 R or more.
+    """The cost $Ω(R)$ sets in with the first large neurons: $R = 0.1$ of them raises the hinge loss by $0.1 R$ or more.
 
-    Margin: 0.1 minus the rise over R. The theorem read for every R; 0.1 is a tenth of the mean slope from R = 0 to 1.
+    Margin: 0.1 minus the rise over $R$. The theorem read for every $R$; 0.1 is a tenth of the mean slope from $R = 0$ to 1.
     Control: the small neurons deleted in their place
-    Positive: a tenth deleted beyond the plateau, R from 0.6 to 0.7
+    Positive: a tenth deleted beyond the plateau, $R$ from 0.6 to 0.7
     Fails because: its retelling: the slides give Ω(R) without a range of R. The first large neurons cost no hinge loss;
     beyond that plateau the cost is there (L12c).
     """
@@ -136,12 +136,13 @@ def L12d(dataset):
     control=put(hinge="hinge_contrast", hinge_of_shares="hinge_of_shares_contrast"),
 )  # fmt: skip
 def L12e(dataset):
-    """The hinge loss of a pruned network is that of the output s₊F₊ − s₋F₋, with s± the surviving share of each label.
+    """The hinge loss of a pruned network is that of the output $s₊F₊ − s₋F₋$, with $s₊$ and $s₋$ the surviving share of each
+    label.
 
-    Margin: Absolute, worst R, order and domain; shares come from the weights. In quick training is short.
+    Margin: Absolute, worst $R$, order and domain; shares come from the weights. In quick training is short.
     Moved: from 0.0015 in both profiles.
     Neglects: the angles between large neurons. They close with training and are wider from the long start of the control.
-    Control: start with ξ = 0.3, whose neurons do not become copies
+    Control: start with $ξ = 0.3$, whose neurons do not become copies
     """
     return over_seeds(abs(dataset.hinge - dataset.hinge_of_shares))
 
@@ -198,12 +199,12 @@ claim = claims_of("li-pruning-reasons")
 def L12h(dataset):
     """In narrow networks random deletion costs 0-1 error: about ¼ of the chance that a label loses all its neurons.
 
-    Margin: Absolute, against the full formula; m = 10 and 20, all R, r = 3. 240 deletions of 12 networks leave
+    Margin: Absolute, against the full formula; $m = 10$ and 20, all $R$, $r = 3$. 240 deletions of 12 networks leave
     0.03, in quick 100 of 4.
     Moved: from 0.08 in both profiles.
     Neglects: what a deletion that silences no label changes on prompts that activate both; with fewer of these it goes to 0
-    (L12j). With m = 20 and 10 the formula is too large by 0.008 at most, two standard errors.
-    Control: the same without that probability: the whole network's error at every R
+    (L12j). With $m = 20$ and 10 the formula is too large by 0.008 at most, two standard errors.
+    Control: the same without that probability: the whole network's error at every $R$
     """
     return over_seeds(abs((dataset.error.sel(order="random") - dataset.error_theory).sel(setting=NARROW)))
 
@@ -217,12 +218,12 @@ def _without_loss(dataset: xr.Dataset, shifts: str) -> xr.DataArray:
 
 @claim("D", "order", margin=0.0, control=exchanged("setting", "m = 10", "m = 10, r = 1"))
 def L12j(dataset):
-    """What L12h neglects goes with the prompts that activate both labels: from r = 1 to 3 it falls to a quarter or less.
+    """What L12h neglects goes with the prompts that activate both labels: from $r = 1$ to 3 it falls to a quarter or less.
 
-    Margin: The formula's miss with r = 3 less a quarter of that with r = 1, where no label can be lost, m = 20 and 10 (quick:
-    10). In full 0.10 to 0.11 of the prompts activate both labels with r = 1, 0.014 to 0.022 with r = 3.
+    Margin: The formula's miss with $r = 3$ less a quarter of that with $r = 1$, where no label can be lost, $m = 20$ and 10
+    (quick: 10). In full 0.10 to 0.11 of the prompts activate both labels with $r = 1$, 0.014 to 0.022 with $r = 3$.
     Moved: the quarter, and the cells that count, were chosen when both means had been seen.
-    Control: r = 1 and r = 3 exchanged, m = 10
+    Control: $r = 1$ and $r = 3$ exchanged, $m = 10$
     """
     return over_seeds(_without_loss(dataset, "") - 0.25 * _without_loss(dataset, ", r = 1"))
 
@@ -232,10 +233,10 @@ claim = claims_of("li-pruning-shares")
 
 @claim("S", "order", margin=0.0, control=lambda d: d.assign(error=0 * d.error + d.error.sel(alpha=0.8, drop=True)))
 def L12i(dataset):
-    """With 40% of the neurons deleted the 0-1 error out of domain falls as α′ rises from 0.6 over 0.8 to 1.
+    """With 40% of the neurons deleted the 0-1 error out of domain falls as $α′$ rises from 0.6 over 0.8 to 1.
 
     Margin: Error at the larger share less 0.9 times that at the smaller, every order of deletion; equal errors fail. On
-    the slides 0.03, 0.0105 and 0.0072, ratios 0.35 and 0.69; the vote law has 0.12 and 0.08 at l = 14.
+    the slides 0.03, 0.0105 and 0.0072, ratios 0.35 and 0.69; the vote law has 0.12 and 0.08 at $l = 14$.
     Control: the same error at all shares
     """
     error = dataset.error.sel(deleted=["smallest first", *DELETIONS])

@@ -12,10 +12,14 @@ from papers.li.series import series
 
 SLIDE_SHARE = (0.0, 0.05, 0.10, 0.16, 0.20, 0.25, 0.30, 0.35, 0.40)
 SLIDE_ERROR = {
-    "slide, by magnitude": (7e-3, 5.3e-3, 5.8e-3, 6.3e-3, 8.5e-3, 1.1e-2, 1.8e-2, 2.3e-2, 3e-2),
-    "slide, random": (7e-3, 8e-3, 1.1e-2, 1.5e-2, 1.8e-2, 2.6e-2, 2.9e-2, 3.8e-2, 4.5e-2),
+    "slides, by magnitude": (7e-3, 5.3e-3, 5.8e-3, 6.3e-3, 8.5e-3, 1.1e-2, 1.8e-2, 2.3e-2, 3e-2),
+    "slides, random": (7e-3, 8e-3, 1.1e-2, 1.5e-2, 1.8e-2, 2.6e-2, 2.9e-2, 3.8e-2, 4.5e-2),
 }
 """0-1 error out of domain in the authors' slides over the share of deleted neurons, read off a plot by eye (about 10%)."""
+
+
+GROUPS = {"A": "setting A", "ξ = 1/√m": "long start, ξ = 1/√m"}
+"""Names of the two groups in the legend."""
 
 
 @drawing(
@@ -26,11 +30,12 @@ SLIDE_ERROR = {
         "around step 40, when attention rises and the long rows grow. Bottom: shares of short and silent rows by setting."
     ),
     caption=(
-        "Top left: lengths of the rows of <i>W<sub>O</sub></i>, sorted, over the longest; mean over networks. Dashed: "
-        "ξ√<i>m<sub>b</sub></i>, the length at the start in setting A. Top right: setting A in time: share of the short "
-        "rows that do not move any more, attention on the query's pattern, mean length of the long rows over the final "
-        "one. Bottom: share of short rows, and of rows that next to no prompt activates. Lines: the latter for rows "
-        "trained one by one while attention rests. Intervals: two standard errors over networks."
+        "Top left: lengths of the neurons, rows of <i>W<sub>O</sub></i>, sorted, over the longest; mean over networks. Dashed: "
+        "ξ√<i>m<sub>b</sub></i>, the length at the start in setting A. Top right: setting A in time: share of the small "
+        "neurons that do not move any more, attention on the query's pattern, mean length of the large neurons over the final "
+        "one. Bottom: share of small neurons, and of silent ones, which next to no prompt activates, in settings that differ "
+        "from A in the one thing named (<i>r</i>: shifts of the training tasks; B: another length of patterns and label). "
+        "Lines: silent neurons trained one by one while attention rests. Intervals: two standard errors over networks."
     ),
     size=(7.6, 6.2),
 )
@@ -40,12 +45,12 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     _draw_lengths(panels["lengths"], dataset)
     _draw_time(panels["time"], dataset)
     axes, position = panels["settings"], np.arange(dataset.sizes["setting"])
-    points_over_seeds(axes, position - 0.12, dataset.small, 0, label="short")
+    points_over_seeds(axes, position - 0.12, dataset.small, 0, label="small")
     points_over_seeds(axes, position + 0.12, dataset.silent, 1, label="silent")
     axes.hlines(dataset.silent_alone, position - 0.3, position + 0.3, color="C2", label="silent, trained one by one")
-    axes.set_xticks(position, dataset.setting.values)
+    axes.set_xticks(position, [name.replace(" = ", "\n= ") for name in dataset.setting.values])
     top = 1.6 * float(dataset.small.mean("seed").max())
-    axes.set(ylim=(-0.01, top), xlim=(-0.6, len(position) - 0.4), ylabel="share of the rows")
+    axes.set(ylim=(-0.01, top), xlim=(-0.6, len(position) - 0.4), ylabel="share of the neurons")
     axes.legend(loc="upper left", ncols=3)
 
 
@@ -54,16 +59,16 @@ def _draw_lengths(axes: Axes, dataset: xr.Dataset) -> None:
     for k, group in enumerate(dataset.group.values):
         rows = dataset.length.sel(group=group)
         relative = (rows / rows.isel(row=-1)).isel(row=slice(None, None, 2))
-        points_over_seeds(axes, share[::2], relative, k, label=group, markersize=3)
+        points_over_seeds(axes, share[::2], relative, k, label=GROUPS.get(group, group), markersize=3)
     longest = float(dataset.length.isel(group=0, row=-1).mean())
     axes.axhline(float(dataset.start_size[0]) / longest, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
-    axes.set(xlabel="rows, sorted (share)", ylabel="length over the longest", ylim=(0, 1.05))
+    axes.set(xlabel="neurons, sorted (share)", ylabel="length over the longest", ylim=(0, 1.05))
     axes.legend(loc="lower right")
 
 
 def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
     length = dataset.long_size / dataset.long_size.isel(step=-1).mean()
-    shown = {"short rows at rest": dataset.at_rest, "attention": dataset.mass, "long rows, length": length}
+    shown = {"small neurons at rest": dataset.at_rest, "attention": dataset.mass, "large neurons, length": length}
     for k, (label, values) in enumerate(shown.items()):
         series(axes, dataset.step, values, k, label)
     axes.set_xscale("symlog", linthresh=20)
@@ -76,34 +81,36 @@ def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
 @drawing(
     "li-pruning",
     alt=(
-        "Two panels against the deleted share. Left: hinge loss is flat up to about 0.3, then rises in a straight line to "
-        "1; deleting one label only costs half as much; measured markers lie on the predicted lines. Right: 0-1 error on a "
-        "logarithmic axis; our markers stay flat near 0.001 up to 0.6 while the slide's points rise from 0.007 to 0.045."
+        "Two panels against the deleted fraction, one legend. Left: hinge loss is flat up to about 0.3, then rises in a straight "
+        "line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one label only "
+        "costs half as much. Right: 0-1 error on a logarithmic axis; our markers stay flat near 0.001 while the slides' points "
+        "rise from 0.007 to 0.045; without one label the error ends at a quarter."
     ),
     caption=(
-        "Out of domain, S<sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Left: hinge loss over the deleted fraction "
-        "<i>R</i> of the large neurons (for one label: of its own). Lines: <i>E</i> max(0, 1 − <i>s z F</i>) from the "
-        "whole network and the weights. Markers: measured, two standard errors over networks. Right: 0-1 error. Smallest "
-        "first counts all neurons. Thin joined points: the authors' slides, read off by eye (about 10%)."
+        "What deleting neurons costs, out of domain: <i>S</i><sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Deleted is a "
+        "fraction of the large neurons (largest first, or at random), of the large neurons of one label, or of all neurons "
+        "(smallest first). Markers: measured, two standard errors over networks. Thick lines, left: predicted from the whole "
+        "network and its weights; the thin line joins markers. Right, small crosses: the authors' slides, read off by eye "
+        "(about 10%). A network that has lost all neurons of one label errs on a quarter; where some have, bars are long."
     ),
-    size=(7.6, 3.9),
+    size=(7.6, 4.3),
 )
 def pruning(figure: Figure, dataset: xr.Dataset) -> None:
-    """Hinge loss and 0-1 error over the deleted fraction, with the prediction and the slide's points."""
+    """Hinge loss and 0-1 error over the deleted fraction, with the prediction and the slides' points."""
     left, right = figure.subplots(1, 2)
     cell = dataset.sel(domain="out of domain")
     for k, order in enumerate(dataset.order.values):
-        predicted = cell.hinge_of_shares.sel(order=order).mean("seed")
-        series(left, cell.R, cell.hinge.sel(order=order), k, order, predicted)
-    left.set(xlabel="deleted fraction $R$", ylabel="hinge loss", ylim=(0, 1.02))
-    left.legend(loc="upper left")
-    for k, order in enumerate(dataset.order.values[:2]):
-        points_over_seeds(right, cell.R[:-1], cell.error.sel(order=order).isel(R=slice(0, -1)), k, label=order)
-    points_over_seeds(right, cell.P, cell.error_shortest, 3, label="smallest first")
+        by_R = cell.sel(order=order)
+        series(left, cell.R, by_R.hinge, k, order, by_R.hinge_of_shares.mean("seed"))
+        kept = slice(None) if order == "one label" else slice(0, -1)  # with no large neuron left the error is a coin's
+        series(right, cell.R[kept], by_R.error.isel(R=kept), k, order)
+    series(left, cell.P, cell.hinge_shortest, 3, "smallest first")
+    series(right, cell.P, cell.error_shortest, 3, "smallest first")
     _slide(right)
     _log_errors(right)
-    right.set(xlabel="deleted share", ylabel="0-1 error", ylim=(3e-4, 0.3))
-    right.legend(loc="upper right", fontsize=8.5)
+    left.set(xlabel="deleted fraction", ylabel="hinge loss", ylim=(-0.02, 1.02))
+    right.set(xlabel="deleted fraction", ylabel="0-1 error", ylim=(3e-4, 0.5))
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 @drawing(

@@ -25,7 +25,7 @@ claim = claims_of("li-attention")
 def L13(dataset):
     """Proposition 1: attention concentrates on the contexts with the query's pattern (unseen tasks).
 
-    Margin: 1 − attention mass at the end, settings A and B, worst. Untrained it is 0.56 and 0.45. A prototype had 0.04
+    Margin: 1 − attention mass at the end, settings A and B, worst. Untrained it is 0.56 and 0.45. A trial run had 0.04
     and 0.01 after 1000 steps and 0.06 after 300 in A; the margin leaves room for the shorter run.
     Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
     """
@@ -33,7 +33,7 @@ def L13(dataset):
 
 @claim("S", "bound", check=_short_of_one("out of domain"), margin=0.1, control=UNCOVERED_MASS)
 def L13b(dataset):
-    """Proposition 1, out of domain: attention concentrates on the contexts with the query's ODR pattern, S₁ = 1.1.
+    """Proposition 1, out of domain: attention concentrates on the contexts with the query's ODR pattern, $S₁ = 1.1$.
 
     Margin: As for L13.
     Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
@@ -62,10 +62,10 @@ def _from_odds_law(ds: xr.Dataset) -> xr.DataArray:
 def L13e(ds):
     """The odds law with the gaps read off the weights gives the attention mass at every recorded step of training.
 
-    Margin: Absolute, settings A, B and r = 1, unseen tasks; a prototype had less than 0.005. 3 models in quick.
-    Moved: from 0.015 in both profiles; it was called exact, and with r = 1 it is off by 0.003, 11 standard errors.
-    Neglects: the distractors (scores of order κ²δ²β²), and that the other contexts have different scores: the law takes the
-    mean over them before the odds. With r = 3, where all scores are alike, that is nothing (L13h).
+    Margin: Absolute, settings A, B and $r = 1$, unseen tasks; a trial run had less than 0.005. 3 models in quick.
+    Moved: from 0.015 in both profiles; it was called exact, and with $r = 1$ it is off by 0.003, 11 standard errors.
+    Neglects: the distractors (scores of order $κ²δ²β²$), and that the other contexts have different scores: the law takes the
+    mean over them before the odds. With $r = 3$, where all scores are alike, that is nothing (L13h).
     Control: the scores between different patterns set to 0
     """
     return distance_over_seeds(_from_odds_law(ds))
@@ -87,10 +87,10 @@ claim = claims_of("li-hinge-margin")
 
 @claim("D", "bound", margin=0.01, control=everywhere("mass", c=1.0))
 def L13d(ds):
-    """What stops it is the hinge: trained on with max{0, c − zF} and c = 20, setting A exceeds 0.99 within 10 steps.
+    """What stops it is the hinge: trained on with $max(0, c − zF)$ and $c = 20$, setting A exceeds 0.99 within 10 steps.
 
     Margin: 1 − attention mass, the bound of L13c. The same weights, batch size and step size; only the margin differs.
-    Control: the same number of further steps with c = 1
+    Control: the same number of further steps with $c = 1$
     """
     return over_seeds(1 - ds.mass.isel(c=-1).sel(resumed=10))
 
@@ -100,9 +100,9 @@ claim = claims_of("li-growth")
 
 @claim("S", "bound", margin=0.5, control=everywhere("length", setting=UNCOVERED, kind="relevant, in no task"))
 def L14(ds):
-    """W_Q and W_K at least double the length of every trained relevant pattern, for r = 3 and r = 1.
+    """$W_Q$ and $W_K$ at least double the length of every trained relevant pattern, for $r = 3$ and $r = 1$.
 
-    Margin: Length at the start over length at the end, settings A, B and r = 1. The authors' plot has 0.40 → 1.75,
+    Margin: Length at the start over length at the end, settings A, B and $r = 1$. The authors' plot has 0.40 → 1.75,
     0.23.
     Control: relevant patterns that no training task names
     """
@@ -112,7 +112,7 @@ def L14(ds):
 
 @claim("N", "bound", margin=0.03, control=everywhere("change", kind="relevant"))
 def L14b(ds):
-    """The score of an irrelevant pattern with itself stays at δ² all through training.
+    """The score of an irrelevant pattern with itself stays at $δ²$ all through training.
 
     Margin: Mean relative change, worst setting and step. To first order the expected push is 0; what is left is batch
     noise.
@@ -129,9 +129,9 @@ def _at_the_end(ds: xr.Dataset) -> xr.Dataset:
 def L14f(ds):
     """The earlier, the nearer the scores are to the grown first push (L5f): at step 30 nearer than at the end.
 
-    Margin: Distance as a share of what has grown, at step 30 less at the end, a tenth of the latter, setting A with r = 3 and
-    r = 1: in full 0.08 and 0.09 less 0.20 and 0.17. In setting B attention is not uniform at the start.
-    Moved: from half of the distance at the end, of which r = 1 leaves 0.53, the noise of the batches in it.
+    Margin: Distance as a share of what has grown, at step 30 less at the end, a tenth of the latter, setting A with $r = 3$ and
+    $r = 1$: in full 0.08 and 0.09 less 0.20 and 0.17. In setting B attention is not uniform at the start.
+    Moved: from half of the distance at the end, of which $r = 1$ leaves 0.53, the noise of the batches in it.
     Control: the scores at the end in the place of those at step 30
     """
     miss = ds.grown_miss.sel(setting=["A", "A, r = 1"])
@@ -146,9 +146,9 @@ claim = claims_of("li-neurons")
 
 @claim("S", "bound", margin=0.05, control=everywhere("feature_cosine", setting="half of the patterns"))
 def L15(ds):
-    """Proposition 2, features: feature parts of the large rows of W_O W_V align with the mean pattern μ̄ (setting A).
+    """Proposition 2, features: feature parts of the large rows of $W_O W_V$ align with the mean pattern $μ̄$ (setting A).
 
-    Margin: 1 − cosine, mean over large rows, settings A (r = 3) and r = 1. A prototype had 0.008.
+    Margin: 1 − cosine, mean over large rows, settings A ($r = 3$) and $r = 1$. A trial run had 0.008.
     Control: models trained on tasks among half of the patterns
     """
     return over_seeds(1 - ds.feature_cosine.sel(setting=["A", "A, r = 1"]).isel(step=-1))
@@ -156,9 +156,9 @@ def L15(ds):
 
 @claim("S", "bound", margin=0.02, control=everywhere("label_cosine", step=0))
 def L15b(ds):
-    """Proposition 2, labels: the label parts of the large rows point along +q for a > 0 and along −q for a < 0.
+    """Proposition 2, labels: the label parts of the large rows point along $+q$ for $a > 0$ and along $−q$ for $a < 0$.
 
-    Margin: 1 − cosine times sign of a, mean over large rows, settings A, B and r = 1. A prototype had 0.001.
+    Margin: 1 − cosine times sign of a, mean over large rows, settings A, B and $r = 1$. A trial run had 0.001.
     Control: the same rows before training
     """
     return over_seeds(1 - ds.label_cosine.sel(setting=COVERING).isel(step=-1))
@@ -172,9 +172,9 @@ def _share_small(ds: xr.Dataset, start: str) -> xr.DataArray:
 
 @claim("S", "bound", margin=0.03, control=exchanged("start", "lucky", "not lucky"))
 def L15d(ds):
-    """Lucky neurons: a row that is active at the start on μ̄ with its right label ends large.
+    """Lucky neurons: a row that is active at the start on $μ̄$ with its right label ends large.
 
-    Margin: Share of such rows that end small, settings A, B and r = 1 together. A prototype had 1 row in 1500.
+    Margin: Share of such rows that end small, settings A, B and $r = 1$ together. A trial run had 1 row in 1500.
     Control: the rows that are not lucky
     """
     return over_seeds(_share_small(ds, "lucky"))
@@ -187,7 +187,7 @@ def L15d(ds):
 def L15e(ds):
     """The rows that are not lucky stay small.
 
-    Margin: Share of such rows that end large, with 'lucky' read on μ̄ as in L15d. Definition D.8 itself was not seen.
+    Margin: Share of such rows that end large, with 'lucky' read on $μ̄$ as in L15d. Definition D.8 itself was not seen.
     Control: the lucky rows
     Positive: the rows of L15f, active at the start with the right label on no pattern
     Missing: Definition D.8
@@ -199,9 +199,9 @@ def L15e(ds):
 
 @claim("D", "bound", margin=0.25, control=exchanged("start", "right on no pattern", "not lucky"))
 def L15f(ds):
-    """A row stays small when it is active at the start on no single pattern μⱼ with its right label.
+    """A row stays small when it is active at the start on no single pattern $μⱼ$ with its right label.
 
-    Margin: Share of such rows that end large, settings A, B and r = 1 together; about 12 rows a seed. A prototype had
+    Margin: Share of such rows that end large, settings A, B and $r = 1$ together; about 12 rows a seed. A trial run had
     0.02.
     Control: all rows that are not lucky
     """

@@ -23,10 +23,10 @@ claim = claims_of("li-decoder")
 
 @claim("S", "bound", margin=0.075, quick_margin=0.2, control=_before_training)
 def L16(dataset):
-    """A causal transformer of three layers learns to classify on unseen tasks: its error at α′ = 0.8 is at most the slides'.
+    """A causal transformer of three layers learns to classify on unseen tasks: its error at $α′ = 0.8$ is at most the slides'.
 
-    Margin: The point of the slides at α′ = 0.8 and l = 20, 0.075. The quick profile stops after 250 steps, before all of its
-    models have converged, and has to be below 0.2; chance is 0.5.
+    Margin: The point of the slides at $α′ = 0.8$ and $l = 20$, 0.075. The quick profile stops after 250 steps, before all of
+    its models have converged, and has to be below 0.2; chance is 0.5.
     Number: 0-1 error.
     Moved: from 0.2 in both profiles, which no model of the full profile comes near.
     Control: the models before training
@@ -36,10 +36,10 @@ def L16(dataset):
 
 @claim("D", "bound", margin=0.0, control=_before_training)
 def L17(dataset):
-    """While prompts are short, l up to 6, a larger share α′ gives a smaller error: 1.0 against 0.8, in both domains.
+    """While prompts are short, $l$ up to 6, a larger share $α′$ gives a smaller error: 1.0 against 0.8, in both domains.
 
-    Margin: Error at 1.0 less 0.9 times that at 0.8. For a vote the ratio is 0.52 at l = 4; equal errors fail.
-    Moved: judged at every length up to 6 and in each domain; it was l = 4 and the mean of both domains, and longer prompts,
+    Margin: Error at 1.0 less 0.9 times that at 0.8. For a vote the ratio is 0.52 at $l = 4$; equal errors fail.
+    Moved: judged at every length up to 6 and in each domain; it was $l = 4$ and the mean of both domains, and longer prompts,
     where no order is left, went without a word.
     Control: the models before training
     """
@@ -49,7 +49,7 @@ def L17(dataset):
 
 @claim("S", "bound", margin=0.0, control=_before_training)
 def L17b(dataset):
-    """The error falls with the length: longest prompts against l = 4, α′ = 0.8, mean of both domains.
+    """The error falls with the length: longest prompts against $l = 4$, $α′ = 0.8$, mean of both domains.
 
     Margin: Error at the longest length less 0.9 times that at 4. On the slides the ratio is 0.6 and less; equal errors
     fail.
@@ -93,9 +93,9 @@ def L18b(dataset):
 
 @claim("D", "bound", margin=-0.01, control=_before_training)
 def L19(dataset):
-    """Patterns rescaled by S₁: the error at S₁ = 0.3 is above that at S₁ = 1.1.
+    """Patterns rescaled by $S₁$: the error at $S₁ = 0.3$ is above that at $S₁ = 1.1$.
 
-    Margin: Error at 1.1 less that at 0.3. The slides do not name their construction and have no S₁ = 0.3; there 0.5 already
+    Margin: Error at 1.1 less that at 0.3. The slides do not name their construction and have no $S₁ = 0.3$; there 0.5 already
     differs from 1.1 by 0.04.
     Control: the models before training
     """
@@ -135,10 +135,11 @@ def _before(dataset: xr.Dataset) -> xr.Dataset:
     positive=lambda dataset: dataset.assign(separation=0 * dataset.separation + 2),
 )  # fmt: skip
 def L18c(dataset):
-    """In the first layer training separates the neurons by the sign of a: label parts turn to +q for a > 0 and to −q else.
+    """In the first layer training separates the neurons by the sign of a: label parts turn to $+q$ for $a > 0$ and to $−q$
+    else.
 
-    Margin: Mean cosine to q of those with a < 0 less that of those with a > 0. In the one-layer model it is −2 (L15b), and 0
-    before training; a quarter is asked for.
+    Margin: Mean cosine to $q$ of those with $a < 0$ less that of those with $a > 0$. In the one-layer model it is −2 (L15b),
+    and 0 before training; a quarter is asked for.
     Control: the models before training
     Positive: the separation of the one-layer model
     Missing: how the authors measure an angle in a GPT-2
@@ -166,12 +167,12 @@ claim = claims_of("li-published-floor")
 
 @claim("D", "approximation", margin=float(np.log(2)), control=_other_share)
 def L21(dataset):
-    """Up to l = 10 the paper's one-layer errors are missing pattern times wrong majority, to a factor 2.
+    """Up to $l = 10$ the paper's one-layer errors are missing pattern times wrong majority, to a factor 2.
 
     Margin: |ln(point/law)|, at most ln 2; the law falls by a factor 4 to 8 over these lengths. Points are read by eye,
     10%.
     Neglects: the errors of the authors' model where the pattern is there, and the number of their prompts, which is not told.
-    Control: the law of the other share, α′ = 0.6 and 0.8 exchanged
+    Control: the law of the other share, $α′ = 0.6$ and 0.8 exchanged
     """
     return _from_law(dataset, 10)
 
@@ -181,13 +182,13 @@ def L21(dataset):
     positive=lambda dataset: dataset.sel(alpha=[0.6], l=dataset.l <= 18),
 )  # fmt: skip
 def L21b(dataset):
-    """The same holds up to l = 20: the missing pattern explains the one-layer curves.
+    """The same holds up to $l = 20$: the missing pattern explains the one-layer curves.
 
     Margin: |ln(point/law)|, at most ln 2, as for L21.
-    Neglects: as for L21. The law falls, what it neglects does not: beyond l = 10 the points at α′ = 0.8 are above it by
+    Neglects: as for L21. The law falls, what it neglects does not: beyond $l = 10$ the points at $α′ = 0.8$ are above it by
     factors up to 15.
-    Control: the law of the other share, α′ = 0.6 and 0.8 exchanged
-    Positive: the points at α′ = 0.6 up to l = 18
+    Control: the law of the other share, $α′ = 0.6$ and 0.8 exchanged
+    Positive: the points at $α′ = 0.6$ up to $l = 18$
     Fails because: our finding: beyond l = 10 the points at α′ = 0.8 lie above the law, so more than a missing pattern
     errs there.
     """

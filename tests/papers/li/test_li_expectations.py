@@ -12,8 +12,9 @@ from icl_lib.seeds import stream
 from papers.li.evaluate import Readings
 from papers.li.s2_formulation import training
 from papers.li.s3_2_data_and_tasks import first_push
-from papers.li.s3_3_generalization import coefficient_sum, iterations, prompt_length, task_fraction
+from papers.li.s3_3_generalization import coefficient_sum, prompt_length, task_fraction
 from papers.li.s3_3_generalization.odr import ODRTest, Responses
+from papers.li.s3_3_how_many_steps import iterations
 from papers.li.s3_4_pruning import pruning_reasons
 from papers.li.trained import A, Trained
 

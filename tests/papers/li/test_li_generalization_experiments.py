@@ -1,4 +1,4 @@
-"""Section 3.3: experiments, claims and figures on small runs, with faults that must show."""
+"""Section 3.3, both rooms: experiments, claims and figures on small runs, with faults that must show."""
 
 import json
 from dataclasses import asdict, replace
@@ -9,26 +9,35 @@ import torch
 import xarray as xr
 
 from icl_lib.companion.claim import Claim
+from icl_lib.companion.figure import Drawing
+from icl_lib.companion.paper import declared
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
+from papers.li import evaluate
 from papers.li.mechanism import neurons
 from papers.li.s3_3_generalization import claims as generalization
-from papers.li.s3_3_generalization import claims_sample_complexity as sample_complexity
-from papers.li.s3_3_generalization import figures, odr
+from papers.li.s3_3_generalization import claims_prompt_length, figures, odr
 from papers.li.s3_3_generalization.coefficient_sum import COEFFICIENT_SUM, CoefficientSum, expected_vote
-from papers.li.s3_3_generalization.iterations import ITERATIONS, Iterations, first_passage, log_log_slope
 from papers.li.s3_3_generalization.odr import ODRTest
 from papers.li.s3_3_generalization.prompt_length import PROMPT_LENGTH, PromptLength
 from papers.li.s3_3_generalization.rescaling import RESCALING, Rescaling
-from papers.li.s3_3_generalization.small_steps import SMALL_STEPS
 from papers.li.s3_3_generalization.sum_reasons import SUM_REASONS, SumReasons
 from papers.li.s3_3_generalization.task_fraction import TASK_FRACTION, TaskFraction
-from papers.li.s3_3_generalization.training_length import TRAINING_LENGTH, TrainingLength
+from papers.li.s3_3_how_many_steps import claims as how_many_steps
+from papers.li.s3_3_how_many_steps import figures as figures_of_steps
+from papers.li.s3_3_how_many_steps.iterations import ITERATIONS, Iterations, first_passage, log_log_slope
+from papers.li.s3_3_how_many_steps.small_steps import SMALL_STEPS
+from papers.li.s3_3_how_many_steps.training_length import TRAINING_LENGTH, TrainingLength
 from papers.li.theory import escape_time
 from papers.li.trained import A, Trained, train_models
 
-DRAWN = (COEFFICIENT_SUM, RESCALING, SUM_REASONS, TASK_FRACTION, PROMPT_LENGTH, ITERATIONS)
-EXPERIMENTS = {e.slug: e for e in (*DRAWN, TRAINING_LENGTH, SMALL_STEPS)}
-CLAIMS = [v for module in (generalization, sample_complexity) for v in vars(module).values() if isinstance(v, Claim)]
+HOW_WELL = (COEFFICIENT_SUM, RESCALING, SUM_REASONS, TASK_FRACTION, PROMPT_LENGTH)
+EXPERIMENTS = {e.slug: e for e in (*HOW_WELL, ITERATIONS, TRAINING_LENGTH, SMALL_STEPS)}
+CLAIMS = [
+    v
+    for module in (generalization, claims_prompt_length, how_many_steps)
+    for v in vars(module).values()
+    if isinstance(v, Claim)
+]
 SHORT = replace(A, M2=8, d_Y=2, m=16, B=16, T=6)
 TEST = ODRTest(count=3, distractors=4, draws=2, prompts=20, alpha=0.8, length=8)
 SUMS = (-1.0, -0.5, 0.0, 0.3, 0.5, 1.0, 1.3)
@@ -88,9 +97,10 @@ def test_claims_can_be_judged_on_any_scale(claim, tiny):
     assert judgement.verdict in (HOLDS, FAILS, NOT_REPRODUCED, "undecided")
 
 
-@pytest.mark.parametrize("slug", [drawn.slug for drawn in DRAWN])
+@pytest.mark.parametrize("slug", [slug for slug in EXPERIMENTS if slug != "li-small-steps"])
 def test_figures_are_drawn_in_both_themes(slug, tiny):
-    picture = getattr(figures, slug[3:].replace("-", "_"))(tiny[slug])
+    (drawing,) = [each for each in declared((figures, figures_of_steps), Drawing) if each.name == slug]
+    picture = drawing(tiny[slug])
     assert picture.name == slug and picture.light != picture.dark
     assert picture.light.startswith("<?xml") and len(picture.alt) > 80
 
@@ -127,8 +137,8 @@ def test_models_without_features_answer_to_labels_alone(trained):
 
 def test_means_by_hand():
     nan = torch.nan
-    readings = odr.Readings(torch.tensor([[[2.0, -1.0], [0.0, 0.5]]]), torch.tensor([[[0.5, nan], [0.7, 0.6]]]))
-    found = odr.means(readings)
+    readings = evaluate.Readings(torch.tensor([[[2.0, -1.0], [0.0, 0.5]]]), torch.tensor([[[0.5, nan], [0.7, 0.6]]]))
+    found = evaluate.means(readings)
     assert [float(column[0]) for column in found] == pytest.approx([0.375, (0 + 2 + 1 + 0.5) / 4, 0.375, 0.6])
 
 
@@ -190,7 +200,7 @@ def test_steps_of_a_planted_course(monkeypatch):
     planted = iter(len(law.lengths) * course)
 
     def read(self, trained, seed):
-        return odr.Means(np.full(2, 0.25), np.full(2, 1 - 0.1 * next(planted)), None, None)
+        return evaluate.Means(np.full(2, 0.25), np.full(2, 1 - 0.1 * next(planted)), None, None)
 
     monkeypatch.setattr(TrainingLength, "_read", read)
     dataset = law.run(0, "cpu")
@@ -199,7 +209,7 @@ def test_steps_of_a_planted_course(monkeypatch):
 
 def test_prompts_without_the_pattern_count_in_the_literal_error_only(monkeypatch, trained):
     nan = torch.nan
-    readings = odr.Readings(torch.tensor([[[2.0, -1.0, -0.5]]]), torch.tensor([[[0.5, 0.3, nan]]]))
+    readings = evaluate.Readings(torch.tensor([[[2.0, -1.0, -0.5]]]), torch.tensor([[[0.5, 0.3, nan]]]))
     monkeypatch.setattr(ODRTest, "combined", lambda self, *given: readings)
     literal, guaranteed = TINY["li-prompt-length"]._literal(trained, 0.5, 0)
     assert (literal.item(), guaranteed.item()) == (pytest.approx(2 / 3), 0.5)
@@ -250,4 +260,4 @@ def test_verdicts_follow_the_numbers(tiny):
 def test_a_length_that_is_never_reached_fails(tiny):
     dataset = tiny["li-prompt-length"]
     assert xr.DataArray(dataset.needed_untrained).isnull().all()
-    assert sample_complexity.L9.judge(dataset).control_verdict == FAILS
+    assert claims_prompt_length.L9.judge(dataset).control_verdict == FAILS

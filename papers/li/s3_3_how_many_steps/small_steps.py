@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from icl_lib.companion.experiment import Experiment
-from papers.li.s3_3_generalization.iterations import Iterations
+from papers.li.s3_3_how_many_steps.iterations import Iterations
 from papers.li.trained import A
 
 _QUICK = Iterations(

@@ -9,8 +9,7 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.tasks.task_sets import task_set, unseen_tasks
-from papers.li.evaluate import in_domain
-from papers.li.s3_3_generalization.odr import means
+from papers.li.evaluate import in_domain, means
 from papers.li.trained import A, Setting, Trained, train_models
 
 

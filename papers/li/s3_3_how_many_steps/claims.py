@@ -1,4 +1,4 @@
-"""Claims L9 and L10: section 3.3, how long a prompt and how many steps the theorems ask for."""
+"""Claims L9p to L9r and L10: section 3.3, how long training prompts are and how many steps training takes."""
 
 import numpy as np
 import xarray as xr
@@ -7,63 +7,7 @@ from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import everywhere, put, replaced
 from icl_lib.companion.verdict import NOT_REPRODUCED, distance_over_seeds, over_seeds
 
-# --- L9: the length of the prompt -----------------------------------------------------------------------------------
-
-
-def _share_of_both(dataset: xr.Dataset) -> xr.Dataset:
-    needed = np.log(0.02) / np.log1p(-np.minimum(dataset.alpha, 0.999))
-    return dataset.assign(needed=needed.broadcast_like(dataset.needed))
-
-
-claim = claims_of("li-prompt-length")
-
-
-@claim("S", "rate", margin=0.25, control=_share_of_both)
-def L9(dataset):
-    """The prompt has to be of length proportional to 1/α′: the length for an error of 0.01 goes like α′ to the power −1.
-
-    Margin: |exponent + 1|, fitted from α′ = 0.2 (quick: 0.3) to 1; the margin of L10n. The vote law has −1.13 (quick:
-    −1.16), since −ln(1 − α′/2) bends up; a power of −½ or −2 fails.
-    Moved: from α′l between 6 and 12, which every power from −1.4 to −0.6 passed.
-    Control: the length for (1 − α′)^l = 0.02, as if a context of either pattern of the task would do
-    """
-    share = np.log(dataset.alpha) - np.log(dataset.alpha).mean()
-    return distance_over_seeds((np.log(dataset.needed) * share).sum("alpha", skipna=False) / (share**2).sum(), -1.0)
-
-
-@claim(
-    "D", "formula", of="error_counted", margin=0.09, quick_margin=0.2,
-    near=("l − 1 for l", "a fair coin for the other labels"),
-)  # fmt: skip
-def L9b(dataset):
-    """The out-of-domain error at every length and α′ is that of the vote law at the trained score gap.
-
-    Margin: Relative, where the law is 0.05 or more, all models together: 57,600 prompts a cell in full, 14,400 in quick.
-    So large a gap acts as an infinite one.
-    Moved: from an absolute 0.03 in both profiles, more than most of the errors.
-    """
-
-
-@claim("D", "bound", margin=0.0, control=put(error_literal="error_guaranteed"))
-def L9n(dataset):
-    """With independent contexts, the law of this book, l = 1/α′ is not enough: the out-of-domain error exceeds 0.15.
-
-    Margin: 0.15 − error at l = 1/α′ rounded up. Half the probability of a missing pattern is 0.18 or more there.
-    Moved: it stood as a failure of the slides' l_ts ≥ 1/α′, which is about other prompts (L9o).
-    Control: prompts with a guaranteed share α′/2 of the query's pattern, as the slides have it
-    """
-    return over_seeds(0.15 - dataset.error_literal)
-
-
-@claim("S", "bound", margin=0.01, control=put(error_guaranteed="error_literal"))
-def L9o(dataset):
-    """l_ts ≥ 1/α′ suffices on the slides' test prompts, where a share α′/2 of the contexts has the query's pattern.
-
-    Margin: ε = 0.01, out of domain, at l = 1/α′ rounded up. A share of α′/2 is one context there.
-    Number: 0-1 error.
-    Control: independent contexts, which guarantee nothing
-    """
-    return over_seeds(dataset.error_guaranteed)
+# --- L9: the length of the training prompts -------------------------------------------------------------------------
 
 
 claim = claims_of("li-training-length")
@@ -77,9 +21,9 @@ def _at_least_one_over_alpha(dataset: xr.Dataset) -> xr.DataArray:
 
 @claim("S", "bound", margin=0.01, control=everywhere("error", training_length=1))
 def L9p(dataset):
-    """Training prompts of l_tr ≥ 1/α are long enough: after training the error on unseen tasks is at most 0.01.
+    """Training prompts of $l_tr ≥ 1/α$ are long enough: after training the error on unseen tasks is at most 0.01.
 
-    Margin: ε = 0.01 at the smallest such length, constant 1 in Ω(1/α); the test law is the same for all models.
+    Margin: $ε = 0.01$ at the smallest such length, constant 1 in $Ω(1/α)$; the test law is the same for all models.
     Number: 0-1 error.
     Control: training prompts of one context, where attention has nothing to choose
     """
@@ -88,7 +32,7 @@ def L9p(dataset):
 
 @claim("P", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))
 def L9q(dataset):
-    """A larger share takes less training data: twice the share α takes at most 0.8 times the steps, at every l_tr ≥ 3.
+    """A larger share takes less training data: twice the share $α$ takes at most 0.8 times the steps, at every $l_tr ≥ 3$.
 
     Margin: Steps until the hinge is ½ at the larger share less 0.8 times those at the smaller; the batch is the same, so
     these are prompts. The escape time has a factor 0.50 to 0.54; a power of −⅓ fails.
@@ -101,10 +45,10 @@ def L9q(dataset):
 
 @claim("D", "bound", margin=0.05, control=everywhere("error", training_length=1))
 def L9r(dataset):
-    """Training prompts of l_tr ≥ 1/α are not needed: two contexts, fewer than 1/α for α ≤ 0.4, train the model as well.
+    """Training prompts of $l_tr ≥ 1/α$ are not needed: two contexts, fewer than $1/α$ for $α ≤ 0.4$, train the model as well.
 
-    Margin: Error on unseen tasks at the end of training with l_tr = 2, at the shares below ½. Chance is ½; the push at
-    the start has a factor 1 − 1/l, so it is half of that for long prompts and 0 for l_tr = 1.
+    Margin: Error on unseen tasks at the end of training with $l_tr = 2$, at the shares below ½. Chance is ½; the push at
+    the start has a factor $1 − 1/l$, so it is half of that for long prompts and 0 for $l_tr = 1$.
     Control: training prompts of one context
     """
     return over_seeds(dataset.error.sel(training_length=2, alpha=dataset.alpha < 0.5))
@@ -132,22 +76,22 @@ claim = claims_of("li-iterations")
 
 @claim("T", "rate", margin=-0.15, control=replaced("letter", "M1", "alpha"))
 def L10(dataset):
-    """Training takes fewer steps with larger α, β, η and more with larger M₁.
+    """Training takes fewer steps with larger $α$, $β$, $η$ and more with larger $M₁$.
 
-    Margin: Largest of the exponents of α, β, η and minus that of M₁; a prototype had −0.95, −1.7, −0.85 and −0.39.
-    Control: the number of patterns M₁, which slows training down, in the place of α
+    Margin: Largest of the exponents of $α$, $β$, $η$ and minus that of $M₁$; a trial run had −0.95, −1.7, −0.85 and −0.39.
+    Control: the number of patterns $M₁$, which slows training down, in the place of $α$
     """
     return over_seeds(_of_total(dataset, "to 0.1").sel(letter=STATED) * xr.DataArray([1, 1, 1, -1], dims="letter"))
 
 
 @claim("T", "rate", margin=0.25, recorded=NOT_REPRODUCED, control=_opposite, positive=_as_stated)
 def L10n(dataset):
-    """The number of steps goes like η⁻¹ M₁ α^(−2/3) β^(−2/3) √log M₁: every exponent within 0.25.
+    """The number of steps goes like $η⁻¹ M₁ α^(−2/3) β^(−2/3) √log M₁$: every exponent within 0.25.
 
-    Margin: Largest deviation over α, β, η, M₁; M₁√log M₁ is fitted over the same grid. Seeds scatter by about 0.05.
+    Margin: Largest deviation over $α$, $β$, $η$, $M₁$; $M₁√log M₁$ is fitted over the same grid. Seeds scatter by about 0.05.
     Control: the exponents with opposite signs
     Positive: the exponents of the stated law
-    Missing: the regime in which the formula is meant, known from a retelling only; M₁ beyond 24
+    Missing: the regime in which the formula is meant, known from a retelling only; $M₁$ beyond 24
     Fails because: its retelling: the formula is complete in a retelling only, which names no regime. At these sizes
     nearly all steps are spent at the start.
     """
@@ -161,12 +105,12 @@ def _stated_through_the_middle(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "approximation", margin=0.35, control=_stated_through_the_middle)
 def L10c(dataset):
-    """The steps until the hinge is ½ are the escape time Ψ(M₁)/(ηρ|q|αβ²δ²), without a fit: within 35%.
+    """The steps until the hinge is ½ are the escape time $Ψ(M₁)/(ηρ|q|αβ²δ²)$, without a fit: within 35%.
 
-    Margin: Relative, W_O of size ξ = 0.01, worst setting. In full the formula is early by 11% in the mean, 20% at worst.
-    Neglects: the falling scores of the patterns with the other label, which take 12% off at M₁ = 6 and 9% at 24, as much as
+    Margin: Relative, $W_O$ of size $ξ = 0.01$, worst setting. In full the formula is early by 11% in the mean, 20% at worst.
+    Neglects: the falling scores of the patterns with the other label, which take 12% off at $M₁ = 6$ and 9% at 24, as much as
     the formula misses in the mean (L10p); H(0), the noise of the batches and the size of the steps, by which single cells
-    differ (0.80 to 0.99 of the formula over δ = 0.15 to 0.3).
+    differ (0.80 to 0.99 of the formula over $δ = 0.15$ to 0.3).
     Control: the stated law, its constant fitted
     """
     return over_seeds(abs(dataset.time.sel(level=0.5) / dataset.escape_theory - 1).isel(start=0))
@@ -178,7 +122,7 @@ def L10p(dataset):
 
     Margin: |mean of steps/formula − 1|. L10c misses by 11% in the mean, and the term was derived after that had been seen; the
     margin is half of what the term makes.
-    Neglects: H(0), of the order ξ: with ξ = 0.1 the runs take 0.45 of it.
+    Neglects: $H(0)$, of the order $ξ$: with $ξ = 0.1$ the runs take 0.45 of it.
     Control: without the falling scores, as in L10c
     """
     return distance_over_seeds((dataset.time.sel(level=0.5) / dataset.escape_falling).isel(start=0).mean("cell"), 1.0)
@@ -186,7 +130,8 @@ def L10p(dataset):
 
 @claim("D", "rate", margin=0.25, quick_margin=0.5, control=put(slope_escape="slope_stated"))
 def L10d(dataset):
-    """The exponents are within 0.25 (in full) of the escape time's: −1 in η and |q|, −2 in β and δ, Ψ and ρ for M₁, α, K.
+    """The exponents are within 0.25 (in full) of the escape time's: −1 in $η$ and $|q|$, −2 in $β$ and $δ$, and those of $Ψ$
+    and $ρ$ in $M₁$, $α$ and $K$.
 
     Margin: Largest deviation over the letters of the sweep. 30 steps are too few to follow a continuous time: up to
     0.25, and in quick up to 0.5.
@@ -203,8 +148,8 @@ claim = claims_of("li-small-steps")
 def L10o(dataset):
     """Behind the escape, from hinge 0.9 to 0.1, the number of steps goes as stated: every exponent within 0.25.
 
-    Margin: The margin of L10n, over α, β, η and M₁; δ = 0.4 and small steps, so that 26 to 143 steps are counted (quick: 10
-    to 25).
+    Margin: The margin of L10n, over $α$, $β$, $η$ and $M₁$; $δ = 0.4$ and small steps, so that 26 to 143 steps are counted
+    (quick: 10 to 25).
     Control: the exponents with opposite signs
     Positive: the exponents of the stated law
     Missing: as for L10n

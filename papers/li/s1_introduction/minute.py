@@ -1,0 +1,20 @@
+"""The answer of section 1."""
+
+from icl_lib.companion.minute import minute_of
+
+
+@minute_of("li-nonlinearity")
+def minute(four):
+    """Says: The paper analyses a layer with softmax attention and a ReLU network on top. Its table of related work lists the
+    two nonlinearities as columns: earlier analyses had one of them or none.
+
+    So: In part. On the paper's task neither is needed to get the labels right. Four networks, with and without each, err on
+    at most {worst} of the prompts of unseen tasks ({L0a}). What the two change is the margin, by which the output is right.
+    New: With the ReLU the margin depends on $S₁$, a sum of coefficients of new patterns ({L0c}). With the softmax it hardly
+    depends on how many contexts are relevant ({L0b}). On prompts of {l} contexts linear attention makes {factor} times fewer
+    errors than the softmax ({L0d}).
+    """
+    short = four.error_short.isel(short=-1).mean("seed")
+    factor = short.sel(variant="softmax, ReLU") / short.sel(variant="linear, linear")
+    worst = max(float(four.error.mean("seed").max()), 1e-4)
+    return {"worst": f"{worst:.2%}", "l": f"{int(four.short[-1])}", "factor": f"{float(factor):.0f}"}

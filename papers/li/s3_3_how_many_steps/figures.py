@@ -1,0 +1,83 @@
+"""Figures of section 3.3, how many steps."""
+
+import matplotlib as mpl
+import matplotlib.ticker
+import numpy as np
+import xarray as xr
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+
+from icl_lib.companion.figure import drawing, points_over_seeds
+from papers.li.series import series
+
+
+@drawing(
+    "li-iterations",
+    alt=(
+        "Left: measured against predicted steps, both logarithmic; markers for all letters lie a little below the "
+        "diagonal over nearly a decade. Right: exponents by letter; measured ones lie at the long bars of the "
+        "escape law and away from the short bars of the stated law for beta and M1."
+    ),
+    caption=(
+        "Left: steps until the training loss (hinge) is ½, against the escape time Ψ/(ηρ|<i>q</i>|αβ²δ²) of the reduced model; "
+        "line: equality. One kind of marker for each letter that is varied. Right: exponent of the steps in that letter, for "
+        "the steps until the loss is 0.1, and for the part from 0.9 to 0.1. Intervals: 2 s.e. over networks."
+    ),
+    size=(9.2, 3.8),
+)
+def iterations(figure: Figure, dataset: xr.Dataset) -> None:
+    """Measured against predicted escape times, and exponents."""
+    left, right = figure.subplots(1, 2)
+    symbols = dict(alpha="α", beta="β", eta="η", delta="δ", q="|q|", K="K", M1="M₁")
+    first = dataset.isel(start=0)
+    for k, letter in enumerate(dataset.letter.values):
+        cell = first.isel(cell=np.flatnonzero(dataset.cell_letter.values == letter)).sel(level=0.5)
+        points_over_seeds(left, cell.escape_theory, cell.time, k, label=symbols[letter])
+    ends = [float(first.escape_theory.min()), float(first.escape_theory.max())]
+    left.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
+    left.set(xscale="log", yscale="log", xlabel="predicted steps", ylabel="steps until the hinge is ½")
+    for axis in (left.xaxis, left.yaxis):
+        _plain_ticks(axis)
+    left.legend(loc="upper left", ncols=2)
+    at, ink = np.arange(dataset.sizes["letter"]), mpl.rcParams["text.color"]
+    for law, width, label in (("slope_escape", 0.8, "escape law (long)"), ("slope_stated", 0.4, "stated law (short)")):
+        right.hlines(dataset[law], at - width / 2, at + width / 2, color=ink, linewidth=4 * width - 0.8, label=label)
+    shown = [(phase, start) for start in dataset.start.values for phase in ("to 0.1", "from 0.9 to 0.1")]
+    for k, (phase, start) in enumerate(shown):
+        offset = (k - (len(shown) - 1) / 2) * 0.15
+        points_over_seeds(right, at + offset, dataset.slope.sel(phase=phase, start=start), k, label=f"{phase}, {start}")
+    right.set(ylabel="exponent")
+    right.set_xticks(at, [symbols[letter] for letter in dataset.letter.values])
+    right.legend(loc="upper left", fontsize=8)
+
+
+@drawing(
+    "li-training-length",
+    alt=(
+        "Steps against the length of the training prompts, one falling curve for each share. From two "
+        "contexts on the steps fall by about a half and level off; a larger share needs fewer at every length. Prompts of one "
+        "context, which never train the model, have no marker."
+    ),
+    caption=(
+        "Steps until the hinge on unseen tasks is below ½, over the number of contexts in a training prompt; two standard "
+        "errors over networks. Dotted, in the colour of its share: 1/α. No marker: not reached. Thin lines join the markers."
+    ),
+    size=(6.4, 3.6),
+)
+def training_length(figure: Figure, dataset: xr.Dataset) -> None:
+    """Steps over the length of the training prompts, one series a share."""
+    axes = figure.subplots()
+    for k, alpha in enumerate(dataset.alpha.values):
+        series(axes, dataset.training_length, dataset.steps.sel(alpha=alpha), k, f"$\\alpha={alpha:g}$")
+        axes.axvline(1 / alpha, color=f"C{k}", linestyle=":", linewidth=1.2)
+    lengths = dataset.training_length.values
+    axes.set(xscale="log", xlabel="contexts in a training prompt $l_{tr}$", ylabel="steps until the hinge is ½", ylim=(0, None))
+    axes.set_xticks(lengths, [str(l) for l in lengths])
+    axes.minorticks_off()
+    axes.legend(loc="upper right")
+
+
+def _plain_ticks(axis: Axis) -> None:
+    axis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(mpl.ticker.FormatStrFormatter("%d"))
+    axis.set_minor_locator(mpl.ticker.NullLocator())
