@@ -1,0 +1,46 @@
+"""The answer of every page: one box, its numbers from the stored result, its verdicts from the claims of the page."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.minute import Minute
+from icl_lib.companion.paper import declared
+from icl_lib.companion.show import seen_by
+from papers import registry
+
+ROOT = Path(__file__).resolve().parents[2]
+MINUTES = {each.experiment: each for module in registry._MODULES for each in declared([module], Minute)}
+NOTEBOOKS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_page_begins_with_its_answer(name):
+    first, *cells = NOTEBOOKS[name]["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert "".join(first["source"]).strip().count("\n") == 0, "the first cell is the title alone"
+    places = [place for place, source in enumerate(sources) if "in_one_minute(" in source and "import" not in source]
+    assert places == [2], "after the parameters and the imports"
+
+
+@pytest.mark.parametrize("slug", MINUTES)
+def test_every_place_of_a_box_is_filled(slug, stored):
+    minute, experiment = MINUTES[slug], registry.experiment(slug)
+    claims = declared(seen_by(experiment), Claim)
+    box = minute.box(stored(slug), claims, {})
+    assert all(str(number).strip() and "nan" not in str(number) for number in box.numbers.values()), box.numbers
+    outside = re.sub(r"\$[^$]*\$", "", " ".join(minute.told.values()))
+    named = set(re.findall(r"\{(\w+)\}", outside))
+    assert named <= {*box.numbers, *box.verdicts}, named - {*box.numbers, *box.verdicts}
+    assert {*box.numbers} <= named, "a number that is not told"
+    assert "{" not in re.sub(r"\\\(.*?\\\)", "", box._repr_html_())
+    assert "\n" in repr(box) and (not claims or f"of {len(claims)} claims hold" in repr(box))
+
+
+@pytest.mark.parametrize("slug", MINUTES)
+def test_a_box_is_short(slug):
+    words = {part: len(text.split()) for part, text in MINUTES[slug].told.items()}
+    assert sum(words.values()) <= 190 and max(words.values()) <= 90, words
