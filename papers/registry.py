@@ -11,6 +11,7 @@ import xarray as xr
 from icl_lib.companion import weights
 from icl_lib.companion.claim import Claim, Judgement
 from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.minute import Minute
 from icl_lib.companion.paper import Paper, declared, in_order
 from papers import PAPERS
 
@@ -56,6 +57,9 @@ def _place(experiment: Experiment) -> tuple[int, int, int]:
 
 EXPERIMENTS: dict[str, Experiment] = {each.slug: each for each in sorted(declared(_MODULES, Experiment), key=_place)}
 """In the order of the pages, and on a page in that of their first claims."""
+
+MINUTES: dict[str, Minute] = {each.experiment: each for each in declared(_MODULES, Minute)}
+"""The answers of the pages, by the slug of their main results."""
 
 TRAININGS = {each.name: each for module in _MODULES for each in vars(module).get("TRAININGS", ())}
 """Trainings whose weights are shipped; each has ``train(seed, device) -> weights``."""

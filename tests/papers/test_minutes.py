@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from icl_lib.companion.claim import Claim
-from icl_lib.companion.minute import Minute
 from icl_lib.companion.paper import declared
 from icl_lib.companion.show import seen_by
 from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
-MINUTES = {each.experiment: each for module in registry._MODULES for each in declared([module], Minute)}
 NOTEBOOKS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 
 
@@ -26,9 +24,9 @@ def test_every_page_begins_with_its_answer(name):
     assert places == [2], "after the parameters and the imports"
 
 
-@pytest.mark.parametrize("slug", MINUTES)
+@pytest.mark.parametrize("slug", registry.MINUTES)
 def test_every_place_of_a_box_is_filled(slug, stored):
-    minute, experiment = MINUTES[slug], registry.experiment(slug)
+    minute, experiment = registry.MINUTES[slug], registry.experiment(slug)
     claims = declared(seen_by(experiment), Claim)
     box = minute.box(stored(slug), claims, {})
     assert all(str(number).strip() and "nan" not in str(number) for number in box.numbers.values()), box.numbers
@@ -40,7 +38,7 @@ def test_every_place_of_a_box_is_filled(slug, stored):
     assert "\n" in repr(box) and (not claims or f"of {len(claims)} claims hold" in repr(box))
 
 
-@pytest.mark.parametrize("slug", MINUTES)
+@pytest.mark.parametrize("slug", registry.MINUTES)
 def test_a_box_is_short(slug):
-    words = {part: len(text.split()) for part, text in MINUTES[slug].told.items()}
+    words = {part: len(text.split()) for part, text in registry.MINUTES[slug].told.items()}
     assert sum(words.values()) <= 190 and max(words.values()) <= 90, words
