@@ -144,8 +144,8 @@ EXPLORER = Explorer(
 </svg>"""
     ),
     numbers={
-        "before": "loss at the start, over the least",
-        "after": "loss at the end, over the least",
+        "before": "loss over the least, start",
+        "after": "loss over the least, end",
         "u_last": "<i>u</i><sub>−1</sub> at the end",
         "product": "<i>u</i><sub>12</sub> · <i>u</i><sub>21</sub> at the end",
     },
