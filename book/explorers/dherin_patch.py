@@ -111,9 +111,14 @@ def reading(found: Values) -> str:
 
 
 def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values."""
+    """Yield settings with the library's values: the patch of one query by the pseudo-inverse, and what that matrix does."""
     for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        yield state, values(state)
+        a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
+        wanted = W @ (full - a)
+        D = contextual_blocks.joint_patch(wanted[:, None], a[:, None], 1e-12)
+        entries = {f"W{i + 1}{j + 1}": D[i, j] for i in range(2) for j in range(2)}
+        share = wanted @ D @ other / (wanted @ wanted)
+        yield state, entries | {"norm": np.linalg.norm(D, 2), "share": share, "miss": np.linalg.norm(wanted - D @ other)}
 
 
 EXPLORER = Explorer(

@@ -89,7 +89,7 @@ def reading(found: Values, trap_loss: float) -> str:
 
 def cases() -> Iterator[tuple[State, Values]]:
     """Yield settings, not too near a border, with what the library's gradient of the full loss gives."""
-    for state in [EXPLORER.start, *EXPLORER.settings(7)]:
+    for state in [EXPLORER.start, *EXPLORER.settings(5)]:
         s, q = state["start"]
         border = np.array(stored()[state["N"]]["border"])
         if min(np.hypot(*(border - (s, q)).T)) > 0.05:
