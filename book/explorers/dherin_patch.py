@@ -53,19 +53,21 @@ def parts(state: State) -> Parts:
         "name-full": {"text": "A(C, x)", **beside(full, a)},
         "name-other": {"text": "A(x′)", **beside(other, other + full - a)},
         "reading": {"text": reading(found)},
-        "matrix": {"text": matrix(found)},
-        "norm": {"text": number(found["norm"])},
         "context": {"text": "Δ"},
-        "share": {"text": f"{number(found['share'])} Δ"},
-        "miss": {"text": number(found["miss"])},
     }
     if not size:
+        drawn |= dict.fromkeys(("row-1", "row-2", "norm", "share", "miss"), {"text": "none"})
         return drawn | dict.fromkeys(("wanted", "got", "right", "curve", "now"), {"d": ""})
     shown = np.clip(found["share"], -20, 20) * (full - a)
     right = [a + end * np.array([-a[1], a[0]]) / size for end in (-9, 9)]
     curve = path(GROWTH(t, min(max(norm, 0.1), 100)) for t, norm in growth(a, full))
     x, y = GROWTH(min(size, 3), min(max(found["norm"], 0.1), 100))
     return drawn | {
+        "row-1": {"text": row(found, 1)},
+        "row-2": {"text": row(found, 2)},
+        "norm": {"text": number(found["norm"])},
+        "share": {"text": f"{number(found['share'])} Δ"},
+        "miss": {"text": number(found["miss"])},
         "wanted": arrow(other, other + full - a),
         "got": arrow(other, other + shown),
         "right": {"d": path(VECTORS(*end) for end in right)},
@@ -93,10 +95,9 @@ def beside(tip: np.ndarray, away: np.ndarray) -> dict[str, str]:
     return {"x": f"{x:.1f}", "y": f"{y + (22 if away[1] > tip[1] else -13):.1f}"}
 
 
-def matrix(found: Values) -> str:
-    """Return the patch as rows."""
-    rows = [", ".join(number(found[f"W{i}{j}"]) for j in (1, 2)) for i in (1, 2)]
-    return f"({rows[0]}; {rows[1]})"
+def row(found: Values, i: int) -> str:
+    """Return one row of the patch."""
+    return f"({number(found[f'W{i}1'])}, {number(found[f'W{i}2'])})"
 
 
 def reading(found: Values) -> str:
@@ -110,9 +111,14 @@ def reading(found: Values) -> str:
 
 
 def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values."""
+    """Yield settings with the library's values: the patch of one query by the pseudo-inverse, and what that matrix does."""
     for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        yield state, values(state)
+        a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
+        wanted = W @ (full - a)
+        D = contextual_blocks.joint_patch(wanted[:, None], a[:, None], 1e-12)
+        entries = {f"W{i + 1}{j + 1}": D[i, j] for i in range(2) for j in range(2)}
+        share = wanted @ D @ other / (wanted @ wanted)
+        yield state, entries | {"norm": np.linalg.norm(D, 2), "share": share, "miss": np.linalg.norm(wanted - D @ other)}
 
 
 EXPLORER = Explorer(
@@ -156,11 +162,12 @@ EXPLORER = Explorer(
 </svg>"""
     ),
     numbers={
-        "matrix": "ΔW, rows",
+        "row-1": "ΔW, first row",
+        "row-2": "second row",
         "norm": f"{swatch('line s0')}norm of ΔW",
         "context": f"{swatch('thin s2')}the context adds",
-        "share": f"{swatch('line s3 solid')}the patch adds at x′",
-        "miss": "miss at x′",
+        "share": f"{swatch('line s3 solid')}the patch, at x′",
+        "miss": "distance between the two",
     },
     parts=parts,
 )

@@ -151,12 +151,15 @@ const iclExplorers = (() => {
     }
 
     function arrive() {
-      const [id, query] = decodeURIComponent(location.hash.slice(1)).split("?");
+      const [id, query] = location.hash.slice(1).split("?");
       if (id !== figure.id || query === undefined) return;
       reset();
       set(query);
       draw();
       figure.scrollIntoView();
+      // Formulas above are set when all is loaded, and move it.
+      const again = () => globalThis.MathJax?.startup?.promise?.then(() => figure.scrollIntoView());
+      if (document.readyState !== "complete") addEventListener("load", again, { once: true });
     }
 
     async function copy() {

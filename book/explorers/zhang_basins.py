@@ -89,7 +89,7 @@ def reading(found: Values, trap_loss: float) -> str:
 
 def cases() -> Iterator[tuple[State, Values]]:
     """Yield settings, not too near a border, with what the library's gradient of the full loss gives."""
-    for state in [EXPLORER.start, *EXPLORER.settings(7)]:
+    for state in [EXPLORER.start, *EXPLORER.settings(5)]:
         s, q = state["start"]
         border = np.array(stored()[state["N"]]["border"])
         if min(np.hypot(*(border - (s, q)).T)) > 0.05:
@@ -144,8 +144,8 @@ EXPLORER = Explorer(
 </svg>"""
     ),
     numbers={
-        "before": "loss at the start, over the least",
-        "after": "loss at the end, over the least",
+        "before": "loss over the least, start",
+        "after": "loss over the least, end",
         "u_last": "<i>u</i><sub>−1</sub> at the end",
         "product": "<i>u</i><sub>12</sub> · <i>u</i><sub>21</sub> at the end",
     },

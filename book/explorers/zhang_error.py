@@ -75,9 +75,17 @@ def reading(state: State, found: Values) -> str:
 
 
 def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values."""
+    """Yield settings with the library's values, task by task: a mean over w ~ N(0, I) is a sum over unit vectors."""
     for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        yield state, values(state)
+        N, M, d, kappa, c = (state[name] for name in ("N", "M", "d", "kappa", "c"))
+        Lambda, tasks = covariance(d, kappa), np.eye(int(d))
+        test = c**2 * Lambda
+        error, bias = (
+            sum(shifts.covariate_shift_error(Lambda, N, length, test, w) for w in tasks) / np.trace(test)
+            for length in (M, np.inf)
+        )
+        found = {"error": error, "bias": bias, "variance": error - bias}
+        yield state, found | ({"least_squares": max(0.0, 1 - M / d)} if kappa == 1 or d <= M else {})
 
 
 EXPLORER = Explorer(
