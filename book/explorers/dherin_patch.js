@@ -60,13 +60,13 @@
       "name-full": { text: "A(C, x)", ...beside(full, a, vectors) },
       "name-other": { text: "A(x′)", ...beside(other, plus(other, Delta), vectors) },
       reading: { text: reading(found) },
-      matrix: { text: `(${number(found.W11)}, ${number(found.W12)}; ${number(found.W21)}, ${number(found.W22)})` },
-      norm: { text: number(found.norm) },
       context: { text: "Δ" },
-      share: { text: `${number(found.share)} Δ` },
-      miss: { text: number(found.miss) },
     };
-    if (!size) return { ...drawn, wanted: { d: "" }, got: { d: "" }, right: { d: "" }, curve: { d: "" }, now: { d: "" } };
+    if (!size) {
+      const all = (names, attributes) => Object.fromEntries(names.map((name) => [name, attributes]));
+      const none = all(["row-1", "row-2", "norm", "share", "miss"], { text: "none" });
+      return { ...drawn, ...none, ...all(["wanted", "got", "right", "curve", "now"], { d: "" }) };
+    }
     const shown = Math.min(Math.max(found.share, -20), 20);
     const direction = a.map((each) => each / size);
     const across = [-direction[1], direction[0]];
@@ -74,6 +74,11 @@
     const norms = LENGTHS.map((t) => updateNorm(W, plus(full, direction, -t), direction.map((each) => t * each)));
     return {
       ...drawn,
+      "row-1": { text: `(${number(found.W11)}, ${number(found.W12)})` },
+      "row-2": { text: `(${number(found.W21)}, ${number(found.W22)})` },
+      norm: { text: number(found.norm) },
+      share: { text: `${number(found.share)} Δ` },
+      miss: { text: number(found.miss) },
       wanted: arrow(other, plus(other, Delta), vectors),
       got: arrow(other, plus(other, Delta, shown), vectors),
       right: { d: path([-9, 9].map((end) => plus(a, across, end)).map(([u, v]) => [vectors.x(u), vectors.y(v)])) },

@@ -53,19 +53,21 @@ def parts(state: State) -> Parts:
         "name-full": {"text": "A(C, x)", **beside(full, a)},
         "name-other": {"text": "A(x′)", **beside(other, other + full - a)},
         "reading": {"text": reading(found)},
-        "matrix": {"text": matrix(found)},
-        "norm": {"text": number(found["norm"])},
         "context": {"text": "Δ"},
-        "share": {"text": f"{number(found['share'])} Δ"},
-        "miss": {"text": number(found["miss"])},
     }
     if not size:
+        drawn |= dict.fromkeys(("row-1", "row-2", "norm", "share", "miss"), {"text": "none"})
         return drawn | dict.fromkeys(("wanted", "got", "right", "curve", "now"), {"d": ""})
     shown = np.clip(found["share"], -20, 20) * (full - a)
     right = [a + end * np.array([-a[1], a[0]]) / size for end in (-9, 9)]
     curve = path(GROWTH(t, min(max(norm, 0.1), 100)) for t, norm in growth(a, full))
     x, y = GROWTH(min(size, 3), min(max(found["norm"], 0.1), 100))
     return drawn | {
+        "row-1": {"text": row(found, 1)},
+        "row-2": {"text": row(found, 2)},
+        "norm": {"text": number(found["norm"])},
+        "share": {"text": f"{number(found['share'])} Δ"},
+        "miss": {"text": number(found["miss"])},
         "wanted": arrow(other, other + full - a),
         "got": arrow(other, other + shown),
         "right": {"d": path(VECTORS(*end) for end in right)},
@@ -93,10 +95,9 @@ def beside(tip: np.ndarray, away: np.ndarray) -> dict[str, str]:
     return {"x": f"{x:.1f}", "y": f"{y + (22 if away[1] > tip[1] else -13):.1f}"}
 
 
-def matrix(found: Values) -> str:
-    """Return the patch as rows."""
-    rows = [", ".join(number(found[f"W{i}{j}"]) for j in (1, 2)) for i in (1, 2)]
-    return f"({rows[0]}; {rows[1]})"
+def row(found: Values, i: int) -> str:
+    """Return one row of the patch."""
+    return f"({number(found[f'W{i}1'])}, {number(found[f'W{i}2'])})"
 
 
 def reading(found: Values) -> str:
@@ -121,6 +122,10 @@ EXPLORER = Explorer(
     tries=(
         f"Drag A(x) towards 0 ({preset('short', a='0.2,0.1')}), then drag A(x′): the patch of x is right for x′ on the grey "
         f"line only ({preset('put it there', a='1.5,0.5', other='1,2')})."
+    ),
+    note=(
+        "<i>W</i> = <i>I</i>, so that what <i>W</i> reads and gives lie in one plane. Even if the context adds the same "
+        "Δ = A(C, x) − A(x) to the other query, the patch of x adds a multiple of it."
     ),
     controls=(
         Point("a", "A(x), what W reads without the context", "vectors", (1.5, 0.5), 0.1),
@@ -152,11 +157,12 @@ EXPLORER = Explorer(
 </svg>"""
     ),
     numbers={
-        "matrix": "ΔW, rows",
+        "row-1": "ΔW, first row",
+        "row-2": "second row",
         "norm": f"{swatch('line s0')}norm of ΔW",
         "context": f"{swatch('thin s2')}the context adds",
-        "share": f"{swatch('line s3 solid')}the patch adds at x′",
-        "miss": "miss at x′",
+        "share": f"{swatch('line s3 solid')}the patch, at x′",
+        "miss": "distance between the two",
     },
     parts=parts,
 )

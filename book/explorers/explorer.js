@@ -31,7 +31,7 @@ const iclExplorers = (() => {
     const sign = value < 0 ? "−" : "";
     const size = Math.abs(value);
     if (!Number.isFinite(value)) return `${sign}∞`;
-    if (size === 0) return "0";
+    if (size < 1e-12) return "0"; // but for rounding
     if (size >= 1e-3 && size < 1e4) return sign + String(Number(size.toPrecision(3)));
     const [digits, exponent] = size.toExponential(1).split("e");
     const raised = String(Number(exponent)).replace("-", "⁻").replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
@@ -151,12 +151,15 @@ const iclExplorers = (() => {
     }
 
     function arrive() {
-      const [id, query] = decodeURIComponent(location.hash.slice(1)).split("?");
+      const [id, query] = location.hash.slice(1).split("?");
       if (id !== figure.id || query === undefined) return;
       reset();
       set(query);
       draw();
       figure.scrollIntoView();
+      // Formulas above are set when all is loaded, and move it.
+      const again = () => globalThis.MathJax?.startup?.promise?.then(() => figure.scrollIntoView());
+      if (document.readyState !== "complete") addEventListener("load", again, { once: true });
     }
 
     async function copy() {

@@ -34,6 +34,7 @@ class Explorer:
     numbers   parts that are text, with their labels, shown beside the picture; the part ``reading`` is a sentence of its own
     stored    numbers that the script needs besides, as JSON
     tolerance  how far the script's values may be from those of ``cases``, relative or, below 1, absolute
+    note      what is fixed, in small print
     """
 
     name: str
@@ -46,6 +47,7 @@ class Explorer:
     numbers: Mapping[str, str] = field(default_factory=dict)
     stored: Callable[[], dict] = dict
     tolerance: float = 1e-9
+    note: str = ""
 
     @property
     def script(self) -> Path:
@@ -119,7 +121,7 @@ HANDLE = template(
 )
 PAGE = template(
     """
-<figure class="icl-explorer{{ " with-controls" if moved }}" id="explore-{{ one.name }}" \
+<figure class="icl-explorer{{ " with-controls" if moved | length > 2 }}" id="explore-{{ one.name }}" \
 data-explorer="{{ one.name }}" aria-labelledby="{{ one.name }}-title">
 <p class="title" id="{{ one.name }}-title">{{ one.title }}</p>
 <p class="tries">{{ one.tries | safe }}</p>
@@ -155,6 +157,9 @@ value="{{ value }}"{% if value == control.start %} checked{% endif %}>{{ label |
 </dl>
 {% endif %}
 <p class="reading" id="{{ one.name }}-reading" data-part="reading">{{ parts.reading.text }}</p>
+{% if one.note %}
+<p class="note">{{ one.note | safe }}</p>
+{% endif %}
 <p class="actions" hidden><button type="button" data-action="link">Copy link to this view</button> \
 <button type="button" data-action="reset">Reset</button></p>
 </div>

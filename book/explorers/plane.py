@@ -84,7 +84,7 @@ def number(value: float) -> str:
     size, sign = abs(value), "−" if value < 0 else ""
     if not isfinite(value):
         return f"{sign}∞"
-    if size == 0:
+    if size < ROUNDING:
         return "0"
     if 1e-3 <= size < 1e4:
         return f"{sign}{float(f'{size:.3g}'):g}"
@@ -92,4 +92,6 @@ def number(value: float) -> str:
     return f"{sign}{digits}·10{str(int(exponent)).translate(RAISED)}"
 
 
+ROUNDING = 1e-12
+"""What is smaller is 0 but for rounding."""
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

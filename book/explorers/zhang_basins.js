@@ -132,7 +132,7 @@
       path: { d: path(thinned(line)) },
       end: { cx: px(x), cy: px(y), r: 4 },
       trap: { d: `M${px(u - 5)} ${px(v - 5)}l10 10m-10 0l10 -10` },
-      "trap-name": { x: px(u + 10), y: px(v - 7), text: "local minimum" },
+      "trap-name": { x: px(u + 10), y: px(v - 16), text: "local minimum" },
       optimum: { d: `M${px(uLeast - 7)} ${px(vLeast)}l7 -7l7 7l-7 7Z` },
       "optimum-name": { x: px(uLeast), y: px(vLeast + 23), text: "optimum" },
       reading: { text: reading(found, known.trap_loss) },

@@ -61,7 +61,7 @@ def parts(state: State) -> Parts:
         "path": {"d": path(thinned(list(zip(x, y, strict=True))))},
         "end": {"cx": f"{x[-1]:.1f}", "cy": f"{y[-1]:.1f}", "r": 4},
         "trap": {"d": f"M{u - 5:.1f} {v - 5:.1f}l10 10m-10 0l10 -10"},
-        "trap-name": {"x": f"{u + 10:.1f}", "y": f"{v - 7:.1f}", "text": "local minimum"},
+        "trap-name": {"x": f"{u + 10:.1f}", "y": f"{v - 16:.1f}", "text": "local minimum"},
         "optimum": {"d": f"M{u_least - 7:.1f} {v_least:.1f}l7 -7l7 7l-7 7Z"},
         "optimum-name": {"x": f"{u_least:.1f}", "y": f"{v_least + 23:.1f}", "text": "optimum"},
         "reading": {"text": reading(found, known["trap_loss"])},
@@ -114,7 +114,12 @@ EXPLORER = Explorer(
     title="Two ends of gradient flow",
     tries=(
         f"Drag the start across the border: with more u₁₂ · u₂₁ the flow ends in {preset('a local minimum', start='0.7,0.7')}. "
-        f"{preset('Longer prompts', N=50)} do not move the border away; the local minimum is only worse."
+        f"{preset('Longer prompts', N=50)} hardly move the border."
+    ),
+    note=(
+        "Λ = diag(2, 1). The start has <i>u</i><sub>12</sub> = ±<i>u</i><sub>21</sub> along the first axis, and "
+        "<i>U</i><sub>11</sub> along Γ<sup>−1</sup> with ‖<i>U</i><sub>11</sub>‖ = <i>u</i><sub>−1</sub>. Shaded: starts from "
+        "which the flow does not arrive. On its way <i>U</i><sub>11</sub> turns, so the path may be drawn over the border."
     ),
     controls=(
         Point("start", "start of the flow: u₋₁ and u₁₂ · u₂₁", "plane", (1.3, 0.8), 0.05),
@@ -139,8 +144,8 @@ EXPLORER = Explorer(
 </svg>"""
     ),
     numbers={
-        "before": "loss at the start, over the least",
-        "after": "loss at the end, over the least",
+        "before": "loss over the least, start",
+        "after": "loss over the least, end",
         "u_last": "<i>u</i><sub>−1</sub> at the end",
         "product": "<i>u</i><sub>12</sub> · <i>u</i><sub>21</sub> at the end",
     },

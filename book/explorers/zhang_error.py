@@ -87,8 +87,12 @@ EXPLORER = Explorer(
         f"{preset('Set N = M', N=20, M=20, over='N')}, then {preset('make the training prompts longer', N=1000, over='N')}: "
         f"the error rises. {preset('Stretch the test inputs', c=1.5)}, and it can exceed that of predicting 0."
     ),
+    note=(
+        "Mean over tasks <i>w</i> ~ N(0, <i>I</i>), labels without noise. The eigenvalues of Λ are in geometric progression, "
+        "with trace <i>d</i>. Test inputs, context and query, are scaled by <i>c</i>; training is not."
+    ),
     controls=(
-        Choice("over", "over", {"N": "<i>N</i>", "M": "<i>M</i>"}, "N"),
+        Choice("over", "curve over", {"N": "<i>N</i>", "M": "<i>M</i>"}, "N"),
         Slider("N", "<i>N</i>, training length", LENGTHS, 100),
         Slider("M", "<i>M</i>, test length", LENGTHS, 20),
         Slider("d", "<i>d</i>, dimension", (1, 2, 3, 5, 7, 10, 15, 20, 30, 40), 10),
