@@ -59,6 +59,16 @@ def test_the_answer_is_no_at_fixed_norm_and_part_of_it_under_rescaling():
         assert li_coefficient_sum.course("fixed", setting)["error"].max() < 1e-3
 
 
+def test_rescaled_losses_are_near_those_measured():
+    """At every measured sum; a gap linear in the sum would err by 0.1 and more at 0.3."""
+    for setting, data in li_coefficient_sum.stored().items():
+        for k, S in enumerate(data["S"]):
+            found = li_coefficient_sum.values({"S": S, "norm": "rescaled", "setting": setting})
+            assert found["hinge"] == pytest.approx(data["hinge"]["rescaled"][k][0], abs=0.03)
+            if S > -1.3:  # there rows of setting B fall silent
+                assert found["error"] == pytest.approx(data["error"]["rescaled"][k][0], abs=0.03)
+
+
 def test_kinks_are_where_the_slope_jumps():
     for setting in ("A", "B"):
         vote = li_coefficient_sum.values({"S": 0.0, "norm": "fixed", "setting": setting})["vote"]
@@ -88,6 +98,9 @@ def test_both_losses_by_hand():
     assert dict(zip(law[1][law[0] > 0], law[0][law[0] > 0], strict=True)) == pytest.approx({-1: 0.5, 1: 0.5})
     losses = coefficient_sum.mean_losses(1.0, np.array([1.0, -1.0]), np.array([2.0, 2.0]), np.array([3.0, -3.0]), law)
     assert losses == pytest.approx((3.0, 0.5))
+    certain = (np.ones(1), np.ones(1))
+    silent = coefficient_sum.mean_losses(-3.0, np.array([1.0, -1.0]), np.array([2.0, 2.0]), np.array([3.0, -3.0]), certain)
+    assert silent == pytest.approx((1.0, 0.5))  # all inputs are below 0, and a coin decides
 
 
 @pytest.mark.parametrize("k", range(6))
