@@ -44,8 +44,8 @@
       formula.parentElement.classList.toggle("icl-wide", formula.firstElementChild.offsetWidth > room);
     }
     const found = [...document.querySelectorAll(`main :is(${SCROLLERS})`)].map((part) => {
-      const wide = part.scrollWidth > part.clientWidth + 1;
-      const high = part.scrollHeight > part.clientHeight + 1;
+      const wide = part.scrollWidth > part.clientWidth;
+      const high = part.scrollHeight > part.clientHeight;
       return [part, (wide || high) && part.clientWidth > 0, wide];
     });
     for (const [part, scrolls, wide] of found) {
