@@ -27,13 +27,21 @@
     if (opened) target.scrollIntoView();
   }
 
-  /* Paper cannot be opened. */
+  /* Paper cannot be opened, and a formula on it cannot be scrolled. */
+  const ROOM = 38; // what a line on paper holds, in units of its letters, beside a formula's number
   let folded = [];
+  let shrunk = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-source"));
     for (const fold of folded) fold.open = true;
+    shrunk = [...document.querySelectorAll("main mjx-container[display]")].filter((formula) => {
+      const width = formula.scrollWidth / parseFloat(getComputedStyle(formula.parentElement).fontSize);
+      if (width > ROOM) formula.style.zoom = String(ROOM / width);
+      return width > ROOM;
+    });
   });
   addEventListener("afterprint", () => {
+    for (const formula of shrunk) formula.style.zoom = "";
     for (const fold of folded) fold.open = false;
   });
 
@@ -44,8 +52,8 @@
       formula.parentElement.classList.toggle("icl-wide", formula.firstElementChild.offsetWidth > room);
     }
     const found = [...document.querySelectorAll(`main :is(${SCROLLERS})`)].map((part) => {
-      const wide = part.scrollWidth > part.clientWidth + 1;
-      const high = part.scrollHeight > part.clientHeight + 1;
+      const wide = part.scrollWidth > part.clientWidth;
+      const high = part.scrollHeight > part.clientHeight;
       return [part, (wide || high) && part.clientWidth > 0, wide];
     });
     for (const [part, scrolls, wide] of found) {
@@ -70,6 +78,8 @@
 
   addEventListener("hashchange", openTarget);
   addEventListener("resize", markSoon);
+  const main = document.querySelector("main");
+  if (main) new ResizeObserver(markSoon).observe(main);
   addEventListener("load", () => {
     openTarget();
     markSoon();
