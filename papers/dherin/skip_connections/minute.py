@@ -9,8 +9,9 @@ def minute(found):
     second place in the weights, the last bias. It takes up what goes around the MLP.
 
     So: Yes, for the block that the appendix writes down: the output is right to {exact}, in the median ({D35}). In the
-    usual block the MLP reads the token as well, often behind a norm. There two different vectors are needed, one for each place ({D35c}).
-    The formula read word by word leaves an error ({D35e}), and so does one symbol for both places ({D35d}).
+    usual block the MLP reads the token as well, often behind a norm. There two different vectors are needed, one for each
+    place ({D35c}). The formula read word by word leaves an error ({D35e}), and so does one symbol for both places
+    ({D35d}).
     New: In these random blocks most of what a context does goes around the MLP. Of the error without any patch, {bias} is
     left without the part in the bias, and {matrix} without the part in the matrix.
     """
