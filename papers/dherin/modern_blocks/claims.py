@@ -134,10 +134,10 @@ claim = claims_of("dherin-gemma", section="sequel 2")
 
 @claim("D", "formula", of="beyond", margin=0.18, quick_margin=0.2, near=("one side of 0 alone", "√E|d|² for E|d|"))
 def D43b(dataset):
-    """The share of entries of $Δm = (v_C − v)/n$ beyond $x$ is $2f(0) E|v_C − v|/x$, $f$ the density of an entry of $n$.
+    """The share of entries of $Δm = (v_C − v)/n$ beyond $τ$ is $2f(0) E|v_C − v|/τ$, $f$ the density of an entry of $n$.
 
-    Margin: Relative, a little above q standard errors over networks and blocks at the largest x, where few entries are; at
-    $x = 10$ they are a sixth of it. Curvature of f leaves $E|v_C − v|³$ $/(6x² E|v_C − v|)$, less than 0.01 from $x = 10$ on.
+    Margin: Relative, a little above q standard errors over networks and blocks at the largest $τ$, where few entries are; at
+    $τ = 10$ they are a sixth of it. Curvature of f leaves $E|v_C − v|³$ $/(6τ² E|v_C − v|)$, less than 0.01 from $τ = 10$ on.
     Moved: from 0.3 of the mean over networks, in which no cell was held to its own error.
     """
 

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
+from icl_lib.companion.table import Table
 
 PATCHES = {
     "none": "no patch",
@@ -116,13 +117,13 @@ def depth(figure: Figure, dataset: xr.Dataset) -> None:
     "dherin-gemma",
     alt=(
         "Three panels. Left: largest relative change of the gain, 1e4 or more for the published form and about 1 for the "
-        "well-conditioned one. Middle: share of large entries falls like 1/x, markers on the line. Right: error of the "
+        "well-conditioned one. Middle: share of large entries falls like 1/τ, markers on the line. Right: error of the "
         "logits by precision; made in place both forms agree; made ahead the published form errs by 1e-3 in float32 and "
         "by more than 1 in bfloat16, the conditioned one by 1e-6 and 0.03."
     ),
     caption=(
         "Left: largest relative change of a gain over blocks and positions, each marker a network. Middle: share of "
-        "entries of (<i>v<sub>C</sub></i> − <i>v</i>)/<i>n</i> beyond <i>x</i>; line: from the density of <i>n</i> at 0. "
+        "entries of (<i>v<sub>C</sub></i> − <i>v</i>)/<i>n</i> beyond <i>τ</i>; line: from the density of <i>n</i> at 0. "
         "Right: median error of the logits over positions. Filled: patches made by the computation that uses them; open: "
         "made in float64, then rounded. Crosses: the precision's own error with the context in view."
     ),
@@ -139,7 +140,7 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_xticks([0, 1], ["published", "conditioned"], rotation=20)
     middle.plot(dataset.x, dataset.beyond_theory, color=ink)
     points(middle, dataset.x, dataset.beyond, 2 * dataset.beyond_se)
-    middle.set(xscale="log", yscale="log", xlabel="$x$", ylabel="share beyond $x$")
+    middle.set(xscale="log", yscale="log", xlabel=r"$\tau$", ylabel=r"share beyond $\tau$")
     middle.set_xticks(dataset.x.values, [f"{x:g}" for x in dataset.x.values])
     middle.set_yticks(ticks := [t for t in SHARES if t >= 0.8 * float(dataset.beyond.min())], [f"{t:g}" for t in ticks])
     middle.minorticks_off()
@@ -153,6 +154,13 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     right.set(yscale="log", ylabel="median error of the logits", ylim=(1e-16, 30), xlim=(-0.5, len(position) - 0.5))
     right.set_xticks(position, dataset.precision.values, rotation=20)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def agreement(dataset: xr.Dataset) -> Table:
+    """Return the share of tokens that are those of the full network, by precision, form of the patch and where it was made."""
+    found = dataset.agreement.mean("seed").stack(column=("form", "made")).transpose("precision", "column")
+    rows = ((str(p), *(f"{value:.3f}" for value in row)) for p, row in zip(found.precision.values, found.values, strict=True))
+    return Table(("precision", *(", ".join(each) for each in found.column.values)), tuple(rows))
 
 
 @drawing(

@@ -5,8 +5,8 @@ from icl_lib.companion.minute import minute_of
 
 @minute_of("dherin-alignment")
 def minute(both):
-    """Says: Give a trained network the examples of a new task, once as a context and once as training data. Two changes of one
-    matrix result: the patch that stands for the context, and what finetuning changes. Their losses fall in similar ways,
+    """Says: Give a trained network the examples of a new task, once as a context and once as training data. Two changes of
+    one matrix result: the patch that stands for the context, and what finetuning changes. Their losses fall in similar ways,
     and, a summary of later versions adds, they point in similar directions.
 
     So: In part. Both losses fall ({D31}). “Similar”, at the paper's learning rate: {D32}; a rate says nothing about the
