@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.table import Table
 from papers.zhang.lines import plain_logarithms
 
 
@@ -78,8 +79,9 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
         "starts fall into two groups, one at 1 and one near the loss of the rank-one point."
     ),
     caption=(
-        "Loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). Dense: all live parameters "
-        "start at scale × N(0, 1). Dotted: the rank-one point, a critical point that is not global."
+        "Where training ends: loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). "
+        "Dense: all weights that matter start at scale × N(0, 1). Assumption 3.3: the paper's start. Dotted: the loss of the rank-one "
+        "point, a critical point that is not the global minimum."
     ),
     size=(5.8, 3.4),
 )
@@ -145,7 +147,7 @@ def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
 def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     """Local minima over prompt length, and the wall between them and the optimum."""
     left, right = figure.subplots(1, 2)
-    traps = dataset.loss.where((dataset.beyond > 1) & (dataset.negative == 0)).min("place")
+    traps = _lowest_traps(dataset)
     for k, setting in enumerate(dataset.setting.values):
         ratio = (traps / dataset.minimum).sel(setting=setting)
         left.plot(dataset.N, ratio, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
@@ -164,3 +166,21 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
         plain_logarithms(axes.yaxis)
     right.set_ylim(top=2.2 * right.get_ylim()[1])  # room for the legend
     right.legend(loc="upper right")
+
+
+def _lowest_traps(dataset: xr.Dataset) -> xr.DataArray:
+    return dataset.loss.where((dataset.beyond > 1) & (dataset.negative == 0)).min("place")
+
+
+def heights(dataset: xr.Dataset) -> Table:
+    """Return the loss of the lowest local minimum found over the least loss, one row a setting; a dash where none was found."""
+    ratio = _lowest_traps(dataset) / dataset.minimum
+    found = {setting: ratio.sel(setting=setting).values for setting in dataset.setting.values}
+    rows = ((name, *("–" if np.isnan(one) else f"{one:.1f}" for one in values)) for name, values in found.items())
+    return Table(("setting", *(f"N = {N:,}" for N in dataset.N.values)), tuple(rows))
+
+
+def slacks(dataset: xr.Dataset) -> Table:
+    """Return the least ratio along the flow over the constant of the PL inequality, one row a dimension."""
+    rows = ((f"{d}", *(f"{float(one):.0f}" for one in dataset.slack.sel(d=d))) for d in dataset.d.values)
+    return Table(("d", *(f"κ = {kappa:g}" for kappa in dataset.kappa.values)), tuple(rows))
