@@ -75,28 +75,31 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-dense-init",
     alt=(
-        "Loss at the end of each flow over the least loss. Flows from starts of Assumption 3.3 all lie at 1. Flows from dense "
-        "starts fall into two groups, one at 1 and one near the loss of the rank-one point."
+        "Final loss over the least loss, trainings in order of it, one panel a scale of the start. Trainings from the paper's "
+        "start all lie at 1. From dense starts a part lies at 1; then the curve jumps to the loss of the rank-one point, where "
+        "the others lie."
     ),
     caption=(
-        "Where training ends: loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). "
-        "Dense: all weights that matter start at scale × N(0, 1). Assumption 3.3: the paper's start. Dotted: the loss of the rank-one "
-        "point, a critical point that is not the global minimum."
+        "Where training ends: loss at time <i>T</i> over the least loss, one marker a training, in order of that loss. Dense: "
+        "all weights that matter start at scale × N(0, 1). Crosses: the paper's start, of the same scale. Dotted: the loss of "
+        "the rank-one point, a critical point that is not the global minimum."
     ),
-    size=(5.8, 3.4),
+    size=lambda dataset: (3.6 + 1.8 * dataset.sizes["scale"], 3.5),
 )
 def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
-    """Where flows from dense starts end, beside starts of Assumption 3.3."""
-    axes = figure.subplots()
-    for k, (name, dim, label) in enumerate((("loss", "start", "dense"), ("loss_allowed", "allowed", "Assumption 3.3"))):
-        for row in range(dataset.sizes["scale"]):
-            ends = dataset[name].isel(scale=row)
-            across = row + 0.4 * k + np.linspace(-0.15, 0.15, dataset.sizes[dim])
-            axes.plot(across, ends, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=None if row else label)
-    axes.axhline(dataset.trap_loss, color=mpl.rcParams["text.color"], linestyle=":", label="rank-one point")
-    axes.set_xticks(np.arange(dataset.sizes["scale"]) + 0.2, [f"{scale:g}" for scale in dataset.scale.values])
-    axes.set(xlabel="scale of the start", ylabel="$L(T)/L^*$", ylim=(0.9, None), xlim=(-0.4, dataset.sizes["scale"] - 0.2))
-    axes.legend(loc="center right", bbox_to_anchor=(1, 0.55))
+    """Where flows from dense starts end, in order, beside starts of Assumption 3.3."""
+    panels = figure.subplots(1, dataset.sizes["scale"], sharey=True, squeeze=False)[0]
+    for axes, scale in zip(panels, dataset.scale.values, strict=True):
+        cell = dataset.sel(scale=scale)
+        axes.axhline(dataset.trap_loss, color=mpl.rcParams["text.color"], linestyle=":", label="rank-one point")
+        drawn = (("o", "dense start", cell.loss), ("X", "paper's start", cell.loss_allowed))
+        for k, (marker, label, values) in enumerate(drawn):
+            ends = np.sort(values.values)
+            place = (np.arange(ends.size) + 0.5) / ends.size
+            axes.plot(place, ends, color=f"C{k}", marker=marker, linewidth=0.8, markersize=4 + 2 * k, label=label)
+        axes.set(xlabel="share of the trainings", ylim=(0.9, 1.05 * max(2.0, cell.loss.max())), xlim=(0, 1), title=f"scale {scale:g}")
+    panels[0].set_ylabel("final loss / least loss")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 @drawing(
