@@ -97,7 +97,8 @@ def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
             ends = np.sort(values.values)
             place = (np.arange(ends.size) + 0.5) / ends.size
             axes.plot(place, ends, color=f"C{k}", marker=marker, linewidth=0.8, markersize=4 + 2 * k, label=label)
-        axes.set(xlabel="share of the trainings", ylim=(0.9, 1.05 * max(2.0, cell.loss.max())), xlim=(0, 1), title=f"scale {scale:g}")
+        axes.set(xlabel="share of the trainings", xlim=(0, 1), title=f"scale {scale:g}")
+        axes.set_ylim(0.9, 1.05 * max(2.0, float(dataset.loss.max())))
     panels[0].set_ylabel("final loss / least loss")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
