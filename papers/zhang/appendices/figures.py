@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.table import Table
 
 
 @drawing(
@@ -82,6 +83,13 @@ def bounds(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(xlabel="time $t$", ylabel="$u_{-1}$", yscale="log")
     right.set(xlabel="time $t$", ylabel="squared gradient / loss gap", yscale="log")
     left.legend()
+
+
+def slack(dataset: xr.Dataset) -> Table:
+    """Return how far u_{-1} and the PL ratio stay above their bounds, as least ratios along the flow, one row a law."""
+    least = (dataset.u.min("step") / dataset.u_bound, dataset.pl_ratio.min("step") / dataset.nu)
+    rows = ((law, *(f"{float(each.sel(law=law)):.1f}" for each in least)) for law in dataset.law.values)
+    return Table(("variances", "least u over its bound", "least PL ratio over ν"), tuple(rows))
 
 
 @drawing(

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.table import Table
 
 
 @drawing(
@@ -65,3 +66,11 @@ def full_loss(figure: Figure, dataset: xr.Dataset) -> None:
         right.plot(cell.radius, cell.excess, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
     right.set(xscale="log", yscale="log", xlabel="scale of the step", ylabel="least $(L-L^*)/L^*$")
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def curvature(dataset: xr.Dataset) -> Table:
+    """Return how many eigenvalues of the Hessian are negative or zero, at the limit of training and at the origin."""
+    counts = [(dataset.negative, "limit"), (dataset.zero, "limit"), (dataset.negative, "origin")]
+    cells = dataset.setting.values
+    rows = ((cell, *(f"{int(each.sel(place=place, setting=cell))}" for each, place in counts)) for cell in cells)
+    return Table(("setting", "negative at the limit", "zero at the limit", "negative at the origin"), tuple(rows))

@@ -12,48 +12,48 @@ claim = claims_of("zhang-pl")
 
 @claim("V", "identity", margin=1e-6, control=put(drift="drift_unbalanced"))
 def Z23(dataset):
-    """Lemma A.3: u₋₁² = ‖U₁₁‖² at all times, from Assumption 3.3.
+    """Lemma A.3: $u₋₁² = ‖U₁₁‖²$ at all times, from Assumption 3.3.
 
-    Margin: Greatest drift over the flow, relative to ‖Γ⁻¹‖; the integrator's tolerance is 1e-10.
-    Control: a start with u₋₁(0) doubled
+    Margin: Greatest drift over the flow, relative to $‖Γ⁻¹‖$; the integrator's tolerance is 1e-10.
+    Control: a start with $u₋₁(0)$ doubled
     """
     return Discrepancy(dataset.drift)
 
 
 @claim("D", "formula", of="u_last_unbalanced", margin=1e-6, near=("δ = 0", "N + 1 for N"))
 def Z23b(dataset):
-    """From an unbalanced start δ = u₋₁² − ‖U₁₁‖² fixes the limit: u₋₁² = ½(δ + √(δ² + 4‖Γ⁻¹‖²)).
+    """From an unbalanced start $δ = u₋₁² − ‖U₁₁‖²$ fixes the limit: $u₋₁² = ½(δ + √(δ² + 4‖Γ⁻¹‖²))$.
 
-    Margin: Relative, on u₋₁ at the end of the flow; the numerical error: the slowest mode has then decayed by e⁻²⁵.
+    Margin: Relative, on $u₋₁$ at the end of the flow; the numerical error: the slowest mode has then decayed by $e⁻²⁵$.
     """
 
 
 @claim("V", "bound", margin=1, control=lambda dataset: dataset.assign(pl_constant=1 / dataset.pl_constant))
 def Z24(dataset):
-    """Lemma 5.4: along the flow ‖∇ℓ‖² ≥ μ (ℓ − min ℓ).
+    """Lemma 5.4: along the flow $‖∇ℓ‖² ≥ μ (ℓ − min ℓ)$.
 
-    Margin: μ over the least ratio along the flow; the lemma says at most 1.
-    Control: μ upside down
+    Margin: $μ$ over the least ratio along the flow; the lemma says at most 1.
+    Control: $μ$ upside down
     """
     return Discrepancy(dataset.pl_constant / dataset.pl_ratio)
 
 
 @claim("V", "bound", margin=0, control=put(u_last_least="u_last_least_zero_start"))
 def Z24b(dataset):
-    """Lemma A.5: u₋₁(t) stays above a bound set by σ, Θ, Λ and Γ.
+    """Lemma A.5: $u₋₁(t)$ stays above a bound set by $σ$, $Θ$, $Λ$ and $Γ$.
 
-    Margin: The bound minus the least u₋₁ along the flow.
-    Control: a start with u₋₁(0) = 0, against Assumption 3.3
+    Margin: The bound minus the least $u₋₁$ along the flow.
+    Control: a start with $u₋₁(0) = 0$, against Assumption 3.3
     """
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 
 
 @claim("N", "order", margin=0, control=lambda dataset: dataset[["slack"]].rename(d="kappa", kappa="d"))
 def Z24c(dataset):
-    """The PL inequality is loose, and the looser the higher the dimension: its slack grows with d.
+    """The PL inequality is loose, and the looser the higher the dimension: its slack grows with $d$.
 
-    Margin: Fall of the log of (least ratio)/μ from one d to the next, at each κ, from ΘΘᵀ = I/√d.
-    Control: the condition number in the place of the dimension, with which the slack falls at d = 2
+    Margin: Fall of the log of (least ratio)/$μ$ from one $d$ to the next, at each $κ$, from $ΘΘᵀ = I/√d$.
+    Control: the condition number in the place of the dimension, with which the slack falls at $d = 2$
     """
     return Discrepancy(-np.log(dataset.slack.where(dataset.d > 1, drop=True)).diff("d"))
 
@@ -68,10 +68,10 @@ def _start_for_bound(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "bound", margin=0, control=_start_for_bound)
 def Z25b(dataset):
-    """u₋₁ has a positive lower bound for every σ > 0, so the flow converges without the condition on σ.
+    """$u₋₁$ has a positive lower bound for every $σ > 0$, so the flow converges without the condition on $σ$.
 
-    Margin: The bound minus the least u₋₁ along the flow, for all multiples of the largest σ² that is allowed.
-    Control: the start value σ as the bound, at the least multiple above 1
+    Margin: The bound minus the least $u₋₁$ along the flow, for all multiples of the largest $σ²$ that is allowed.
+    Control: the start value $σ$ as the bound, at the least multiple above 1
     """
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 
@@ -83,7 +83,7 @@ claim = claims_of("zhang-dense-init")
     "N", "convergence", margin=0.9, control=lambda d: d.drop_dims("start").assign(loss=d.loss_allowed.rename(allowed="start"))
 )
 def Z26(dataset):
-    """From dense starts of all live parameters not every flow is at the optimum by T = 150 (d = 3).
+    """From dense starts of all live parameters not every flow is at the optimum by time $T = 150$ ($d = 3$).
 
     Margin: Share that arrives, with its binomial interval; 'not every' is read as at most nine in ten.
     Control: starts of Assumption 3.3, which all arrive
@@ -98,11 +98,11 @@ claim = claims_of("zhang-rank-one-trap")
 
 @claim("D", "identity", margin=0, control=put(margin_theory="margin_leading"))
 def Z26b(dataset):
-    """The full loss has local minima that are not global: the rank-one point is one exactly where hᵀK⁻¹h < kρ², and a
-    saddle elsewhere.
+    """The full loss has local minima that are not global: the rank-one point is one exactly where $hᵀK⁻¹h < m₄ρ²$, and
+    a saddle elsewhere.
 
     Margin: Cells where the Hessian's signs, the gradient (1e-10) or the excess loss disagree; exact to rounding.
-    Control: the criterion to leading order in 1/N
+    Control: the criterion to leading order in $1/N$
     """
     saddle = dataset.margin_theory < 0
     wrong = abs(dataset.negative - saddle) + abs(dataset.zero - 1) + (dataset.excess <= 0)
@@ -124,10 +124,10 @@ def _traps(dataset: xr.Dataset) -> xr.Dataset:
     control=lambda d: d.assign(negative=(d.rank_one_margin < 0).astype(float).broadcast_like(d.negative)),
 )
 def Z26c(dataset):
-    """Long prompts do not remove the local minima: at d = 2 and 3, for every N tried from 5 on, the full loss has one that is
-    not global.
+    """Long prompts do not remove the local minima: at $d = 2$ and 3, for every $N$ tried from 5 on, the full loss has one
+    that is not global.
 
-    Margin: Cells where neither descent ends above L* (by 0.1%) with gradient 0 (1e-10) and one zero mode, all else positive.
+    Margin: Cells where neither descent ends above $L^*$ (by 0.1%) with gradient 0 (1e-10) and one zero mode, all else positive.
     Control: the rank-one point in its place, a saddle at long prompts
     """
     traps = _traps(dataset)
@@ -137,20 +137,20 @@ def Z26c(dataset):
 
 @claim("D", "bound", margin=0, control=put(height="height_without_trace"))
 def Z26d(dataset):
-    """A wall stands between them and the optimum: wherever (1 + 3/N) u₁₂ᵀΛu₁₂ = tr(Λ) u₋₁², L − L* is at least the height
-    of the proposition.
+    """A wall stands between them and the optimum: wherever $(1 + 3/N) u₁₂ᵀΛu₁₂ = tr(Λ) u₋₁²$, $L − L^*$ is at least
+    the height of the proposition.
 
-    Margin: The height less the least L − L* that descents on the wall find. At long prompts the two come together.
-    Control: the height without its term in tr Λ
+    Margin: The height less the least $L − L^*$ that descents on the wall find. At long prompts the two come together.
+    Control: the height without its term in $tr Λ$
     """
     return Discrepancy(dataset.height - (dataset.least_on_wall - dataset.minimum))
 
 
 @claim("D", "order", margin=0, control=lambda d: d.assign(minimum=0 * d.minimum + 1))
 def Z26e(dataset):
-    """The longer the prompt, the farther above the optimum: the lowest of these local minima, over L*, grows with N.
+    """The longer the prompt, the farther above the optimum: the lowest of these local minima, over $L^*$, grows with $N$.
 
-    Margin: Fall of its log from one N to the next, d = 2 and 3.
+    Margin: Fall of its log from one $N$ to the next, $d = 2$ and 3.
     Control: the loss itself, which falls
     """
     traps = _traps(dataset)
@@ -160,10 +160,10 @@ def Z26e(dataset):
 
 @claim("N", "convergence", margin=0.9, control=put(dense_loss="dense_loss_zero_blocks"))
 def Z26f(dataset):
-    """Dense starts are not all at the optimum by T = 150 at long prompts either (d = 3).
+    """Dense starts are not all at the optimum by time $T = 150$ at long prompts either ($d = 3$).
 
-    Margin: As Z26, the largest share over N.
-    Control: the same starts with u₁₂ = u₂₁ = 0
+    Margin: As Z26, the largest share over $N$.
+    Control: the same starts with $u₁₂ = u₂₁ = 0$
     """
     share = (dataset.dense_loss < 1.01).mean("start")
     return Discrepancy(share, 2 * np.sqrt(share * (1 - share) / dataset.sizes["start"]))

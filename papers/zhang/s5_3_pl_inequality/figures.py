@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.table import Table
 from papers.zhang.lines import plain_logarithms
 
 
@@ -74,27 +75,32 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-dense-init",
     alt=(
-        "Loss at the end of each flow over the least loss. Flows from starts of Assumption 3.3 all lie at 1. Flows from dense "
-        "starts fall into two groups, one at 1 and one near the loss of the rank-one point."
+        "Final loss over the least loss, trainings in order of it, one panel a scale of the start. Trainings from the paper's "
+        "start all lie at 1. From dense starts a part lies at 1; then the curve jumps to the loss of the rank-one point, where "
+        "the others lie."
     ),
     caption=(
-        "Loss at time <i>T</i> over the least loss, one marker a flow (spread sideways to be seen). Dense: all live parameters "
-        "start at scale × N(0, 1). Dotted: the rank-one point, a critical point that is not global."
+        "Where training ends: loss at time <i>T</i> over the least loss, one marker a training, in order of that loss. Dense: "
+        "all weights that matter start at scale × N(0, 1). Crosses: the paper's start, of the same scale. Dotted: the loss of "
+        "the rank-one point, a critical point that is not the global minimum."
     ),
-    size=(5.8, 3.4),
+    size=lambda dataset: (3.6 + 1.8 * dataset.sizes["scale"], 3.5),
 )
 def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
-    """Where flows from dense starts end, beside starts of Assumption 3.3."""
-    axes = figure.subplots()
-    for k, (name, dim, label) in enumerate((("loss", "start", "dense"), ("loss_allowed", "allowed", "Assumption 3.3"))):
-        for row in range(dataset.sizes["scale"]):
-            ends = dataset[name].isel(scale=row)
-            across = row + 0.4 * k + np.linspace(-0.15, 0.15, dataset.sizes[dim])
-            axes.plot(across, ends, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=None if row else label)
-    axes.axhline(dataset.trap_loss, color=mpl.rcParams["text.color"], linestyle=":", label="rank-one point")
-    axes.set_xticks(np.arange(dataset.sizes["scale"]) + 0.2, [f"{scale:g}" for scale in dataset.scale.values])
-    axes.set(xlabel="scale of the start", ylabel="$L(T)/L^*$", ylim=(0.9, None), xlim=(-0.4, dataset.sizes["scale"] - 0.2))
-    axes.legend(loc="center right", bbox_to_anchor=(1, 0.55))
+    """Where flows from dense starts end, in order, beside starts of Assumption 3.3."""
+    panels = figure.subplots(1, dataset.sizes["scale"], sharey=True, squeeze=False)[0]
+    for axes, scale in zip(panels, dataset.scale.values, strict=True):
+        cell = dataset.sel(scale=scale)
+        axes.axhline(dataset.trap_loss, color=mpl.rcParams["text.color"], linestyle=":", label="rank-one point")
+        drawn = (("o", "dense start", cell.loss), ("X", "paper's start", cell.loss_allowed))
+        for k, (marker, label, values) in enumerate(drawn):
+            ends = np.sort(values.values)
+            place = (np.arange(ends.size) + 0.5) / ends.size
+            axes.plot(place, ends, color=f"C{k}", marker=marker, linewidth=0.8, markersize=4 + 2 * k, label=label)
+        axes.set(xlabel="share of the trainings", xlim=(0, 1), title=f"scale {scale:g}")
+        axes.set_ylim(0.9, 1.05 * max(2.0, float(dataset.loss.max())))
+    panels[0].set_ylabel("final loss / least loss")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 @drawing(
@@ -145,7 +151,7 @@ def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
 def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     """Local minima over prompt length, and the wall between them and the optimum."""
     left, right = figure.subplots(1, 2)
-    traps = dataset.loss.where((dataset.beyond > 1) & (dataset.negative == 0)).min("place")
+    traps = _lowest_traps(dataset)
     for k, setting in enumerate(dataset.setting.values):
         ratio = (traps / dataset.minimum).sel(setting=setting)
         left.plot(dataset.N, ratio, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
@@ -164,3 +170,21 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
         plain_logarithms(axes.yaxis)
     right.set_ylim(top=2.2 * right.get_ylim()[1])  # room for the legend
     right.legend(loc="upper right")
+
+
+def _lowest_traps(dataset: xr.Dataset) -> xr.DataArray:
+    return dataset.loss.where((dataset.beyond > 1) & (dataset.negative == 0)).min("place")
+
+
+def heights(dataset: xr.Dataset) -> Table:
+    """Return the loss of the lowest local minimum found over the least loss, one row a setting; a dash where none was found."""
+    ratio = _lowest_traps(dataset) / dataset.minimum
+    found = {setting: ratio.sel(setting=setting).values for setting in dataset.setting.values}
+    rows = ((name, *("–" if np.isnan(one) else f"{one:.1f}" for one in values)) for name, values in found.items())
+    return Table(("setting", *(f"N = {N:,}" for N in dataset.N.values)), tuple(rows))
+
+
+def slacks(dataset: xr.Dataset) -> Table:
+    """Return the least ratio along the flow over the constant of the PL inequality, one row a dimension."""
+    rows = ((f"{d}", *(f"{float(one):.0f}" for one in dataset.slack.sel(d=d))) for d in dataset.d.values)
+    return Table(("d", *(f"κ = {kappa:g}" for kappa in dataset.kappa.values)), tuple(rows))

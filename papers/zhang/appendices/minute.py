@@ -1,0 +1,22 @@
+"""The answer of appendices B, C and D."""
+
+from icl_lib.companion.minute import minute_of
+from icl_lib.companion.verdict import agreement
+
+
+@minute_of("zhang-six-terms")
+def minute(terms):
+    """Says: Six terms make up the error of the trained model, and three of them vanish (B). Training on random covariances
+    converges (C). Facts on Gaussian moments and matrices carry both (D).
+
+    So: Yes, but for one line. The terms lie within {worst} standard errors of their formulas ({Z10b}). The bounds of C hold
+    along training ({Z28a}, {Z28b}). One equality in a proof, as our copy has it, is an inequality ({Z28c}); the proof needs no
+    more than that.
+    New: Each weight off the diagonal decays by a law of its own ({Z28}). The expansion needs its right centre: around half of
+    it, a cross term of {cross} is left, against an error of {error}.
+    """
+    return {
+        "worst": f"{abs(agreement(terms, 'term').deviations).max():.1f}",
+        "cross": f"{float(terms.term_wrong.sel(term_name='I x III')):.1f}",
+        "error": f"{float(terms.term_theory.sum()):.1f}",
+    }

@@ -1,0 +1,22 @@
+"""The answer of section 5.1."""
+
+from icl_lib.companion.minute import minute_of
+
+
+@minute_of("zhang-full-loss")
+def minute(loss):
+    """Says: The layer's prediction is a quadratic form in its weights. So the loss is not convex, and no general theorem says
+    that training finds its minimum.
+
+    So: Yes, but for a count. The form is exact ({Z19a}). It has fewer negative directions than the paper says when a prompt has
+    fewer examples than dimensions ({Z19e}, {Z19b}).
+    New: The loss over all weights in closed form, and a proof that the limit of training is its global minimum. In {settings}
+    settings no weights near it had a smaller loss; steps of size {step} cost at least {cost} of the least loss. In one
+    dimension there is a second family of minima ({Z20d}).
+    """
+    far = loss.excess.isel(radius=-1)
+    return {
+        "settings": f"{loss.sizes['setting']}",
+        "step": f"{float(far.radius):g}",
+        "cost": f"{100 * float(far.min()):.2g}%",
+    }

@@ -1,0 +1,23 @@
+"""The answer of section 5.2."""
+
+from icl_lib.companion.minute import minute_of
+
+
+@minute_of("zhang-time-course")
+def minute(course):
+    """Says: From the paper's start two of the four blocks of weights never move. The other two obey closed equations, the
+    gradient flow of a simpler loss whose minimum can be read off.
+
+    So: Yes. The equations are the gradient of the layer's own loss, to rounding ({Z19}), and the loss above its minimum is a
+    square ({Z19d}).
+    New: When all inputs have one variance the loss falls in a single drop, of closed form ({Z22}). A start {smaller} times
+    smaller delays it by {delay} units of time. Where the other two blocks do not start at zero they grow as well, at up to
+    {share} of the speed ({Z21}).
+    """
+    small, large = course.isel(sigma=0), course.isel(sigma=1)
+    fast, slow = course.rate.transpose("direction", "kappa").values
+    return {
+        "smaller": f"{float(large.sigma / small.sigma):g}",
+        "delay": f"{float(small.drop_time - large.drop_time):.2f}",
+        "share": f"{100 * (slow / fast).max():.0f}%",
+    }
