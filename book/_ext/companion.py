@@ -27,6 +27,11 @@ def drop_edit_button(app: Sphinx, pagename, templatename, context, doctree) -> N
             group["buttons"] = [b for b in group["buttons"] if b["label"] != "source-edit-button"]
 
 
+def name_language(app: Sphinx, pagename, templatename, context, doctree) -> None:
+    """A page in another language says so at its top, ``lang: zh-Hans``, and in its HTML."""
+    context["language"] = (context.get("meta") or {}).get("lang", app.config.language)
+
+
 def drop_font_preloads(app: Sphinx, exception: Exception | None) -> None:
     """Browsers refuse to preload fonts for a page that is a file, and load them anyway when they are needed."""
     if exception is None and app.builder.format == "html":
@@ -37,5 +42,6 @@ def drop_font_preloads(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", drop_second_thebe, priority=900)
     app.connect("html-page-context", drop_edit_button, priority=900)
+    app.connect("html-page-context", name_language)
     app.connect("build-finished", drop_font_preloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
