@@ -11,6 +11,12 @@ def drop_edit_button(app: Sphinx, pagename, templatename, context, doctree) -> N
             group["buttons"] = [b for b in group["buttons"] if b["label"] != "source-edit-button"]
 
 
+def name_language(app: Sphinx, pagename, templatename, context, doctree) -> None:
+    """A page in another language says so at its top, ``lang: zh-Hans``, and in its HTML."""
+    context["language"] = (context.get("meta") or {}).get("lang", app.config.language)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", drop_edit_button, priority=900)
+    app.connect("html-page-context", name_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

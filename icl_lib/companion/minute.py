@@ -49,7 +49,7 @@ class Box:
             return marked(self.numbers[name]) if name in self.numbers else f"{name} ({self.verdicts[name]})"
 
         lines = [f"{TITLES[part]}: {''.join(self._pieces(text, plain, filled))}" for part, text in self.told.items()]
-        return "\n".join([*lines, self._count()])
+        return "\n".join([*lines, self._count()] if self.verdicts else lines)
 
     def _pieces(self, text: str, words: Callable[[str], str], filled: Callable[[str], str]) -> list[str]:
         """Return the text in pieces, what stands between the places through ``words``, the places through ``filled``."""
@@ -84,8 +84,10 @@ BOX = template(
 <dt>{{ title }}</dt><dd>{{ text }}</dd>
 {% endfor %}
 </dl>
+{% if total %}
 <p class="icl-tally">{{ holding }} of {{ total }} claims on this page hold{% if failing %}. Not so: \
 {% for each in failing %}{{ each }}{{ "" if loop.last else ", " }}{% endfor %}{% endif %}.</p>
+{% endif %}
 </section>"""
 )
 

@@ -8,6 +8,8 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
 from icl_lib.companion.marks import marked_html
+from icl_lib.companion.table import Table
+from papers.engine import theory
 
 BILLION = 1e9
 
@@ -59,3 +61,37 @@ def roofline(figure: Figure, dataset: xr.Dataset) -> None:
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def reached(dataset: xr.Dataset) -> Table:
+    """Return how fast one model trains, against the plain loop, and what a batch of models gains."""
+    alone, together = dataset.seconds.isel(models=0), dataset.seconds.isel(models=-1)
+    models = int(dataset.models[-1])
+    columns = {
+        "plain loop / ours": dataset.plain_seconds / alone,
+        "steps a second": 1 / alone,
+        "hours of 500,000 steps": 500_000 * alone / 3600,
+        f"{models} models as one batch, times as fast": models * alone / together,
+    }
+    rows = zip(dataset.size.values, *(_digits(column) for column in columns.values()), strict=True)
+    return Table(("size", *columns), tuple(rows))
+
+
+def limits(dataset: xr.Dataset) -> Table:
+    """Return how near a step is to what the device can do, for one model and for several as one batch."""
+    rate, intensity = dataset.operations / dataset.seconds, dataset.operations / dataset.traffic
+    columns = {
+        "operations a byte": intensity,
+        "share of product": rate / dataset.peak,
+        "share of roof": rate / theory.attainable(dataset.peak, dataset.bandwidth, intensity),
+        "products alone": rate / dataset.products_rate,
+        "traffic alone": dataset.traffic / dataset.bandwidth / dataset.seconds,
+    }
+    stacked = {name: column.stack(case=("size", "models")) for name, column in columns.items()}
+    cases = next(iter(stacked.values())).case.values
+    rows = zip(*zip(*cases, strict=True), *(_digits(column) for column in stacked.values()), strict=True)
+    return Table(("size", "models", *columns), tuple(tuple(map(str, row)) for row in rows))
+
+
+def _digits(values: xr.DataArray) -> list[str]:
+    return [f"{value:.2f}" if np.isfinite(value) else "–" for value in values.values]

@@ -30,7 +30,9 @@ FOUND = """() => ({
   code: document.querySelectorAll("script:not([src]):not([type='application/json']), [onclick]").length,
 })"""
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-AXE = """async (only) => (await axe.run(document, { runOnly: only, preload: false, resultTypes: ["violations"] })).violations.map(
+AXE = """async (only) => (
+  await axe.run(document, { runOnly: only, preload: false, resultTypes: ["violations"] })
+).violations.map(
   (found) => `${found.id} (${found.nodes.length}) ${found.nodes[0].target} ${found.nodes[0].any[0]?.message}`)"""
 THEME = "(scheme) => document.documentElement.dataset.theme === scheme"
 RULES = {

@@ -9,7 +9,7 @@ claim = claims_of("garg-live-training", section="training")
 
 @claim("D", "order", margin=0.75, control=put(risk="risk_start"))
 def G4(dataset):
-    """A decoder trained here and now learns in context: after N examples its error is at most three quarters of that of
+    """A decoder trained here and now learns in context: after $N$ examples its error is at most three quarters of that of
     LSA in closed form.
 
     Margin: Mean over models. The sizes of quick were chosen in trials; the 24 models of seeds 0 to 7 have 0.13 to 0.64.

@@ -29,10 +29,10 @@ claim = claims_of("garg-regression", section="linear functions")
 
 @claim("D", "bound", margin=0.1, control=_models_by("3 nearest"))
 def G1(dataset):
-    """After N examples, the length of training, the error is below a tenth of that of predicting 0.
+    """After $N$ examples, the length of training, the error is below a tenth of that of predicting 0.
 
-    Margin: Error/d at k = N. Set before the run: 10,000 steps of a similar model had given 0.03. At d = 20 Garg et al.
-    report 0.0006 at k = N = 40.
+    Margin: Error/$d$ at $k = N$. Set before the run: 10,000 steps of a similar model had given 0.03. At $d = 20$ Garg et al.
+    report 0.0006 at $k = N = 40$.
     Control: the three nearest neighbours in the models' place
     """
     own = _own(dataset).sel(label="clean")
@@ -41,9 +41,9 @@ def G1(dataset):
 
 @claim("D", "order", margin=0.5, control=_models_by("averaging"))
 def G1b(dataset):
-    """From k = d to k = N the error is at most half of that of LSA trained at the same N.
+    """From $k = d$ to $k = N$ the error is at most half of that of LSA trained at the same $N$.
 
-    Margin: Ratio to the closed form. Equal skill gives 1. Fixed before the run: a similar model had 0.27 at k = d.
+    Margin: Ratio to the closed form. Equal skill gives 1. Fixed before the run: a similar model had 0.27 at $k = d$.
     Control: averaging in the models' place
     """
     own = _own(dataset).sel(label="clean")
@@ -52,7 +52,7 @@ def G1b(dataset):
 
 @claim("M", "order", margin=0.5, control=_models_by("3 nearest"))
 def G1c(dataset):
-    """From k = d to k = N the error is at most half of those of averaging and of the three nearest neighbours.
+    """From $k = d$ to $k = N$ the error is at most half of those of averaging and of the three nearest neighbours.
 
     Margin: Ratio to the better of the two on the same prompts, standard errors added. Fixed before the run.
     Control: the three nearest neighbours in the models' place
@@ -88,20 +88,20 @@ def _excess_of(by: str):
 
 @claim("V", "bound", check=_from_bayes("clean"), margin=0.25, control=_excess_of("3 nearest"))
 def G1d(dataset):
-    """The models compare with least squares: at no k <= N do they err by more than a quarter of the label variance above it.
+    """The models compare with least squares: at no $k ≤ N$ do they err by more than a quarter of the label variance above it.
 
-    Margin: Squared distance to least squares over d, the excess by G1e. Garg et al. say comparable; the quarter is ours, set
-    after a look at the model with N = 10 (0.19 at k = d in the full profile).
+    Margin: Squared distance to least squares over $d$, the excess by G1e. Garg et al. say comparable; the quarter is ours, set
+    after a look at the model with $N = 10$ (0.19 at $k = d$ in the full profile).
     Control: the three nearest neighbours in the models' place
     """
 
 
 @claim("D", "order", margin=0.5, control=lambda dataset: dataset.sel(penalty=[dataset.penalty.values[-1]]))
 def G1f(dataset):
-    """At k = d, where least squares is exact but ill conditioned, the models are nearer to a ridge predictor: at most half as
+    """At $k = d$, where least squares is exact but ill conditioned, the models are nearer to a ridge predictor: at most half as
     far, squared.
 
-    Margin: Squared distance to the nearest of seven penalties over that to least squares. Set after a look at N = 10 (0.24 in
+    Margin: Squared distance to the nearest of seven penalties over that to least squares. Set after a look at $N = 10$ (0.24 in
     the full profile).
     Control: ridge with the largest penalty alone
     """
@@ -117,13 +117,13 @@ def _bump(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=0.0, recorded=NOT_REPRODUCED, control=_models_by("ridge"), positive=_bump)
 def G1g(dataset):
-    """Under label noise the error has the bump of least squares at k = d: it is larger there than at k = d − 2.
+    """Under label noise the error has the bump of least squares at $k = d$: it is larger there than at $k = d − 2$.
 
-    Margin: Error at d − 2 less error at d. Garg et al. report the bump for their model; its mean is infinite there.
+    Margin: Error at $d − 2$ less error at $d$. Garg et al. report the bump for their model; its mean is infinite there.
     Control: ridge, the Bayes predictor under noise, in the models' place
-    Positive: least squares in the models' place, after d − 1 examples for after d, where its mean is infinite
-    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 5, 3 layers of width 64
-    and 12,000 steps.
+    Positive: least squares in the models' place, after $d − 1$ examples for after $d$, where its mean is infinite
+    Missing: the scale of Garg et al., $d = 20$, 12 layers of width 256 and 500,000 steps; ours are $d = 5$, 3 layers of width
+    64 and 12,000 steps.
     """
     noisy = _own(dataset).sel(label="noisy")
     at, before = noisy.sel(k=dataset.d), noisy.sel(k=dataset.d - 2)
@@ -132,9 +132,9 @@ def G1g(dataset):
 
 @claim("D", "bound", check=_from_bayes("noisy"), margin=0.15, control=_excess_of("3 nearest"))
 def G1h(dataset):
-    """Under noise they never saw in training, the models stay within 0.15 of the Bayes error at every k <= N.
+    """Under noise they never saw in training, the models stay within 0.15 of the Bayes error at every $k ≤ N$.
 
-    Margin: Squared distance to ridge over d. Set after a look at N = 10 (0.08 in the full profile). Least squares
-    exceeds it without bound at d.
+    Margin: Squared distance to ridge over $d$. Set after a look at $N = 10$ (0.08 in the full profile). Least squares
+    exceeds it without bound at $d$.
     Control: the three nearest neighbours in the models' place
     """

@@ -27,9 +27,9 @@ claim = claims_of("garg-shifts", section="distribution shifts")
 
 @claim("V", "bound", margin=0.2, control=lambda d: d.assign(risk=d.zero.broadcast_like(d.risk), risk_se=0 * d.risk_se))
 def G3(dataset):
-    """Weights scaled by 1/3 to 3 are tolerated: after N examples the error is below a fifth of that of predicting 0.
+    """Weights scaled by 1/3 to 3 are tolerated: after $N$ examples the error is below a fifth of that of predicting 0.
 
-    Margin: For every factor. LSA keeps (d + 1)/(N + d + 1), 0.23 here; Garg et al. print 0.0004 to 0.011 in this unit.
+    Margin: For every factor. LSA keeps $(d + 1)/(N + d + 1)$, 0.23 here; Garg et al. print 0.0004 to 0.011 in this unit.
     Number: Error over that of predicting 0.
     Control: the prediction 0 in the model's place
     """
@@ -38,7 +38,7 @@ def G3(dataset):
 
 @claim("V", "bound", margin=0.2, control=replaced("model", "LSA", "GPT-2"))
 def G3b(dataset):
-    """Half subspaces and orthants are tolerated: after N examples the error is below a fifth of that of predicting 0.
+    """Half subspaces and orthants are tolerated: after $N$ examples the error is below a fifth of that of predicting 0.
 
     Margin: As G3. Garg et al. print 0.00057 and 0.004.
     Number: Error over that of predicting 0.
@@ -49,7 +49,7 @@ def G3b(dataset):
 
 @claim("V", "bound", margin=0.2, control=replaced("model", "LSA", "GPT-2"))
 def G3c(dataset):
-    """A query that copies an example is answered from k = d to N: error below a fifth of that of predicting 0.
+    """A query that copies an example is answered from $k = d$ to $N$: error below a fifth of that of predicting 0.
 
     Margin: As G3. Garg et al. print 0.001 and less.
     Number: Error over that of predicting 0.
@@ -60,7 +60,7 @@ def G3c(dataset):
 
 @claim("V", "bound", margin=0.25, control=replaced("prompt", "no shift"))
 def G3d(dataset):
-    """A query orthogonal to d − 1 examples is answered like an unknown: the error is that of predicting 0, up to a quarter.
+    """A query orthogonal to $d − 1$ examples is answered like an unknown: the error is that of predicting 0, up to a quarter.
 
     Margin: |error over that of predicting 0 − 1|. Garg et al. say about 1; the quarter is ours. The label is independent of all
     that the model is told, so in expectation this is the mean square of its answer, and predicting 0 exactly is best.
@@ -72,9 +72,9 @@ def G3d(dataset):
 
 @claim("V", "order", margin=1.0, control=replaced("prompt", "skewed covariance"))
 def G3e(dataset):
-    """Inputs scaled by 3 are not tolerated: after N examples the error/d is above one half, without a shift far below.
+    """Inputs scaled by 3 are not tolerated: after $N$ examples the error/$d$ is above one half, without a shift far below.
 
-    Margin: 0.5 over the error/d. Garg et al. print 0.58, against 0.0006 without a shift.
+    Margin: 0.5 over the error/$d$. Garg et al. print 0.58, against 0.0006 without a shift.
     Control: a skewed covariance, a shift that is tolerated
     """
     cell = dataset.sel(prompt="inputs × 3", model="GPT-2", k=dataset.N)
@@ -86,7 +86,7 @@ def G3f(dataset):
     """On the covariate shifts that LSA does not tolerate, half subspace, skewed covariance and orthants, the model errs at
     most half as much.
 
-    Margin: Error after N examples over the closed form of LSA at the same N.
+    Margin: Error after $N$ examples over the closed form of LSA at the same $N$.
     Control: LSA, measured, in the model's place
     """
     cells = dataset.sel(prompt=COVARIATE_SHIFTS, k=dataset.N)

@@ -18,13 +18,13 @@ claim = claims_of("garg-sparse", section="sparse linear functions")
     positive=replaced("predictor", "Lasso", "GPT-2"),
 )
 def G2(dataset):
-    """The model outperforms least squares: after d/2 examples it makes at most three quarters of its error.
+    """The model outperforms least squares: after $d/2$ examples it makes at most three quarters of its error.
 
-    Margin: Ratio to the closed form 1 − k/d. At d = 20, 3 entries, k = 10 Garg et al. print 0.09; the closed form is 0.5.
+    Margin: Ratio to the closed form $1 − k/d$. At $d = 20$, 3 entries, $k = 10$ Garg et al. print 0.09; the closed form is 0.5.
     Control: least squares in the model's place
     Positive: the Lasso in the model's place
-    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 10, 3 layers of width 64
-    and 12,000 steps.
+    Missing: the scale of Garg et al., $d = 20$, 12 layers of width 256 and 500,000 steps; ours are $d = 10$, 3 layers of width
+    64 and 12,000 steps.
     """
     cell = dataset.sel(predictor="GPT-2", k=dataset.d // 2)
     return Discrepancy(cell.risk / cell.least_squares, 2 * cell.risk_se / cell.least_squares)
@@ -39,13 +39,13 @@ def G2(dataset):
     positive=replaced("predictor", "Bayes", "GPT-2"),
 )
 def G2b(dataset):
-    """The model nearly matches the Lasso: at no k does it err by more than a tenth of the label variance above it.
+    """The model nearly matches the Lasso: at no $k$ does it err by more than a tenth of the label variance above it.
 
     Margin: Difference on the same prompts. Garg et al. say nearly matches, and print 0.58 against 0.62 and 0.09 against 0.08.
     Control: least squares in the model's place
     Positive: the Bayes predictor in the model's place
-    Missing: the scale of Garg et al., d = 20, 12 layers of width 256 and 500,000 steps; ours are d = 10, 3 layers of width 64
-    and 12,000 steps.
+    Missing: the scale of Garg et al., $d = 20$, 12 layers of width 256 and 500,000 steps; ours are $d = 10$, 3 layers of width
+    64 and 12,000 steps.
     """
     cell = dataset.sel(predictor="GPT-2")
     return Discrepancy(cell.over_lasso, 2 * cell.over_lasso_se)
@@ -69,7 +69,7 @@ def G2d(dataset):
 
 @claim("D", "bound", margin=0.0, control=replaced("predictor", "Bayes", "GPT-2, fast curriculum"))
 def G2e(dataset):
-    """With a fast curriculum the same training learns nothing in as many steps: at every k three quarters or more of the
+    """With a fast curriculum the same training learns nothing in as many steps: at every $k$ three quarters or more of the
     label variance is left.
 
     Margin: 0.75 − error. Set after a look at that model, which predicts 0. One training of each kind.

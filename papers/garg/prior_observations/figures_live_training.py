@@ -19,7 +19,8 @@ REFERENCES = (("predicting 0", "C3", ":"), ("LSA", "C1", "--"), ("least squares"
     caption=(
         "Left: loss/<i>d</i>, the mean over all prefixes, in windows of steps, one curve a model. Horizontal lines: the same "
         "mean for predicting 0, for LSA trained at <i>N</i>, and for least squares. Right: error/<i>d</i> on fresh prompts "
-        "after <i>k</i> examples, one marker a model; lines: closed forms."
+        "after <i>k</i> examples, one marker a model: circles "
+        "with curriculum or the only kind, triangles without. Lines: closed forms."
     ),
     size=(7.2, 3.7),
 )
@@ -31,8 +32,9 @@ def live_training(figure: Figure, dataset: xr.Dataset) -> None:
         color, label = ("C0", "C4")[j], "GPT-2" if dataset.sizes["curriculum"] == 1 else f"{name} curriculum"
         for s in range(dataset.sizes["seed"]):
             title = label if s == 0 else None
-            left.plot(cell.step, cell.loss.isel(seed=s), color=color, linestyle=LINES[2 * j], linewidth=1, label=title)
-            right.plot(cell.k + 0.08 * j, cell.risk.isel(seed=s), MARKERS[j], color=color, markersize=5)
+            left.plot(cell.step, cell.loss.isel(seed=s), color=color, linestyle=LINES[2 * j], linewidth=0.8, label=title)
+            style = {"color": color, "markersize": 4, "markerfacecolor": "none"}
+            right.plot(cell.k + 0.16 * j, cell.risk.isel(seed=s), MARKERS[3 * j], **style)
     lines = {"predicting 0": 1 + 0 * dataset.lsa, "LSA": dataset.lsa, "least squares": dataset.least_squares}
     for name, color, style in REFERENCES:
         left.axhline(float(lines[name].mean()), color=color, linestyle=style, label=name)

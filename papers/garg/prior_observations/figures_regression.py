@@ -20,7 +20,8 @@ _SMALL = {"markersize": 4, "elinewidth": 0.8}
     caption=(
         "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
         "forms; LSA is trained at the same <i>N</i>. Markers: measured on the same prompts, with two standard errors. The "
-        "vertical line is the length <i>N</i> of the training prompts. Averaging and LSA start above the panels."
+        "vertical line is the length <i>N</i> of the training prompts; positions beyond it were never trained. Averaging and "
+        "LSA start above the panels."
     ),
     size=(7.2, 3.9),
 )
@@ -33,13 +34,16 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
         axes.plot(cell.k, cell.least_squares, color="C2", linestyle=LINES[0], label="least squares")
         later = cell.isel(k=slice(1, None))
         axes.plot(later.k, later.lsa, color="C1", linestyle=LINES[1], label="LSA")
-        axes.plot(later.k, later.averaging, color="C4", linestyle=LINES[3], label="averaging")
+        axes.plot(later.k, later.averaging, color="C5", linestyle=LINES[3], label="averaging")
         clean = cell.sel(label="clean")
         nearest, own = clean.sel(predictor="3 nearest"), clean.sel(predictor=name)
         style = _SMALL | {"marker": MARKERS[4], "markerfacecolor": "none"}
         points(axes, nearest.k, nearest.risk, 2 * nearest.risk_se, 3, label="3 nearest", **style)
         points(axes, own.k, own.risk, 2 * own.risk_se, 0, label="GPT-2", **_SMALL)
         axes.axvline(N, color=mpl.rcParams["text.color"], linewidth=0.8)
+        beside = {"textcoords": "offset points", "xytext": (-3, 0), "ha": "right", "va": "top", "fontsize": 8.5}
+        axes.annotate("in training", (N, 1.12), **beside)
+        axes.annotate("beyond", (N, 1.12), **beside | {"xytext": (3, 0), "ha": "left"})
         axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
         axes.set_xticks(range(0, 2 * N + 1, N // 2))
     panels[0].set_ylabel("error / $d$")
@@ -68,9 +72,9 @@ def noise(figure: Figure, dataset: xr.Dataset) -> None:
     """Left: errors under label noise. Right: which ridge predictor the models are nearest to."""
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     noisy = dataset.sel(label="noisy", k=dataset.k <= int(dataset.N.max()))
-    left.plot(noisy.k, noisy.bayes, color="C2", linestyle=LINES[0], label="Bayes (ridge)")
+    left.plot(noisy.k, noisy.bayes, color="C3", linestyle=LINES[0], label="Bayes (ridge)")
     squares = noisy.sel(predictor="least squares")
-    left.plot(squares.k, squares.risk, color="C4", marker="x", linestyle="none", label="least squares")
+    left.plot(squares.k, squares.risk, color="C2", marker="X", markersize=6, linestyle="none", label="least squares")
     for j, name in enumerate(dataset.model.values):
         own = noisy.sel(predictor=name, model=name)
         own, at = own.sel(k=own.k <= int(own.N)), dataset.sel(model=name, k=dataset.d)

@@ -64,16 +64,17 @@ def table(dataset: xr.Dataset) -> Table:
     rows = []
     for name in dataset.prompt.values:
         row = dataset.sel(prompt=name)
-        for k in dataset.k.values[np.isfinite(row.risk.sel(model="GPT-2").values)]:
-            rows.append((name, str(k), *_cells(row.sel(k=k))))
+        for place, k in enumerate(dataset.k.values[np.isfinite(row.risk.sel(model="GPT-2").values)]):
+            rows.append((name, str(k), *_cells(row.sel(k=k), said=place == 0)))
     head = ("prompt", "k", "GPT-2 ± 2 s.e.", "LSA ± 2 s.e.", "LSA, formula", "least squares", "zero", "Garg et al. at 4k")
     return Table(head, tuple(rows))
 
 
-def _cells(cell: xr.Dataset) -> tuple[str, ...]:
+def _cells(cell: xr.Dataset, said: bool) -> tuple[str, ...]:
+    """Return one row; words of Garg et al. stand in the first of a prompt, where they are ``said``."""
     measured = [f"{_short(part.risk)} ± {2 * float(part.risk_se):.1g}" for part in map(cell.sel, _MODELS)]
     ols = "no finite mean" if np.isinf(cell.risk_theory.sel(model="OLS")) else _short(cell.risk.sel(model="OLS"))
-    read = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values)
+    read = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values) * said
     return *measured, _short(cell.risk_theory.sel(model="LSA")), ols, _short(cell.zero), read or "–"
 
 

@@ -11,14 +11,16 @@ ALT = (
     "examples, the Lasso near 8, least squares in a straight line at 10. The model with the slow curriculum stays somewhat "
     "above least squares and ends near 0.3; the one with the fast curriculum stays at 1."
 )
+LABELS = {"GPT-2": "GPT-2, slow curriculum"}
+"""What the data name otherwise."""
 
 
 @drawing(
     "garg-sparse",
     alt=ALT,
     caption=(
-        "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. GPT-2 without a word more is the "
-        "model with the slow curriculum. Line: least squares in closed form. Markers: measured on the same prompts, with two "
+        "Tasks with 2 of 10 entries: error over that of predicting 0 after <i>k</i> examples. The two GPT-2 models "
+        "differ in their curriculum. Line: least squares in closed form. Markers: measured on the same prompts, with two "
         "standard errors. The Lasso's penalty is the best of five for each <i>k</i>, chosen on other prompts. The Bayes "
         "predictor searches all 45 supports; its error is 0 from <i>k</i> = 3 on."
     ),
@@ -30,7 +32,7 @@ def sparse(figure: Figure, dataset: xr.Dataset) -> None:
     axes.plot(dataset.k, dataset.least_squares, color="C2", linestyle=LINES[0], label="least squares")
     for name, k, color in (("Lasso", 1, "C1"), ("Bayes", 2, "C3"), ("GPT-2, fast curriculum", 4, "C4"), ("GPT-2", 0, "C0")):
         cell, open_marker = dataset.sel(predictor=name), {} if name == "GPT-2" else {"markerfacecolor": "none"}
-        style = {"color": color, "linestyle": ":", "linewidth": 0.8, "label": name} | open_marker
+        style = {"color": color, "linestyle": ":", "linewidth": 0.8, "label": LABELS.get(name, name)} | open_marker
         points(axes, cell.k, cell.risk, 2 * cell.risk_se, k, **style)
     axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set(xlabel="examples $k$", ylabel="error / error of predicting 0", ylim=(-0.03, None))

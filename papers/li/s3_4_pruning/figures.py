@@ -81,8 +81,8 @@ def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
 @drawing(
     "li-pruning",
     alt=(
-        "Two panels against the deleted fraction, one legend. Left: hinge loss is flat up to about 0.3, then rises in a straight "
-        "line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one label only "
+        "Two panels against the deleted fraction, one legend. Left: hinge loss is flat up to about 0.3, then rises in a "
+        "straight line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one label only "
         "costs half as much. Right: 0-1 error on a logarithmic axis; our markers stay flat near 0.001 while the slides' points "
         "rise from 0.007 to 0.045; without one label the error ends at a quarter."
     ),
