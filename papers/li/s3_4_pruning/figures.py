@@ -82,9 +82,9 @@ def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
     "li-pruning",
     alt=(
         "Two panels against the deleted fraction, one legend. Left: hinge loss is flat up to about 0.3, then rises in a "
-        "straight line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one label only "
-        "costs half as much. Right: 0-1 error on a logarithmic axis; our markers stay flat near 0.001 while the slides' points "
-        "rise from 0.007 to 0.045; without one label the error ends at a quarter."
+        "straight line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one "
+        "label only costs half as much. Right: 0-1 error on a logarithmic axis; our markers stay flat near 0.001 while the "
+        "slides' points rise from 0.007 to 0.045; without one label the error ends at a quarter."
     ),
     caption=(
         "What deleting neurons costs, out of domain: <i>S</i><sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Deleted is a "
