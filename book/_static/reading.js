@@ -28,17 +28,18 @@
   }
 
   /* Paper cannot be opened, and a formula on it cannot be scrolled. */
-  const ROOM = 38; // what a line on paper holds, in units of its letters, beside a formula's number
+  const ROOM = 42; // what a line on paper holds, in units of its letters, beside a formula's number
   let folded = [];
   let shrunk = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-source"));
     for (const fold of folded) fold.open = true;
-    shrunk = [...document.querySelectorAll("main mjx-container[display]")].filter((formula) => {
-      const width = formula.scrollWidth / parseFloat(getComputedStyle(formula.parentElement).fontSize);
+    shrunk = [...document.querySelectorAll("main mjx-container[display]")];
+    for (const formula of shrunk) {
+      formula.style.zoom = "";
+      const width = formula.firstElementChild.offsetWidth / parseFloat(getComputedStyle(formula.parentElement).fontSize);
       if (width > ROOM) formula.style.zoom = String(ROOM / width);
-      return width > ROOM;
-    });
+    }
   });
   addEventListener("afterprint", () => {
     for (const formula of shrunk) formula.style.zoom = "";
