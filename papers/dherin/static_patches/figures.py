@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.table import Table
 
 
 @drawing(
@@ -49,6 +50,21 @@ def one_block(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_ylim(1e-4, 300)
     left.legend(loc="upper left", fontsize=8.5)
     right.legend(loc="upper left", fontsize=8.5)
+
+
+READINGS = {
+    "task_icl": "squared error to the labels, with the context",
+    "task_none": "without it, without a patch",
+    "task": "without it, patched",
+    "calibration": "distance to the answers with the context, fitted queries",
+    "held_out": "the same, cross-validated",
+}
+
+
+def readings(dataset: xr.Dataset) -> Table:
+    """Return the errors of the trained networks of one block, fitted to the most queries."""
+    cell = dataset.sel(part="median", network="trained").isel(span=-1, K=-1)
+    return Table(("median over contexts", ""), tuple((text, f"{float(cell[name]):.3f}") for name, text in READINGS.items()))
 
 
 @drawing(
