@@ -5,8 +5,9 @@ from pathlib import Path
 
 import nbformat
 
-from book.build import arguments, book, cache, quick
+from book.build import arguments, book, cache, figures, quick
 from book.build.layout import Layout
+from book.build.lighten import EMBEDDED
 from icl_lib.companion.results import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
@@ -26,8 +27,13 @@ def refresh(layout: Layout) -> list[str]:
 
 
 def replaced(committed: Path, executed: Path) -> bool:
-    """Write the executed notebook, less what belongs to its run, over the committed one; whether that changed it."""
+    """Write the executed notebook over the committed one, less its pictures and what belongs to its run; whether that changed it.
+
+    A picture is drawn when the notebook runs; its alternative text stays.
+    """
     notebook = cache.read_notebook(executed)
+    for data in figures.html_outputs(notebook, "icl-figure"):
+        data["text/html"] = EMBEDDED.sub("data:,", data["text/html"])
     for part in (notebook, *notebook.cells):
         for key in OF_THE_RUN:
             part.metadata.pop(key, None)

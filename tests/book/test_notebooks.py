@@ -28,6 +28,13 @@ def test_notebook(name, request):
     check.remember(executed, LAYOUT)
 
 
+def test_committed_notebooks_are_light():
+    """Without pictures, which are drawn when a notebook runs."""
+    notebooks = {path.name: path.read_text(encoding="utf-8") for path in LAYOUT.notebooks.glob("*.ipynb")}
+    assert sum(map(len, notebooks.values())) < 5e6
+    assert not [name for name, text in notebooks.items() if ";base64," in text]
+
+
 def other_outputs(executed: Executed, session: pytest.Session) -> list[str]:
     """What the executed notebook shows otherwise than the committed one, cell by cell."""
     committed = IPyNbFile.from_parent(session, path=LAYOUT.notebooks / executed.notebook.name)
