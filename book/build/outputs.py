@@ -27,7 +27,7 @@ def refresh(layout: Layout) -> list[str]:
 
 
 def replaced(committed: Path, executed: Path) -> bool:
-    """Write the executed notebook over the committed one, less its pictures and what belongs to its run; whether that changed it.
+    """Write the executed notebook over the committed one, less pictures and what belongs to its run; whether it changed.
 
     A picture is drawn when the notebook runs; its alternative text stays.
     """
