@@ -7,8 +7,8 @@ import pytest
 from lxml import html
 
 from book.build import drawings, finish, lighten, prose
-from book.build.pages import CODES
 from book.build.site import Page, read_site
+from icl_lib.companion.claim import CODES
 
 SHELL = """<!DOCTYPE html><html><head><title>{title} — Book</title><link rel="preload" as="font" href="x">
 <script>const THEBE_JS_URL = "https://unpkg.com/thebe"</script><script>let a = '</p>';</script></head>
