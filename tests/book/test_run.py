@@ -45,7 +45,7 @@ def call(checkout, *words):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "book, test, lab, bench, outputs, faults, list, compute, figure, check, renew, train, sweep, merge, calibrate"),
+        ([], "book, pdf, test, lab, bench, outputs, faults, list, compute, figure, check, renew, train, sweep, merge, calibrate"),
         (["bok"], "no command 'bok'"),
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
         (["book", "--only", "gamma"], "choose one of alpha, beta"),
