@@ -41,6 +41,7 @@ def tex(formula: str) -> str:
         formula = re.sub(rf"(\w){accent}", rf"\\{name}{{\1}}", formula)
     formula = re.sub(r"\^\(([^()]+)\)", r"^{\1}", formula)
     formula = re.sub(r"(?<=[_^])(?!\{)([A-Za-z]{2,}|-?\d+)", r"{\1}", formula)
+    formula = re.sub(r"_\{(up|[a-z]{3,})\}", r"_{\\mathrm{\1}}", formula)  # a name, not a product of letters
     formula = re.sub("|".join(map(re.escape, _COMPOSED)), lambda found: _COMPOSED[found[0]], formula)
     formula = re.sub("[ΓΔΘΛΞΠΣΦΨΩ]", lambda found: rf"\mathrm{{{found[0]}}}", formula)  # upright, as TeX has them
     return _WORD.sub(r"\\operatorname{\1}", formula)

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import xarray as xr
 from markupsafe import Markup
@@ -30,10 +30,15 @@ class Minute:
     told: Mapping[str, str]
     numbers: Numbers
 
-    def box(self, dataset: xr.Dataset, claims: list[Claim], verdicts: Mapping[str, str]) -> "Box":
-        """Return the box; ``verdicts`` are those found here, and the recorded ones stand for the other claims."""
+    def box(
+        self, dataset: xr.Dataset, claims: list[Claim], verdicts: Mapping[str, str], pages: Mapping[str, str] | None = None
+    ) -> "Box":
+        """Return the box; ``verdicts`` are those found here, and the recorded ones stand for the other claims.
+
+        ``pages`` are the addresses of the claims' pages, on a page that reviews a whole part.
+        """
         known = {claim.id: claim.recorded for claim in claims} | dict(verdicts)
-        return Box(self.told, dict(self.numbers(dataset) or {}), known)
+        return Box(self.told, dict(self.numbers(dataset) or {}), known, pages or {})
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Box:
     told: Mapping[str, str]
     numbers: Mapping[str, str]
     verdicts: Mapping[str, str]
+    pages: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         def filled(name: str) -> str:
@@ -68,13 +74,15 @@ class Box:
         parts = [(TITLES[part], Markup("").join(self._pieces(text, typeset, filled))) for part, text in self.told.items()]
         holding = sum(verdict == HOLDS for verdict in self.verdicts.values())
         failing = [self._link(claim_id) for claim_id, verdict in self.verdicts.items() if verdict != HOLDS]
-        return BOX.render(parts=parts, holding=holding, total=len(self.verdicts), failing=failing)
+        where = "in this part" if self.pages else "on this page"
+        return BOX.render(parts=parts, holding=holding, total=len(self.verdicts), where=where, failing=failing)
 
     def _link(self, claim_id: str) -> Markup:
-        return LINK.format(claim_id, self.verdicts[claim_id].replace(" ", "-"), claim_id, self.verdicts[claim_id])
+        verdict, page = self.verdicts[claim_id], self.pages.get(claim_id, "")
+        return LINK.format(page, claim_id, verdict.replace(" ", "-"), claim_id, verdict)
 
 
-LINK = Markup('<a class="icl-chip chip-{1}" href="#claim-{0}">{2} {3}</a>')
+LINK = Markup('<a class="icl-chip chip-{2}" href="{0}#claim-{1}">{3} {4}</a>')
 BOX = template(
     """
 <section class="icl-minute" aria-label="In one minute">
@@ -85,7 +93,7 @@ BOX = template(
 {% endfor %}
 </dl>
 {% if total %}
-<p class="icl-tally">{{ holding }} of {{ total }} claims on this page hold{% if failing %}. Not so: \
+<p class="icl-tally">{{ holding }} of {{ total }} claims {{ where }} hold{% if failing %}. Not so: \
 {% for each in failing %}{{ each }}{{ "" if loop.last else ", " }}{% endfor %}{% endif %}.</p>
 {% endif %}
 </section>"""

@@ -12,20 +12,23 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.minute import Minute
-from icl_lib.companion.paper import declared, sees_results
+from icl_lib.companion.paper import declared, in_order, notebook_of, sees_results
 from icl_lib.companion.results import obtain
 
 
-def in_one_minute(experiment: Experiment, profile: str, seed: int = 0) -> xr.Dataset:
+def in_one_minute(experiment: Experiment, profile: str, seed: int = 0, of_part: Minute | None = None) -> xr.Dataset:
     """Return the main result of a section, and display its box and its figure: the answer before the derivation.
 
-    The cards of its claims stand further down, where ``show_claims`` displays them.
+    The cards of its claims stand further down, where ``show_claims`` displays them. ``of_part`` is the box of a page that
+    reviews its whole part, and has no result of its own.
     """
-    dataset, modules = obtain(experiment, profile, seed), seen_by(experiment)
-    claims = declared(modules, Claim)
-    (minute,) = declared(modules, Minute)
+    dataset = obtain(experiment, profile, seed)
+    modules = _of_its_part(experiment) if of_part else seen_by(experiment)
+    pages = {claim.id: f"{notebook_of(each.__name__)}.html" for each in modules for claim in declared([each], Claim)}
+    claims, (minute,) = declared(modules, Claim), [of_part] if of_part else declared(modules, Minute)
     judged = (in_full_if_near(claim.judge(dataset)) for claim in claims if claim.experiment == experiment.slug)
-    display(minute.box(dataset, claims, {found.claim.id: found.verdict for found, _ in judged}))
+    found = {each.claim.id: each.verdict for each, _ in judged}
+    display(minute.box(dataset, claims, found, pages if of_part else None))
     _show_figure(experiment, dataset)
     return dataset
 
@@ -59,8 +62,19 @@ def _show_figure(experiment: Experiment, dataset: xr.Dataset) -> None:
             display(drawing(dataset))
 
 
+def _of_its_part(experiment: Experiment) -> list[ModuleType]:
+    """Return what ``seen_by`` does, of all rooms of the paper."""
+    wing = importlib.import_module(experiment.module.rpartition(".")[0].rpartition(".")[0])
+    rooms = in_order(found.name for found in pkgutil.iter_modules(wing.__path__) if found.ispkg)
+    return [module for room in rooms for module in _seen_in(f"{wing.__name__}.{room}")]
+
+
 def seen_by(experiment: Experiment) -> list[ModuleType]:
     """Return the modules of claims, of figures and of the answer in an experiment's room."""
-    room = importlib.import_module(experiment.module.rpartition(".")[0])
+    return _seen_in(experiment.module.rpartition(".")[0])
+
+
+def _seen_in(package: str) -> list[ModuleType]:
+    room = importlib.import_module(package)
     names = [found.name for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
     return [importlib.import_module(name) for name in names if sees_results(name)]

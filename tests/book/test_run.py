@@ -38,6 +38,9 @@ def run(checkout):
     return module
 
 
+OF_PAPERS = "list, compute, figure, check, renew, train, sweep, merge, calibrate"
+
+
 def call(checkout, *words):
     return subprocess.run([sys.executable, "run", *words], cwd=checkout, capture_output=True, text=True)
 
@@ -45,7 +48,7 @@ def call(checkout, *words):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "book, pdf, test, lab, bench, outputs, faults, list, compute, figure, check, renew, train, sweep, merge, calibrate"),
+        ([], f"book, pdf, test, lab, bench, outputs, faults, {OF_PAPERS}"),
         (["bok"], "no command 'bok'"),
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
         (["book", "--only", "gamma"], "choose one of alpha, beta"),

@@ -11,6 +11,7 @@ from icl_lib.companion.mathematics import plain, tex, typeset
     ("ŷ = x'W_KQ x", r"\hat y = x'W_{KQ} x"),
     ("Λ\u0302²", r"\hat{\mathrm{Λ}}^{2}"),
     ("‖w‖² ≤ 10%", r"\|w\|^{2} ≤ 10\%"),
+    ("W_down + W_up, x_ij", r"W_{\mathrm{down}} + W_{\mathrm{up}}, x_{ij}"),
     ("u_-1, W^PV, x_10", "u_{-1}, W^{PV}, x_{10}"),
     ("e^{-t}, x_i", "e^{-t}, x_i"),
 ])  # fmt: skip

@@ -10,6 +10,7 @@ from icl_lib.companion.cards import Cards
 from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, in_dark
 from icl_lib.companion.minute import Minute, minute_of
 from papers import registry
+from papers.dherin.what_it_shows.minute import minute as review
 
 
 @pytest.fixture
@@ -49,6 +50,17 @@ def test_the_answer_of_a_section_has_its_numbers_from_the_result_and_its_verdict
     halved = other.numbers(dataset.assign(error_theory=dataset.error_theory / dataset.N))
     assert halved != other.numbers(dataset)
     assert len(box.verdicts) == len([c for c in registry.CLAIMS.values() if (c.paper, c.section) == ("zhang", "4.1")])
+
+
+def test_the_box_of_a_review_counts_its_whole_part_and_leads_to_the_pages(displayed):
+    experiment = registry.experiment("dherin-placebo")
+    shown.in_one_minute(experiment, "full", 0, review)
+    box, picture = displayed
+    assert picture.slug == experiment.slug
+    assert set(box.verdicts) == {claim.id for claim in registry.CLAIMS.values() if claim.paper == "dherin"}
+    html = box._repr_html_()
+    assert 'href="dherin_3_implicit_dynamics.html#claim-D17d">D17d holds</a>' in html
+    assert "claims in this part hold" in html
 
 
 def test_a_box_says_its_parts_in_order():

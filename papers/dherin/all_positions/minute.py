@@ -7,8 +7,8 @@ from icl_lib.companion.minute import minute_of
 def minute(exact):
     """Says: A sequel carries the change of weights to every token of the prompt and every block of a network, with skips and
     norms. A token gets a change of the first matrix and one of the last bias. With them the block, given the query alone,
-    puts out what belongs to that token. The sequel's code adds that the changes of different tokens look alike, except the
-    query's.
+    puts out what belongs to that token. Notes on the sequel report that changes of different tokens look alike, except
+    the query's.
 
     So: Yes. The outputs are right to {exact}, at every token of every block ({D36}), and all through a training ({D37}).
     The query's change is the odd one in the mean ({D39}), in networks that have learned nothing.

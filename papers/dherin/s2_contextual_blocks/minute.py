@@ -11,7 +11,7 @@ def minute(exact):
 
     So: Yes, exactly. The output is off by {exact} of its size at most, which is rounding; without the change by {missing}
     times its size, in the median. This holds for softmax attention ({D1}), linear attention ({D3}) and recurrent layers
-    ({D2}). One condition goes unsaid: the vector without the context must not be 0.
+    ({D2}). The statements known to us leave out one condition: the vector without the context must not be 0.
     New: Exactness is no sign of learning. Any vector can be written in like this, noise too ({D9}), and other matrices take
     up the context as well ({D8}). A change serves one query; given to another it leaves much of the error ({D6c}).
     """

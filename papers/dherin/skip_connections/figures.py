@@ -30,8 +30,8 @@ def left_over(dataset: xr.Dataset) -> Table:
     caption=(
         "Left: relative error of the block of v1 with softmax attention, median over networks, prompts and random "
         "<i>Y</i>. At <i>Y</i> = ∅ nothing is to be patched. Right: the block with <i>x</i> inside at <i>Y</i> = "
-        "<i>C</i>, with norms and without. Both parts: Δ<i>W</i> from <i>z</i>, Δ<i>b</i>′ from <i>v</i>. Errors below "
-        "10⁻¹⁷ are drawn there."
+        "<i>C</i>, with norms and without. Both parts: Δ<i>W</i> from <i>z</i>, Δ<i>b</i>′ from <i>v</i>. Dashed: the "
+        "margin of the claims. Errors below 10⁻¹⁷ are drawn there."
     ),
     size=(7.8, 4.0),
 )

@@ -1,4 +1,4 @@
-"""Figure of the closing page: exactness is the same for every vector, what it is worth is not."""
+"""Figure of the placebo: exactness is the same for every vector, what it is worth is not."""
 
 import matplotlib as mpl
 import numpy as np
