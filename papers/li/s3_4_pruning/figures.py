@@ -48,7 +48,7 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     points_over_seeds(axes, position - 0.12, dataset.small, 0, label="small")
     points_over_seeds(axes, position + 0.12, dataset.silent, 1, label="silent")
     axes.hlines(dataset.silent_alone, position - 0.3, position + 0.3, color="C2", label="silent, trained one by one")
-    axes.set_xticks(position, [name.replace(" = ", "\n= ") for name in dataset.setting.values])
+    axes.set_xticks(position, [name.replace(" = ", " =\n") for name in dataset.setting.values])
     top = 1.6 * float(dataset.small.mean("seed").max())
     axes.set(ylim=(-0.01, top), xlim=(-0.6, len(position) - 0.4), ylabel="share of the neurons")
     axes.legend(loc="upper left", ncols=3)
@@ -81,10 +81,10 @@ def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
 @drawing(
     "li-pruning",
     alt=(
-        "Two panels against the deleted fraction, one legend. Left: hinge loss is flat up to about 0.3, then rises in a "
-        "straight line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one "
-        "label only costs half as much. Right: 0-1 error on a logarithmic axis; our markers stay flat near 0.001 while the "
-        "slides' points rise from 0.007 to 0.045; without one label the error ends at a quarter."
+        "Two panels against the deleted fraction. Left: hinge loss is flat up to about 0.3, then rises in a straight "
+        "line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one label only "
+        "costs half as much. Right: 0-1 error on a logarithmic axis; our markers stay flat near 0.001 while the slides' points "
+        "rise from 0.007 to 0.045; without one label the error ends at a quarter."
     ),
     caption=(
         "What deleting neurons costs, out of domain: <i>S</i><sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Deleted is a "

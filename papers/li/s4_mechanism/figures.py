@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
 from papers.li.series import series
 
-NARROW = {"A": "A", "B": "B", "A, r = 1": "r = 1", "half of the patterns": "half"}
+NARROW = {"A, r = 1": "A, one shift"}
 """Short names of the settings for legends and titles."""
 
 
@@ -23,10 +23,11 @@ NARROW = {"A": "A", "B": "B", "A, r = 1": "r = 1", "half of the patterns": "half
         "with the query's pattern are bright."
     ),
     caption=(
-        "Left: attention on the contexts with the query's pattern. Lines: the odds law with the gaps read off the weights, "
-        "unseen tasks. Markers: measured with 2 standard errors, filled on unseen tasks, hollow out of domain. Crosses: "
-        "the authors' plot (out of domain, read off by eye, against epochs). Right: one unseen prompt in setting A, its "
-        "contexts sorted by pattern, those with the query's pattern first."
+        "Left: attention on the contexts with the query's pattern. Lines: the odds law, from the weights alone, on unseen "
+        "tasks. Markers: measured with 2 standard errors, filled on unseen tasks, hollow on new patterns. A, B: two lengths of "
+        "patterns and label, three shifts of training tasks; half of the patterns: the training tasks name the others never. "
+        "Crosses: the authors' plot (out of domain, read off by eye, against epochs). Right: one unseen prompt in setting A, "
+        "its contexts sorted by pattern, those with the query's pattern first."
     ),
     size=(8.6, 3.9),
 )
@@ -77,8 +78,8 @@ def growth(figure: Figure, dataset: xr.Dataset) -> None:
     """How long W_Q p and W_K p become, and how the growth of the scores' modes follows the Laplacian."""
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     shown = {
-        "relevant, r = 3": ("A", "relevant"),
-        "relevant, r = 1": ("A, r = 1", "relevant"),
+        "relevant, three shifts": ("A", "relevant"),
+        "relevant, one shift": ("A, r = 1", "relevant"),
         "irrelevant": ("A", "irrelevant"),
         "relevant, in no task": ("half of the patterns", "relevant, in no task"),
     }
@@ -116,7 +117,7 @@ def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
     caption=(
         "Scores between patterns, <i>u<sub>j</sub><sup>⊤</sup>W<sub>K</sub><sup>⊤</sup>W<sub>Q</sub>u<sub>k</sub></i>, "
         "mean over seeds, context pattern down, query pattern across. Last column: the Laplacian of the training tasks, "
-        "the direction of the first push. Top: r = 1. Bottom: r = 3."
+        "the direction of the first push. Top: one shift (r = 1). Bottom: three (r = 3)."
     ),
     size=(9.0, 3.9),
 )
@@ -134,7 +135,7 @@ def scores(figure: Figure, dataset: xr.Dataset) -> None:
             axes.invert_yaxis()
             if title != "Laplacian":
                 shared = mesh
-        row[0].set_ylabel("r = 1" if setting != "A" else "r = 3")
+        row[0].set_ylabel("one shift" if setting != "A" else "three shifts")
     figure.colorbar(shared, ax=grid, label="score (Laplacian: own scale)", shrink=0.8)
 
 
@@ -207,7 +208,7 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
         share = cell.small_matched / cell.rows_matched.where(cell.rows_matched > 0)
         error = 2 * (share * (1 - share) / cell.rows_matched) ** 0.5
         place = cell.match + 0.08 * (k - 1)
-        points(right, place, share, error, k, linestyle=LINES[k], linewidth=0.8, label=NARROW[setting])
+        points(right, place, share, error, k, linestyle=LINES[k], linewidth=0.8, label=NARROW.get(setting, setting))
     right.set(xlabel="patterns matched at the start", ylabel="share that ends small", ylim=(-0.03, 1.05))
     right.legend(loc="upper right")
 

@@ -22,23 +22,27 @@ FLOOR = 1e-4
         "that of the best predictor, cross them: short prompts do better than a vote, long ones worse."
     ),
     caption=(
-        "Three-layer transformer: classification error over the number of contexts, mean over models with two "
-        "standard errors. Thick lines: the error of a vote among all contexts, "
-        "missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: GPT-2 on the "
-        "slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 stand at the bottom."
+        "Three-layer transformer: share of wrong answers over the number of contexts, by the share α′ of relevant ones; mean "
+        "over models with two standard errors. The markers of one length stand side by side. Thick lines: the error of a vote "
+        "among all contexts, missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: "
+        "GPT-2 on the slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 stand at the bottom."
     ),
-    size=(7.6, 3.9),
+    size=(7.6, 4.3),
 )
 def decoder(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the transformer over prompt length, in and out of domain, between the vote and the best predictor."""
+    ink = mpl.rcParams["text.color"]
     for axes, domain in zip(_both_domains(figure), ("in", "out"), strict=True):
         for k, alpha in enumerate(dataset.alpha.values):
             cell = dataset.sel(domain=domain, alpha=alpha)
             axes.plot(cell.l, cell.error_vote.where(cell.error_vote > FLOOR), f"C{k}", linestyle=LINES[k], linewidth=2.2)
             axes.plot(cell.l, cell.error_best.where(cell.error_best > FLOOR), f"C{k}", linestyle=LINES[k], linewidth=0.8)
-            _marks(axes, cell.l, cell.error, k, rf"$\alpha'={alpha:g}$")
+            _marks(axes, cell.l + 0.4 * (k - (dataset.sizes["alpha"] - 1) / 2), cell.error, k, rf"$\alpha'={alpha:g}$")
             if cell.l.values[-1] == 20:
-                axes.plot([20.6], [cell.slides_error], color=f"C{k}", marker="x", linestyle="none", markersize=7)
+                axes.plot([21.2], [cell.slides_error], color=f"C{k}", marker="x", linestyle="none", markersize=7)
+        for width, label in ((2.2, "vote (thick)"), (0.8, "best predictor (thin)")):
+            axes.plot([], [], color=ink, linewidth=width, label=label)
+        axes.plot([], [], color=ink, marker="x", linestyle="none", label="slides, 20 contexts")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 

@@ -1,0 +1,20 @@
+"""The answer of section 5."""
+
+from icl_lib.companion.minute import minute_of
+
+
+@minute_of("li-decoder")
+def minute(decoder):
+    """Says: A GPT-2 of three layers does on these prompts what the one layer does: its error falls with longer prompts, its
+    attention turns to the query's pattern. In-context learning keeps up with classical learners that are fitted on the examples
+    of each prompt, and is clearly the best where few contexts are relevant.
+
+    So: In part. At {l} contexts a three-layer transformer errs on {error} of the prompts of unseen tasks, where a coin errs on
+    half ({L16}), and on fewer than with 4 ({L17b}). Do its heads turn to the query's pattern? {L18}. Do whole layers? {L18b}.
+    In-context learning ties with logistic regression ({L20b}). Is it clearly the best? {L20}.
+    New: The one-layer model errs only where the query's pattern is missing ({L20f}). There a vote cannot beat a single nearest
+    neighbour; that is proved below. The slides' ranking appears when the inputs are noisier than the paper is remembered to
+    say ({L20g}). Does it come with the slides' errors? {L20i}.
+    """
+    error = decoder.error.sel(domain="in", alpha=0.8).isel(l=-1).mean("seed")
+    return {"l": f"{int(decoder.l[-1])}", "error": f"{float(error):.1%}"}
