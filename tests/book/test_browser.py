@@ -20,7 +20,13 @@ WIDTHS = (360, 1280)
 HEAVY = 300_000
 PREVIEWED = "notebooks/zhang_4_2_shifts.html"
 TYPESET = "async () => { await window.MathJax?.startup?.promise; document.dispatchEvent(new Event('toggle')); }"
-SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SETTLED = """async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  await frame();
+  const still = Promise.all(document.getAnimations().map((change) => change.finished.catch(frame)));
+  await Promise.race([still, new Promise((done) => setTimeout(done, 1000))]);
+  await frame();
+}"""
 FOUND = """() => ({
   links: [...document.querySelectorAll("a[href], img[src], link[href], script[src]")].map((e) => e.href || e.src),
   ids: [...document.querySelectorAll("[id]")].map((e) => e.id),
@@ -30,9 +36,7 @@ FOUND = """() => ({
   code: document.querySelectorAll("script:not([src]):not([type='application/json']), [onclick]").length,
 })"""
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-AXE = """async (only) => (
-  await axe.run(document, { runOnly: only, preload: false, resultTypes: ["violations"] })
-).violations.map(
+AXE = """async (runOnly) => (await axe.run(document, { runOnly, preload: false, resultTypes: ["violations"] })).violations.map(
   (found) => `${found.id} (${found.nodes.length}) ${found.nodes[0].target} ${found.nodes[0].any[0]?.message}`)"""
 THEME = "(scheme) => document.documentElement.dataset.theme === scheme"
 RULES = {
