@@ -20,8 +20,8 @@ _SMALL = {"markersize": 4, "elinewidth": 0.8}
     caption=(
         "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
         "forms; LSA is trained at the same <i>N</i>. Markers: measured on the same prompts, with two standard errors. The "
-        "vertical line is the length <i>N</i> of the training prompts; positions beyond it were never trained. Averaging and "
-        "LSA start above the panels."
+        "vertical line is the length <i>N</i> of the training prompts; shaded positions were never trained. Averaging and LSA "
+        "start above the panels."
     ),
     size=(7.2, 3.9),
 )
@@ -41,9 +41,7 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
         points(axes, nearest.k, nearest.risk, 2 * nearest.risk_se, 3, label="3 nearest", **style)
         points(axes, own.k, own.risk, 2 * own.risk_se, 0, label="GPT-2", **_SMALL)
         axes.axvline(N, color=mpl.rcParams["text.color"], linewidth=0.8)
-        beside = {"textcoords": "offset points", "xytext": (-3, 0), "ha": "right", "va": "top", "fontsize": 8.5}
-        axes.annotate("in training", (N, 1.12), **beside)
-        axes.annotate("beyond", (N, 1.12), **beside | {"xytext": (3, 0), "ha": "left"})
+        axes.axvspan(N, 2 * N, color=mpl.rcParams["text.color"], alpha=0.07, linewidth=0)
         axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
         axes.set_xticks(range(0, 2 * N + 1, N // 2))
     panels[0].set_ylabel("error / $d$")
