@@ -11,7 +11,7 @@ claim = claims_of("zhang-fourth-moment", section="D")
 
 @claim("V", "formula", of="moment", margin=0.0025, quick_margin=0.0036, near=("2 Λ A Λ for Λ(A + Aᵀ)Λ", "tr A for tr(AΛ)"))
 def Z27(dataset):
-    """For $x ∼ N(0, Λ)$ and any square $A$: $E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ + tr(AΛ)Λ$.
+    """For $x ∼ N(0, Λ)$ and any square $A$: $E[xxᵀAxxᵀ] = Λ(A + Aᵀ)Λ$ $+ tr(AΛ)Λ$.
 
     Margin: Each entry, over the Frobenius norm; a little above q standard errors of the worst. $A$ is not symmetric,
     $Λ$ not diagonal.
@@ -25,7 +25,7 @@ claim = claims_of("zhang-off-diagonal", section="C")
 @claim("D", "identity", margin=1e-7, control=put(off_theory="off_near"))
 def Z28(dataset):
     """Under random diagonal covariances every off-diagonal entry of $U₁₁$ decays monotonically to 0 and keeps its sign:
-    $uᵢⱼ(t) = uᵢⱼ(0) exp(−ζᵢⱼ ∫u₋₁²)$.
+    $uᵢⱼ(t)$ $= uᵢⱼ(0) exp(−ζᵢⱼ ∫u₋₁²)$.
 
     Margin: Relative to $uᵢⱼ(0)$; the integrator's tolerances are 1e-10 (relative) and 1e-12 (absolute).
     Control: $N + 1$ for $N$ in $ζᵢⱼ$

@@ -17,6 +17,6 @@ def minute(terms):
     """
     return {
         "worst": f"{abs(agreement(terms, 'term').deviations).max():.1f}",
-        "cross": f"{float(terms.term_wrong.sel(term_name='I x III')):.1f}",
+        "cross": f"{float(terms.term_wrong.sel(term_name='I x III')):.1f}".replace("-", "−"),
         "error": f"{float(terms.term_theory.sum()):.1f}",
     }

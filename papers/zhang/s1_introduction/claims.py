@@ -15,8 +15,8 @@ claim = claims_of("zhang-one-step")
 )
 def Z1(dataset):
     """One gradient step with the best scalar step size (footnote 2) does not solve the task unless $Λ$ is a multiple of $I$.
-    On $M$ examples its error, relative to $tr Λ$, is $1 − (tr Λ²)²/(tr Λ · tr(Γ_MΛ²))$, $Γ_M$ with $M$ in the place of $N$.
-    As $M → ∞$ it tends to $1 − (tr Λ²)²/(tr Λ · tr Λ³)$: 0, 0.083, 0.188, 0.240 for geometric spectra with
+    On $M$ examples its error, relative to $tr Λ$, is $1$ $− (tr Λ²)²/(tr Λ · tr(Γ_MΛ²))$, $Γ_M$ with $M$ in the place of $N$.
+    As $M → ∞$ it tends to $1$ $− (tr Λ²)²/(tr Λ · tr Λ³)$: 0, 0.083, 0.188, 0.240 for geometric spectra with
     $κ = 1, 3, 10, 100$ and $d = 20$.
 
     Margin: Relative, a little above q standard errors of the worst cell, $M = 100$ to $10⁶$.

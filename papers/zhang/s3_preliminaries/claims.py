@@ -57,7 +57,7 @@ claim = claims_of("zhang-population-loss", section="3.3")
 
 @claim("V", "formula", of="second_moment", margin=0.0018, quick_margin=0.006, near=GAMMAS)
 def Z5(dataset):
-    """The empirical covariance $S$ of $N$ inputs has $E[S²] = ΓΛ = (1 + 1/N) Λ² + (1/N) tr(Λ) Λ$, for $N < d$ too.
+    """The empirical covariance $S$ of $N$ inputs has $E[S²] = ΓΛ = (1 + 1/N) Λ²$ $+ (1/N) tr(Λ) Λ$, for $N < d$ too.
 
     Margin: Each entry, over the Frobenius norm; a little above q standard errors of the worst. The near
     misses are made at the longest $N$ alone, where they are smallest.

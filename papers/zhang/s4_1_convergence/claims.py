@@ -108,7 +108,7 @@ def Z11b(dataset):
 
 @claim("V", "bound", margin=0.0, control=lambda dataset: dataset.assign(error_bound=dataset.error_bound - dataset.eta))
 def Z11c(dataset):
-    """The averaged error never exceeds $(d+1)tr Λ/M + (1+2d+d²κ)tr Λ/N²$.
+    """The averaged error never exceeds $(d+1)tr Λ/M$ $+ (1+2d+d²κ)tr Λ/N²$.
 
     Margin: An inequality: (error − bound)/bound must not be positive.
     Control: the bound without its $1/N²$ part

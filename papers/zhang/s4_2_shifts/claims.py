@@ -61,7 +61,7 @@ claim = claims_of("zhang-query-shift")
 
 @claim("D", "formula", of="risk", margin=0.0235, quick_margin=0.115, near=(*GAMMAS, "E[y² x xᵀ] for Σ", "M + 1 for M"))
 def Z16a(dataset):
-    """Query shift: for a query with second moment $Q$ the error is $tr[Q Γ⁻¹ΣΓ⁻¹]/M + ‖(Γ⁻¹Λ − I)w‖²$ in the norm of $Q$.
+    """Query shift: for a query with second moment $Q$ the error is $tr[Q Γ⁻¹ΣΓ⁻¹]/M$ $+ ‖(Γ⁻¹Λ − I)w‖²$ in the norm of $Q$.
 
     Margin: Relative; a little above q standard errors of the worst cell.
     Moved: from 15%, when formulas came to be judged at the resolution of their data.
@@ -126,7 +126,7 @@ claim = claims_of("zhang-covariate-shift")
 
 @claim("D", "formula", of="risk", margin=0.035, quick_margin=0.135, near=(*GAMMAS, "E[y² x xᵀ] for Σ", "M + 1 for M"))
 def Z17a(dataset):
-    """Covariate shift: for test covariance $Λ′$ the error is $tr[Λ′ Γ⁻¹Σ′Γ⁻¹]/M + ‖(Γ⁻¹Λ′ − I)w‖²$ in the norm of $Λ′$,
+    """Covariate shift: for test covariance $Λ′$ the error is $tr[Λ′ Γ⁻¹Σ′Γ⁻¹]/M$ $+ ‖(Γ⁻¹Λ′ − I)w‖²$ in the norm of $Λ′$,
     with $Γ$ still that of training.
 
     Margin: Relative; a little above q standard errors of the worst cell.

@@ -36,7 +36,7 @@ claim = claims_of("zhang-random-covariance")
     near=("E λᵢ² E Σ λⱼ for E λᵢ² Σ λⱼ", "1 for 1 + 1/M", "M + 1 for M", "N + 1 for N"),
 )
 def Z18b(dataset):
-    """With weights $A$ the error on a random spectrum is $∑ᵢ Eλᵢ − 2 ∑ᵢ Aᵢᵢ Eλᵢ² + ∑ᵢⱼ Aᵢⱼ² ζᵢⱼ(M)$, at every test length $M$
+    """With weights $A$ the error on a random spectrum is $∑ᵢ Eλᵢ − 2 ∑ᵢ Aᵢᵢ Eλᵢ²$ $+ ∑ᵢⱼ Aᵢⱼ² ζᵢⱼ(M)$, at every test length $M$
     and covariance scale $c = 1, 4, 9$, for exponential and uniform variances.
 
     Margin: Relative; a little above q standard errors of the worst cell. At $c = 4$ and 9 the squared error is heavy-tailed.
@@ -49,7 +49,7 @@ claim = claims_of("zhang-random-covariance-limit")
 
 @claim("V", "formula", of="mean", margin=0.01, quick_margin=0.026, near=("d + 4 for d + 5", "N + 1 for N"))
 def Z18c(dataset):
-    """Exp(1) variances: for a query drawn apart from the prompt's covariance, $E[ŷ | x_query, w] = wᵀx_query/(3 + (d +
+    """Exp(1) variances: for a query drawn apart from the prompt's covariance, $E[ŷ | x_query, w]$ $= wᵀx_query/(3 + (d +
     5)/N)$, which tends to one third of the target: the trained model fails.
 
     Margin: For unit $x_query$ and $w$, over $1/(3 + (d + 5)/N)$; a little above q standard errors of the worst cell.
@@ -93,8 +93,8 @@ claim = claims_of("zhang-random-covariance-limit")
     control=put(own_theory="own_middle"),
 )
 def Z18e(dataset):
-    """Exp(1) variances: for a query drawn with the prompt's own covariance, $E[ŷ | x_query, w] = ∑ wᵢxᵢ(½ + |xᵢ|/√2)
-    / (3 + (d + 5)/N)$, not a fixed fraction of the target.
+    """Exp(1) variances: for a query drawn with the prompt's own covariance, $E[ŷ | x_query, w]$ $= ∑ wᵢxᵢ(½ + |xᵢ|/√2)$ $/ (3 +
+    (d + 5)/N)$, not a fixed fraction of the target.
 
     Margin: Relative, on the factor in five bins of $|xᵢ|$; a little above q standard errors of the worst.
     Moved: from 0.025, absolute, when formulas came to be judged at the resolution of their data.

@@ -22,7 +22,7 @@ def Z23(dataset):
 
 @claim("D", "formula", of="u_last_unbalanced", margin=1e-6, near=("δ = 0", "N + 1 for N"))
 def Z23b(dataset):
-    """From an unbalanced start $δ = u₋₁² − ‖U₁₁‖²$ fixes the limit: $u₋₁² = ½(δ + √(δ² + 4‖Γ⁻¹‖²))$.
+    """From an unbalanced start $δ = u₋₁² − ‖U₁₁‖²$ fixes the limit: $u₋₁²$ $= ½(δ + √(δ² + 4‖Γ⁻¹‖²))$.
 
     Margin: Relative, on $u₋₁$ at the end of the flow; the numerical error: the slowest mode has then decayed by $e⁻²⁵$.
     """
@@ -137,7 +137,7 @@ def Z26c(dataset):
 
 @claim("D", "bound", margin=0, control=put(height="height_without_trace"))
 def Z26d(dataset):
-    """A wall stands between them and the optimum: wherever $(1 + 3/N) u₁₂ᵀΛu₁₂ = tr(Λ) u₋₁²$, $L − L^*$ is at least
+    """A wall stands between them and the optimum: wherever $(1 + 3/N) u₁₂ᵀΛu₁₂$ $= tr(Λ) u₋₁²$, $L − L^*$ is at least
     the height of the proposition.
 
     Margin: The height less the least $L − L^*$ that descents on the wall find. At long prompts the two come together.
