@@ -12,9 +12,9 @@ def minute(vectors):
     learning: with shuffled labels the identity holds as well ({D9}), and the squared error of the prediction is
     {shuffled} times as large ({D9b}). The gradient descent is one in form only ({D17d}). Convergence says that attention
     averages ({D27}); that recurrent layers learn worse without it: {D29}. Context and finetuning point the same way, in
-    one trained block ({D33}).
-    New: What the context teaches is in the vector that attention makes, which the theorem takes as given. One change for
-    one query knows the label there and nothing more ({D34e}). One change for many queries is the useful object ({D54}).
+    small trained blocks ({D33}).
+    New: What the context teaches is in the vector that attention makes, which the theorem takes as given. A change
+    made for one query shows the label there and nothing more ({D34e}). One change for many queries is the useful object ({D54}).
     """
     risk = vectors.risk.mean("replicate")
     return {"shuffled": f"{float(risk.sel(vector='labels shuffled') / risk.sel(vector='own context')):.0f}"}
