@@ -131,7 +131,7 @@ def task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     for k, (name, label) in enumerate(shown):
         series(left, dataset.tasks, np.maximum(dataset[name], SMALLEST), k, label)
     left.axvline(float(dataset.tasks_stated), color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
-    left.set(yscale="log", xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="0-1 error")
+    left.set(yscale="log", xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="0-1 error", ylim=(SMALLEST / 2, 8))
     left.legend(loc="upper right")
     right.plot(dataset.tasks, dataset.gap_theory.mean("seed"), color="C0", label="$\\gamma$")
     spread = dataset.gap_spread.mean("seed")
