@@ -14,7 +14,8 @@ def minute(vectors):
     averages ({D27}); that recurrent layers learn worse without it: {D29}. Context and finetuning point the same way, in
     small trained blocks ({D33}).
     New: What the context teaches is in the vector that attention makes, which the theorem takes as given. A change
-    made for one query shows the label there and nothing more ({D34e}). One change for many queries is the useful object ({D54}).
+    made for one query shows the label there and nothing more ({D34e}). One change for many queries is the useful
+    object ({D54}).
     """
     risk = vectors.risk.mean("replicate")
     return {"shuffled": f"{float(risk.sel(vector='labels shuffled') / risk.sel(vector='own context')):.0f}"}
