@@ -67,6 +67,10 @@ def execute(source: Path, profile: str, folder: Path) -> None:
     require_complete(nbformat.read(target, as_version=4))
 
 
+NO_ANSWER = ("Kernel didn't respond", "Kernel died before replying")
+"""What nbclient says of a kernel that could not take its ports, or waits at others'."""
+
+
 def run(source: Path, target: Path, profile: str, starts: int = 2) -> None:
     """Execute a notebook; a kernel that never answers, for another took its ports meanwhile, is started once more."""
     try:
@@ -82,7 +86,7 @@ def run(source: Path, target: Path, profile: str, starts: int = 2) -> None:
             shutdown_kernel="immediate",  # nothing is left to be done: saves the wait for an orderly end
         )
     except RuntimeError as error:
-        if starts == 1 or "Kernel didn't respond" not in str(error):
+        if starts == 1 or not any(words in str(error) for words in NO_ANSWER):
             raise
         run(source, target, profile, starts - 1)
 
