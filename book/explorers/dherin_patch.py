@@ -43,7 +43,6 @@ def parts(state: State) -> Parts:
     """Return the arrows, the line on which the patch is right, the norm's curve and the numbers."""
     found = values(state)
     a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
-    size = np.linalg.norm(a)
     drawn = {
         "arrow-a": arrow((0, 0), a, 7),
         "arrow-full": arrow((0, 0), full, 7),
@@ -55,14 +54,18 @@ def parts(state: State) -> Parts:
         "reading": {"text": reading(found)},
         "context": {"text": "Δ"},
     }
-    if not size:
-        drawn |= dict.fromkeys(("row-1", "row-2", "norm", "share", "miss"), {"text": "none"})
-        return drawn | dict.fromkeys(("wanted", "got", "right", "curve", "now"), {"d": ""})
-    shown = np.clip(found["share"], -20, 20) * (full - a)
+    if a.any():
+        return drawn | patched(found, a, full, other)
+    drawn |= dict.fromkeys(("row-1", "row-2", "norm", "share", "miss"), {"text": "none"})
+    return drawn | dict.fromkeys(("wanted", "got", "right", "curve", "now"), {"d": ""})
+
+
+def patched(found: Values, a: np.ndarray, full: np.ndarray, other: np.ndarray) -> Parts:
+    """Return the parts that there are when a is not 0."""
+    size, shown = np.linalg.norm(a), np.clip(found["share"], -20, 20) * (full - a)
     right = [a + end * np.array([-a[1], a[0]]) / size for end in (-9, 9)]
-    curve = path(GROWTH(t, min(max(norm, 0.1), 100)) for t, norm in growth(a, full))
     x, y = GROWTH(min(size, 3), min(max(found["norm"], 0.1), 100))
-    return drawn | {
+    return {
         "row-1": {"text": row(found, 1)},
         "row-2": {"text": row(found, 2)},
         "norm": {"text": number(found["norm"])},
@@ -71,7 +74,7 @@ def parts(state: State) -> Parts:
         "wanted": arrow(other, other + full - a),
         "got": arrow(other, other + shown),
         "right": {"d": path(VECTORS(*end) for end in right)},
-        "curve": {"d": curve},
+        "curve": {"d": path(GROWTH(t, min(max(norm, 0.1), 100)) for t, norm in growth(a, full))},
         "now": {"d": f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0"},
     }
 
