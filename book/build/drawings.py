@@ -13,6 +13,13 @@ ROOT = re.compile(r"<svg\b")
 PROLOGUE = re.compile(r"^.*?(?=<svg\b)|<metadata>.*?</metadata>\s*", re.DOTALL)
 BLANK = re.compile(r"(?<=>)\s+(?=<)")
 PATH = re.compile(r'(?<=\bd=")[MLQCzZ\d\s.-]+(?=")')
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+STYLE = re.compile(r'style="[^"]*"')
+PLACE = re.compile(r'\b[xy]="[^"]*"|translate\([^)]*\)')
+LONG = re.compile(r"-?\d+\.\d{3,}")
+MARKS = re.compile(r'<g(?P<group>[^<>]*)>(?P<marks>(?:<use [^<>]*style="[^"]*"/>){2,})(?=</g>)')
+REFERENCE = re.compile(r'(?<=href="#)[\w.-]+|(?<=url\(#)[\w.-]+')
+ALONE = re.compile(r"<g>((?:<(?:use|path|image)\b[^<>]*/>)*)</g>")
 STEP = re.compile(r"([MLQCzZ])([^MLQCzZ]*)")
 
 
@@ -67,8 +74,35 @@ def point_to(merged: set[str], tree: HtmlElement) -> None:
 
 
 def compact(drawing: str) -> str:
-    """The same drawing without metadata and blanks between elements, its paths in steps."""
-    return PATH.sub(lambda found: in_steps(found[0]), BLANK.sub("", PROLOGUE.sub("", drawing)))
+    """The same drawing without metadata, comments and blanks, its paths in steps, a style of equal marks told once."""
+    bare = BLANK.sub("", COMMENT.sub("", PROLOGUE.sub("", drawing)))
+    bare = STYLE.sub(lambda found: found[0].replace("; ", ";").replace(": ", ":"), bare.replace("xlink:href", "href"))
+    bare = PLACE.sub(lambda found: LONG.sub(lambda number: _number(round(float(number[0]) * 100)), found[0]), bare)
+    bare = unwrapped(with_short_names(MARKS.sub(_told_once, bare)))
+    return PATH.sub(lambda found: in_steps(found[0]), bare)
+
+
+def with_short_names(drawing: str) -> str:
+    """The same with names of a letter or two, and none for what nothing refers to."""
+    asked = dict.fromkeys(REFERENCE.findall(drawing)) | {"dark": None}
+    names = {name: name if name == "dark" else f"{chr(97 + k % 26)}{k // 26 or ''}" for k, name in enumerate(asked)}
+    drawing = re.sub(r' id="([^"]*)"', lambda found: f' id="{names[found[1]]}"' if found[1] in names else "", drawing)
+    return REFERENCE.sub(lambda found: names[found[0]], drawing)
+
+
+def unwrapped(drawing: str) -> str:
+    """The same without groups that say nothing."""
+    while (bare := ALONE.sub(r"\1", drawing)) != drawing:
+        drawing = bare
+    return drawing
+
+
+def _told_once(marks: re.Match) -> str:
+    """Marks in a group, whose style is that of the group where all have the same."""
+    styles = set(STYLE.findall(marks["marks"]))
+    if len(styles) > 1 or "style=" in marks["group"]:
+        return marks[0]
+    return f"<g{marks['group']} {styles.pop()}>" + STYLE.sub("", marks["marks"]).replace(" />", "/>")
 
 
 def in_steps(path: str) -> str:

@@ -13,7 +13,8 @@ from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 
 PAGES = ("index.md", "index.zh.md")
 MARK = re.compile(r"<!-- (tally|landscape|failures|figure) ?([\w-]*) -->")
-DETAILS = re.compile(r'<details class="icl-made">.*?</details>', re.DOTALL)
+ORIGIN = re.compile(r'<p class="icl-provenance">.*?</p>|<details class="icl-made">.*?</details>', re.DOTALL)
+MEDIA = re.compile(r'media="[^"]*"')
 TALLY = {
     "": "**{holding} of {total} claims hold**: {papers} of the {of_papers} sentences of the papers, {ours} of the "
     "{of_ours} findings of this book. {failing} fail, and {missing} are not reproduced at the scale or in the setting "
@@ -32,7 +33,7 @@ def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
         if what == "tally":
             return tally(ledger.rows, name)
         if what == "figure":
-            return raw(DETAILS.sub("", figures.get(name, "")))
+            return raw(MEDIA.sub('media="all"', ORIGIN.sub("", figures.get(name, ""))))  # narrow, beside its text
         return raw(landscape.drawing(ledger.rows, ledger.book) if what == "landscape" else failures.panel(ledger.rows))
 
     for name in PAGES:

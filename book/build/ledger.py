@@ -209,7 +209,7 @@ data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}">
 {% if one.value %}<small>{{ number(row) | math }}</small>{% endif %}
 <small>margin {{ ("%.6g" % claim.margin) | replace("-", "−") }}{% if "Moved" in claim.told %}, moved after a look{% endif %}\
 {% if one.resolution %}, resolution {{ "%.1g" % (100 * one.resolution) }}%{% endif %}\
-{% if one.control %}, control {{ "rejected" if one.control == "fails" else "not rejected" }}{% endif %}</small></td>
+{% if one.control not in ("", "fails") %}, control not rejected{% endif %}</small></td>
 <td data-title="named by">{% for link, words in named(claim.id) %}<a href="{{ link }}">{{ words }}</a>\
 {{ ", " if not loop.last }}{% endfor %}</td>
 </tr>

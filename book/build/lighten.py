@@ -16,8 +16,8 @@ SPARE += (
 """What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
 PLAIN = ("", "n", "p", "w", "o")
 """What Pygments calls names, punctuation, blanks and operators."""
-NUMBER = re.compile(r"-?\d+\.\d{7,}(e[-+]\d+)?")
-DIGITS = 7
+NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]\d+)?")
+DIGITS = 5
 EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
 
 
@@ -37,7 +37,7 @@ def drop_spare(static: Path) -> None:
 
 
 def shorten(numbers: Path) -> None:
-    """Write a table's numbers with seven digits; the NetCDF file beside it has them all."""
+    """Write a table's numbers with five digits; the NetCDF file beside it has them all."""
     text = numbers.read_text(encoding="utf-8")
     numbers.write_text(NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text), encoding="utf-8")
 

@@ -7,6 +7,8 @@ from lxml.html import HtmlElement
 from book.build.site import Page, by_class, has_class, piece, remove
 from icl_lib.companion.html import template
 
+TOLD_ALREADY = " | ".join(f"ancestor::*[contains(@class, 'icl-{name}')]" for name in ("claims", "landscape", "failures"))
+"""Where a claim's sentence and verdict stand beside its link."""
 DROPPED = ("headerlink", "icl-proof", "icl-made", "icl-kicker")
 
 
@@ -15,7 +17,7 @@ def add_previews(page: Page, pages: dict[str, Page]) -> None:
     shown: dict[tuple[str, str], str] = {}
     templates = []
     for link in page.article.xpath(".//a[@href]"):
-        if has_class(link, "headerlink") or link.xpath("ancestor::*[contains(@class, 'icl-claims')]"):
+        if has_class(link, "headerlink") or link.xpath(TOLD_ALREADY):
             continue
         where = page.leads_to(link.get("href"))
         if where not in shown:
