@@ -93,7 +93,8 @@ def small_pages(root):
     shutil.copytree(ROOT / "book", root / "book", ignore=shutil.ignore_patterns("data", "__pycache__"))
     for page in (root / "book").glob("*.md"):
         lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if {*re.findall(r"\.\./notebooks/(\w+)", line)} <= {*NAMES}]
+        here = [line for line in lines if {*re.findall(r"\.\./notebooks/(\w+)", line)} <= {*NAMES}]
+        kept = [line for line in here if "three-models" not in line]  # its caption links many pages
         page.write_text("".join(kept), encoding="utf-8")
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     for part in contents["parts"]:

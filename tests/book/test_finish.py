@@ -131,11 +131,24 @@ def test_one_drawing_serves_both_themes(tmp_path):
     assert drawings.one_for_both(tmp_path) == {"a"}
     assert {file.name for file in tmp_path.iterdir()} == {"a.svg", "b-light.svg", "b-dark.svg"}
     text = (tmp_path / "a.svg").read_text()
-    assert ":root{--c0:#0b62a4}#dark:target{--c0:#6cb6ff}" in text and "stroke: var(--c0); fill: #ffffff" in text
+    assert ":root{--c0:#0b62a4}#dark:target{--c0:#6cb6ff}" in text and "stroke:var(--c0);fill:#ffffff" in text
     assert 'd="M10 20.5l.25-.5-1.25 0c-8-18-6-16-4-14z"' in text and "metadata" not in text
     page = html.fragment_fromstring('<p><img src="../figures/a-dark.svg"><img src="../figures/b-dark.svg"></p>')
     drawings.point_to({"a"}, page)
     assert page.xpath(".//@src") == ["../figures/a.svg#dark", "../figures/b-dark.svg"]
+
+
+MARKS = """<svg id="dark"><g id="line2d_1"><defs><path id="m123" d="M0 1" style="stroke: #ffffff"/></defs>
+<g clip-path="url(#p9)"><use xlink:href="#m123" x="1.23456" y="2" style="fill: #ffffff"/>
+<use xlink:href="#m123" x="3.5" y="4.999999" style="fill: #ffffff"/></g></g><!-- 80 --><clipPath id="p9"/></svg>"""
+
+
+def test_a_drawing_tells_once_what_its_marks_share():
+    assert drawings.compact(MARKS) == (
+        '<svg id="dark"><g><defs><path id="b" d="M0 1" style="stroke:#ffffff"/></defs>'
+        '<g clip-path="url(#a)" style="fill:#ffffff"><use href="#b" x="1.23" y="2"/><use href="#b" x="3.5" y="5"/></g></g>'
+        '<clipPath id="a"/></svg>'
+    )
 
 
 def test_tables_and_notebooks_that_are_handed_out_are_light(tmp_path):
@@ -145,7 +158,7 @@ def test_tables_and_notebooks_that_are_handed_out_are_light(tmp_path):
     notebook.write_text(json.dumps({"cells": [{"outputs": [{"data": data}]}]}))
     lighten.shorten(numbers)
     lighten.without_pictures(notebook)
-    assert numbers.read_text() == "n,value\n1.0,0.02549397\n2.5,1.234568e-07\n"
+    assert numbers.read_text() == "n,value\n1.0,0.025494\n2.5,1.2346e-07\n"
     assert json.loads(notebook.read_text())["cells"][0]["outputs"][0]["data"] == {"text/html": '<img src="data:,"> kept'}
 
 

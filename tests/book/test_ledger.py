@@ -19,6 +19,7 @@ from book.build.numbers import meaning
 from book.build.references import Page, named
 from book.build.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion.claim import WHOSE
+from icl_lib.companion.mathematics import plain
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 from papers import registry
 
@@ -134,7 +135,7 @@ def test_the_landscape_has_one_mark_for_every_row_of_the_ledger(whole):
     for row in whole.rows:
         mark = marks[f"../{row.card}"]
         tier = "found here" if row.claim.ours else "the paper's own"
-        assert mark.title.get_text() == f"{row.claim.id}, {row.claim.recorded}, {tier}: {row.claim.sentence}"
+        assert mark.title.get_text() == f"{row.claim.id}, {row.claim.recorded}, {tier}: {plain(row.claim.sentence)}"
         assert drawn.find(id=mark.use["href"].removeprefix("#"))
     assert [part["aria-label"] for part in drawn.select("section")] == [
         "Zhang, Frei, Bartlett",
@@ -194,7 +195,7 @@ def test_what_names_a_claim_are_other_claims_and_other_pages(whole):
 
 def test_what_a_number_is_comes_from_the_margin_s_reason(whole):
     shown = {row.claim.id: whole.number(row) for row in whole.rows}
-    assert shown["D32"].startswith("log₂ of the ratio") and shown["L7n"].startswith("0.01 − error(0.5)")
+    assert plain(shown["D32"]).startswith("log₂ of the ratio") and shown["L7n"].startswith("0.01 − error(0.5)")
     assert shown["Z10"] == "Relative" and shown["L7g"] == shown["L7v"] and shown["G3b"] == "Error over that of predicting 0"
     assert all(0 < len(words) <= 130 for words in shown.values())
     assert (
