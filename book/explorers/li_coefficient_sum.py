@@ -270,8 +270,8 @@ EXPLORER = Explorer(
     planes={"losses": LOSSES, "margin": MARGIN, "inputs": INPUTS},
     skeleton=SKELETON,
     numbers={
-        "vote": "label ℓ that the attention gathers",
-        "margin": "margin zF at that ℓ",
+        "vote": "vote v that the attention gathers",
+        "margin": "margin zF at that vote",
         "hinge": "hinge, predicted",
         "hinge-measured": "hinge, measured",
         "error": "0-1 error, predicted",

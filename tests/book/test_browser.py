@@ -44,12 +44,13 @@ RULES = {
     "dark": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},  # no other rule sees colours
 }
 
-needs = [
+NEEDS = [
     pytest.mark.skipif(
-        browser is None, reason=f"no browser: none of {', '.join(BROWSERS)} is on PATH (apt-get install chromium)"
+        not browser(), reason=f"no browser: none of {', '.join(BROWSERS)} is on PATH (apt-get install chromium)"
     ),
     pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site in _build/html; ./run book makes it"),
 ]
+pytestmark = NEEDS
 
 
 def pages() -> list[Path]:
