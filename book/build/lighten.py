@@ -45,14 +45,19 @@ def shorten(numbers: Path) -> None:
 def without_pictures(notebook: Path) -> None:
     """Take the pictures out of a notebook that is handed out; running it draws them."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
-    for cell in content["cells"]:
+    drop_pictures(content)
+    notebook.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def drop_pictures(notebook: dict) -> None:
+    """Take the pictures out of a notebook's outputs; their alternative texts stay."""
+    for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             for kind in [kind for kind in data if kind.startswith("image/")]:
                 del data[kind]
             if "text/html" in data:
                 data["text/html"] = EMBEDDED.sub("data:,", "".join(data["text/html"]))
-    notebook.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def lighten(site: Path) -> None:

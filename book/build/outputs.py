@@ -5,9 +5,9 @@ from pathlib import Path
 
 import nbformat
 
-from book.build import arguments, book, cache, figures, quick
+from book.build import arguments, book, cache, quick
 from book.build.layout import Layout
-from book.build.lighten import EMBEDDED
+from book.build.lighten import drop_pictures
 from icl_lib.companion.results import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
@@ -32,8 +32,7 @@ def replaced(committed: Path, executed: Path) -> bool:
     A picture is drawn when the notebook runs; its alternative text stays.
     """
     notebook = cache.read_notebook(executed)
-    for data in figures.html_outputs(notebook, "icl-figure"):
-        data["text/html"] = EMBEDDED.sub("data:,", data["text/html"])
+    drop_pictures(notebook)
     for part in (notebook, *notebook.cells):
         for key in OF_THE_RUN:
             part.metadata.pop(key, None)

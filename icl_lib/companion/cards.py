@@ -1,6 +1,6 @@
 """Judged claims on a page: one card each, and all that is said of a claim on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from icl_lib.companion.claim import CODES, Judgement
@@ -31,7 +31,7 @@ class Cards:
         rows = [
             f"{j.claim.id}: {j.verdict}{note} (value {marked(j.shown_value)}, margin {j.margin:g}; control {j.control_verdict})"
             f"\n    {plain(j.claim.sentence)}"
-            for j, note in map(in_full_if_near, self.judgements)
+            for j, note in in_full_if_near(self.judgements)
         ]
         return "\n".join(rows)
 
@@ -41,19 +41,19 @@ class Cards:
         return CARDS.render(known, slug=slug, shown=self._shown())
 
     def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
-        for judgement in self.judgements:
-            shown, note = in_full_if_near(judgement)
-            words = f"number {judgement.shown_value}, allowed {judgement.shown_allowed}"
-            yield shown, note, judgement.strip.svg(shown.verdict, words) if judgement.strip else ""
+        for shown, note in in_full_if_near(self.judgements):
+            words = f"number {shown.shown_value}, allowed {shown.shown_allowed}"
+            yield shown, note, shown.strip.svg(shown.verdict, words) if shown.strip else ""
 
 
-def in_full_if_near(judgement: Judgement) -> tuple[Judgement, str]:
-    """Return what is shown of a judgement: near a margin in quick with the verdicts in full, as recorded, and a note."""
-    if judgement.claim.id not in near_claims(stored_quick(), judgement.origin):
-        return judgement, ""
-    positive = HOLDS if judgement.claim.positive else ""
-    full = replace(judgement, verdict=judgement.claim.recorded, control_verdict=FAILS, positive_verdict=positive)
-    return full, IN_FULL
+def in_full_if_near(judgements: Iterable[Judgement]) -> Iterator[tuple[Judgement, str]]:
+    """Yield what is shown of judgements: near a margin in quick with the verdicts in full, as recorded, and a note."""
+    stored = stored_quick()
+    for judgement in judgements:
+        in_full = judgement.claim.id in near_claims(stored, judgement.origin)
+        positive = HOLDS if judgement.claim.positive else ""
+        full = replace(judgement, verdict=judgement.claim.recorded, control_verdict=FAILS, positive_verdict=positive)
+        yield (full, IN_FULL) if in_full else (judgement, "")
 
 
 CARDS = template(

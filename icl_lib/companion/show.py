@@ -26,8 +26,8 @@ def in_one_minute(experiment: Experiment, profile: str, seed: int = 0, of_part: 
     modules = _of_its_part(experiment) if of_part else seen_by(experiment)
     pages = {claim.id: f"{notebook_of(each.__name__)}.html" for each in modules for claim in declared([each], Claim)}
     claims, (minute,) = declared(modules, Claim), [of_part] if of_part else declared(modules, Minute)
-    judged = (in_full_if_near(claim.judge(dataset)) for claim in claims if claim.experiment == experiment.slug)
-    found = {each.claim.id: each.verdict for each, _ in judged}
+    judged = (claim.judge(dataset) for claim in claims if claim.experiment == experiment.slug)
+    found = {each.claim.id: each.verdict for each, _ in in_full_if_near(judged)}
     display(minute.box(dataset, claims, found, pages if of_part else None))
     _show_figure(experiment, dataset)
     return dataset

@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import re
 from collections import defaultdict
+from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -166,17 +167,24 @@ def test_pages_and_site_are_light():
     assert sum(file.stat().st_size for file in SITE.rglob("*") if file.is_file()) < 36e6
 
 
-async def with_tab(act, **settings):
+@asynccontextmanager
+async def opened(address: str, **settings):
+    """A page in a browser of its own."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as driver:
         started = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
         tab = await started.new_page(**settings)
         tab.set_default_timeout(PATIENCE)
-        await tab.goto((SITE / PREVIEWED).as_uri())
+        await tab.goto(address)
+        yield tab
+        await started.close()
+
+
+async def with_tab(act, **settings):
+    async with opened((SITE / PREVIEWED).as_uri(), **settings) as tab:
         await tab.evaluate(TYPESET)
         await act(tab)
-        await started.close()
 
 
 def test_a_preview_opens_and_closes_by_keyboard():

@@ -5,9 +5,8 @@ import math
 from importlib import import_module
 
 import pytest
-from test_browser import FLAGS, NEEDS, PATIENCE, SITE
+from test_browser import NEEDS, SITE, opened
 
-from book.build.pdf import browser
 from book.explorers import explorer
 
 pytestmark = NEEDS
@@ -39,16 +38,8 @@ def seen(address: str, script: str, argument: object, **settings) -> object:
     """What a script gives on a page."""
 
     async def visit():
-        from playwright.async_api import async_playwright
-
-        async with async_playwright() as driver:
-            started = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
-            tab = await started.new_page(**settings)
-            tab.set_default_timeout(PATIENCE)
-            await tab.goto(address)
-            found = await tab.evaluate(script, argument)
-            await started.close()
-            return found
+        async with opened(address, **settings) as tab:
+            return await tab.evaluate(script, argument)
 
     return asyncio.run(visit())
 
