@@ -13,6 +13,7 @@ from pathlib import Path
 
 from book.build import arguments, cache, finish, published, render, workers
 from book.build.cache import Executed
+from book.build.identities import Identities
 from book.build.layout import Layout
 from book.build.problem import Problem
 
@@ -93,7 +94,7 @@ def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], i
     Stage(layout, source).fill(executed, quick)
     new = render.render(source, source.parent, layout.child_environment())
     render.offer_downloads(new, executed)
-    finish.finish(new)
+    finish.finish(new, Identities(layout, executed, quick).of)
     (new / published.MARK).write_text(inputs, encoding="utf-8")
     render.publish(new, layout)
 

@@ -1,9 +1,10 @@
 """The last pass over the rendered site: what Sphinx and the theme cannot know, mend, or make light enough."""
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from book.build import drawings, lighten, mend, neighbours, previews, prose
+from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose
 from book.build.site import Page, read_site, sentences, write_site
 
 SCRIPTS = ("reading.js", "previews.js")
@@ -11,8 +12,8 @@ KEPT = ("pre", "script", "style", "textarea")
 EVENLY = re.compile(r"\n\s*\n\s*")
 
 
-def finish(site: Path) -> None:
-    """Finish every page of a site, and the files that they ask for."""
+def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]]) -> None:
+    """Finish every page of a site, and the files that they ask for; `identity_of` tells what a page was made from."""
     static = site / "_static"
     pages = read_site(site)
     merged = drawings.one_for_both(site / "figures")
@@ -26,8 +27,12 @@ def finish(site: Path) -> None:
     refer(read)
     for page in pages.values():
         add_scripts(page)
+        identities.sign(page, identity_of(page.path))
+        identities.tell_digests(page, site)
+        policy.apply(page)
     write_site(site, pages)
     lighten.lighten(site)
+    policy.apply_to_others(site, pages)
 
 
 def refer(pages: dict[str, Page]) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import figures, folded, front, ledger_files, pages, recorded, verdicts
+from book.build import figures, folded, front, judged, ledger_files, pages, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
@@ -102,8 +102,10 @@ class Stage:
     def _add_data(self, executed: list[Executed]) -> None:
         target = self.extra / "data"
         target.mkdir()
-        stored = self.layout.stored_results
-        for path in [*stored.glob("*.nc"), *(path for one in executed for path in one.results.glob("*"))]:
+        for path in self.layout.stored_results.glob("*.nc"):
+            judged.require_sound(path)
+            shutil.copy(path, target)
+        for path in (path for one in executed for path in one.results.glob("*")):  # their digests are in the record
             shutil.copy(path, target)
 
 
@@ -145,6 +147,8 @@ def provenance(one: Executed, address: str) -> dict[str, Provenance]:
             seed=int(attributes["seed"]),
             seconds=float(attributes["seconds"]),
             device=attributes["device"],
+            created=attributes["created"],
+            commit=attributes["commit"],
             source=permalink(attributes["slug"], attributes["commit"], address),
             made=made(registry.experiment(attributes["slug"]), attributes),
         )

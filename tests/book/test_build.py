@@ -40,6 +40,7 @@ class Alpha:
 
     def measure(self, profile, seed):
         attributes = dict(slug=self.slug, profile=profile, seed=str(seed), seconds="0.5", device="cpu", commit="abc")
+        attributes["created"] = "2026-01-02T03:04:05+00:00"
         attributes["declaration"] = '{"class": "Declared", "N": 3}'
         return xarray.Dataset({"value": ("M", [1.0, 2.0])}, attrs=attributes)
 

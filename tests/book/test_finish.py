@@ -48,7 +48,7 @@ def site(tmp_path):
 
 @pytest.fixture
 def finished(site) -> dict[str, Page]:
-    finish.finish(site)
+    finish.finish(site, lambda path: {"page": "0123456789abcdef"})
     return read_site(site)
 
 
