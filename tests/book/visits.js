@@ -4,6 +4,7 @@ window.visit = {
 
   async settle() {
     await window.MathJax?.startup?.promise;
+    dispatchEvent(new Event("resize")); // what follows a change of width follows now
     await visit.frame();
     await visit.frame();
   },

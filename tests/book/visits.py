@@ -19,7 +19,7 @@ AT_A_TIME = 3
 PATIENCE = 120_000  # milliseconds, for a machine that has other things to do
 LOCAL = ("file:", "data:", "blob:")
 VIEWS = {1280: "light", 360: "dark"}
-HIGH = 4000
+WIDEST, HIGH = 1280, 2000
 THEME = "(scheme) => document.documentElement.dataset.theme === scheme"
 COLOURS = ["color-contrast", "link-in-text-block"]
 """The rules of axe that see colours. They come out alike at every width, the others in every scheme."""
@@ -78,23 +78,24 @@ class Visitor:
         return await self.tab.evaluate(question, argument)
 
     async def visit(self, page: Path) -> None:
+        """Look at a page in every view as it opens, then at both widths with everything unfolded."""
         self.page = page
         await self.tab.goto(page.as_uri())
         await self.ask("visit.settle()")
         await self.read()
         for width, scheme in VIEWS.items():
-            await self.view(width, scheme, high=HIGH)
+            await self.view(width, scheme)
             await self.photograph(f"{width}.{scheme}")
         await self.ask("visit.unfold()")
         for width in VIEWS:
-            await self.view(width, high=900)
+            await self.view(width)
             over = await self.ask("visit.overflow()")
             self.note("sideways", *[f"{over} px at {width}"] * (over > 0))
         await self.ask("visit.boxes()")
         await self.check()
 
-    async def view(self, width: int, scheme: str | None = None, high: int = 900) -> None:
-        await self.tab.set_viewport_size({"width": width, "height": high})
+    async def view(self, width: int, scheme: str | None = None) -> None:
+        await self.tab.set_viewport_size({"width": width, "height": HIGH})
         if scheme:
             await self.tab.emulate_media(color_scheme=scheme)
             await self.tab.wait_for_function(THEME, arg=scheme)
@@ -113,12 +114,13 @@ class Visitor:
         await self.tab.screenshot(path=target, type="jpeg", quality=60)
 
     async def check(self) -> None:
-        for width in VIEWS:
+        """Let axe see the structure at both widths, and the colours in both schemes."""
+        for width in reversed(VIEWS):
             await self.view(width)
             self.note("structure", *await self.ask(STRUCTURE, {rule: {"enabled": False} for rule in COLOURS}))
-            for scheme in VIEWS.values():
-                await self.view(width, scheme)
-                self.note(f"contrast {scheme}", *await self.ask(CONTRAST, COLOURS))
+        for scheme in VIEWS.values():
+            await self.view(WIDEST, scheme)
+            self.note(f"contrast {scheme}", *await self.ask(CONTRAST, COLOURS))
 
 
 async def visit_all() -> Found:
