@@ -1,12 +1,14 @@
 /* What the tests ask of a page; the browser has it on every page that it visits. */
 window.visit = {
-  frame: () => new Promise((done) => requestAnimationFrame(done)),
-
-  async settle() {
+  /* What follows a change of width or of scheme has followed: a frame, what it set off, and another frame. */
+  async settle(width) {
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
     await window.MathJax?.startup?.promise;
-    dispatchEvent(new Event("resize")); // what follows a change of width follows now
-    await visit.frame();
-    await visit.frame();
+    while (width && innerWidth !== width) await frame();
+    await frame();
+    await new Promise((done) => setTimeout(done, 50));
+    await frame();
+    await frame();
   },
 
   found() {

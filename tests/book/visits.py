@@ -95,11 +95,12 @@ class Visitor:
         await self.check()
 
     async def view(self, width: int, scheme: str | None = None) -> None:
-        await self.tab.set_viewport_size({"width": width, "height": HIGH})
+        if self.tab.viewport_size["width"] != width:
+            await self.tab.set_viewport_size({"width": width, "height": HIGH})
         if scheme:
             await self.tab.emulate_media(color_scheme=scheme)
             await self.tab.wait_for_function(THEME, arg=scheme)
-        await self.ask("visit.settle()")
+        await self.ask("visit.settle", width)
 
     async def read(self) -> None:
         """Everything that no view changes."""
@@ -117,7 +118,8 @@ class Visitor:
         """Let axe see the structure at both widths, and the colours in both schemes."""
         for width in reversed(VIEWS):
             await self.view(width)
-            self.note("structure", *await self.ask(STRUCTURE, {rule: {"enabled": False} for rule in COLOURS}))
+            faults = await self.ask(STRUCTURE, {rule: {"enabled": False} for rule in COLOURS})
+            self.note("structure", *[f"{fault} at {width}" for fault in faults])
         for scheme in VIEWS.values():
             await self.view(WIDEST, scheme)
             self.note(f"contrast {scheme}", *await self.ask(CONTRAST, COLOURS))
@@ -131,7 +133,7 @@ async def visit_all() -> Found:
     shutil.rmtree(SCREENSHOTS, ignore_errors=True)
 
     async def go() -> None:
-        tab = await started.new_page(reduced_motion="reduce")
+        tab = await started.new_page(viewport={"width": WIDEST, "height": HIGH}, reduced_motion="reduce")
         await tab.add_init_script(path=ASKED)
         await tab.add_init_script(axe_source())
         visitor = Visitor(tab, found)
