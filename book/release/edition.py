@@ -1,0 +1,57 @@
+"""`python -m book.release.edition COMMIT SECONDS`: the pages of an edition, in a folder with the files of its commit.
+
+They are a function of the commit alone. Full results come from the store, quick ones from the committed record, and the day
+is that of the commit: nothing says when or where the pages were made.
+"""
+
+import sys
+from dataclasses import replace
+
+import nbformat
+
+from book.build import arguments, book, pdf
+from book.build.cache import Executed, read_notebook
+from book.build.layout import Layout
+from book.citation.record import Edition, Record
+from book.release import printed
+
+PROFILE = "full"
+TIMED = ("papermill", "execution")
+"""Metadata of a notebook and its cells with times and places."""
+
+
+def make(layout: Layout, edition: Edition) -> None:
+    """Execute the notebooks, render their pages, and print them where there is a browser."""
+    asked = arguments.parse(["--profile", PROFILE], layout.root)
+    names = arguments.notebook_names(layout.root)
+    executed = book.bring_up_to_date(names, asked, layout)
+    print("Rendering the pages.", flush=True)
+    book.make_site(layout, [without_times(executed[name]) for name in names], [], "", Record.of(layout.root, edition))
+    if pdf.browser():
+        print("Printing the pages.", flush=True)
+        printed.settle(pdf.write_pdf(layout), edition)
+
+
+def without_times(one: Executed) -> Executed:
+    """An executed notebook of which neither its file nor its record says when it ran and how long it took."""
+    notebook = read_notebook(one.notebook)
+    for part in (notebook, *notebook.cells):
+        for key in TIMED:
+            part.metadata.pop(key, None)
+    nbformat.write(notebook, one.notebook)
+    return replace(one, record=replace(one.record, seconds=0.0, executed=""))
+
+
+def main(words: list[str]) -> int:
+    edition = Edition(words[0], int(words[1]))
+
+    def work(layout: Layout) -> int:
+        with book.alone(layout):
+            make(layout, edition)
+        return 0
+
+    return book.answer(work, "No bundle was written; what was executed is kept for the next call.")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
