@@ -102,7 +102,7 @@ def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], i
 @contextmanager
 def alone(layout: Layout) -> Iterator[None]:
     """Keep a second build of the same checkout away; the lock goes with the process, however it ends."""
-    layout.build.mkdir(exist_ok=True)
+    layout.build.mkdir(parents=True, exist_ok=True)
     with open(layout.build / "lock", "w") as lock:
         if os.name == "posix":
             import fcntl

@@ -1,6 +1,7 @@
 """A zip that is the same bytes whenever it is made of the same files."""
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from icl_lib.companion.results import write_atomically
 Content = Path | bytes
 """A file of a bundle: where it lies, or what is in it."""
 PLAIN, PROGRAM = 0o100644, 0o100755
+LEVEL = 6
 
 
 def read(content: Content) -> bytes:
@@ -22,15 +24,17 @@ def write(files: Mapping[str, Content], seconds: int, target: Path) -> None:
     date = datetime.fromtimestamp(seconds, UTC).timetuple()[:6]
 
     def pack(path: Path) -> None:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as packed:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as packed:
             for name in sorted(files):
-                entry = zipfile.ZipInfo(name, date)
+                entry, content = zipfile.ZipInfo(name, date), read(files[name])
                 entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-                entry.external_attr = (PROGRAM if is_program(files[name]) else PLAIN) << 16
-                packed.writestr(entry, read(files[name]))
+                entry.external_attr = (PROGRAM if content.startswith(b"#!") else PLAIN) << 16
+                packed.writestr(entry, content)
 
     write_atomically(target, pack)
 
 
-def is_program(content: Content) -> bool:
-    return isinstance(content, Path) and content.read_bytes()[:2] == b"#!"
+def deflated(content: bytes) -> bytes:
+    """The bytes of a file as `write` packs them."""
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(content) + packer.flush()

@@ -1,6 +1,7 @@
 """What repositories ask for beside a bundle: `.zenodo.json` and `codecheck.yml`, made of the citation record."""
 
 import json
+import re
 from collections.abc import Iterable
 
 import yaml
@@ -23,6 +24,7 @@ ZENODO = {
     },
 }
 """What Zenodo asks of the metadata of a deposit; it publishes no schema under an open licence."""
+FIGURE = re.compile(r"html/figures/fig-(?!.*-(?:narrow|dark)[.-])(.+?)(?:-light)?\.svg$")
 CODECHECK = "https://codecheck.org.uk/spec/config/1.0/"
 
 
@@ -39,7 +41,7 @@ def zenodo(record: Record) -> str:
         "access_right": "open",
         "license": fields["license"].lower(),
         "keywords": fields.get("keywords", []),
-        "related_identifiers": [{"identifier": each, "relation": "reviews"} for each in identifiers],
+        "related_identifiers": [{"identifier": each, "relation": "references"} for each in identifiers],
     }
     return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
@@ -47,7 +49,7 @@ def zenodo(record: Record) -> str:
 def codecheck(record: Record, names: Iterable[str]) -> str:
     """The configuration of a CODECHECK, as authors hand it in: who checked it, and with what result, is not told yet."""
     ledger = [{"file": "html/ledger.json", "comment": "every claim with its verdict and its number"}]
-    drawn = [{"file": name, "comment": f"figure {figure(name)}"} for name in names if is_figure(name)]
+    drawn = [{"file": name, "comment": f"figure {found[1]}"} for name in names if (found := FIGURE.match(name))]
     papers = [f"{paper['title']} ({paper['identifiers'][0]['value']})" for paper in record.fields["references"]]
     told = {
         "version": CODECHECK,
@@ -60,12 +62,3 @@ def codecheck(record: Record, names: Iterable[str]) -> str:
         "source": "A recomputation of: " + "; ".join(papers),
     }
     return yaml.safe_dump(told, sort_keys=False, allow_unicode=True, explicit_start=True, width=120)
-
-
-def is_figure(name: str) -> bool:
-    return name.startswith("html/figures/fig-") and name.endswith("-light.svg") and "-narrow-" not in name
-
-
-def figure(name: str) -> str:
-    """The name of the figure in a file."""
-    return name.removeprefix("html/figures/fig-").removesuffix("-light.svg")
