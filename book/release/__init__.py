@@ -14,4 +14,6 @@
 `sizes`     what data files claim to hold, before they are read
 `unpacked`  the source in a folder; `rerun` executes it there
 `certificate`  what was found
+
+`child` runs the code of a commit or of a bundle, in a process that ends with its caller.
 """

@@ -7,7 +7,6 @@ It shows the stored results of the full profile.
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from book.build.problem import Problem
 from book.citation import addresses, bibtex
 from book.citation import record as citation
 from book.citation.record import Record
-from book.release import archive, commit, contents, crate, deposit, edition, manifest
+from book.release import archive, child, commit, contents, crate, deposit, edition, manifest
 
 UNTOUCHED = "No bundle was written; one that was there is as it was."
 
@@ -32,6 +31,7 @@ def bundle(layout: Layout) -> None:
     made_of = commit.clean_commit(layout.root)
     crate.require_library()
     work = Layout(layout.build / "release" / made_of.commit[:12])
+    clear(work.root.parent, work.root)
     commit.export(layout.root, made_of, work.root)
     record = Record.of(work.root, made_of)
     require_sound(citation.complaints(record.fields))
@@ -51,13 +51,17 @@ def make_pages(work: Layout, record: Record) -> None:
     """Run the commit's own build in its folder, in a process on which neither day nor place have an influence."""
     made_of = record.edition
     settled = {"SOURCE_DATE_EPOCH": str(made_of.seconds), "PYTHONHASHSEED": "0", "TZ": "UTC"}
-    variables = {name: value for name, value in work.child_environment().items() if not name.startswith("ICL_")}
-    program = [sys.executable, "-m", edition.__name__, made_of.commit, str(made_of.seconds)]
-    status = subprocess.run(program, cwd=work.root, env=variables | settled).returncode
-    if status == 130:
-        raise KeyboardInterrupt
-    if status:
+    if child.run(edition.__name__, [made_of.commit, str(made_of.seconds)], work, settled):
         raise Problem("The pages of the commit could not be made, see above.")
+
+
+def clear(folder: Path, kept: Path) -> None:
+    """Remove what calls left behind that were killed, but for the folder of the commit: what was executed there is kept."""
+    for path in folder.glob("*"):
+        if path.is_dir() and path != kept:
+            shutil.rmtree(path)
+        elif path.name.startswith("."):
+            path.unlink()
 
 
 def require_addresses(site: Path) -> None:
@@ -96,12 +100,17 @@ def tell(target: Path, files: Mapping[str, archive.Content], record: Record) -> 
     print(f"\nSHA-256 of {manifest.FILE}: {digest}\n\n{bibtex.of_book(record, digest)}")
 
 
-def main(words: list[str]) -> int:
+def parse(words: list[str]) -> None:
+    """Exit with 2 on anything that cannot be asked."""
     parser = Parser(prog="./run bundle", description="Make the release of the last commit: one zip, with a manifest.")
     parser.add_argument("--profile", metavar="full", default=edition.PROFILE, help="the stored results; there is no other")
     asked = parser.parse_args(words)
     if asked.profile != edition.PROFILE:
         parser.error(f"a bundle shows the stored results, so that it can be made again; there is none of '{asked.profile}'")
+
+
+def main(words: list[str]) -> int:
+    parse(words)
     started = time.monotonic()
 
     def work(layout: Layout) -> int:

@@ -13,7 +13,8 @@ from book.build import arguments, book, pdf
 from book.build.cache import Executed, read_notebook
 from book.build.layout import Layout
 from book.citation.record import Edition, Record
-from book.release import printed
+from book.release import child, printed
+from icl_lib.companion.results import write_atomically
 
 PROFILE = "full"
 TIMED = ("papermill", "execution")
@@ -38,11 +39,12 @@ def without_times(one: Executed) -> Executed:
     for part in (notebook, *notebook.cells):
         for key in TIMED:
             part.metadata.pop(key, None)
-    nbformat.write(notebook, one.notebook)
+    write_atomically(one.notebook, lambda file: nbformat.write(notebook, file))
     return replace(one, record=replace(one.record, seconds=0.0, executed=""))
 
 
 def main(words: list[str]) -> int:
+    child.end_with_caller()
     edition = Edition(words[0], int(words[1]))
 
     def work(layout: Layout) -> int:

@@ -13,6 +13,7 @@ from book.build import arguments, book, judged
 from book.build.cache import file_digest
 from book.build.layout import Layout
 from book.build.problem import Problem
+from book.release import child
 from icl_lib.companion import identity
 from icl_lib.companion.results import write_atomically
 
@@ -69,6 +70,8 @@ def write(path: Path, value: dict) -> None:
 
 
 def main(words: list[str]) -> int:
+    child.end_with_caller()
+
     def work(layout: Layout) -> int:
         with book.alone(layout):
             rerun(layout, "--full" in words)

@@ -4,10 +4,10 @@ Nothing of a bundle runs before every file has the digest that its manifest says
 its own.
 """
 
+import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from book.build.arguments import Parser
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.build.quick import differences
-from book.release import archive, certificate, intact, rerun
+from book.release import archive, certificate, child, intact, rerun
 from book.release.manifest import FILE
 from book.release.opened import Opened, opened
 from book.release.requirements import require_same
@@ -42,7 +42,7 @@ class Checked:
     as_written: bool
 
 
-def verify(asked, layout: Layout) -> int:
+def verify(asked: argparse.Namespace, layout: Layout) -> int:
     """Check a bundle, execute it, and write the certificate; 1 when something differs."""
     began = certificate.now()
     with opened(asked.bundle) as bundle:
@@ -86,12 +86,7 @@ def check(bundle: Opened, digest: str | None) -> Checked:
 
 def execute(source: Layout, full: bool) -> dict:
     """Run the bundle's own code in its folder; what it found."""
-    program = [sys.executable, "-m", rerun.__name__, *(["--full"] if full else [])]
-    variables = {name: value for name, value in source.child_environment().items() if not name.startswith("ICL_")}
-    status = subprocess.run(program, cwd=source.root, env=variables).returncode
-    if status == 130:
-        raise KeyboardInterrupt
-    if status:
+    if child.run(rerun.__name__, ["--full"] if full else [], source, {}):
         raise Problem("The code of the bundle did not come to its end, see above.")
     return json.loads((source.build / rerun.NOTE).read_text(encoding="utf-8"))
 
@@ -126,7 +121,8 @@ def typed(path: Path) -> Path:
     return there if there.exists() else path
 
 
-def main(words: list[str]) -> int:
+def parse(words: list[str]) -> argparse.Namespace:
+    """`bundle`, `sha256`, `full` and the `words` as the certificate tells them; exits with 2 on anything else."""
     parser = Parser(prog="./run verify", description="Check a release, execute its code, and compare what it finds.")
     parser.add_argument("bundle", metavar="BUNDLE", type=Path, help="the zip that ./run bundle made")
     parser.add_argument("--sha256", metavar="DIGEST", help="the SHA-256 of MANIFEST.json, as the citation prints it")
@@ -139,6 +135,11 @@ def main(words: list[str]) -> int:
         parser.error("a SHA-256 has 64 digits from 0 to f")
     asked.words = [asked.bundle.name if word == str(asked.bundle) else word for word in words]
     asked.bundle = typed(asked.bundle)
+    return asked
+
+
+def main(words: list[str]) -> int:
+    asked = parse(words)
 
     def work(layout: Layout) -> int:
         with book.alone(Layout(layout.build / "verify")):
