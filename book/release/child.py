@@ -24,7 +24,7 @@ def end_with_caller() -> None:
     """Leave as soon as the process that called `run` is gone: its end of the pipe closes with it."""
 
     def watch() -> None:
-        sys.stdin.buffer.read()
+        os.read(0, 1)  # not through a buffer, whose lock would outlive this program
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
