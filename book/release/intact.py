@@ -11,12 +11,15 @@ from book.release.manifest import FILE, sha256
 from book.release.opened import Opened, require_names
 
 LONGEST = 16 * 2**20
+LINE = r"^[^\x00-\x1f\x7f-\x9f]{1,200}\Z"
+"""What may stand in a certificate, which is a text of lines."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 SCHEMA = {
     "type": "object",
     "required": ["title", "version", "commit", "date", "profile", "parts", "files"],
     "properties": {
-        **{name: {"type": "string"} for name in ("title", "version", "commit", "date", "profile")},
+        **dict.fromkeys(("title", "version", "date", "profile"), {"type": "string", "pattern": LINE}),
+        "commit": {"type": "string", "pattern": r"^[0-9a-f]{40}\Z"},
         "files": {
             "type": "array",
             "items": {
@@ -26,7 +29,7 @@ SCHEMA = {
                 "properties": {
                     "path": {"type": "string"},
                     "size": {"type": "integer", "minimum": 0},
-                    "sha256": {"type": "string", "pattern": f"^{DIGEST.pattern}$"},
+                    "sha256": {"type": "string", "pattern": rf"^{DIGEST.pattern}\Z"},
                 },
             },
         },

@@ -22,7 +22,7 @@ RATIO, SMALL = 100, 2**20
 END = struct.Struct("<4s4H2LH")
 LOCAL = struct.Struct("<4s5H3L2H")
 ENCRYPTED, STREAMED, UTF8 = 0x1, 0x8, 0x800
-OUTSIDE = re.compile(r"^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|[\x00-\x1f\x7f:]|[. ](/|$)|/$|^$")
+OUTSIDE = re.compile(r"^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069:]|[. ](/|$)|/$|^$")
 """What a name has that leads out of its folder, or means something else on another system."""
 DEVICES = re.compile(r"(^|/)(con|prn|aux|nul|com\d|lpt\d)(\.[^/]*)?(/|$)", re.IGNORECASE)
 

@@ -20,25 +20,25 @@ from book.build.quick import differences
 from book.release import archive, certificate, child, intact, rerun
 from book.release.manifest import FILE
 from book.release.opened import Opened, opened
+from book.release.recorded import LEDGER, PINS, QUICK, Recorded
 from book.release.requirements import require_same
 from book.release.sizes import require_sizes
-from book.release.unpacked import SOURCE, unpack
+from book.release.unpacked import unpack
 
 UNTOUCHED = "No certificate was written."
-QUICK, LEDGER, PINS = (f"{SOURCE}book/data/quick.json", "html/ledger.json", f"{SOURCE}requirements.txt")
 STORED = "book/data/"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A bundle of which every file is as its manifest says: the manifest, its SHA-256, and the files to compare with.
+    """A bundle of which every file is as its manifest says: the manifest, its SHA-256, and what is to be compared with.
 
     as_written   whether the zip is, to the last byte, the one that `./run bundle` writes, and not packed anew
     """
 
     manifest: dict
     digest: str
-    kept: dict[str, str]
+    recorded: Recorded
     as_written: bool
 
 
@@ -47,13 +47,13 @@ def verify(asked: argparse.Namespace, layout: Layout) -> int:
     began = certificate.now()
     with opened(asked.bundle) as bundle:
         checked = check(bundle, asked.sha256)
-        require_same(checked.kept[PINS])
+        require_same(checked.recorded.pins)
         print(f"Every file is as {FILE} says.\nNow code from this bundle runs, with your rights.", flush=True)
         folder = layout.build / "verify" / checked.digest[:12]
         source = Layout(folder / ("full" if asked.full else "quick"))
-        going_on = (source.build / rerun.BEFORE).exists()
+        going_on = asked.full and (source.build / rerun.BEFORE).exists()
         unpack(intact.checked(bundle, checked.manifest), source.root, (STORED,) if going_on else ())
-    differing, executed = compare(checked.kept, execute(source, asked.full))
+    differing, executed = compare(checked.recorded, execute(source, asked.full))
     told = {
         **certificate.of_bundle(asked.bundle, checked.manifest, checked.digest),
         "origin": certificate.CITED if asked.sha256 else certificate.UNCHECKED,
@@ -77,11 +77,8 @@ def check(bundle: Opened, digest: str | None) -> Checked:
         require_sizes(name, content)
         as_written = as_written and archive.deflated(content) == bundle.packed(name)
         if name in (QUICK, LEDGER, PINS):
-            kept[name] = content.decode()
-    for name in (QUICK, LEDGER, PINS):
-        if name not in kept:
-            raise Problem(f"{name} is missing; this is not all of a bundle.")
-    return Checked(manifest, found, kept, as_written)
+            kept[name] = content
+    return Checked(manifest, found, Recorded.of(kept), as_written)
 
 
 def execute(source: Layout, full: bool) -> dict:
@@ -91,20 +88,20 @@ def execute(source: Layout, full: bool) -> dict:
     return json.loads((source.build / rerun.NOTE).read_text(encoding="utf-8"))
 
 
-def compare(kept: dict[str, str], found: dict) -> tuple[list[str], list[str]]:
+def compare(recorded: Recorded, found: dict) -> tuple[list[str], list[str]]:
     """What differs from the record, and what was compared with it, in sentences."""
     claims = sum(len(one["claims"]) for one in found["quick"].values())
     executed = [f"The notebooks were executed in the quick profile; {claims} verdicts and numbers compared with quick.json."]
     executed += [f"Of them, in an earlier call that was stopped: {', '.join(found['earlier'])}."] if found["earlier"] else []
-    recorded = json.loads(kept[QUICK])
-    differing = [f"{slug} is in quick.json and was not computed." for slug in recorded if slug not in found["quick"]]
-    differing += differences(recorded, found["quick"])
-    published = {row["id"]: row["full"]["verdict"] for row in json.loads(kept[LEDGER]) if "full" in row}
+    differing = [f"{slug} is in quick.json and was not computed." for slug in recorded.quick if slug not in found["quick"]]
+    differing += differences(recorded.quick, found["quick"])
     judged = {claim: one["verdict"] for each in found["full"].values() for claim, one in each["claims"].items()}
-    executed.append(f"The stored results were judged again; {len(published)} verdicts compared with those of the ledger.")
+    executed.append(
+        f"The stored results were judged again; {len(recorded.verdicts)} verdicts compared with those of the ledger."
+    )
     differing += [
         f"{claim} {judged.get(claim, 'is not judged')} on the stored result; in the ledger it {verdict}."
-        for claim, verdict in published.items()
+        for claim, verdict in recorded.verdicts.items()
         if judged.get(claim, "not run") != verdict
     ]
     if "renewed" in found:

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from book.build.layout import Layout
 from book.build.problem import Problem
 from book.citation.record import Edition, Record
-from book.release import archive, certificate, manifest, printed, requirements, unpacked, verify
+from book.release import archive, certificate, manifest, printed, requirements, rerun, unpacked, verify
 from book.release.opened import LARGEST, opened
+from book.release.recorded import LEDGER, QUICK, Recorded
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = Record.of(ROOT, Edition("0123456789abcdef" * 2 + "01234567", 1_700_000_000))
@@ -238,6 +240,44 @@ def test_data_that_claim_more_than_they_have(tmp_path, name, content):
     refused(written(tmp_path / "bundle.zip", {**FILES, name: content}), name, "not what it says it is")
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [(LEDGER, b"3"), (LEDGER, b'[{"id": 3}]'), (LEDGER, b"[" * 99_999), (QUICK, b"\xff"), (QUICK, b'{"toy": {"claims": {}}}')],
+)
+def test_a_record_that_nothing_can_be_compared_with(tmp_path, name, content):
+    refused(written(tmp_path / "bundle.zip", {**FILES, name: content}), name)
+
+
+def test_a_manifest_cannot_write_lines_into_the_certificate(tmp_path):
+    lying = Record(RECORD.fields | {"version": "1\norigin    as cited"}, RECORD.edition)
+    archive.write({**FILES, manifest.FILE: manifest.text(FILES, lying, {})}, 1_700_000_000, tmp_path / "lying.zip")
+    refused(tmp_path / "lying.zip", manifest.FILE, "no manifest")
+
+
+def test_recomputing_everything_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    layout, asked = Layout(tmp_path), []
+    for name in ("weights/w.safetensors", "a.full.nc", "b.full.nc"):
+        (tmp_path / "book" / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "book" / "data" / name).write_text("old")
+
+    def renew(files, layout):
+        asked.append(files)
+        (tmp_path / "book" / "data" / files[0]).write_text("new")
+        if len(asked) == 1:
+            raise Problem("stopped")
+
+    monkeypatch.setattr(rerun.identity, "ROOT", tmp_path)
+    monkeypatch.setattr(rerun, "renew", renew)
+    monkeypatch.setattr(rerun.judged, "judge", lambda name, folder: {"full": {name: "renewed"}})
+    monkeypatch.setattr(rerun.arguments, "notebook_names", lambda root: ["one", "two"])
+    monkeypatch.setattr(rerun.book, "bring_up_to_date", lambda *_: {})
+    with pytest.raises(Problem, match="stopped"):
+        rerun.rerun(layout, full=True)
+    rerun.rerun(layout, full=True)
+    assert asked == [["a.full.nc", "b.full.nc", "weights/w.safetensors"], ["b.full.nc", "weights/w.safetensors"]]
+    assert json.loads((layout.build / rerun.NOTE).read_text())["renewed"] == {"one": "renewed", "two": "renewed"}
+
+
 def test_data_that_lie_elsewhere(tmp_path):
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
@@ -289,7 +329,7 @@ def test_a_pdf_is_dated_by_its_commit_and_no_byte_moves(tmp_path):
 def test_the_comparison_names_what_differs():
     one = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.02, "margin": 3.0, "positive": "", "near": False}
     recorded = {"toy": {"declaration": "{}", "claims": {"Z1": one, "Z2": one}}, "gone": {"declaration": "{}", "claims": {}}}
-    kept = {verify.QUICK: json.dumps(recorded), verify.LEDGER: json.dumps([{"id": "Z1", "full": {"verdict": "fails"}}])}
+    kept = Recorded(recorded, {"Z1": "fails"}, "")
     now = {"declaration": "{}", "claims": {"Z1": one | {"value": 1.06}, "Z2": one | {"value": 1.2}}}
     found = {"quick": {"toy": now}, "full": {"toy": now}, "earlier": [], "files": {}}
     differing, _ = verify.compare(kept, found)
