@@ -47,20 +47,23 @@ class Opened:
     def content(self, name: str) -> bytes:
         """Unpack one file in memory, never more than it declares."""
         entry, packed = self.entries[name], self.packed(name)
-        if entry.compress_type == zipfile.ZIP_STORED:
-            return packed
-        inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        try:
-            content = inflate.decompress(packed, entry.file_size + 1)
-        except zlib.error as error:
-            raise Problem(f"{name} is damaged: it cannot be unpacked.") from error
-        if len(content) > entry.file_size:
-            raise Problem(f"{name} unpacks to more than the {entry.file_size} bytes that it declares.")
-        if not inflate.eof or inflate.unused_data or len(content) < entry.file_size:
-            raise Problem(
-                f"{name} is damaged: it unpacks to {len(content)} of {entry.file_size} bytes, or has bytes behind its end."
-            )
+        content = packed if entry.compress_type == zipfile.ZIP_STORED else _inflated(packed, entry)
+        if zlib.crc32(content) != entry.CRC:
+            raise Problem(f"{name} is damaged: its checksum in the zip is another.")
         return content
+
+
+def _inflated(packed: bytes, entry: zipfile.ZipInfo) -> bytes:
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        content = inflate.decompress(packed, entry.file_size + 1)
+    except zlib.error as error:
+        raise Problem(f"{entry.filename} is damaged: it cannot be unpacked.") from error
+    if len(content) > entry.file_size:
+        raise Problem(f"{entry.filename} unpacks to more than the {entry.file_size} bytes that it declares.")
+    if not inflate.eof or inflate.unused_data or len(content) < entry.file_size:
+        raise Problem(f"{entry.filename} is damaged: it does not unpack to the {entry.file_size} bytes that it declares.")
+    return content
 
 
 @contextmanager
@@ -168,8 +171,8 @@ def _as_listed(entries: list[zipfile.ZipInfo]) -> bool:
     """Whether the list of files says what `archive.write` makes it say."""
     names = [entry.filename for entry in entries]
     return names == sorted(names) and all(
-        (entry.create_system, entry.create_version, entry.extract_version, entry.volume, entry.internal_attr)
-        == (3, 20, 20, 0, 0)
+        (entry.create_system, entry.create_version, entry.extract_version, entry.volume, entry.internal_attr, entry.reserved)
+        == (3, 20, 20, 0, 0, 0)
         and entry.external_attr in (PLAIN << 16, PROGRAM << 16)
         and entry.compress_type == zipfile.ZIP_DEFLATED
         and not (entry.extra or entry.comment)
