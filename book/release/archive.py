@@ -28,10 +28,15 @@ def write(files: Mapping[str, Content], seconds: int, target: Path) -> None:
             for name in sorted(files):
                 entry, content = zipfile.ZipInfo(name, date), read(files[name])
                 entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-                entry.external_attr = (PROGRAM if content.startswith(b"#!") else PLAIN) << 16
+                entry.external_attr = mode(content) << 16
                 packed.writestr(entry, content)
 
     write_atomically(target, pack)
+
+
+def mode(content: bytes) -> int:
+    """The mode of a file: a script is a program."""
+    return PROGRAM if content.startswith(b"#!") else PLAIN
 
 
 def deflated(content: bytes) -> bytes:

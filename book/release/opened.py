@@ -14,13 +14,14 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from book.build.problem import Problem
-from book.release.archive import PLAIN, PROGRAM
 
 MOST_FILES, LARGEST, TOTAL = 20_000, 256 * 2**20, 2 * 2**30
 RATIO, SMALL = 100, 2**20
 """A file may be at most so many times as large as it is packed, unless it is small."""
 END = struct.Struct("<4s4H2LH")
 LOCAL = struct.Struct("<4s5H3L2H")
+CENTRAL = struct.Struct("<4s6H3L5H2L")
+UNIX, VERSION = 3, 20
 ENCRYPTED, STREAMED, UTF8 = 0x1, 0x8, 0x800
 OUTSIDE = re.compile(r"^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069:]|[. ](/|$)|/$|^$")
 """What a name has that leads out of its folder, or means something else on another system."""
@@ -83,7 +84,9 @@ def opened(path: Path) -> Iterator[Opened]:
         if sum(entry.file_size for entry in entries) > TOTAL:
             raise Problem(f"{path.name} would unpack to more than {TOTAL >> 20} MiB.")
         starts, bare = _starts(file, entries, directory)
-        yield Opened(file, {entry.filename: entry for entry in entries}, starts, bare and _as_listed(entries))
+        file.seek(directory)
+        listed = file.read()[: -END.size]
+        yield Opened(file, {entry.filename: entry for entry in entries}, starts, bare and _as_listed(listed, entries))
 
 
 def _directory(file: BinaryIO, path: Path) -> int:
@@ -167,15 +170,15 @@ def _encoded(entry: zipfile.ZipInfo) -> bytes:
     return entry.orig_filename.encode("utf-8" if entry.flag_bits & UTF8 else "cp437")
 
 
-def _as_listed(entries: list[zipfile.ZipInfo]) -> bool:
-    """Whether the list of files says what `archive.write` makes it say."""
+def _as_listed(listed: bytes, entries: list[zipfile.ZipInfo]) -> bool:
+    """Whether the list of files is, to the last byte, the one that `archive.write` would write."""
     names = [entry.filename for entry in entries]
-    return names == sorted(names) and all(
-        (entry.create_system, entry.create_version, entry.extract_version, entry.volume, entry.internal_attr, entry.reserved)
-        == (3, 20, 20, 0, 0, 0)
-        and entry.external_attr in (PLAIN << 16, PROGRAM << 16)
-        and entry.compress_type == zipfile.ZIP_DEFLATED
-        and not (entry.extra or entry.comment)
-        and entry.date_time == entries[0].date_time
-        for entry in entries
-    )
+    dates = {entry.date_time for entry in entries}
+    return names == sorted(names) and len(dates) == 1 and listed == b"".join(map(_listed, entries))
+
+
+def _listed(entry: zipfile.ZipInfo) -> bytes:
+    _, _, flags, _, time, date, *sizes = _header(entry, VERSION)
+    name = _encoded(entry)
+    told = (VERSION, flags, zipfile.ZIP_DEFLATED, time, date, *sizes, len(name), 0, 0, 0, 0)
+    return CENTRAL.pack(b"PK\1\2", UNIX << 8 | VERSION, *told, entry.external_attr, entry.header_offset) + name

@@ -72,13 +72,20 @@ def check(bundle: Opened, digest: str | None) -> Checked:
     """Hold every file against the manifest, and look at what data files claim before anything reads them."""
     manifest, found = intact.manifest_of(bundle, digest)
     print(f"Checking {len(bundle.entries)} files.", flush=True)
-    kept, as_written = {}, bundle.as_listed and archive.deflated(bundle.content(FILE)) == bundle.packed(FILE)
+    kept, as_written = {}, bundle.as_listed and as_packed(FILE, bundle.content(FILE), bundle)
     for name, content in intact.checked(bundle, manifest):
         require_sizes(name, content)
-        as_written = as_written and archive.deflated(content) == bundle.packed(name)
+        as_written = as_written and as_packed(name, content, bundle)
         if name in (QUICK, LEDGER, PINS):
             kept[name] = content
     return Checked(manifest, found, Recorded.of(kept), as_written)
+
+
+def as_packed(name: str, content: bytes, bundle: Opened) -> bool:
+    """Whether a file lies in the zip as `archive.write` packs it."""
+    return bundle.entries[name].external_attr == archive.mode(content) << 16 and archive.deflated(content) == bundle.packed(
+        name
+    )
 
 
 def execute(source: Layout, full: bool) -> dict:
