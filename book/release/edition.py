@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import nbformat
+from nbformat import NotebookNode
 
 from book.build import arguments, book, pdf
 from book.build.cache import Executed, read_notebook
@@ -34,13 +35,28 @@ def make(layout: Layout, edition: Edition) -> None:
 
 
 def without_times(one: Executed) -> Executed:
-    """An executed notebook of which neither its file nor its record says when it ran and how long it took."""
+    """An executed notebook of which neither its file nor its record says when it ran, how long it took, and at what pace."""
     notebook = read_notebook(one.notebook)
+    for cell in notebook.cells:
+        if "outputs" in cell:
+            cell.outputs = in_one_piece(cell.outputs)
     for part in (notebook, *notebook.cells):
         for key in TIMED:
             part.metadata.pop(key, None)
     write_atomically(one.notebook, lambda file: nbformat.write(notebook, file))
     return replace(one, record=replace(one.record, seconds=0.0, executed=""))
+
+
+def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Outputs in which printed text that follows printed text is one with it: a kernel parts it as time goes by."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        before = joined[-1] if joined else {}
+        if output.output_type == "stream" and before.get("name") == output.name:
+            before["text"] += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def main(words: list[str]) -> int:
