@@ -12,6 +12,7 @@ from book.build.layout import Layout
 def run(module: str, words: list[str], layout: Layout, settled: Mapping[str, str]) -> int:
     """Run a module of the checkout of a layout there, without the settings of the reader; its exit status."""
     variables = {name: value for name, value in layout.child_environment().items() if not name.startswith("ICL_")}
+    variables["GIT_CEILING_DIRECTORIES"] = str(layout.root.parent)  # a checkout around it is another
     program = [sys.executable, "-m", module, *words]
     with subprocess.Popen(program, cwd=layout.root, env=variables | settled, stdin=subprocess.PIPE) as process:
         status = process.wait()
