@@ -6,7 +6,7 @@ from pathlib import Path
 PROFILES = ("quick", "full")
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence instead of printing the usage."""
 
     def error(self, message):
@@ -20,7 +20,7 @@ def notebook_names(root: Path) -> list[str]:
 
 def parse(words: list[str], root: Path) -> argparse.Namespace:
     """`profile`, `only` (a notebook's name or None) and `fresh`; exits with 2 on anything else."""
-    parser = _Parser(prog="./run book", description="Compute and build the book.")
+    parser = Parser(prog="./run book", description="Compute and build the book.")
     parser.add_argument("--profile", metavar="quick|full", default="quick")
     parser.add_argument("--only", metavar="NAME", help="execute this notebook and no other")
     parser.add_argument("--fresh", action="store_true", help="ignore every stored result")
@@ -40,7 +40,7 @@ def parse_test(words: list[str], root: Path) -> argparse.Namespace:
 
     Exits with 2 on a file that is not there and on notebooks together with other words.
     """
-    parser = _Parser(prog="./run test", add_help=False, allow_abbrev=False)
+    parser = Parser(prog="./run test", add_help=False, allow_abbrev=False)
     parser.add_argument("--all", action="store_true")
     asked, rest = parser.parse_known_args(words)
     files = {word: root / word.split("::")[0] for word in rest}

@@ -16,6 +16,7 @@ from book.build.cache import Executed
 from book.build.identities import Identities
 from book.build.layout import Layout
 from book.build.problem import Problem
+from book.citation.record import Record
 
 UNTOUCHED = "_build/html is as it was before."
 
@@ -41,7 +42,7 @@ def build(asked: argparse.Namespace, layout: Layout) -> None:
     else:
         print("Rendering the pages.", flush=True)
         began = time.monotonic()
-        make_site(layout, executed, quick, inputs)
+        make_site(layout, executed, quick, inputs, Record.of(layout.root))
         print(f"  {'pages':32} done in {time.monotonic() - began:.1f} s", flush=True)
     if missing := sorted({*names} - {one.name for one in executed}):
         print(f"Shown without outputs, because not executed: {', '.join(missing)}.", flush=True)
@@ -86,15 +87,15 @@ def require_success(outcomes: dict[str, workers.Outcome]) -> None:
         raise Problem("\n".join(failures))
 
 
-def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], inputs: str) -> None:
-    """Stage, render and publish; `inputs` as `published.made_from` gives it."""
+def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], inputs: str, record: Record) -> None:
+    """Stage, render and publish; `inputs` as `published.made_from` gives it, `record` is what pages cite."""
     from book.build.stage import Stage  # seconds: it judges every claim, so it imports all the library
 
     source = layout.build / "site" / "src"
-    Stage(layout, source).fill(executed, quick)
+    Stage(layout, source, record).fill(executed, quick)
     new = render.render(source, source.parent, layout.child_environment())
     render.offer_downloads(new, executed)
-    finish.finish(new, Identities(layout, executed, quick).of)
+    finish.finish(new, Identities(layout, executed, quick).of, record)
     (new / published.MARK).write_text(inputs, encoding="utf-8")
     render.publish(new, layout)
 
@@ -102,7 +103,7 @@ def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], i
 @contextmanager
 def alone(layout: Layout) -> Iterator[None]:
     """Keep a second build of the same checkout away; the lock goes with the process, however it ends."""
-    layout.build.mkdir(exist_ok=True)
+    layout.build.mkdir(parents=True, exist_ok=True)
     with open(layout.build / "lock", "w") as lock:
         if os.name == "posix":
             import fcntl

@@ -6,14 +6,20 @@ from pathlib import Path
 
 from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose
 from book.build.site import Page, read_site, sentences, write_site
+from book.citation import claim_files, moved
+from book.citation.details import Citations
+from book.citation.record import Record
 
 SCRIPTS = ("reading.js", "previews.js")
 KEPT = ("pre", "script", "style", "textarea")
 EVENLY = re.compile(r"\n\s*\n\s*")
 
 
-def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]]) -> None:
-    """Finish every page of a site, and the files that they ask for; `identity_of` tells what a page was made from."""
+def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: Record) -> None:
+    """Finish every page of a site, and the files that they ask for.
+
+    `identity_of` tells what a page was made from; `record` is what citations name.
+    """
     static = site / "_static"
     pages = read_site(site)
     merged = drawings.one_for_both(site / "figures")
@@ -25,12 +31,17 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]]) -> None:
     read = {path: page for path, page in pages.items() if page.article is not None and page.article.xpath(".//h1")}
     neighbours.place(read)
     refer(read)
+    citations = Citations(site, record)
+    for page in read.values():
+        citations.add(page)
+    claim_files.write(site, record)
+    left = moved.keep(pages, moved.moves())
     for page in pages.values():
         add_scripts(page)
         identities.sign(page, identity_of(page.path))
         identities.tell_digests(page, site)
         policy.apply(page)
-    write_site(site, pages)
+    write_site(site, pages | left)
     lighten.lighten(site)
     policy.apply_to_others(site, pages)
 

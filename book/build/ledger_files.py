@@ -56,10 +56,15 @@ def _links(row: Row, ledger: Ledger) -> dict[str, object]:
     }
 
 
-def as_json(ledger: Ledger) -> str:
+def as_objects(ledger: Ledger) -> list[dict[str, object]]:
     """Every claim as one object, and after them the claims that have become tests."""
     moved = [{"id": key, "sentence": sentence, "moved_to": test} for key, (sentence, test) in registry.MOVED.items()]
-    return json.dumps([*(as_object(row, ledger) for row in ledger.rows), *moved], indent=1, ensure_ascii=False)
+    return [*(as_object(row, ledger) for row in ledger.rows), *moved]
+
+
+def as_json(ledger: Ledger) -> str:
+    """What `as_objects` gives, as text."""
+    return json.dumps(as_objects(ledger), indent=1, ensure_ascii=False)
 
 
 def as_csv(ledger: Ledger) -> str:

@@ -43,13 +43,17 @@ STATISTICS = template(
     """
 # Execution statistics
 
-Written by the build. All notebooks together took {{ "%.0f" % total }} s of computing, two at a time with one thread each.
+Written by the build.{% if total %} All notebooks together took {{ "%.0f" % total }} s of computing, two at a time with one \
+thread each.{% else %} An edition is the same whenever it is made: it does not tell when its notebooks ran, nor how \
+long they took.{% endif %}
+
 
 | notebook | code cells | seconds | profile | executed in | at (UTC) |
 |---|---|---|---|---|---|
 {% for one in executed %}
-| [{{ one.name }}](../notebooks/{{ one.name }}.ipynb) | {{ one.record.cells }} | {{ "%.1f" % one.record.seconds }} \
-| {{ one.record.profile }} | {{ "earlier build" if one.reused else "this build" }} | {{ one.record.executed }} |
+{% set told = one.record %}
+| [{{ one.name }}](../notebooks/{{ one.name }}.ipynb) | {{ told.cells }} | {{ "%.1f" % told.seconds if total else "–" }} \
+| {{ told.profile }} | {{ ("earlier build" if one.reused else "this build") if total else "–" }} | {{ told.executed or "–" }} |
 {% endfor %}
 {% for name in missing %}
 | {{ name }} | – | – | – | not executed | – |

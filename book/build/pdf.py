@@ -70,8 +70,10 @@ def as_chapter(page: Page, whole: Page, order: set[str]) -> HtmlElement:
         for attribute in ("href", "src"):
             if (address := element.get(attribute)) and not address.startswith(("data:", "http:", "https:", "mailto:")):
                 path, anchor = page.leads_to(address)
-                inside = path in order and attribute == "href"
-                element.set(attribute, f"#{place(path, anchor)}" if inside else whole.address_of(path, anchor))
+                if attribute == "href" and element.tag == "a" and path not in order:
+                    del element.attrib["href"]  # paper has no files beside it
+                else:
+                    element.set(attribute, f"#{place(path, anchor)}" if attribute == "href" else whole.address_of(path, anchor))
     article.set("id", place(page.path, ""))
     return article
 

@@ -23,7 +23,7 @@ def made_from(layout: Layout, executed: list[Executed], quick: list[Executed]) -
 
 def _inputs(layout: Layout, executed: list[Executed], quick: list[Executed]) -> Iterator[Path]:
     """The files that are staged, and the code and the versions that make pages of them."""
-    yield from (layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt"))
+    yield from (layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff"))
     for one in [*executed, *quick]:
         yield from (one.notebook, one.folder / "record.json", *sorted(one.results.glob("*")))
     for folder in (layout.root / "book", *(layout.root / package for package in OURS), layout.notebooks):

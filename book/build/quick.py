@@ -33,29 +33,29 @@ def _near(stored: dict[str, dict], slug: str, entry: dict) -> set[str]:
     return near_claims(stored, {"slug": slug, "profile": "quick", "seed": "0", "declaration": entry["declaration"]})
 
 
-def differences(stored: dict[str, dict], found: dict[str, dict]) -> list[str]:
-    """One sentence for every claim of the experiments in `found` that is not as `stored`."""
+def differences(stored: dict[str, dict], found: dict[str, dict], record: str = FILE) -> list[str]:
+    """One sentence for every claim of the experiments in `found` that is not as `stored`; `record` names what is stored."""
     sentences = []
     for slug, now in found.items():
         known = stored.get(slug, {"declaration": now["declaration"], "claims": {}})
         if known["declaration"] != now["declaration"]:
-            sentences.append(f"{slug} is declared otherwise than in {FILE}; ./run outputs writes it anew.")
+            sentences.append(f"{slug} is declared otherwise than in {record}; ./run outputs writes it anew.")
             continue
         for claim_id in known["claims"] | now["claims"]:
-            sentences += _differences(claim_id, known["claims"].get(claim_id), now["claims"].get(claim_id))
+            sentences += _differences(claim_id, known["claims"].get(claim_id), now["claims"].get(claim_id), record)
     return sentences
 
 
-def _differences(claim_id: str, old: dict | None, new: dict | None) -> list[str]:
+def _differences(claim_id: str, old: dict | None, new: dict | None, record: str) -> list[str]:
     if old is None:
-        return [f"{claim_id} is not in {FILE}; ./run outputs writes it."]
+        return [f"{claim_id} is not in {record}; ./run outputs writes it."]
     if new is None:
-        return [f"{claim_id} is in {FILE} and was not judged."]
+        return [f"{claim_id} is in {record} and was not judged."]
     sentences = []
     if not old["near"] and _words(old) != _words(new):
-        sentences.append(f"{claim_id} {_words(new)}; in {FILE} it {_words(old)}.")
+        sentences.append(f"{claim_id} {_words(new)}; in {record} it {_words(old)}.")
     if _apart(old, new):
-        sentences.append(f"{claim_id} has the value {_number(new)}; in {FILE} it is {_number(old)}.")
+        sentences.append(f"{claim_id} has the value {_number(new)}; in {record} it is {_number(old)}.")
     return sentences
 
 

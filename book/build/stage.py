@@ -18,8 +18,11 @@ from book.build.ledger import Ledger
 from book.build.made import made
 from book.build.problem import Problem
 from book.build.three_models import three_models
+from book.citation.pages import CitePages
+from book.citation.record import Record
 from icl_lib.companion import results
 from icl_lib.companion.identity import OURS
+from icl_lib.companion.quick import FILE, stored_quick
 from papers import registry
 
 MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
@@ -31,10 +34,14 @@ NOT_EXECUTED = (
 
 @dataclass(frozen=True)
 class Stage:
-    """One folder of sources for Jupyter Book; what lies in `extra` ends up at the root of the site."""
+    """One folder of sources for Jupyter Book; what lies in `extra` ends up at the root of the site.
+
+    An edition shows the quick results that are committed with it.
+    """
 
     layout: Layout
     source: Path
+    record: Record
 
     @property
     def extra(self) -> Path:
@@ -51,9 +58,10 @@ class Stage:
         copy_mathjax(self.source / "book" / "_static" / "mathjax")
         shown, missing = self._add_notebooks({one.name: one for one in executed}, address)
         self._add_data([*executed, *quick])
-        book, ledger = self.source / "book", Ledger.of(verdicts.ledger([*executed, *quick]), self.layout, executed)
+        book, ledger = self.source / "book", self._ledger(executed, quick)
         self._add_ledger(ledger)
         front.fill(book, shown, ledger)
+        CitePages(self.record, ledger.rows, self.extra, shown, address).fill(book, ledger_files.as_objects(ledger))
         for page, write in ((book / "faults.md", recorded.faults_page), (book / "calibration.md", recorded.calibration_page)):
             page.write_text(write(self.layout.stored_results / f"{page.stem}.json"), encoding="utf-8")
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
@@ -65,6 +73,9 @@ class Stage:
         address = (os.environ.get("ICL_REPOSITORY") or configuration["repository"]["url"]).rstrip("/")
         if address:
             link_to(address, configuration)
+        configuration["html"]["extra_footer"] = f"<p>{self.record.in_words.capitalize()}</p>"
+        versions = dict.fromkeys(("version", "release"), self.record.version)  # what `objects.inv` tells of itself
+        configuration["sphinx"]["config"] |= versions | {"project": self.record.title}
         (self.source / "_config.yml").write_text(yaml.safe_dump(configuration), encoding="utf-8")
         return address
 
@@ -90,6 +101,10 @@ class Stage:
             nbformat.write(notebook, self.source / "notebooks" / path.name)
         models = {"three-models": figures.with_files(three_models._repr_html_(), self.extra / "figures")}
         return shown | models, missing
+
+    def _ledger(self, executed: list[Executed], quick: list[Executed]) -> Ledger:
+        committed = stored_quick(self.layout.stored_results / FILE) if self.record.edition else {}
+        return Ledger.of(verdicts.ledger([*executed, *quick], committed), self.layout, executed)
 
     def _add_ledger(self, ledger: Ledger) -> None:
         """The page of all claims, and the same for machines."""

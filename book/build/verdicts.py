@@ -1,5 +1,6 @@
 """Every claim judged on the data that is there, in both profiles."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from book.build import judged
@@ -62,10 +63,14 @@ class Row:
         return f"notebooks/{self.notebook}.html#claim-{self.claim.id}"
 
 
-def ledger(executed: list[Executed]) -> list[Row]:
-    """One row per claim, in the registry's order, on what executed notebooks left and on what is stored."""
+def ledger(executed: list[Executed], recorded: Mapping[str, dict]) -> list[Row]:
+    """One row per claim, in the registry's order, on what executed notebooks left and on what is stored.
+
+    `recorded` are quick results, by slug, that count where no notebook left any.
+    """
     every = [judged.of(one) for one in executed]
     quick, full = ({slug: found for one in every for slug, found in one[profile].items()} for profile in PROFILES)
+    quick = {**recorded, **quick}
     return [
         Row(claim, registry.EXPERIMENTS[claim.experiment].notebook, finding(claim, quick), finding(claim, full))
         for claim in registry.CLAIMS.values()

@@ -109,7 +109,7 @@ def small_pages(root):
 def checkout(tmp_path_factory):
     """A checkout that has been built once."""
     root = tmp_path_factory.mktemp("checkout")
-    for name in ("_config.yml", "requirements.txt"):
+    for name in ("_config.yml", "requirements.txt", "CITATION.cff"):
         shutil.copy(ROOT / name, root)
     small_pages(root)
     library = root / "icl_lib"

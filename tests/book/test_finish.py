@@ -8,8 +8,10 @@ from lxml import html
 
 from book.build import drawings, finish, lighten, prose
 from book.build.site import Page, read_site
+from book.citation.record import Record
 from icl_lib.companion.claim import CODES
 
+ROOT = Path(__file__).resolve().parents[2]
 SHELL = """<!DOCTYPE html><html><head><title>{title} — Book</title><link rel="preload" as="font" href="x">
 <script>const THEBE_JS_URL = "https://unpkg.com/thebe"</script><script>let a = '</p>';</script></head>
 <body><div class="bd-sidebar-primary"><nav class="bd-links"><a href="../book/index.html">Book</a><p>Zhang</p>
@@ -48,7 +50,7 @@ def site(tmp_path):
 
 @pytest.fixture
 def finished(site) -> dict[str, Page]:
-    finish.finish(site, lambda path: {"page": "0123456789abcdef"})
+    finish.finish(site, lambda path: {"page": "0123456789abcdef"}, Record.of(ROOT))
     return read_site(site)
 
 

@@ -15,6 +15,7 @@ from book.build.cache import Executed, Record
 from book.build.figures import Provenance
 from book.build.made import CALL, ORIGIN, entries, made
 from book.build.three_models import three_models
+from book.release import bundle, verify
 from icl_lib.companion import identity
 from papers import __main__ as command_line
 from papers import registry
@@ -191,6 +192,15 @@ def test_library_commands_in_the_prose_are_accepted():
     assert len(found) >= 10 and {words[0] for words in found} == {*names}
     for words in found:
         command_line.parser().parse_args(words)
+
+
+def test_release_commands_in_the_prose_are_accepted():
+    for words in [*commands("run bundle"), []]:
+        bundle.parse(words)
+    found = [[word if word != "DIGEST" else "0" * 64 for word in words] for words in commands("run verify")]
+    assert len(found) >= 5
+    for words in found:
+        assert verify.parse(words).bundle.name.endswith(".zip")
 
 
 @pytest.mark.parametrize("path", PROSE, ids=lambda path: path.name)

@@ -48,7 +48,7 @@ def call(checkout, *words):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], f"book, pdf, test, lab, bench, outputs, faults, {OF_PAPERS}"),
+        ([], f"book, pdf, test, lab, bench, outputs, faults, bundle, verify, {OF_PAPERS}"),
         (["bok"], "no command 'bok'"),
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
         (["book", "--only", "gamma"], "choose one of alpha, beta"),

@@ -1,0 +1,58 @@
+"""`python -m book.citation.addresses`: the addresses that are promised to stay, `book/addresses.txt`.
+
+A page, a card, a row of the ledger and a figure keep their address from one edition to the next. What moves is listed in
+`book/moved.yml`, and `moved` leaves a link where it was.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from book.build.site import read_site
+from icl_lib.companion.figure import Drawing
+from icl_lib.companion.paper import declared
+from icl_lib.companion.results import write_atomically
+from icl_lib.companion.show import seen_by
+from papers import registry
+
+FILE = Path(__file__).parents[1] / "addresses.txt"
+
+
+def promised() -> set[str]:
+    """The addresses that stand in the file."""
+    return set(FILE.read_text(encoding="utf-8").split()) if FILE.exists() else set()
+
+
+def of_book(root: Path) -> Iterator[str]:
+    """The addresses that the book has as it is declared, without building it."""
+    contents = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    files = [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
+    yield from (f"{file}.html" for file in files)
+    for claim in registry.CLAIMS.values():
+        yield f"notebooks/{registry.EXPERIMENTS[claim.experiment].notebook}.html#claim-{claim.id}"
+    for id in [*registry.CLAIMS, *registry.MOVED]:
+        yield f"book/ledger.html#claim-{id.lower()}"
+    for slug, experiment in registry.EXPERIMENTS.items():
+        if any(drawing.name == slug for drawing in declared(seen_by(experiment), Drawing)):
+            yield f"notebooks/{experiment.notebook}.html#fig-{slug}"
+
+
+def of_site(site: Path) -> set[str]:
+    """The addresses of every page of a built site, and of every place on it."""
+    pages = read_site(site)
+    return {*pages, *(f"{path}#{place}" for path, page in pages.items() for place in page.places)}
+
+
+def main() -> int:
+    """Add the addresses that are new to the file; none is taken out."""
+    before = promised()
+    after = before | set(of_book(Path.cwd()))
+    write_atomically(FILE, lambda file: file.write_text("\n".join(sorted(after)) + "\n", encoding="utf-8"))
+    print(f"{len(after)} addresses are promised, {len(after - before)} of them newly.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""The pages on citing and on editions: what the build puts at their marks."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from book.build.cache import file_digest
+from book.build.verdicts import Row
+from book.citation import bibtex, editions
+from book.citation.record import Record
+
+MARK = re.compile(r"<!-- (bibtex|version|doi|editions) ?([\w-]*) -->")
+NO_DOI = "There is no DOI yet; an edition is named by its version and its digest."
+
+
+@dataclass(frozen=True)
+class CitePages:
+    """What the marks of the pages are filled from.
+
+    site     the folder in which the site's data lie; figures: the names of those that are shown
+    address  of the repository, where it is known
+    """
+
+    record: Record
+    rows: list[Row]
+    site: Path
+    figures: Collection[str]
+    address: str = ""
+
+    def fill(self, book: Path, ledger: list[dict]) -> None:
+        """Fill the marks of the pages below `book`; `ledger` is this build's, as objects."""
+        fillers = {
+            "bibtex": lambda key: self.bibtex(key, book / "references.bib"),
+            "version": lambda _: self.record.in_words,
+            "doi": lambda _: f"DOI: {self.record.doi}." if self.record.doi else NO_DOI,
+            "editions": lambda _: editions.page(editions.earlier(book), ledger, self.record.version),
+        }
+        for name in ("cite.md", "editions.md"):
+            if (page := book / name).exists():
+                text = MARK.sub(lambda mark: fillers[mark[1]](mark[2]), page.read_text(encoding="utf-8"))
+                page.write_text(text, encoding="utf-8")
+
+    def bibtex(self, key: str, bibliography: Path) -> str:
+        """A block with the entry of the book, of an example, or of a paper by its key."""
+        own: Mapping = {"book": self.of_book, "claim": self.of_claim, "figure": self.of_figure}
+        return f"```bibtex\n{own[key]() if key in own else bibtex.of_paper(bibliography, key)}\n```"
+
+    def of_book(self) -> str:
+        return bibtex.of_book(self.record, address=self.address)
+
+    def of_claim(self) -> str:
+        row = self.example
+        return bibtex.of_part(self.record, f"claim {row.claim.id}", row.card, *self._data(row))
+
+    def of_figure(self) -> str:
+        row = self.example
+        name = row.claim.experiment
+        address = f"notebooks/{row.notebook}.html#fig-{name}"
+        return bibtex.of_part(self.record, f"figure {name}", address, *self._data(row))
+
+    @property
+    def example(self) -> Row:
+        """The first formula whose result is drawn, or else the first claim."""
+        drawn = (row for row in self.rows if row.claim.kind == "formula" and row.claim.experiment in self.figures)
+        return next(drawn, self.rows[0])
+
+    def _data(self, row: Row) -> tuple[str, str]:
+        name = f"data/{row.claim.experiment}.{row.profile}.nc"
+        return name, file_digest(self.site / name)

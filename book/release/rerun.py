@@ -1,0 +1,84 @@
+"""`python -m book.release.rerun [--full]`: execute this checkout and note what was found, in `_build/rerun.json`.
+
+`./run verify` starts it in the source of a bundle. It goes on where it was stopped.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from book.build import arguments, book, judged
+from book.build.cache import file_digest
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.release import child
+from icl_lib.companion import identity
+from icl_lib.companion.results import write_atomically
+
+NOTE, BEFORE = "rerun.json", "before.json"
+JOBS = 2
+
+
+def rerun(layout: Layout, full: bool) -> None:
+    """Execute all notebooks in the quick profile; with `full`, compute also networks and stored results anew."""
+    if identity.ROOT.resolve() != layout.root.resolve():
+        raise Problem(f"This would execute the code of {identity.ROOT.name} and not that of the bundle.")
+    if not (layout.build / BEFORE).exists():
+        write(layout.build / BEFORE, first_look(layout))
+    found = json.loads((layout.build / BEFORE).read_text(encoding="utf-8"))
+    if full:
+        files = found["files"]
+        renew([name for name, digest in files.items() if file_digest(layout.stored_results / name) == digest], layout)
+        names = arguments.notebook_names(layout.root)
+        found["renewed"] = merged(judged.judge(name, layout.executed("quick", name))["full"] for name in names)
+    write(layout.build / NOTE, found)
+
+
+def first_look(layout: Layout) -> dict:
+    """What the claims say about the quick results and about the stored ones, by slug, before anything stored is renewed."""
+    executed = book.bring_up_to_date(arguments.notebook_names(layout.root), arguments.parse([], layout.root), layout)
+    every = [judged.of(one) for one in executed.values()]
+    return {
+        **{profile: merged(one[profile] for one in every) for profile in ("quick", "full")},
+        "earlier": sorted(name for name, one in executed.items() if one.reused),
+        "files": digests(layout),
+    }
+
+
+def merged(parts: Iterable[dict]) -> dict:
+    return {slug: told for part in parts for slug, told in part.items()}
+
+
+def digests(layout: Layout) -> dict[str, str]:
+    """Every stored result and network, with the SHA-256 of its file."""
+    files = [*layout.stored_results.glob("*.full.nc"), *layout.stored_results.glob("weights/*.safetensors")]
+    return {path.relative_to(layout.stored_results).as_posix(): file_digest(path) for path in sorted(files)}
+
+
+def renew(files: list[str], layout: Layout) -> None:
+    """Compute anew what these files hold; a file that was computed anew is never the same, for it says when."""
+    names = [Path(name).name.removesuffix(".full.nc").removesuffix(".safetensors") for name in files]
+    program = [sys.executable, "-m", "papers", "renew", "--all", "--jobs", str(JOBS), *names]
+    if names and subprocess.run(program, cwd=layout.root, env=layout.child_environment()).returncode:
+        raise Problem("Not all was computed anew, see above; the same command goes on.")
+
+
+def write(path: Path, value: dict) -> None:
+    write_atomically(path, lambda file: file.write_text(json.dumps(value, indent=1, ensure_ascii=False), encoding="utf-8"))
+
+
+def main(words: list[str]) -> int:
+    child.end_with_caller()
+
+    def work(layout: Layout) -> int:
+        with book.alone(layout):
+            rerun(layout, "--full" in words)
+        return 0
+
+    return book.answer(work, "The same command goes on where this one ended.")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

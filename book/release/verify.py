@@ -1,0 +1,156 @@
+"""`./run verify BUNDLE`: is it what was published, and does it compute the same?
+
+Nothing of a bundle runs before every file has the digest that its manifest says. Then its code is executed, in a folder of
+its own.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from book.build import book
+from book.build.arguments import Parser
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.build.quick import differences
+from book.release import archive, certificate, child, intact, rerun
+from book.release.manifest import FILE
+from book.release.opened import Opened, opened
+from book.release.recorded import LEDGER, PINS, QUICK, Recorded
+from book.release.requirements import require_same
+from book.release.sizes import require_sizes
+from book.release.unpacked import unpack
+
+UNTOUCHED = "No certificate was written."
+STORED = "book/data/"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A bundle of which every file is as its manifest says: the manifest, its SHA-256, and what is to be compared with.
+
+    as_written   whether the zip is, to the last byte, the one that `./run bundle` writes, and not packed anew
+    """
+
+    manifest: dict
+    digest: str
+    recorded: Recorded
+    as_written: bool
+
+
+def verify(asked: argparse.Namespace, layout: Layout) -> int:
+    """Check a bundle, execute it, and write the certificate; 1 when something differs."""
+    began = certificate.now()
+    with opened(asked.bundle) as bundle:
+        checked = check(bundle, asked.sha256)
+        require_same(checked.recorded.pins)
+        print(f"Every file is as {FILE} says.\nNow code from this bundle runs, with your rights.", flush=True)
+        folder = layout.build / "verify" / checked.digest[:12]
+        source = Layout(folder / ("full" if asked.full else "quick"))
+        going_on = asked.full and (source.build / rerun.BEFORE).exists()
+        unpack(intact.checked(bundle, checked.manifest), source.root, (STORED,) if going_on else ())
+    differing, executed = compare(checked.recorded, execute(source, asked.full))
+    told = {
+        **certificate.of_bundle(asked.bundle, checked.manifest, checked.digest),
+        "origin": certificate.CITED if asked.sha256 else certificate.UNCHECKED,
+        "packed": "as ./run bundle packs it" if checked.as_written else "anew, by another program; the files are the same",
+        **{"executed": executed, "differences": differing, "agrees": not differing},
+        **certificate.of_machine(),
+        **{"began": began, "ended": certificate.now(), "command": " ".join(["./run verify", *asked.words])},
+    }
+    print("\n" + certificate.write(told, folder), flush=True)
+    shutil.rmtree(source.root)
+    print(f"\nWritten: {(folder / certificate.NAME).relative_to(layout.root)}.json and .txt")
+    return 1 if differing else 0
+
+
+def check(bundle: Opened, digest: str | None) -> Checked:
+    """Hold every file against the manifest, and look at what data files claim before anything reads them."""
+    manifest, found = intact.manifest_of(bundle, digest)
+    print(f"Checking {len(bundle.entries)} files.", flush=True)
+    kept, as_written = {}, bundle.as_listed and as_packed(FILE, bundle.content(FILE), bundle)
+    for name, content in intact.checked(bundle, manifest):
+        require_sizes(name, content)
+        as_written = as_written and as_packed(name, content, bundle)
+        if name in (QUICK, LEDGER, PINS):
+            kept[name] = content
+    return Checked(manifest, found, Recorded.of(kept), as_written)
+
+
+def as_packed(name: str, content: bytes, bundle: Opened) -> bool:
+    """Whether a file lies in the zip as `archive.write` packs it."""
+    return bundle.entries[name].external_attr == archive.mode(content) << 16 and archive.deflated(content) == bundle.packed(
+        name
+    )
+
+
+def execute(source: Layout, full: bool) -> dict:
+    """Run the bundle's own code in its folder; what it found."""
+    if child.run(rerun.__name__, ["--full"] if full else [], source, {}):
+        raise Problem("The code of the bundle did not come to its end, see above.")
+    return json.loads((source.build / rerun.NOTE).read_text(encoding="utf-8"))
+
+
+def compare(recorded: Recorded, found: dict) -> tuple[list[str], list[str]]:
+    """What differs from the record, and what was compared with it, in sentences."""
+    claims = sum(len(one["claims"]) for one in found["quick"].values())
+    executed = [f"The notebooks were executed in the quick profile; {claims} verdicts and numbers compared with quick.json."]
+    executed += [f"Of them, in an earlier call that was stopped: {', '.join(found['earlier'])}."] if found["earlier"] else []
+    differing = [f"{slug} is in quick.json and was not computed." for slug in recorded.quick if slug not in found["quick"]]
+    differing += differences(recorded.quick, found["quick"])
+    judged = {claim: one["verdict"] for each in found["full"].values() for claim, one in each["claims"].items()}
+    executed.append(
+        f"The stored results were judged again; {len(recorded.verdicts)} verdicts compared with those of the ledger."
+    )
+    differing += [
+        f"{claim} {judged.get(claim, 'is not judged')} on the stored result; in the ledger it {verdict}."
+        for claim, verdict in recorded.verdicts.items()
+        if judged.get(claim, "not run") != verdict
+    ]
+    if "renewed" in found:
+        executed.append(
+            f"{len(found['files'])} networks and results were computed anew, and judged beside those of the bundle."
+        )
+        differing += differences(found["full"], found["renewed"], "the bundle")
+    return differing, executed
+
+
+def typed(path: Path) -> Path:
+    """A path as it was typed: `run` goes to its own folder before this begins, and the shell's remains in PWD."""
+    there = Path(os.environ.get("PWD", ""), path)
+    return there if there.exists() else path
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """`bundle`, `sha256`, `full` and the `words` as the certificate tells them; exits with 2 on anything else."""
+    parser = Parser(prog="./run verify", description="Check a release, execute its code, and compare what it finds.")
+    parser.add_argument("bundle", metavar="BUNDLE", type=Path, help="the zip that ./run bundle made")
+    parser.add_argument("--sha256", metavar="DIGEST", help="the SHA-256 of MANIFEST.json, as the citation prints it")
+    parser.add_argument(
+        "--full", action="store_true", help="compute networks and stored results anew, too; goes on when stopped"
+    )
+    asked = parser.parse_args(words)
+    asked.sha256 = asked.sha256 and asked.sha256.strip().lower()
+    if asked.sha256 is not None and not intact.DIGEST.fullmatch(asked.sha256):
+        parser.error("a SHA-256 has 64 digits from 0 to f")
+    asked.words = [asked.bundle.name if word == str(asked.bundle) else word for word in words]
+    asked.bundle = typed(asked.bundle)
+    return asked
+
+
+def main(words: list[str]) -> int:
+    asked = parse(words)
+
+    def work(layout: Layout) -> int:
+        with book.alone(Layout(layout.build / "verify")):
+            return verify(asked, layout)
+
+    return book.answer(work, UNTOUCHED)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
