@@ -66,7 +66,7 @@ STRIP = template(
 <path class="miss" d="M{{ miss }} {{ middle - 5 }}l5 5l-5 5l-5 -5z"/>
 {% endif %}
 {% if within %}
-<text class="within" x="{{ [miss, 52] | max }}" y="{{ height - 1.5 }}">◇ rejected by the full data</text>
+<text class="within" x="{{ edge - 3 }}" y="{{ height - 1.5 }}">◇ rejected by the full data</text>
 {% endif %}
 <path class="spread" d="M{{ ends[0] }} {{ middle }}H{{ ends[1] }}"/>
 <circle class="dot" cx="{{ dot }}" cy="{{ middle }}" r="4.5"/>
