@@ -23,8 +23,11 @@ WIDEST, HIGH = 1280, 2000
 THEME = "(scheme) => document.documentElement.dataset.theme === scheme"
 COLOURS = ["color-contrast", "link-in-text-block"]
 """The rules of axe that see colours. They come out alike at every width, the others in every scheme."""
+NARROW = ["scrollable-region-focusable", "region"]
+"""The rules that may come out otherwise on a phone."""
 STRUCTURE = "(colours) => visit.axe(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'], colours, false)"
-CONTRAST = "(colours) => visit.axe(colours, {}, true)"
+SOME = "(rules) => visit.axe(rules, {}, false)"
+CONTRAST = "(rules) => visit.axe(rules, {}, true)"
 
 NEEDS = [
     pytest.mark.skipif(
@@ -116,11 +119,11 @@ class Visitor:
 
     async def check(self) -> None:
         """Let axe see the structure at both widths, and the colours in both schemes."""
-        for width in reversed(VIEWS):
-            await self.view(width)
-            faults = await self.ask(STRUCTURE, {rule: {"enabled": False} for rule in COLOURS})
-            self.note("structure", *[f"{fault} at {width}" for fault in faults])
-        for scheme in VIEWS.values():
+        narrow = await self.ask(SOME, NARROW)
+        await self.view(WIDEST)
+        wide = await self.ask(STRUCTURE, {rule: {"enabled": False} for rule in COLOURS})
+        self.note("structure", *[f"{fault} on a phone" for fault in narrow], *wide)
+        for scheme in reversed(VIEWS.values()):
             await self.view(WIDEST, scheme)
             self.note(f"contrast {scheme}", *await self.ask(CONTRAST, COLOURS))
 
