@@ -22,6 +22,7 @@ import yaml
 from book.build.problem import Problem
 from book.citation import addresses
 from book.release import bundle, manifest
+from icl_lib.companion import results
 
 VERSION = "0.1.0"
 FULL = """
@@ -64,9 +65,7 @@ def write_small_book(root):
     data.mkdir()
     attributes = dict(slug="toy-alpha", profile="full", seed="0", seconds="0.5", device="cpu", commit="abc")
     attributes["declaration"] = declaration = '{"class": "Declared", "N": 3}'
-    xr.Dataset({"value": ("M", np.array([1.0, 2.0]))}, attrs=attributes).to_netcdf(
-        data / "toy-alpha.full.nc", engine="h5netcdf"
-    )
+    results.save(xr.Dataset({"value": ("M", np.array([1.0, 2.0]))}, attrs=attributes), data / "toy-alpha.full.nc")
     (data / "quick.json").write_text(json.dumps({"toy-alpha": {"declaration": declaration, "claims": {"Z1": RECORDED}}}))
     (root / "book" / "addresses.txt").write_text(f"{KEPT}\n{LEFT}\nbook/ledger.html#claim-z1\n")
     (root / "book" / "moved.yml").write_text(f"{LEFT}: {KEPT}\n")
