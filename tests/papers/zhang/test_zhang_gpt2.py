@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.companion import checkpoints
+from icl_lib.companion import checkpoints, weights
 from icl_lib.models.baselines import MinimumNormOLS, Zero
 from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.prompts import Prompts
