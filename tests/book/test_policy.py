@@ -1,5 +1,7 @@
 """The content-security policy on small pages: what it says, and that nothing on a page needs more."""
 
+from pathlib import Path
+
 import pytest
 from lxml import html
 
@@ -7,7 +9,9 @@ from book.build import policy
 from book.build.finish import finish
 from book.build.problem import Problem
 from book.build.site import Page, read_site
+from book.citation.record import Record
 
+ROOT = Path(__file__).resolve().parents[2]
 SHELL = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>T</title>
 <script>window.MathJax = {{}}</script><script defer="defer" src="{up}_static/mathjax/tex-mml-chtml.js?v=1"></script></head>
 <body><main><article class="bd-article"><section><h1>T</h1>{body}</section></article></main></body></html>"""
@@ -21,10 +25,11 @@ def site(tmp_path):
     for folder in ("book", "notebooks", "_static", "figures", "data"):
         (tmp_path / folder).mkdir()
     (tmp_path / "index.html").write_text('<meta http-equiv="Refresh" content="0; url=book/index.html" />')
-    (tmp_path / "search.html").write_text(SHELL.format(up="", body=""))
+    for name in ("search", "genindex"):
+        (tmp_path / f"{name}.html").write_text(SHELL.format(up="", body=""))
     for name in ("index", "two"):
         (tmp_path / "book" / f"{name}.html").write_text(SHELL.format(up="../", body=DATA))
-    finish(tmp_path, lambda path: {"page": "0" * 16})
+    finish(tmp_path, lambda path: {"page": "0" * 16}, Record.of(ROOT))
     return tmp_path
 
 
@@ -37,7 +42,7 @@ def test_nothing_but_files_of_the_site_is_allowed():
 
 def test_every_page_begins_with_the_policy_and_needs_no_more(site):
     pages = read_site(site)
-    assert pages.keys() == {"search.html", "book/index.html", "book/two.html"}
+    assert pages.keys() == {"404.html", "genindex.html", "search.html", "book/index.html", "book/two.html"}
     for page in pages.values():
         first = page.tree.head[0]
         assert (first.get("http-equiv"), first.get("content")) == (policy.NAME, policy.CONTENT)
