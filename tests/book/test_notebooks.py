@@ -115,6 +115,7 @@ def tabled(executed: Executed, slug: str, dataset: xr.Dataset) -> bool:
 
 def told(column: pd.Series, values: xr.DataArray, rounding: float) -> bool:
     """Whether a column tells values, numbers up to a share of themselves."""
-    if values.dtype.kind not in "fiu":
-        return list(column) == list(map(str, values.values.ravel()))
-    return np.allclose(column.astype(float), values.values.ravel(), rtol=rounding, atol=0, equal_nan=True)
+    if values.dtype.kind not in "fiub":
+        return list(column.fillna("")) == list(map(str, values.values.ravel()))
+    found = column.replace({"True": "1", "False": "0"}).astype(float).astype(values.dtype)
+    return np.allclose(found, values.values.ravel(), rtol=rounding, atol=0, equal_nan=True)
