@@ -48,6 +48,8 @@ def missing_page(pages: dict[str, Page]) -> Page:
     page.article.clear(keep_tail=True)
     page.article.set("class", "bd-article")
     page.article.extend(html.fragments_fromstring(NO_PAGE.render(to=page.address_of)))
+    for link in page.tree.xpath("//link[@href='#']"):
+        link.set("href", page.address_of(SHELL))
     title = page.tree.find(".//title")
     title.text = " — ".join(["No page here", *(title.text or "").split(" — ")[1:]])
     page.tree.head.extend(html.fragments_fromstring('<meta name="robots" content="noindex">'))
@@ -73,7 +75,7 @@ def head(page: Page, base: str, book: str) -> str:
 
 def description(page: Page) -> str:
     """The first sentences of a page that need no typesetting; empty where there are none."""
-    for paragraph in page.tree.xpath("//article/section/p"):
+    for paragraph in page.tree.xpath("//article/section//p[parent::section]"):
         text = FORMULA.sub(r"\1", " ".join(paragraph.text_content().split()))
         told = " ".join(takewhile(lambda sentence: "\\" not in sentence, SENTENCES.split(text)))
         if told:

@@ -238,18 +238,21 @@ def test_warning_fails_the_build_and_loses_nothing(checkout):
 
 
 def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without_outputs(checkout):
-    address, path, config = "https://github.com/owner/name", f"notebooks/{MAIN}.html", checkout / "_config.yml"
+    address, pages = "https://github.com/owner/name", "https://owner.github.io/name"
+    path, config = f"notebooks/{MAIN}.html", checkout / "_config.yml"
     assert not page(checkout, path).select("a[href^=http]")
     write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "profile, 1")
     kept = config.read_text(encoding="utf-8")
     config.write_text(kept.replace("recomputed", "computed again"), encoding="utf-8")
-    left_out = build(checkout, "--only", MAIN, ICL_REPOSITORY=address)
+    left_out = build(checkout, "--only", MAIN, ICL_REPOSITORY=address, ICL_PAGES=pages)
     config.write_text(kept, encoding="utf-8")
     assert "Executing 0 of 1" in left_out.said and f"not executed: {OTHER}" in left_out.said
     assert "was not executed" in page(checkout, f"notebooks/{OTHER}.html").get_text()
     assert "computed again" in page(checkout, "book/index.html").title.get_text()
     links = " ".join(a["href"] for a in page(checkout, path).select("a[href^=http]"))
     assert f"{address}/edit/main/notebooks/{MAIN}.ipynb" in links
+    assert [link["href"] for link in page(checkout, path).select("link[rel=canonical]")] == [f"{pages}/{path}"]
+    assert f"{pages}/{path}" in (checkout / "_build" / "html" / "sitemap.xml").read_text()
     assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
     assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
 
