@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import h5netcdf
 import h5py
@@ -16,6 +15,8 @@ LARGEST_TENSORS = 4096 * MB
 """Bytes of a safetensors file; a checkpoint at the scale of the papers has some hundred megabytes."""
 LARGEST_HEADER = 4 * MB
 """Bytes of the header of a safetensors file."""
+WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "F16": 2, "BF16": 2, "I16": 2, "F32": 4, "I32": 4, "F64": 8, "I64": 8}
+"""Bytes of a number, by its name in safetensors."""
 ZLIB = 1032
 """So many times its own size can a stream of zlib be once it is unpacked, and no more."""
 
@@ -62,15 +63,19 @@ def _claimed(name: str, stored: h5py.Dataset, size: int) -> int:
 # --- safetensors --------------------------------------------------------------------------------------------------
 
 
-def require_safetensors(path: Path) -> None:
-    """Look at the header of a safetensors file; raises Refused before any tensor is read."""
-    size = path.stat().st_size
+def require_safetensors(source, size: int) -> None:
+    """Look at the header of an open safetensors file of ``size`` bytes; raises Refused before any tensor is read."""
     require_size(size, LARGEST_TENSORS)
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > min(LARGEST_HEADER, size - 8):
-            raise Refused(f"claims a header of {length:,} bytes, and has {max(size - 8, 0):,} in all")
-        header = json.loads(file.read(length))
-    end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
+    length = int.from_bytes(source.read(8), "little")
+    if length > min(LARGEST_HEADER, size - 8):
+        raise Refused(f"claims a header of {length:,} bytes, and has {max(size - 8, 0):,} in all")
+    header = json.loads(source.read(length))
+    header.pop("__metadata__", None)
+    end = 0
+    for name, entry in sorted(header.items(), key=lambda each: each[1]["data_offsets"]):
+        begins, ends = entry["data_offsets"]
+        if begins != end or ends - begins != math.prod(entry["shape"]) * WIDTHS[entry["dtype"]]:
+            raise Refused(f"claims other bytes of {name!r} than its shape has, or a place that is not behind the one before")
+        end = ends
     if 8 + length + end != size:
         raise Refused(f"claims {end:,} bytes of tensors, and has {size - 8 - length:,}")

@@ -15,7 +15,7 @@ from book.build.layout import Layout
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / ".github" / "workflows" / "book.yml"
 TEXT = FILE.read_text(encoding="utf-8")
-WORKFLOW = yaml.load(TEXT, Loader=yaml.BaseLoader)  # to which `on` is a word
+WORKFLOW = yaml.BaseLoader(TEXT).get_single_data()  # to which `on` is a word
 JOBS = WORKFLOW["jobs"]
 STEPS = [step for job in JOBS.values() for step in job["steps"]]
 PINNED = re.compile(r"actions/[a-z-]+@(v\d+|[0-9a-f]{40})")

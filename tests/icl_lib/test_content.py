@@ -1,5 +1,6 @@
 """Stored files answer for their content: whatever is changed in one afterwards is refused, in one sentence."""
 
+import io
 import json
 import os
 import shutil
@@ -281,10 +282,20 @@ def test_a_netcdf_file_that_reads_another_file_is_refused(stored, tmp_path):
 def test_safetensors_are_looked_at_before_they_are_read(tmp_path, monkeypatch):
     path = tmp_path / "net.safetensors"
     safetensors.torch.save_file({"W": torch.ones(4)}, path)
-    bounds.require_safetensors(path)
-    path.write_bytes(struct.pack("<Q", 2**40) + path.read_bytes()[8:])
+    sound = path.read_bytes()
+
+    def looked_at(content: bytes):
+        bounds.require_safetensors(io.BytesIO(content), len(content))
+
+    looked_at(sound)
     with pytest.raises(bounds.Refused, match="^claims a header of 1,099,511,627,776 bytes, and has"):
-        bounds.require_safetensors(path)
+        looked_at(struct.pack("<Q", 2**40) + sound[8:])
+    with pytest.raises(bounds.Refused, match="^claims other bytes of 'W'"):
+        looked_at(sound.replace(b"[0,16]", b"[8,16]"))
+    with pytest.raises(bounds.Refused, match="^claims 16 bytes of tensors, and has 15"):
+        looked_at(sound[:-1])
+    with pytest.raises(bounds.Refused, match="^claims other bytes of 'W'"):
+        looked_at(sound.replace(b"[4]", b"[5]"))
     monkeypatch.setattr(bounds, "LARGEST_TENSORS", 10)
     with pytest.raises(bounds.Refused, match="is the most that is read"):
-        bounds.require_safetensors(path)
+        looked_at(sound)
