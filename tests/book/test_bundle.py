@@ -177,7 +177,7 @@ def test_a_promised_address_that_is_gone_stops_it(packed, tmp_path, monkeypatch)
 def test_the_files_that_repositories_ask_for(packed):
     told = yaml.safe_load(packed["codecheck.yml"])
     files = [one["file"] for one in told["manifest"]]
-    drawn = ["html/figures/fig-three-models.svg", "html/figures/fig-zhang-averaged-error-light.svg"]
+    drawn = ["html/figures/fig-three-models.svg", "html/figures/fig-zhang-averaged-error.svg"]
     assert files == ["html/ledger.json", *drawn] and told["manifest"][2]["comment"] == "figure zhang-averaged-error"
     assert {*files} <= {*packed} and "codechecker" not in told
     crate = json.loads(packed["ro-crate-metadata.json"])
