@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import safetensors.torch
+import xarray as xr
 
 from icl_lib.companion import identity, results, weights
 from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
@@ -46,7 +46,7 @@ class Network:
 
     def renew(self, device: str) -> str:
         """Train, replace the stored file and say how the new weights compare with the old ones."""
-        old = safetensors.torch.load_file(self.path) if self.attributes() else {}
+        old = weights.read(self.path)[0] if self.attributes() else {}
         training, began = registry.TRAININGS[self.training], time.perf_counter()
         made_from = results.provenance(self.training, "weights", identity.origin(training, self.seed, device))
         new = training.train(self.seed, device)
@@ -81,10 +81,17 @@ class Result:
         except results.StaleResult:
             return {}
 
+    def variables(self) -> Mapping[str, xr.Variable]:
+        """Return the stored variables, none when there is no file or it is not what was written."""
+        try:
+            return results.load(self.path).variables
+        except results.StaleResult:
+            return {}
+
     def renew(self, device: str) -> str:
         """Measure, replace the stored file, and say how numbers compare with the old ones and verdicts with the record."""
         experiment = registry.EXPERIMENTS[self.name]
-        old = results.load(self.path).variables if self.attributes() else {}
+        old = self.variables()
         measured = experiment.measure("full", 0, device)
         dataset = experiment.expect(measured)
         judged = [claim.judge(dataset) for claim in registry.claims_of(self.name)]

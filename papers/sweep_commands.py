@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from icl_lib.companion import results, sweep
+from icl_lib.companion import content, results, sweep
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, Experiment, require_device
 from icl_lib.companion.sweep import Cell, Incomplete
 from papers import registry
@@ -212,4 +212,4 @@ def gathered(name: str, folders: list[Path], out: Path) -> bool:
     sound = [dataset for dataset in (there, *(sweep.kept(name, folder) for folder in folders)) if dataset is not None]
     if sound and there is None:
         sweep.keep(name, sound[0], out)
-    return len({sweep.content_digest(dataset) for dataset in sound}) < 2
+    return len({content.of_dataset(dataset, sweep.OF_THE_RUN) for dataset in sound}) < 2

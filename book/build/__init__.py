@@ -10,7 +10,8 @@
 `stage`       the sources of the site, gathered in one folder
 `published`   whether the site that is there shows all this already
 `render`      Jupyter Book, and the exchange of the old site for the new one
-`finish`      one pass over the rendered `site`: `mend` the theme, `neighbours`, `prose`, `previews`, `drawings`, `lighten`
+`finish`      one pass over the rendered `site`: `mend` the theme, `neighbours`, `prose`, `previews`, `drawings`, `identities`,
+              `policy`, `lighten`, and `published_at` for a site that has an address
 
 `check` compares executed notebooks with the committed ones, `outputs` writes the committed ones, and `quick` their numbers.
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from book.build import arguments, cache, finish, published, render, workers
+from book.build import arguments, cache, finish, published, published_at, render, workers
 from book.build.cache import Executed
+from book.build.identities import Identities
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.citation.record import Record
@@ -25,6 +26,7 @@ def build(asked: argparse.Namespace, layout: Layout) -> None:
     names = arguments.notebook_names(layout.root)
     if not names:
         raise Problem("There are no notebooks; restore the folder notebooks from git.")
+    published_at.address(layout.root)  # a wrong one is told before minutes have gone
     selected = [asked.only] if asked.only else names
     if asked.fresh and asked.profile == "full":
         recompute(selected, layout)
@@ -94,7 +96,7 @@ def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], i
     Stage(layout, source, record).fill(executed, quick)
     new = render.render(source, source.parent, layout.child_environment())
     render.offer_downloads(new, executed)
-    finish.finish(new, record)
+    finish.finish(new, Identities(layout, executed, quick).of, record, published_at.address(layout.root))
     (new / published.MARK).write_text(inputs, encoding="utf-8")
     render.publish(new, layout)
 

@@ -1,7 +1,8 @@
 """Which executed notebooks still answer for their sources.
 
-An executed notebook lies in a folder of its own together with a record that names what it was made from. The
-folder appears under its final name in one rename, so it is complete or absent.
+An executed notebook lies in a folder of its own together with a record that names what it was made from, and what was
+made. The folder appears under its final name in one rename, so it is complete or absent; what was changed in it afterwards
+is executed again.
 """
 
 import hashlib
@@ -27,21 +28,23 @@ from icl_lib.companion import identity, quick
 class Origin(NamedTuple):
     """What the outputs of a notebook depend on: its sources, the stored files that it may load, the claims near their margins.
 
-    key: a digest of the sources; stored: one of every file; near: by experiment, as ``near_claims`` gives them.
+    sources: digests of notebook, library and requirements; stored: one of every file; near: by experiment, as ``near_claims``
+    gives them.
     """
 
-    key: str
+    sources: dict[str, str]
     stored: dict[str, str]
     near: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is known about one execution."""
+    """What is known about one execution; ``made`` are digests of the notebook with its outputs and of every result."""
 
-    key: str
+    sources: dict[str, str]
     stored: dict[str, str]
     near: dict[str, list[str]]
+    made: dict[str, str]
     profile: str
     cells: int
     seconds: float
@@ -92,14 +95,26 @@ def sources(name: str, layout: Layout) -> tuple[nbformat.NotebookNode, list[Path
         raise Problem(f"{name}.ipynb: a cell is not valid Python: {error.msg}.") from error
 
 
-def key(name: str, profile: str, layout: Layout) -> str:
-    """A digest of a notebook, its profile, the code it needs and the versions it runs with."""
+def source_digests(name: str, profile: str, layout: Layout) -> dict[str, str]:
+    """Digests of a notebook with its profile, of the code it needs and of the versions it runs with."""
     notebook, files = sources(name, layout)
     cells = [[cell.cell_type, cell.source, sorted(cell.metadata.get("tags", []))] for cell in notebook.cells]
-    digest = hashlib.sha256(json.dumps([profile, platform.python_version(), cells]).encode())
-    for path in [*files, layout.root / "requirements.txt", Path(__file__).with_name("execute.py")]:
-        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    return {
+        "notebook": hashlib.sha256(json.dumps([profile, cells]).encode()).hexdigest(),
+        "library": digest_of([*files, Path(__file__).with_name("execute.py")]),
+        "requirements": requirements_digest(layout),
+    }
+
+
+def requirements_digest(layout: Layout) -> str:
+    """A digest of the pinned versions, Python's among them."""
+    return hashlib.sha256(f"{platform.python_version()} {file_digest(layout.root / 'requirements.txt')}".encode()).hexdigest()
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """A digest of several files, by their names and in their order."""
+    listed = "".join(f"{path.name} {file_digest(path)}\n" for path in files)
+    return hashlib.sha256(listed.encode()).hexdigest()
 
 
 def near_claims(slugs: Iterable[str], layout: Layout) -> dict[str, list[str]]:
@@ -127,7 +142,8 @@ def origin(name: str, profile: str, layout: Layout) -> Origin:
     slugs = sorted(each.slug for each in experiments)
     stored += [f"{slug}.full.nc" for slug in slugs if profile == "full"]
     near = near_claims(slugs if profile == "quick" else [], layout)
-    return Origin(key(name, profile, layout), {file: file_digest(layout.stored_results / file) for file in stored}, near)
+    sources_now = source_digests(name, profile, layout)
+    return Origin(sources_now, {file: file_digest(layout.stored_results / file) for file in stored}, near)
 
 
 def file_digest(path: Path) -> str:
@@ -142,13 +158,19 @@ def lookup(name: str, profile: str, layout: Layout) -> Executed | None:
         record = Record(**json.loads((folder / "record.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    if not (folder / f"{name}.ipynb").exists() or record.key != key(name, profile, layout):
+    if record.made != made_in(folder, name) or record.sources != source_digests(name, profile, layout):
         return None
     if any(file_digest(layout.stored_results / file) != digest for file, digest in record.stored.items()):
         return None
     if record.near != near_claims(record.near, layout):
         return None
     return Executed(name, folder, record, reused=True)
+
+
+def made_in(folder: Path, name: str) -> dict[str, str]:
+    """Digests of an executed notebook and of the results beside it, by their names."""
+    files = [folder / f"{name}.ipynb", *sorted((folder / "results").glob("*"))]
+    return {path.name: file_digest(path) for path in files}
 
 
 def workplace(layout: Layout) -> Path:
@@ -163,6 +185,7 @@ def keep(name: str, profile: str, before: Origin, seconds: float, work: Path, la
     notebook = read_notebook(work / f"{name}.ipynb")
     record = Record(
         **before._asdict(),
+        made=made_in(work, name),
         profile=profile,
         cells=sum(cell.cell_type == "code" for cell in notebook.cells),
         seconds=round(seconds, 1),

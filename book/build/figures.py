@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 from markupsafe import Markup
 
+from book.build.made import ORIGIN
 from icl_lib.companion.figure import in_dark
 from icl_lib.companion.html import template
 
@@ -37,25 +38,43 @@ class Provenance:
     device: str
     source: str | None = None  # a link to the declaration at its commit, when the address is known
     made: str = ""  # how it was computed, as folded HTML
+    created: str = ""
+    commit: str = ""  # with a plus sign behind it where the code was in no commit
 
     @property
     def stem(self) -> str:
         return f"{self.slug}.{self.profile}"
 
-    def as_html(self) -> str:
-        """One line of HTML below the figure."""
-        links = [("CSV", f"../data/{self.stem}.csv"), ("NetCDF", f"../data/{self.stem}.nc")]
-        if self.source:
-            links.append(("source", self.source))
-        return LINE.render(one=self, links=links) + self.made
+    @property
+    def clean(self) -> bool:
+        return not self.commit.endswith("+")
+
+    def as_html(self, picture: str = "") -> str:
+        """One line of HTML below the figure, whose file is `picture`, and the rest of what is known folded below it."""
+        files = {"data": f"../data/{self.stem}.nc"} | ({"picture": picture} if picture else {})
+        links = {"CSV": f"../data/{self.stem}.csv", "NetCDF": files["data"]} | ({"SVG": picture} if picture else {})
+        links |= {"source": self.source} if self.source else {}
+        return LINE.render(one=self, links=links) + self.made.replace(ORIGIN, DETAILS.render(one=self, files=files))
 
 
 LINE = template(
     """
 <p class="icl-provenance">Result <code>{{ one.slug }}</code> · {{ one.profile }} profile · seed {{ one.seed }} · \
-{{ "%.1f" % one.seconds }} s on {{ one.device }} · data:
-{% for text, address in links %}<a href="{{ address }}">{{ text }}</a>{{ "" if loop.last else ", " }}{% endfor %}</p>"""
+{{ "%.1f" % one.seconds }} s on {{ one.device }}{{ "" if one.clean else " · by code that is in no commit" }} · \
+{% for text, address in links.items() %}<a href="{{ address }}">{{ text }}</a>{{ "" if loop.last else ", " }}{% endfor %}</p>"""
 )
+DETAILS = template(
+    """
+<dl class="icl-origin">
+<dt>computed</dt><dd>{{ one.created[:16] | replace("T", " ") }} UTC</dd>
+<dt>commit</dt>
+<dd><code>{{ one.commit.rstrip("+") }}</code>{{ "" if one.clean else ", and changes that are in no commit" }}</dd>
+{% for what, file in files.items() %}
+<dt>SHA-256 of the <a href="{{ file }}">{{ what }}</a></dt><dd><code class="icl-digest"></code></dd>
+{% endfor %}
+</dl>"""
+)
+"""The digests are those of the files as the site offers them: `digests` writes them when these are finished."""
 
 
 def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[str, Provenance]) -> dict[str, str]:
@@ -69,7 +88,8 @@ def extract(notebook: nbformat.NotebookNode, pictures: Path, provenance: dict[st
         text, slug = with_files(figure[0], pictures), figure["slug"]
         drawn.add(slug)
         name = figure["id"].removeprefix("fig-")
-        return found.setdefault(name, text.replace(PLACE, provenance[slug].as_html()) if slug in provenance else text)
+        told = provenance[slug].as_html(f"../figures/{figure['id']}-light.svg") if slug in provenance else PLACE
+        return found.setdefault(name, text.replace(PLACE, told))
 
     for data in html_outputs(notebook, "icl-figure"):
         data["text/html"] = FIGURE.sub(placed, data["text/html"])

@@ -1,9 +1,10 @@
 """The last pass over the rendered site: what Sphinx and the theme cannot know, mend, or make light enough."""
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from book.build import drawings, lighten, mend, neighbours, previews, prose
+from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose, published_at
 from book.build.site import Page, read_site, sentences, write_site
 from book.citation import claim_files, moved
 from book.citation.details import Citations
@@ -14,16 +15,23 @@ KEPT = ("pre", "script", "style", "textarea")
 EVENLY = re.compile(r"\n\s*\n\s*")
 
 
-def finish(site: Path, record: Record) -> None:
-    """Finish every page of a site, and the files that they ask for; `record` is what citations name."""
+def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: Record, base: str = "") -> None:
+    """Finish every page of a site, and the files that they ask for.
+
+    `identity_of` tells what a page was made from; `record` is what citations name, and
+    `base` the address where the site is published, if it is.
+    """
     static = site / "_static"
     pages = read_site(site)
+    pages[published_at.MISSING] = published_at.missing_page(pages)
     merged = drawings.one_for_both(site / "figures")
     for page in pages.values():
         mend.mend(page, static)
         drawings.point_to(merged, page.tree)
         lighten.plain_code(page)
         without_blanks(page)
+    if base:
+        published_at.publish(site, pages, base, record.title)  # before words get links and notes
     read = {path: page for path, page in pages.items() if page.article is not None and page.article.xpath(".//h1")}
     neighbours.place(read)
     refer(read)
@@ -34,8 +42,14 @@ def finish(site: Path, record: Record) -> None:
     left = moved.keep(pages, moved.moves())
     for page in pages.values():
         add_scripts(page)
+        identities.sign(page, identity_of(page.path))
+        identities.tell_digests(page, site)
+        policy.apply(page)
+    if base:
+        published_at.from_any_depth(pages[published_at.MISSING], base)
     write_site(site, pages | left)
     lighten.lighten(site)
+    policy.apply_to_others(site, pages)
 
 
 def refer(pages: dict[str, Page]) -> None:

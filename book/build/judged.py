@@ -1,12 +1,16 @@
 """What the claims say about the results of an executed notebook: judged once, and kept beside it."""
 
+import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from book.build.cache import Executed, file_digest
+from book.build.problem import Problem
 from icl_lib.companion import results
 from icl_lib.companion.claim import Judgement
 from icl_lib.companion.experiment import Experiment
@@ -18,13 +22,19 @@ FILE = "judged.json"
 def of(one: Executed) -> dict[str, dict]:
     """Every claim on what an executed notebook left and on the stored results of its room, by profile and slug.
 
-    They are judged again where a stored result is another than then.
+    They are judged again where a stored result is another than then, or the note itself. Raises Problem when a stored
+    result is not what was written.
     """
     note = one.folder / FILE
     found = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    if not found or any(file_digest(results.STORE / file) != digest for file, digest in found["stored"].items()):
+    whole = found.pop("digest", None) == _digest(found)
+    if not whole or any(file_digest(results.STORE / file) != digest for file, digest in found["stored"].items()):
         found = judge(one.name, one.folder)
     return found
+
+
+def _digest(found: dict[str, dict]) -> str:
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
 def judge(name: str, folder: Path) -> dict[str, dict]:
@@ -37,7 +47,7 @@ def judge(name: str, folder: Path) -> dict[str, dict]:
         "full": {dataset.attrs["slug"]: _judged(dataset) for dataset in full},
         "stored": {file: file_digest(results.STORE / file) for file in (f"{each.slug}.full.nc" for each in own)},
     }
-    text = json.dumps(found, indent=1, ensure_ascii=False)
+    text = json.dumps(found | {"digest": _digest(found)}, indent=1, ensure_ascii=False)
     results.write_atomically(folder / FILE, lambda file: file.write_text(text, encoding="utf-8"))
     return found
 
@@ -45,9 +55,25 @@ def judge(name: str, folder: Path) -> dict[str, dict]:
 def full_dataset(experiment: Experiment) -> xr.Dataset | None:
     """The stored measurements with what is expected of them, if they still answer for the code."""
     try:
-        return experiment.expect(results.stored(experiment))
+        with told():
+            return experiment.expect(results.stored(experiment))
     except results.StaleResult:
         return None
+
+
+def require_sound(path: Path) -> None:
+    """Raise Problem when a stored result is not what was written, whatever it answers for."""
+    with told():
+        results.load(path)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Tell the reader when a file is not what was written."""
+    try:
+        yield
+    except results.Damaged as error:
+        raise Problem(f"{error}.") from error
 
 
 def _judged(dataset: xr.Dataset) -> dict:

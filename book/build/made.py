@@ -27,21 +27,29 @@ def made(experiment: Experiment, attributes: Mapping[str, str]) -> str:
         command=f"./run figure {experiment.slug} --profile {profile} --seed {seed}",
         notebook=f"../_sources/notebooks/{experiment.notebook}.ipynb",
         call=Markup(CALL),
+        origin=Markup(ORIGIN),
+        cite=Markup(CITE),
     )
 
 
 CALL = "<!-- call -->"
 """Where the page says which cell showed the result."""
+ORIGIN = "<!-- origin -->"
+"""Where it says when and by which code it was computed, and the digests of data and picture."""
+CITE = "<!-- cite -->"
+"""Where it says how to cite the figure."""
 MADE = template(
     """
 <details class="icl-made"><summary>how this was computed</summary>
 <p>Drawn and judged again, with this seed or another: <code>{{ command }}</code></p>
 {{ call }}
+{{ origin }}
 <table>{% for name, value in rows %}<tr><th>{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
 {% for file, source in sources %}
 <p><code>{{ file }}.py</code></p>{{ source }}
 {% endfor %}
-<p><a href="{{ notebook }}" download>The whole notebook</a></p></details>"""
+<p><a href="{{ notebook }}" download>The whole notebook</a></p>
+{{ cite }}</details>"""
 )
 
 

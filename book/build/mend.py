@@ -92,7 +92,12 @@ def frame_pictures(page: Page) -> None:
 
 
 def drop_hints(page: Page) -> None:
-    """Take away what browsers refuse for a page that is a file, and a second or third copy of the same line."""
+    """Take away what browsers refuse for a page that is a file, and a second or third copy of the same line.
+
+    That there is no icon is said, or a browser asks a server for one.
+    """
+    if not page.tree.xpath("//link[@rel='icon']"):
+        page.tree.head.append(page.tree.makeelement("link", {"rel": "icon", "href": "data:,"}))
     for link in page.tree.xpath("//link[@rel='preload']"):
         remove(link)
     for style in page.tree.xpath("//link[contains(@href, 'thebe')]"):

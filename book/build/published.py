@@ -6,6 +6,7 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
+from book.build import published_at
 from book.build.cache import Executed, file_digest
 from book.build.layout import Layout
 from icl_lib.companion.identity import OURS
@@ -15,7 +16,8 @@ MARK = ".made-from"  # in the site's folder, so that the two appear together
 
 def made_from(layout: Layout, executed: list[Executed], quick: list[Executed]) -> str:
     """A digest of everything that a page may show; arguments as those of `Stage.fill`."""
-    digest = hashlib.sha256(f"{platform.python_version()} {os.environ.get('ICL_REPOSITORY')}".encode())
+    addresses = [os.environ.get(name) for name in (published_at.REPOSITORY, published_at.PAGES)]
+    digest = hashlib.sha256(f"{platform.python_version()} {addresses}".encode())
     for path in _inputs(layout, executed, quick):
         digest.update(f"{path.relative_to(layout.root)} {file_digest(path)}\n".encode())
     return digest.hexdigest()

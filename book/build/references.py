@@ -18,6 +18,8 @@ SHOWN = re.compile(r"claims\s*=\s*\"([^\"]*)\"")
 """The claims of another page that a cell lays out."""
 EXAMPLES = ("how_to_read",)
 """Pages that name claims as examples of a name."""
+TRANSLATED = ".zh"
+"""How the name of a page ends that says what another says."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class Uses:
 def uses(claims: Mapping[str, Claim], homes: Mapping[str, str], book: Mapping[str, Page]) -> dict[str, Uses]:
     """What names each claim: other claims, and pages other than its own; ``homes`` are the claims' pages by id."""
     by_claim = {claim.id: named(" ".join([claim.sentence, *claim.told.values()]), claims) for claim in claims.values()}
-    by_page = {name: named(page.words, claims) for name, page in book.items() if name not in EXAMPLES}
+    telling = {name: page for name, page in book.items() if name not in EXAMPLES and not name.endswith(TRANSLATED)}
+    by_page = {name: named(page.words, claims) for name, page in telling.items()}
     return {
         each: Uses(
             [other for other, ids in by_claim.items() if each in ids and other != each],

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import figures, folded, front, ledger_files, pages, recorded, verdicts
+from book.build import figures, folded, front, judged, ledger_files, pages, published_at, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
@@ -70,10 +70,11 @@ class Stage:
     def _configure(self) -> str:
         """Stage `_config.yml`; the repository's address, or an empty string."""
         configuration = yaml.safe_load((self.layout.root / "_config.yml").read_text(encoding="utf-8"))
-        address = (os.environ.get("ICL_REPOSITORY") or configuration["repository"]["url"]).rstrip("/")
+        address = (os.environ.get(published_at.REPOSITORY) or configuration["repository"]["url"]).rstrip("/")
         if address:
             link_to(address, configuration)
         configuration["html"]["extra_footer"] = f"<p>{self.record.in_words.capitalize()}</p>"
+        configuration["html"].pop("baseurl", None)  # `published_at` writes canonical links, and on more pages than Sphinx
         versions = dict.fromkeys(("version", "release"), self.record.version)  # what `objects.inv` tells of itself
         configuration["sphinx"]["config"] |= versions | {"project": self.record.title}
         (self.source / "_config.yml").write_text(yaml.safe_dump(configuration), encoding="utf-8")
@@ -117,8 +118,10 @@ class Stage:
     def _add_data(self, executed: list[Executed]) -> None:
         target = self.extra / "data"
         target.mkdir()
-        stored = self.layout.stored_results
-        for path in [*stored.glob("*.nc"), *(path for one in executed for path in one.results.glob("*"))]:
+        for path in self.layout.stored_results.glob("*.nc"):
+            judged.require_sound(path)
+            shutil.copy(path, target)
+        for path in (path for one in executed for path in one.results.glob("*")):  # their digests are in the record
             shutil.copy(path, target)
 
 
@@ -160,6 +163,8 @@ def provenance(one: Executed, address: str) -> dict[str, Provenance]:
             seed=int(attributes["seed"]),
             seconds=float(attributes["seconds"]),
             device=attributes["device"],
+            created=attributes["created"],
+            commit=attributes["commit"],
             source=permalink(attributes["slug"], attributes["commit"], address),
             made=made(registry.experiment(attributes["slug"]), attributes),
         )

@@ -168,6 +168,15 @@ def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[
         draw(figure, dataset)
         if kind is NarrowFigure and figure.get_figwidth() > NARROW:
             return ""  # its layout is its own, and has no narrow form
+        _lay_out(figure)
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())
+
+
+def _lay_out(figure: Figure) -> None:
+    """Place the panels now; ``savefig`` would draw the figure once more to do it."""
+    figure.dpi = 72  # what an SVG file is written at
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine("none")

@@ -1,6 +1,7 @@
 """Datasets on disk: variables, provenance, files."""
 
 import importlib.metadata
+import io
 import json
 import os
 import platform
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from icl_lib.companion import bounds, content
 from icl_lib.companion.identity import OURS, ROOT
 
 BUILD = ROOT / "_build"
@@ -27,6 +29,10 @@ STORE = ROOT / "book" / "data"
 
 class StaleResult(RuntimeError):
     """A stored result is missing, damaged, or was made by another declaration or other code."""
+
+
+class Damaged(StaleResult):
+    """A stored file is not what was written: cut short, changed afterwards, or not to be read at all."""
 
 
 def variable(dims: str | Sequence[str], values, long_name: str, units: str = "1") -> xr.Variable:
@@ -107,18 +113,38 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def encoded(dataset: xr.Dataset) -> bytes:
-    """Return a dataset as the bytes of a NetCDF file."""
+    """Return a dataset as the bytes of a NetCDF file, with the digest of its content among the attributes.
+
+    Raises ValueError when the file would not give back what it was given.
+    """
     worth_it = [name for name, v in dataset.data_vars.items() if v.size > 500 and v.dtype.kind in "fiub"]
     encoding = {name: {"zlib": True} for name in worth_it}  # a small array only grows: compression needs chunks
+    sealed = dataset.drop_encoding().assign_attrs({content.NAME: content.of_dataset(dataset)})
     dask = sys.modules.get("dask")  # xarray would ask a connected cluster for a lock on this memory, in vain
     with dask.config.set(scheduler="threads") if dask else nullcontext():
-        return bytes(dataset.drop_encoding().to_netcdf(engine="h5netcdf", encoding=encoding))
+        written = bytes(sealed.to_netcdf(engine="h5netcdf", encoding=encoding))
+    try:
+        decoded(written)
+    except bounds.Refused as error:
+        raise ValueError("its file does not give back what was computed: use numbers and strings only") from error
+    return written
+
+
+def decoded(source: Path | bytes) -> xr.Dataset:
+    """Return the dataset in a NetCDF file, or in its bytes; raises Refused when it is not what was written."""
+    size = len(source) if isinstance(source, bytes) else source.stat().st_size
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    bounds.require_netcdf(file, size)
+    dataset = xr.load_dataset(file, engine="h5netcdf")
+    if dataset.attrs.pop(content.NAME, None) != content.of_dataset(dataset):
+        raise bounds.Refused("was changed after it was written")
+    return dataset
 
 
 def save(dataset: xr.Dataset, path: Path) -> None:
     """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
-    content = encoded(dataset)
-    write_atomically(path, lambda file: file.write_bytes(content))
+    written = encoded(dataset)
+    write_atomically(path, lambda file: file.write_bytes(written))
 
 
 def save_csv(dataset: xr.Dataset, path: Path) -> None:
@@ -133,13 +159,13 @@ def save_csv(dataset: xr.Dataset, path: Path) -> None:
 
 
 def load(path: Path) -> xr.Dataset:
-    """Read a dataset; raises StaleResult when the file is missing or damaged."""
+    """Read a dataset; raises StaleResult when the file is missing, and Damaged when it is not what was written."""
     with _sound(path):
-        return xr.load_dataset(path, engine="h5netcdf")
+        return decoded(path)
 
 
 def attributes(path: Path) -> dict[str, object]:
-    """Read where a dataset comes from, and not its data; raises StaleResult as ``load`` does."""
+    """Read where a dataset comes from, and not its data, which is not looked at; raises StaleResult as ``load`` does."""
     with _sound(path), h5netcdf.File(path) as file:
         return dict(file.attrs)
 
@@ -148,10 +174,13 @@ def attributes(path: Path) -> dict[str, object]:
 def _sound(path: Path) -> Iterator[None]:
     if not path.is_file():
         raise StaleResult(f"{path.name} is missing: {_renew(path)} makes it")
+    remedy = f"restore it from git, or {_renew(path)} makes it anew"
     try:
         yield
+    except bounds.Refused as error:
+        raise Damaged(f"{path.name} {error}: {remedy}") from error
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise StaleResult(f"{path.name} is damaged: {_renew(path)} makes it anew") from error
+        raise Damaged(f"{path.name} is damaged: {remedy}") from error
 
 
 def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:

@@ -16,7 +16,7 @@ class Strip:
     """Places in units of what is allowed: 0 is the edge, below it all is well, and -1 is perfect agreement.
 
     place, spread   of the number, and half the width of its interval of two standard errors
-    misses          the places of the controls, which have to lie above 0
+    misses          the places of the controls, which have to lie above 0, and on coarse data may not yet
     allowed         the number at the edge
     """
 
@@ -26,12 +26,15 @@ class Strip:
     allowed: float
 
     def svg(self, verdict: str, words: str) -> str:
-        """Return the strip as SVG: a band up to the edge, a dot with its interval, a diamond for the nearest control."""
+        """Return the strip as SVG: a band up to the edge, a dot with its interval, a diamond for the nearest control.
+
+        A diamond inside the band says that finer data reject it.
+        """
         ends = [_x(self.place + sign * self.spread) for sign in (-1, 1)]
         miss = min(self.misses, key=abs, default=None)
         return STRIP.render(
             verdict=verdict.replace(" ", "-"), words=words, width=WIDTH, height=HEIGHT, middle=HEIGHT / 2, edge=_x(0.0),
-            dot=_x(self.place), ends=ends, miss=None if miss is None else _x(miss),
+            dot=_x(self.place), ends=ends, miss=None if miss is None else _x(miss), within=miss is not None and miss < 0,
         )  # fmt: skip
 
 
@@ -61,6 +64,9 @@ STRIP = template(
 <path class="rest" d="M{{ edge }} {{ middle }}H{{ width - 2 }}"/>
 {% if miss is not none %}
 <path class="miss" d="M{{ miss }} {{ middle - 5 }}l5 5l-5 5l-5 -5z"/>
+{% endif %}
+{% if within %}
+<text class="within" x="{{ edge - 3 }}" y="{{ height - 1.5 }}">◇ rejected by the full data</text>
 {% endif %}
 <path class="spread" d="M{{ ends[0] }} {{ middle }}H{{ ends[1] }}"/>
 <circle class="dot" cx="{{ dot }}" cy="{{ middle }}" r="4.5"/>

@@ -1,11 +1,9 @@
-"""Trained weights and unfinished training runs on disk."""
+"""Trained weights on disk, as safetensors."""
 
 import hashlib
-import pickle
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,89 +11,98 @@ import safetensors
 import safetensors.torch
 import torch
 
-from icl_lib.companion import identity, results
+from icl_lib.companion import bounds, content, identity, results
 
 WEIGHTS = results.STORE / "weights"
 """Where the committed trained weights live, ``<name>.safetensors``."""
 TRAINED = results.BUILD / "weights"
 """Where weights trained on this machine are kept for the next time."""
-CHECKPOINTS = results.BUILD / "checkpoints"
-"""Where unfinished training runs keep their state."""
-
 TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
 """The seed of the trainings whose weights are shipped; the seed of a run draws what they are evaluated on."""
 
 Weights = dict[str, torch.Tensor]
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """The state of one training run in one file, named after all that determines the run."""
-
-    path: Path
-    every: int
-
-    @classmethod
-    def of(cls, declaration, seed: int, device: str, every: int, folder: Path | None = None) -> "Checkpoint":
-        """Return the checkpoint of a declared run; another identity gives another file."""
-        run = identity.origin(declaration, seed, device)["identity"]
-        return cls((folder or CHECKPOINTS) / f"{run[:24]}.pt", every)
-
-    def load(self) -> dict | None:
-        """Return the stored state, or None when there is none or the file is damaged (the run then starts anew)."""
-        try:
-            return torch.load(self.path, weights_only=True)
-        except FileNotFoundError:
-            return None
-        except (OSError, EOFError, RuntimeError, pickle.UnpicklingError):
-            warnings.warn(f"checkpoint {self.path.name} is damaged: the run starts anew", stacklevel=2)
-            return None
-
-    def save(self, state: dict) -> None:
-        """Store a state, atomically."""
-        results.write_atomically(self.path, lambda file: torch.save(state, file))
-
-    def remove(self) -> None:
-        """Forget the run: it is finished."""
-        self.path.unlink(missing_ok=True)
+UNREADABLE = (OSError, ValueError, safetensors.SafetensorError)
+"""What reading a damaged file raises; ``bounds.Refused`` is a ValueError."""
 
 
-def save_weights(weights: Weights, origin: dict[str, str], path: Path) -> None:
-    """Write weights in float32 as safetensors with their provenance, atomically."""
-    plain = {name: weight.detach().cpu().float().contiguous() for name, weight in weights.items()}
-    encoded = safetensors.torch.save(plain, metadata=origin)
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def write(tensors: Weights, origin: Mapping[str, str], path: Path) -> None:
+    """Write tensors with where they come from, and with the digest of both, as safetensors, atomically."""
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    sealed = {**origin, content.NAME: _digest(plain, origin)}
+    encoded = safetensors.torch.save(plain, metadata=sealed)
     results.write_atomically(path, lambda file: file.write_bytes(encoded))
 
 
-def content(path: Path) -> str:
-    """Return a digest of the tensors in a file of weights: names, shapes, numbers."""
+def read(path: Path) -> tuple[Weights, dict[str, str]]:
+    """Return tensors and where they come from; raises one of UNREADABLE when they are not as written."""
+    bounds.require_safetensors(path)
+    with safetensors.safe_open(path, framework="torch") as file:
+        origin, tensors = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if origin.pop(content.NAME, None) != _digest(tensors, origin):
+        raise bounds.Refused("was changed after it was written")
+    return tensors, origin
+
+
+def _digest(tensors: Weights, origin: Mapping[str, str]) -> str:
+    return content.of_tensors({name: tensor.numpy() for name, tensor in tensors.items()}, origin)
+
+
+def save_weights(weights: Weights, origin: dict[str, str], path: Path) -> None:
+    """Write weights in float32 with their provenance, atomically."""
+    write({name: weight.float() for name, weight in weights.items()}, origin, path)
+
+
+def tensors_digest(tensors: Weights) -> str:
+    """Return a digest of names, shapes and numbers alone; it is part of the identity of what reads them."""
     digest = hashlib.sha256()
-    with safetensors.safe_open(path, framework="numpy") as file:
-        for name in sorted(file.keys()):
-            tensor = file.get_tensor(name)
-            digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode() + tensor.tobytes())
+    for name in sorted(tensors):
+        values = tensors[name].numpy()
+        digest.update(f"{name} {values.dtype} {values.shape}".encode() + values.tobytes())
     return digest.hexdigest()
 
 
 def attributes(path: Path) -> dict[str, str] | None:
     """Return the provenance of a file of weights, or None when it is missing or damaged."""
     try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            return file.metadata() or {}
-    except (OSError, safetensors.SafetensorError):
+        return read(path)[1]
+    except UNREADABLE:
         return None
 
 
 def outdated(path: Path, declaration, seed: int) -> str | None:
     """Return why a file does not hold the weights of a declared training, or None when it does."""
-    if (found := attributes(path)) is None:
-        return f"{path.name} is missing or damaged: ./run renew {path.stem} trains it"
+    try:
+        found = read(path)[1]
+    except FileNotFoundError:
+        return f"{path.name} is missing: ./run renew {path.stem} trains it"
+    except UNREADABLE as error:
+        return _damaged(path, error)
     return results.difference(found, identity.origin(declaration, seed, found.get("device", "cpu")), path)
 
 
+def _damaged(path: Path, error: Exception) -> str:
+    told = error if isinstance(error, bounds.Refused) else "is damaged"
+    return f"{path.name} {told}: restore it from git, or ./run renew {path.stem} trains it anew"
+
+
 def load_weights(path: Path, declaration, seed: int) -> Weights | None:
-    """Return stored weights, or None when there are none of this identity."""
-    return None if outdated(path, declaration, seed) else safetensors.torch.load_file(path)
+    """Return stored weights, or None when there are none of this identity; raises Damaged when they are not as written."""
+    try:
+        found, origin = read(path)
+    except FileNotFoundError:
+        return None
+    except UNREADABLE as error:
+        raise results.Damaged(_damaged(path, error)) from error
+    wanted = identity.origin(declaration, seed, origin.get("device", "cpu"))
+    return None if results.difference(origin, wanted, path) else found
+
+
+# --- what is shipped ----------------------------------------------------------------------------------------------
 
 
 def shipped_file(name: str, seed: int) -> Path:
@@ -118,11 +125,15 @@ def trainings(declaration) -> list[tuple[Any, int]]:
 
 
 def shipped(declaration) -> dict[str, str]:
-    """Return the digests of the shipped weights that a run of a declaration reads, by name; of another seed, that seed."""
+    """Return the digests of the shipped weights that a run of a declaration reads, by name; of another seed, that seed.
+
+    Raises Damaged as ``load_weights`` does.
+    """
     if own := TRAINING_SEED.get():
         return {training.name: f"trained with seed {own}" for training, _ in trainings(declaration)}
     files = {shipped_file(training.name, run): (training, run) for training, run in trainings(declaration)}
-    return {path.stem: content(path) for path, made in files.items() if outdated(path, *made) is None}
+    found = {path.stem: load_weights(path, *made) for path, made in files.items()}
+    return {name: tensors_digest(tensors) for name, tensors in found.items() if tensors is not None}
 
 
 def origin(declaration, seed: int, device: str) -> dict[str, str]:
@@ -143,7 +154,8 @@ def obtain_weights(
         return weights
     made_from = results.provenance(name, "weights", identity.origin(training, own, device))  # the code as it is now
     kept = TRAINED / f"{made_from['identity'][:24]}.safetensors"
-    if (weights := load_weights(kept, training, own)) is not None:
-        return weights
+    with suppress(results.Damaged):  # here nothing is lost but time
+        if (weights := load_weights(kept, training, own)) is not None:
+            return weights
     save_weights(make() if make and not training.name else training.train(own, device), made_from, kept)
-    return safetensors.torch.load_file(kept)
+    return read(kept)[0]

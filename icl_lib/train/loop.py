@@ -156,7 +156,7 @@ def linear_decay(progress: float) -> float:
 
 @runtime_checkable
 class Checkpoint(Protocol):
-    """Where a run's state is kept; ``weights.Checkpoint`` keeps it in a file."""
+    """Where a run's state is kept; ``checkpoints.Checkpoint`` keeps it in a file."""
 
     every: int
 

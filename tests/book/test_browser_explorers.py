@@ -5,7 +5,7 @@ import math
 from importlib import import_module
 
 import pytest
-from test_browser import NEEDS, SITE, opened
+from visits import NEEDS, SITE, opened
 
 from book.explorers import explorer
 

@@ -40,6 +40,7 @@ class Alpha:
 
     def measure(self, profile, seed):
         attributes = dict(slug=self.slug, profile=profile, seed=str(seed), seconds="0.5", device="cpu", commit="abc")
+        attributes["created"] = "2026-01-02T03:04:05+00:00"
         attributes["declaration"] = '{"class": "Declared", "N": 3}'
         return xarray.Dataset({"value": ("M", [1.0, 2.0])}, attrs=attributes)
 
@@ -185,7 +186,7 @@ def test_every_mark_of_the_landscape_opens_a_card_and_the_ledger_s_files_lie_bes
     (row,) = json.loads((checkout / "_build" / "html" / "ledger.json").read_text(encoding="utf-8"))
     assert [mark["href"] for mark in marks] == [f"../{row['links']['card']}"]
     address, _, anchor = row["links"]["card"].partition("#")
-    assert page(checkout, address).find(id=anchor).find(string=True) == row["sentence"]
+    assert page(checkout, address).find(id=anchor).get_text().startswith(row["sentence"])
     place, _, anchor = row["links"]["row"].partition("#")
     assert row["sentence"] in page(checkout, place).find(id=anchor).get_text()
     assert (checkout / "_build" / "html" / "ledger.csv").read_text(encoding="utf-8").splitlines()[1].startswith("Z1,zhang,4.1")
@@ -237,18 +238,21 @@ def test_warning_fails_the_build_and_loses_nothing(checkout):
 
 
 def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without_outputs(checkout):
-    address, path, config = "https://github.com/owner/name", f"notebooks/{MAIN}.html", checkout / "_config.yml"
+    address, pages = "https://github.com/owner/name", "https://owner.github.io/name"
+    path, config = f"notebooks/{MAIN}.html", checkout / "_config.yml"
     assert not page(checkout, path).select("a[href^=http]")
     write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "profile, 1")
     kept = config.read_text(encoding="utf-8")
     config.write_text(kept.replace("recomputed", "computed again"), encoding="utf-8")
-    left_out = build(checkout, "--only", MAIN, ICL_REPOSITORY=address)
+    left_out = build(checkout, "--only", MAIN, ICL_REPOSITORY=address, ICL_PAGES=pages)
     config.write_text(kept, encoding="utf-8")
     assert "Executing 0 of 1" in left_out.said and f"not executed: {OTHER}" in left_out.said
     assert "was not executed" in page(checkout, f"notebooks/{OTHER}.html").get_text()
     assert "computed again" in page(checkout, "book/index.html").title.get_text()
     links = " ".join(a["href"] for a in page(checkout, path).select("a[href^=http]"))
     assert f"{address}/edit/main/notebooks/{MAIN}.ipynb" in links
+    assert [link["href"] for link in page(checkout, path).select("link[rel=canonical]")] == [f"{pages}/{path}"]
+    assert f"{pages}/{path}" in (checkout / "_build" / "html" / "sitemap.xml").read_text()
     assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
     assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
 

@@ -1,12 +1,15 @@
 """The last pass over the rendered pages, on small ones."""
 
 import json
+import posixpath
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from lxml import html
 
-from book.build import drawings, finish, lighten, prose
+from book.build import drawings, finish, lighten, prose, published_at
+from book.build.problem import Problem
 from book.build.site import Page, read_site
 from book.citation.record import Record
 from icl_lib.companion.claim import CODES
@@ -45,12 +48,15 @@ def site(tmp_path):
         ("notebooks/two.html", "4.2 Two", TWO.replace("{long}", "word " * (prose.LONG + 1))),
     ]:
         (tmp_path / path).write_text(SHELL.replace("{title}", title).replace("{body}", body), encoding="utf-8")
+    index = SHELL.replace("{title}", "Index").replace("{body}", "<h1>Index</h1>").replace("../", "")
+    index = index.replace("</head>", '<link rel="index" href="#"></head>')
+    (tmp_path / "genindex.html").write_text(index, encoding="utf-8")
     return tmp_path
 
 
 @pytest.fixture
 def finished(site) -> dict[str, Page]:
-    finish.finish(site, Record.of(ROOT))
+    finish.finish(site, lambda path: {"page": "0123456789abcdef"}, Record.of(ROOT))
     return read_site(site)
 
 
@@ -162,6 +168,86 @@ def test_tables_and_notebooks_that_are_handed_out_are_light(tmp_path):
     lighten.without_pictures(notebook)
     assert numbers.read_text() == "n,value\n1.0,0.025494\n2.5,1.2346e-07\n"
     assert json.loads(notebook.read_text())["cells"][0]["outputs"][0]["data"] == {"text/html": '<img src="data:,"> kept'}
+
+
+BASE = "https://owner.github.io/name"
+
+
+@pytest.fixture
+def published(site) -> Path:
+    (site / "index.html").write_text('<meta http-equiv="Refresh" content="0; url=book/index.html" />\n')
+    finish.finish(site, lambda path: {}, Record.of(ROOT), BASE)
+    return site
+
+
+def told(tree) -> dict[str, str]:
+    """What a head says of its page, by name."""
+    return {each.get("property") or each.get("name"): each.get("content") for each in tree.xpath("//meta[@property or @name]")}
+
+
+def test_a_published_page_tells_its_address_and_what_a_card_says(published):
+    pages = read_site(published)
+    for path, page in pages.items():
+        canonical = [f"{BASE}/{path}"] if path != published_at.MISSING else []
+        assert page.tree.xpath("//link[@rel='canonical']/@href") == canonical
+    one, two = (told(pages[f"notebooks/{name}.html"].tree) for name in ("one", "two"))
+    assert one["og:url"] == f"{BASE}/notebooks/one.html" and one["og:title"] == "4.1 One"
+    assert one["og:description"] == one["description"] == "A start."
+    assert two["og:description"] == "By Theorem 1, (1) and Z1 it is so [V2], but not in Z1 [V2]."  # nothing of a preview
+    assert one["twitter:card"] == "summary" and one["og:site_name"] == Record.of(ROOT).title
+    root = html.document_fromstring((published / "index.html").read_text())
+    assert root.xpath("//link[@rel='canonical']/@href") == [f"{BASE}/book/index.html"]
+    assert told(root)["og:title"] == "Book"
+
+
+def test_the_map_lists_what_is_read(published):
+    listed = html.fromstring((published / "sitemap.xml").read_bytes()).xpath("//loc/text()")
+    assert listed == [f"{BASE}/{path}" for path in ("book/index.html", "notebooks/one.html", "notebooks/two.html")]
+    assert all((published / address.removeprefix(f"{BASE}/")).exists() for address in listed)
+
+
+def test_a_page_that_is_not_there_leads_back_from_any_depth(published):
+    tree = read_site(published)["404.html"].tree
+    own = [each for each in tree.xpath("//@href | //@src") if each != "data:,"]
+    assert {"/name/book/index.html", "/name/genindex.html", "/name/_static/reading.js"} <= {*own}
+    assert all(urlsplit(each).path.startswith("/name/") and posixpath.normpath(each) == each for each in own)
+    assert tree.get("data-content_root") == "/name/" and told(tree)["robots"] == "noindex"
+    assert tree.xpath("//h1")[0].text == "No page here" and "Index" not in tree.find(".//title").text
+
+
+def test_a_site_that_is_only_files_has_no_address(finished, site):
+    assert not (site / "sitemap.xml").exists()
+    assert not any(page.tree.xpath("//link[@rel='canonical'] | //meta[@property]") for page in finished.values())
+    links = finished["404.html"].article.xpath(".//a/@href")
+    assert links == ["book/index.html", "book/ledger.html", "search.html"]
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "found"),
+    [
+        ("<p>As it grows, \\(W_i\\) does. Then \\(\\Gamma\\) stays.</p>", "As it grows, W_i does."),
+        ("<p>Where \\(\\Gamma\\) is.</p><p>By A. et al. [1] so.</p>", "By A. et al. [1] so."),
+        (f"<p>{'word ' * 100}</p>", " ".join(["word"] * 39) + " …"),
+        ("<section><div><p>Aside.</p></div><p>First.</p></section>", "First."),
+        ("", ""),
+    ],
+)
+def test_a_card_says_the_first_sentences_that_need_no_typesetting(paragraphs, found):
+    tree = html.document_fromstring(f"<main><article><section><h1>T</h1>{paragraphs}</section></article></main>")
+    assert published_at.description(Page("book/a.html", tree)) == found
+
+
+def test_the_address_of_the_pages_is_a_setting_or_a_variable(tmp_path, monkeypatch):
+    config = tmp_path / "_config.yml"
+    config.write_text("html:\n  baseurl: https://example.org/book/\n")
+    monkeypatch.delenv(published_at.PAGES, raising=False)
+    assert published_at.address(tmp_path) == "https://example.org/book"
+    monkeypatch.setenv(published_at.PAGES, f"{BASE}/")
+    assert published_at.address(tmp_path) == BASE
+    for wrong in ("owner.github.io/name", "ftp://owner", "https:///name", f"{BASE}?a=1"):
+        monkeypatch.setenv(published_at.PAGES, wrong)
+        with pytest.raises(Problem, match="no address of a site"):
+            published_at.address(tmp_path)
 
 
 def test_addresses_are_told_as_they_read_on_a_page():

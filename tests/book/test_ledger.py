@@ -193,6 +193,12 @@ def test_what_names_a_claim_are_other_claims_and_other_pages(whole):
     assert whole.book["zhang_4_1_convergence"].label == "Zhang 4.1"
 
 
+def test_a_translation_names_no_claim_a_second_time(whole):
+    assert "index.zh" in whole.book and "L7n" in named(whole.book["index.zh"].words, registry.CLAIMS)
+    naming = {page.name for used in whole.uses.values() for page in used.pages}
+    assert "index" in naming and not {name for name in naming if name.endswith(references.TRANSLATED)}
+
+
 def test_what_a_number_is_comes_from_the_margin_s_reason(whole):
     shown = {row.claim.id: whole.number(row) for row in whole.rows}
     assert plain(shown["D32"]).startswith("log₂ of the ratio") and shown["L7n"].startswith("0.01 − error(0.5)")

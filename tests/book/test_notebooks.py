@@ -1,18 +1,32 @@
 """Every executed notebook shows what the committed one shows, by the rules of nbval, and its numbers are the stored ones.
 
+The figures that it shows are those of the files that the page offers beside them, drawn anew to the same bytes.
+
 `./run test` executes the notebooks first; without it, only those are compared that are executed for their present sources.
 """
 
+import base64
+import re
+import shutil
+import tempfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 from nbformat import NotebookNode
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams, nocolors
 
-from book.build import arguments, cache, check, judged, quick
+from book.build import arguments, cache, check, figures, judged, lighten, quick
 from book.build.cache import Executed
 from book.build.layout import Layout
+from icl_lib.companion import results
+from icl_lib.companion.figure import Drawing
+from icl_lib.companion.paper import declared
 from icl_lib.companion.quick import stored_quick
+from icl_lib.companion.show import seen_by
+from papers import registry
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 
@@ -22,7 +36,7 @@ def test_notebook(name, request):
     executed = cache.lookup(name, "quick", LAYOUT)
     if executed is None:
         pytest.skip(f"not executed since it changed; ./run test notebooks/{name}.ipynb does it")
-    complaints = [*other_outputs(executed, request.session), *other_numbers(executed)]
+    complaints = [*other_outputs(executed, request.session), *other_numbers(executed), *other_files(executed)]
     if complaints:
         pytest.fail("\n".join([f"{name}:", *complaints]), pytrace=False)
     check.remember(executed, LAYOUT)
@@ -62,3 +76,46 @@ def other_output(expected: IPyNbCell, found: NotebookNode) -> list[str]:
 def other_numbers(executed: Executed) -> list[str]:
     """Which verdicts and judged numbers are not those of the committed quick results."""
     return quick.differences(stored_quick(LAYOUT.stored_results / quick.FILE), judged.of(executed)["quick"])
+
+
+def other_files(executed: Executed) -> list[str]:
+    """Which figures and tables are not what the NetCDF files beside the notebook give."""
+    datasets = {path.name.split(".")[0]: results.load(path) for path in sorted(executed.results.glob("*.nc"))}
+    complaints = [f"{slug}: its CSV tells something else" for slug in datasets if not tabled(executed, slug, datasets[slug])]
+    for output in figures.html_outputs(cache.read_notebook(executed.notebook), "icl-figure"):
+        for figure in figures.FIGURE.finditer(output["text/html"]):
+            if (slug := figure["slug"]) and not drawn(figure, datasets[slug]):
+                complaints.append(f"{figure['id']} is not what its data give")
+    return complaints
+
+
+def drawn(figure: re.Match, dataset: xr.Dataset) -> bool:
+    """Whether a figure on a page is what is drawn of a dataset, on a wide and on a narrow screen, to the byte."""
+    known = declared(seen_by(registry.experiment(figure["slug"])), Drawing)
+    picture = next(each for each in known if figure["id"] == f"fig-{each.name}")(dataset)
+    shown = figures.IMAGE.search(figure[0])
+    found = [base64.b64decode(each or "").decode() for each in (shown["wide"], shown["narrow"])]
+    return found == [picture.light, picture.narrow]
+
+
+def tabled(executed: Executed, slug: str, dataset: xr.Dataset) -> bool:
+    """Whether a table tells what a dataset holds: as it was written, to the bit; as the site offers it, to its digits."""
+    (path,) = executed.results.glob(f"{slug}.*.csv")
+    with tempfile.TemporaryDirectory() as folder:
+        offered = Path(shutil.copy(path, folder))
+        lighten.shorten(offered)
+        tables = {each: pd.read_csv(file, dtype=str) for each, file in ((0, path), (1, offered))}
+    rounding = (0.0, 0.5 * 10 ** (1 - lighten.DIGITS))
+    return all(
+        told(table.value[table.variable == name], values, rounding[which])
+        for which, table in tables.items()
+        for name, values in dataset.data_vars.items()
+    )
+
+
+def told(column: pd.Series, values: xr.DataArray, rounding: float) -> bool:
+    """Whether a column tells values, numbers up to a share of themselves."""
+    if values.dtype.kind not in "fiub":
+        return list(column.fillna("")) == list(map(str, values.values.ravel()))
+    found = column.replace({"True": "1", "False": "0"}).astype(float).astype(values.dtype)
+    return np.allclose(found, values.values.ravel(), rtol=rounding, atol=0, equal_nan=True)

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from book.build import arguments, figures, folded, pages, render, stage
 from book.build.cache import Executed, Record
 from book.build.figures import Provenance
-from book.build.made import CALL, entries, made
+from book.build.made import CALL, ORIGIN, entries, made
 from book.build.three_models import three_models
 from book.release import bundle, verify
 from icl_lib.companion import identity
@@ -25,7 +25,7 @@ PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "book").g
 
 
 def test_statistics_name_no_path():
-    record = Record("k", {}, {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
+    record = Record({}, {}, {}, {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
     page = pages.statistics_page([Executed("alpha", Path("/home/me/_build"), record, reused=True)], ["beta"])
     assert "| 9 | 12.3 | quick | earlier build |" in page
     assert "| beta | – | – | – | not executed | – |" in page
@@ -64,6 +64,7 @@ def test_figure_becomes_two_files_with_provenance(tmp_path):
     assert [a["href"] for a in strip.select("a")] == [
         "../data/zhang-risk.quick.csv",
         "../data/zhang-risk.quick.nc",
+        "../figures/fig-risk-light.svg",
         "https://example.org/blob/abc/risk.py",
     ]
 
@@ -74,6 +75,18 @@ def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path)
     assert figures.extract(notebook, tmp_path, {"zhang-risk": known}) == {}
     page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
     assert [tag.name for tag in page.find_all(recursive=False)] == ["div", "p", "details"]
+
+
+@pytest.mark.parametrize("commit", ["0123456789ab", "0123456789ab+"])
+def test_what_was_computed_by_code_in_no_commit_says_so(commit):
+    told = {"made": f"<details>{ORIGIN}</details>", "created": "2026-01-02T03:04:05+00:00", "commit": commit}
+    page = BeautifulSoup(Provenance("zhang-risk", "quick", 0, 3.14, "cpu", **told).as_html("../figures/a.svg"), "html.parser")
+    dirty = commit.endswith("+")
+    assert ("by code that is in no commit" in page.p.get_text()) == dirty
+    facts = dict(zip(*([part.get_text() for part in page.select(name)] for name in ("dt", "dd")), strict=True))
+    assert facts["commit"] == "0123456789ab" + (", and changes that are in no commit" if dirty else "")
+    assert facts["computed"] == "2026-01-02 03:04 UTC"
+    assert [*facts][2:] == ["SHA-256 of the data", "SHA-256 of the picture"]
 
 
 def test_a_diagram_becomes_two_files_without_provenance(tmp_path):

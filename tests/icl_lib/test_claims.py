@@ -16,6 +16,7 @@ from icl_lib.companion.claim import CODES, Claim, claims_of
 from icl_lib.companion.controls import at, exchanged, put
 from icl_lib.companion.figure import Picture
 from icl_lib.companion.marks import Measured
+from icl_lib.companion.strip import Strip
 from icl_lib.companion.verdict import (
     FAILS,
     HOLDS,
@@ -95,6 +96,11 @@ def test_what_is_outside_is_drawn_on_the_right_of_the_edge():
     places = [float(re.search(r'cx="([\d.]+)"', j.strip.svg(j.verdict, "words"))[1]) for j in (inside, outside)]
     assert places[0] < 120 < places[1] < 240
     assert "strip-fails" in outside.strip.svg(outside.verdict, "words")
+
+
+def test_a_near_miss_that_coarse_data_do_not_reject_says_so_on_the_strip():
+    drawn = {place: Strip(-0.5, 0.1, (place,), 1.0).svg(HOLDS, "words") for place in (-0.2, 0.2)}
+    assert "◇ rejected by the full data" in drawn[-0.2] and "◇" not in drawn[0.2]
 
 
 def compared(text: str) -> str:

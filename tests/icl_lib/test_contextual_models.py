@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm, rms_norm, silu
 
+from icl_lib.models.contextual.along import states_along
 from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, Parallel, PreNorm, SandwichNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
 from icl_lib.models.contextual.layers import GRU, LinearAttention, RotarySoftmaxAttention, SoftmaxAttention, TanhRNN, without
@@ -49,6 +50,11 @@ def test_the_three_ways_to_ask_a_layer_agree(layer):
         assert torch.allclose(layer(weights, prompt), found[:, i], rtol=1e-13, atol=1e-14)
     assert torch.allclose(layer(weights, tokens[0]), everywhere[0, -1])
     assert layer.prefixes(weights, tokens[:, :0], queries[:, :1]).shape == (2, 1, 7)
+    along = states_along(layer, weights, tokens)
+    for i in range(6):
+        prompt = torch.cat([tokens[:, :i], tokens[:, -1:]], 1)
+        assert torch.allclose(layer(weights, prompt), along[:, i], rtol=1e-12, atol=1e-13)
+    assert torch.allclose(states_along(layer, weights, 30 * tokens[0])[2], layer(weights, 30 * tokens[0, [0, 1, 5]]), rtol=1e-9)
 
 
 def test_softmax_attention_is_pytorchs():

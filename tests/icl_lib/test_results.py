@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from icl_lib.companion import results
+from icl_lib.companion import results, weights
 from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
@@ -36,6 +37,8 @@ class Toy(Declaration):
         return dataset.assign(x_theory=results.variable("n", self.scale * np.arange(3.0) + SLIP, "a ramp by theory"))
 
 
+COMMIT = re.compile("[0-9a-f]{12}")
+"""The name of a commit; behind that of a checkout with changes stands a plus sign."""
 SLIP = 0.0
 """What a fault in the theory adds."""
 TOY = Experiment("zhang-toy", "A ramp", quick=Toy(1.0), full=Toy(2.0))
@@ -93,9 +96,15 @@ def test_only_measurements_are_stored_and_a_changed_theory_reaches_them(tmp_path
 
 
 @pytest.mark.parametrize("slug", registry.EXPERIMENTS)
-def test_stored_files_hold_no_theory(slug):
+def test_stored_files_hold_no_theory_and_come_from_a_commit(slug):
     stored = results.load(results.STORE / f"{slug}.full.nc")
     assert not [name for name in stored.variables if "theory" in str(name)]
+    assert COMMIT.fullmatch(stored.attrs["commit"])
+
+
+def test_shipped_weights_come_from_a_commit():
+    files = sorted(weights.WEIGHTS.glob("*.safetensors"))
+    assert files and all(COMMIT.fullmatch(weights.attributes(file)["commit"]) for file in files)
 
 
 def test_a_failed_write_loses_nothing(tmp_path):

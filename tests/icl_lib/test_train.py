@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.func import grad
 
-from icl_lib.companion.weights import Checkpoint
+from icl_lib.companion.checkpoints import Checkpoint
 from icl_lib.seeds import stream
 from icl_lib.train.flow import gradient_flow
 from icl_lib.train.loop import SGD, Adam, FusedAdam, constant, linear_decay, report, train
@@ -67,7 +67,7 @@ def test_schedule_scales_the_step(rule):
 @pytest.mark.parametrize("rule", [Adam(0.05), FusedAdam(0.05)])
 def test_resume_is_exact(tmp_path, rule):
     whole = train(loss, start(4), draw, rule, 20, schedule=linear_decay)
-    checkpoint = Checkpoint(tmp_path / "run.pt", every=4)
+    checkpoint = Checkpoint(tmp_path / "run.safetensors", every=4)
 
     def draw_then_stop(step):
         if step == 10:
@@ -83,7 +83,7 @@ def test_resume_is_exact(tmp_path, rule):
 
 
 def test_a_damaged_checkpoint_starts_anew(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "run.pt", every=4)
+    checkpoint = Checkpoint(tmp_path / "run.safetensors", every=4)
     checkpoint.path.write_bytes(b"not a checkpoint")
     with pytest.warns(UserWarning, match="damaged"):
         assert checkpoint.load() is None

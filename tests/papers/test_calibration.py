@@ -33,7 +33,6 @@ def test_it_is_written_for_the_page(tmp_path, monkeypatch, capsys):
     claim = registry.CLAIMS["Z10"]
     monkeypatch.setattr(calibration, "sampled", lambda: {claim.experiment: [claim]})
     monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
-    monkeypatch.setattr(calibration.results, "load", lambda path: xr.load_dataset(path))
     monkeypatch.setattr(calibration, "STORED", calibration.ROOT / "_build" / "toy-calibration.json")
     dataset = registry.experiment(claim.experiment).run("quick", 1)
     monkeypatch.setattr(calibration.results, "load", lambda path: dataset.drop_vars("risk_theory"))

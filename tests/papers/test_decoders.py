@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from icl_lib.companion import weights
+from icl_lib.companion import checkpoints, weights
 from icl_lib.models.gpt2 import INPUTS, interleaved_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.curriculum import ExponentialRegression, IsotropicRegression, Ramp
@@ -114,18 +114,18 @@ def test_seeds_laws_and_rates_train_as_one_batch():
 KILLED = """
 import sys, torch
 from pathlib import Path
-from icl_lib.companion import weights
+from icl_lib.companion import checkpoints
 sys.path.insert(0, "tests/papers")
 from test_decoders import TINY, replace
 torch.set_num_threads(1)
-checkpoint = weights.Checkpoint(Path(sys.argv[1]), every=5)
+checkpoint = checkpoints.Checkpoint(Path(sys.argv[1]), every=5)
 replace(TINY, steps=150).run(0, "cpu", checkpoint)
 """
 
 
 def test_a_run_killed_with_signal_9_goes_on_to_the_same_weights(tmp_path):
     """The weights, moments and losses equal those of an unbroken run bit for bit, wherever the kill came."""
-    training, file = replace(TINY, steps=150), tmp_path / "run.pt"
+    training, file = replace(TINY, steps=150), tmp_path / "run.safetensors"
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     root = Path(__file__).resolve().parents[2]
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(file)], cwd=root, env=environment)
@@ -135,7 +135,7 @@ def test_a_run_killed_with_signal_9_goes_on_to_the_same_weights(tmp_path):
     process.wait()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    checkpoint = weights.Checkpoint(file, every=5)
+    checkpoint = checkpoints.Checkpoint(file, every=5)
     reached = checkpoint.load()["step"]
     assert 0 < reached < 150, "the run ended before it was killed"
     resumed, whole = training.run(0, "cpu", checkpoint), training.run(0, "cpu")
@@ -185,7 +185,7 @@ def test_trained_models_are_kept_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setattr(DecoderTraining, "run", lambda *_: pytest.fail("trained twice"))
     again = trained(training, 5, "cpu")
     assert all(torch.equal(first.weights[key], again.weights[key]) for key in first.weights)
-    assert weights.Checkpoint.of(training, 5, "cpu", 500).load() is None
+    assert checkpoints.Checkpoint.of(training, 5, "cpu", 500).load() is None
 
 
 @pytest.mark.parametrize("training", TRAININGS, ids=lambda training: training.name)

@@ -14,7 +14,7 @@ import pytest
 import sweep_toys
 from sweep_toys import DIVIDED, PLAIN, Toy, alike, cells, entries
 
-from icl_lib.companion import results, sweep
+from icl_lib.companion import content, results, sweep
 from icl_lib.companion.sweep import Cell, Incomplete, run_sweep
 from papers import registry, sweep_commands
 from papers.__main__ import main
@@ -72,7 +72,7 @@ def test_dask_with_a_killed_worker_the_pool_and_three_shards_agree(client, diary
         next(found for k in range(3) if (found := sweep.kept(name, tmp_path / f"shard{k}"))) for name in sweep.cell_names(asked)
     ]
     assert len(by_dask) == 12 and alike(by_dask, by_pool) and alike(by_dask, merged)
-    digests = [[sweep.content_digest(dataset) for dataset in way] for way in (by_dask, by_pool, merged)]
+    digests = [[content.of_dataset(dataset, sweep.OF_THE_RUN) for dataset in way] for way in (by_dask, by_pool, merged)]
     assert digests[0] == digests[1] == digests[2]
 
 

@@ -1,31 +1,9 @@
-"""What a contextual layer hands on while its context grows and its query stays."""
-
-from collections.abc import Callable
+"""How far the update moves with each token of a context, and how fast that falls."""
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-
-from icl_lib.models.contextual.weights import Weights
-
-MOST_SCORES = 20_000_000
-"""Prompts times N^2 that one call of a layer may take: its attention matrices must fit into memory."""
-
-
-def in_portions(compute: Callable[[Tensor], Tensor], sequence: Float[Tensor, "B T n"]) -> Tensor:
-    """Return ``compute(sequence)``, a row a prompt, computed for a portion of the prompts at a time."""
-    size = max(1, MOST_SCORES // (8 * sequence.shape[1] ** 2))
-    return torch.cat([compute(part) for part in sequence.split(size)])
-
-
-def states_along(layer, block: Weights, sequence: Float[Tensor, "B T n"]) -> Float[Tensor, "B T k"]:
-    """Return A(c_1 .. c_i, x) for i = 0 .. N, one query x (the last token) for all i."""
-
-    def compute(part: Tensor) -> Tensor:
-        return layer.prefixes(block, part[:, :-1], part[:, -1:].expand_as(part))
-
-    return in_portions(compute, sequence)
 
 
 def marginal_norms(W: Float[Tensor, "m k"], a: Float[Tensor, "B T k"]) -> tuple[Float[Tensor, "B N"], Float[Tensor, "B 1"]]:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.models.contextual.along import states_along
 from icl_lib.models.contextual.layers import ContextualLayer
 from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
@@ -91,12 +92,7 @@ class Plain:
 
     def after(self, prompts: Prompts, lengths: list[int]) -> Float[Tensor, "... I k"]:
         """Return A(C_i, x) for the query of every prompt and its first i examples, i from ``lengths``."""
-        sequence = tokens(prompts)
-        if lengths == list(range(sequence.shape[-2])):
-            query = sequence[..., -1:, :].expand(sequence.shape)
-            return self.layer.prefixes(self.weights, sequence[..., :-1, :], query)
-        cut = (torch.cat([sequence[..., :i, :], sequence[..., -1:, :]], -2) for i in lengths)
-        return torch.stack([self.layer(self.weights, each) for each in cut], -2)
+        return states_along(self.layer, self.weights, tokens(prompts))[..., lengths, :]
 
     def shift(self, a: Float[Tensor, "... I k"], prompts: Prompts) -> Float[Tensor, "... I H"]:
         """Return W (A(C_i, x) - A(x)), which the token patch adds at the query."""

@@ -174,7 +174,7 @@ NAMES = {
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
 _QUICK = Finetuning(
-    training=ONE_BLOCK, tasks=300, sweep_tasks=20, N=100, rate=0.01, rates=(0.003, 0.01, 0.1, 1.0),
+    training=ONE_BLOCK, tasks=150, sweep_tasks=20, N=100, rate=0.01, rates=(0.01, 0.1, 1.0),
     factors=(1.0, 0.5), scales=(0.6, 1.7),
 )  # fmt: skip
 FINETUNING = Experiment(

@@ -8,6 +8,7 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.companion.checkpoints import Checkpoint
 from icl_lib.companion.declaration import (
     AtLeastThree,
     AtLeastTwo,
@@ -18,7 +19,7 @@ from icl_lib.companion.declaration import (
     PositiveShare,
     Whole,
 )
-from icl_lib.companion.weights import Checkpoint, obtain_weights
+from icl_lib.companion.weights import obtain_weights
 from icl_lib.measure.classification import hinge, same_pattern
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.companion.weights import Checkpoint
+from icl_lib.companion.checkpoints import Checkpoint
 from icl_lib.models.gpt2 import GPT2
 from icl_lib.models.gpt2_state import BLOCK, state_dict
 from icl_lib.seeds import stream
@@ -132,7 +132,7 @@ def test_both_loops_take_the_same_steps():
 
 
 def test_a_stopped_training_goes_on_bit_for_bit(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "run.pt", every=4)
+    checkpoint = Checkpoint(tmp_path / "run.safetensors", every=4)
     one_layer.one_layer_training(3, 9, 0, "cpu", checkpoint)
     assert checkpoint.load()["step"] == 8
     resumed, whole = (one_layer.one_layer_training(3, 20, 0, "cpu", each) for each in (checkpoint, None))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.companion import weights
+from icl_lib.companion import checkpoints, weights
 from icl_lib.models.baselines import MinimumNormOLS, Zero
 from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.prompts import Prompts
@@ -34,7 +34,7 @@ def nowhere(tmp_path_factory):
     """Keep toy weights away from those of the book."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(weights, "TRAINED", tmp_path_factory.mktemp("trained"))
-        patch.setattr(weights, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
+        patch.setattr(checkpoints, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
         yield
 
 

@@ -1,0 +1,53 @@
+"""What a stored file holds, as one digest that stands in the file itself: what is changed afterwards no longer answers for it.
+
+The digest is of the content, not of the bytes: a file that was written anew by another version of a library keeps it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+NAME = "content"
+"""The attribute that holds the digest; it is the only one that the digest does not cover."""
+
+
+def of_dataset(dataset: xr.Dataset, without: tuple[str, ...] = ()) -> str:
+    """Return the digest of variables, coordinates, their attributes and those of the dataset, less ``without``.
+
+    A file does not change it: numbers count as little-endian, strings as text, every not-a-number as the same one.
+    """
+    digest = hashlib.sha256(json.dumps(_plain(dataset.attrs, (NAME, *without))).encode())
+    for name in sorted(dataset.variables):
+        variable = dataset.variables[name]
+        role = ["coordinate" if name in dataset.coords else "variable", list(variable.dims), _plain(variable.attrs)]
+        _add(digest, name, role, np.asarray(variable.values))
+    return digest.hexdigest()
+
+
+def of_tensors(tensors: Mapping[str, np.ndarray], origin: Mapping[str, str]) -> str:
+    """Return the digest of named arrays and of where they come from."""
+    digest = hashlib.sha256(json.dumps(_plain(origin, (NAME,))).encode())
+    for name in sorted(tensors):
+        _add(digest, name, [], tensors[name])
+    return digest.hexdigest()
+
+
+def _add(digest, name: str, role: list, values: np.ndarray) -> None:
+    """Add one array: what it is, then its entries in the order of its dimensions."""
+    numbers = values.dtype.kind in "biuf"
+    kind = values.dtype.newbyteorder("<") if numbers else np.dtype(object)
+    digest.update(json.dumps([name, role, list(values.shape), kind.str]).encode() + b"\n")
+    if not numbers:
+        digest.update(json.dumps(values.astype(str).tolist()).encode())
+        return
+    plain = values.astype(kind)
+    if kind.kind == "f":
+        plain[np.isnan(plain)] = np.nan
+    digest.update(plain.tobytes("C"))
+
+
+def _plain(attributes: Mapping, without: tuple[str, ...] = ()) -> list:
+    return sorted([name, np.atleast_1d(value).tolist()] for name, value in attributes.items() if name not in without)

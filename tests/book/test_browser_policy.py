@@ -1,0 +1,139 @@
+"""The site under its content-security policy, from files and from a server: all works, and nothing is refused."""
+
+import asyncio
+import functools
+import http.server
+import threading
+
+import pytest
+from test_browser import FLAGS, NEEDS, PREVIEWED, SITE, TYPESET, pages
+
+from book.build.pdf import browser
+
+pytestmark = NEEDS
+LISTEN = """
+window.refused = [];
+document.addEventListener("securitypolicyviolation", (found) => {
+  window.refused.push(`${found.effectiveDirective}: ${found.blockedURI} ${found.sample}`);
+});
+"""
+
+
+CONTROLS = ":is(input:checked, input[type=range], [role=slider])"
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module", params=["file", "http"])
+def root(request):
+    """The address of the site, as files or from a server."""
+    if request.param == "file":
+        yield SITE.as_uri()
+        return
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=SITE)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+async def _visited(addresses: list[str], act) -> list[str]:
+    from playwright.async_api import async_playwright
+
+    said, turn = [], asyncio.Semaphore(4)
+    async with async_playwright() as driver:
+        started = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
+
+        async def visit(address: str) -> None:
+            async with turn:
+                tab = await started.new_page(viewport={"width": 1280, "height": 900})
+                tab.set_default_timeout(120_000)
+                told = []
+                tab.on("console", lambda line: line.type in ("error", "warning") and told.append(line.text))
+                tab.on("pageerror", lambda error: told.append(str(error)))
+                await tab.add_init_script(LISTEN)
+                await tab.goto(address)
+                await tab.evaluate(TYPESET)
+                await act(tab)
+                told.extend(await tab.evaluate("() => window.refused"))
+                said.extend(f"{address}: {line}" for line in told)
+                await tab.close()
+
+        await asyncio.gather(*map(visit, addresses))
+        await started.close()
+    return said
+
+
+def visited(addresses: list[str], act) -> list[str]:
+    """What the browser complained of on these pages, and after what was done on each."""
+    return asyncio.run(_visited(addresses, act))
+
+
+def test_no_page_needs_what_the_policy_refuses(root):
+    async def act(tab):
+        assert await tab.locator("meta[http-equiv='Content-Security-Policy']").count() == 1
+
+    assert visited([f"{root}/{page.relative_to(SITE).as_posix()}" for page in pages()], act) == []
+
+
+def test_formulas_are_styled_and_so_are_those_that_come_later(root):
+    sizes = "() => [...document.querySelectorAll('mjx-container mjx-c')].filter((c) => !c.closest('mjx-assistive-mml'))"
+    bare = f"{sizes}.filter((c) => getComputedStyle(c, '::before').content === 'none').length"
+
+    async def act(tab):
+        assert await tab.evaluate(f"{sizes}.length") > 100 and await tab.evaluate(bare) == 0
+        await tab.evaluate(
+            """() => { const p = document.createElement("p"); p.id = "later"; p.className = "math";
+            p.textContent = "\\\\(\\\\mathfrak{Q} \\\\color{#010203}{w}\\\\)";
+            document.querySelector("main").append(p); return MathJax.typesetPromise([p]); }"""
+        )
+        assert await tab.evaluate(bare) == 0
+        colours = "() => [...document.querySelectorAll('#later *')].map((e) => getComputedStyle(e).color)"
+        assert "rgb(1, 2, 3)" in await tab.evaluate(colours)
+
+    assert visited([f"{root}/{PREVIEWED}"], act) == []
+
+
+def test_popovers_theme_and_copy_buttons_work(root):
+    async def act(tab):
+        link, box = tab.locator("main a[data-preview^='preview']").first, tab.locator("#icl-preview")
+        await link.focus()
+        await link.hover()
+        await box.wait_for(state="visible")
+        await tab.keyboard.press("Escape")
+        before = await tab.evaluate("() => document.documentElement.dataset.mode")
+        await tab.locator("button.theme-switch-button:visible").first.click()
+        assert await tab.evaluate("() => document.documentElement.dataset.mode") != before
+        await tab.evaluate("() => { for (const fold of document.querySelectorAll('main details')) fold.open = true; }")
+        button = tab.locator("main button.copybtn").first
+        await button.hover()
+        await button.click()
+        await tab.locator("main button.copybtn.success").first.wait_for()
+
+    assert visited([f"{root}/{PREVIEWED}"], act) == []
+
+
+def test_the_search_finds(root):
+    async def act(tab):
+        found = tab.locator("#search-results li a")
+        await found.first.wait_for()
+        assert await found.count() > 3
+
+    assert visited([f"{root}/search.html?q=covariate"], act) == []
+
+
+def test_explorers_move(root):
+    named = [page for page in SITE.glob("notebooks/*.html") if "data-explorer=" in page.read_text(encoding="utf-8")]
+
+    async def act(tab):
+        figure = tab.locator("figure[data-explorer]").first
+        shown = "(figure) => figure.querySelector('svg').outerHTML + figure.innerText"
+        before = await figure.evaluate(shown)
+        for control in await figure.locator(CONTROLS).all():
+            await control.focus()
+            await tab.keyboard.press("ArrowRight")
+        assert await figure.evaluate(shown) != before
+
+    assert named and visited([f"{root}/notebooks/{page.name}" for page in named], act) == []
