@@ -64,6 +64,7 @@ def write_small_book(root):
     data = root / "book" / "data"
     data.mkdir()
     attributes = dict(slug="toy-alpha", profile="full", seed="0", seconds="0.5", device="cpu", commit="abc")
+    attributes["created"] = "2026-01-02T03:04:05+00:00"
     attributes["declaration"] = declaration = '{"class": "Declared", "N": 3}'
     results.save(xr.Dataset({"value": ("M", np.array([1.0, 2.0]))}, attrs=attributes), data / "toy-alpha.full.nc")
     (data / "quick.json").write_text(json.dumps({"toy-alpha": {"declaration": declaration, "claims": {"Z1": RECORDED}}}))
