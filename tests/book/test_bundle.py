@@ -64,6 +64,7 @@ def write_small_book(root):
     data = root / "book" / "data"
     data.mkdir()
     attributes = dict(slug="toy-alpha", profile="full", seed="0", seconds="0.5", device="cpu", commit="abc")
+    attributes["created"] = "2026-01-02T03:04:05+00:00"
     attributes["declaration"] = declaration = '{"class": "Declared", "N": 3}'
     results.save(xr.Dataset({"value": ("M", np.array([1.0, 2.0]))}, attrs=attributes), data / "toy-alpha.full.nc")
     (data / "quick.json").write_text(json.dumps({"toy-alpha": {"declaration": declaration, "claims": {"Z1": RECORDED}}}))
@@ -177,7 +178,7 @@ def test_a_promised_address_that_is_gone_stops_it(packed, tmp_path, monkeypatch)
 def test_the_files_that_repositories_ask_for(packed):
     told = yaml.safe_load(packed["codecheck.yml"])
     files = [one["file"] for one in told["manifest"]]
-    drawn = ["html/figures/fig-three-models.svg", "html/figures/fig-zhang-averaged-error-light.svg"]
+    drawn = ["html/figures/fig-three-models.svg", "html/figures/fig-zhang-averaged-error.svg"]
     assert files == ["html/ledger.json", *drawn] and told["manifest"][2]["comment"] == "figure zhang-averaged-error"
     assert {*files} <= {*packed} and "codechecker" not in told
     crate = json.loads(packed["ro-crate-metadata.json"])
