@@ -2,155 +2,26 @@
 
 import json
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
-import yaml
+import toy_book
 from bs4 import BeautifulSoup
-
-ROOT = Path(__file__).resolve().parents[2]
-NAMES = ["engine", "zhang_4_1_convergence", "zhang_appendices"]
-_, MAIN, OTHER = NAMES
-
-REGISTRY = """
-import xarray
-from types import SimpleNamespace
-from icl_lib.companion import results
-
-class Declared:
-    pass
-
-class Alpha:
-    slug, notebook, quick, full, module = "toy-alpha", "zhang_4_1_convergence", Declared(), Declared(), "papers.registry"
-    paper = "zhang"
-
-    def declaration(self, profile):
-        return self.quick
-
-    def origin(self, profile, seed, device):
-        raise AssertionError("there is no stored result to compare with")
-
-    def measure(self, profile, seed):
-        attributes = dict(slug=self.slug, profile=profile, seed=str(seed), seconds="0.5", device="cpu", commit="abc")
-        attributes["created"] = "2026-01-02T03:04:05+00:00"
-        attributes["declaration"] = '{"class": "Declared", "N": 3}'
-        return xarray.Dataset({"value": ("M", [1.0, 2.0])}, attrs=attributes)
-
-    def expect(self, measured):
-        return measured
-
-EXPERIMENTS = {"toy-alpha": Alpha()}
-MOVED = {}
-WINGS = {"zhang": SimpleNamespace(key="zhang", authors="Z", title="T", scope="S", easy="E", hard="H")}
-
-def judge(dataset):
-    verdict = "holds" if dataset["value"].max() == 2 else "fails"
-    numbers = dict(value=2.0, two_se=0.0, margin=1e-10, resolution=float("nan"), near=False)
-    return SimpleNamespace(verdict=verdict, control_verdict="fails", positive_verdict="", **numbers)
-
-CLAIMS = {"Z1": SimpleNamespace(
-    id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
-    experiment="toy-alpha", margin=1e-10, reason="exact", told={}, ours=True, recorded="holds", judge=judge)}
-
-def experiment(slug):
-    return EXPERIMENTS[slug]
-
-def trainings_of(declaration):
-    return []
-
-def claims_of(slug):
-    return list(CLAIMS.values())
-"""
-FIGURE = """
-from icl_lib import alpha
-from icl_lib.companion import results
-from papers import registry
-from IPython.display import HTML
-results.obtain(registry.experiment("toy-alpha"), profile, seed)
-image = '<img alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
-figure = '<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">'
-card = '<div class="icl-cards" data-slug="toy-alpha"><article class="icl-card" id="claim-Z1">two is two</article></div>'
-HTML(figure + image + "<figcaption>Alpha</figcaption><!-- provenance --></figure>" + card)
-"""
-
-
-def write_notebook(path, source):
-    parameters = nbformat.v4.new_code_cell('profile = "quick"\nseed = 0', metadata={"tags": ["parameters"]})
-    cells = [nbformat.v4.new_markdown_cell(f"# {path.stem}"), parameters, nbformat.v4.new_code_cell(source)]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
-
-
-def small_pages(root):
-    """The real pages and the real table of contents, less the lines about notebooks that are not here."""
-    shutil.copytree(ROOT / "book", root / "book", ignore=shutil.ignore_patterns("data", "__pycache__"))
-    for page in (root / "book").glob("*.md"):
-        lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
-        here = [line for line in lines if {*re.findall(r"\.\./notebooks/(\w+)", line)} <= {*NAMES}]
-        kept = [line for line in here if "three-models" not in line]  # its caption links many pages
-        page.write_text("".join(kept), encoding="utf-8")
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    for part in contents["parts"]:
-        files = (chapter["file"].split("/") for chapter in part["chapters"])
-        part["chapters"] = [{"file": f"{folder}/{name}"} for folder, name in files if folder == "book" or name in NAMES]
-    contents["parts"] = [part for part in contents["parts"] if part["chapters"]]
-    (root / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
+from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, stale, write_notebook
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """A checkout that has been built once."""
     root = tmp_path_factory.mktemp("checkout")
-    for name in ("_config.yml", "requirements.txt", "CITATION.cff"):
-        shutil.copy(ROOT / name, root)
-    small_pages(root)
-    library = root / "icl_lib"
-    shutil.copytree(ROOT / "icl_lib" / "companion", library / "companion", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("__init__.py", "beta.py"):
-        (library / name).touch()
-    (library / "alpha.py").write_text("from icl_lib import beta\n")
-    (root / "papers").mkdir()
-    (root / "papers" / "__init__.py").touch()
-    (root / "papers" / "registry.py").write_text(REGISTRY)
-    (root / "notebooks").mkdir()
-    for name in NAMES:
-        write_notebook(root / "notebooks" / f"{name}.ipynb", FIGURE if name == MAIN else "profile")
+    toy_book.write(root)
     first = build(root)
     assert first.status == 0, first.said
     return root
-
-
-def environment(root):
-    """Variables under which this checkout's library is the one that is imported, and the reader's own settings are not."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("ICL_")}
-    return others | {"JUPYTER_PREFER_ENV_PATH": "1", "PYTHONPATH": str(root)}
-
-
-def build(root, *words, **variables):
-    done = subprocess.run(
-        [sys.executable, "-m", "book.build", *words],
-        cwd=root,
-        env=environment(root) | variables,
-        capture_output=True,
-        text=True,
-    )
-    return SimpleNamespace(status=done.returncode, said=done.stdout + done.stderr)
-
-
-def snapshot(root):
-    return {path: path.read_bytes() for path in sorted((root / "_build" / "html").rglob("*")) if path.is_file()}
-
-
-def page(root, name):
-    return BeautifulSoup((root / "_build" / "html" / name).read_text(encoding="utf-8"), "html.parser")
 
 
 def test_every_local_link_leads_somewhere_and_nothing_is_fetched(checkout):
@@ -191,19 +62,6 @@ def test_every_mark_of_the_landscape_opens_a_card_and_the_ledger_s_files_lie_bes
     assert row["sentence"] in page(checkout, place).find(id=anchor).get_text()
     assert (checkout / "_build" / "html" / "ledger.csv").read_text(encoding="utf-8").splitlines()[1].startswith("Z1,zhang,4.1")
     assert "All 1 claims hold" in page(checkout, "book/index.html").select_one(".icl-failures").get_text()
-
-
-def stale(root):
-    """The notebooks that the next build would execute."""
-    program = (
-        "from pathlib import Path; from book.build import arguments, cache; from book.build.layout import Layout\n"
-        "layout = Layout(Path.cwd())\n"
-        "print(*(n for n in arguments.notebook_names(layout.root) if not cache.lookup(n, 'quick', layout)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=root, env=environment(root), capture_output=True, text=True, check=True
-    )
-    return done.stdout.split()
 
 
 def test_what_would_not_change_is_not_rendered(checkout):

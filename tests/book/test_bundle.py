@@ -1,4 +1,4 @@
-"""A release of the small book of `test_build`: made twice, the same bytes; verified; refused where nothing can come of it."""
+"""A release of the small book: made twice, the same bytes; verified; refused where nothing can come of it."""
 
 import importlib.util
 import json
@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sphinx.util.inventory
-import test_build as toy
+import toy_book as toy
 import xarray as xr
 import yaml
 
@@ -46,21 +46,8 @@ def git(root, *words):
 def write_small_book(root):
     """The small book with a stored result, what the quick profile found, and the addresses that it promises."""
     root.mkdir()
-    for name in ("_config.yml", "requirements.txt", "CITATION.cff"):
-        shutil.copy(toy.ROOT / name, root)
-    toy.small_pages(root)
-    shutil.copytree(
-        toy.ROOT / "icl_lib" / "companion", root / "icl_lib" / "companion", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (root / "icl_lib" / "__init__.py").touch()
-    (root / "icl_lib" / "alpha.py").touch()
-    (root / "papers").mkdir()
-    (root / "papers" / "__init__.py").touch()
     never = re.search(r"\n    def origin.*?\n(?=\n    def)", toy.REGISTRY, re.DOTALL)[0]
-    (root / "papers" / "registry.py").write_text(toy.REGISTRY.replace(never, FULL))
-    (root / "notebooks").mkdir()
-    for name in toy.NAMES:
-        toy.write_notebook(root / "notebooks" / f"{name}.ipynb", toy.FIGURE if name == toy.MAIN else "profile")
+    toy.write(root, toy.REGISTRY.replace(never, FULL))
     data = root / "book" / "data"
     data.mkdir()
     attributes = dict(slug="toy-alpha", profile="full", seed="0", seconds="0.5", device="cpu", commit="abc")

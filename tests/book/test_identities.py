@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import test_build
 import xarray as xr
-from test_build import MAIN, NAMES, build, environment, page, snapshot, stale
+from toy_book import MAIN, NAMES, build, environment, page, snapshot, stale
 
 from book.build.cache import file_digest
 from book.build.identities import SHOWN

@@ -5,57 +5,21 @@ import json
 import struct
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import h5py
-import nbformat
-import numpy as np
 import pytest
-import safetensors.numpy
+from small_bundle import DATA, FILES, RECORD, ROOT, WEIGHTS, check, netcdf, written
 
-from book.build.cache import Executed
-from book.build.cache import Record as Execution
-from book.build.layout import Layout
 from book.build.problem import Problem
-from book.citation.record import Edition, Record
-from book.release import archive, certificate, edition, manifest, printed, requirements, rerun, unpacked, verify
-from book.release.opened import LARGEST, opened
-from book.release.recorded import LEDGER, QUICK, Recorded
-
-ROOT = Path(__file__).resolve().parents[2]
-RECORD = Record.of(ROOT, Edition("0123456789abcdef" * 2 + "01234567", 1_700_000_000))
-DATA, WEIGHTS = "source/book/data/toy.full.nc", "source/book/data/weights/toy.safetensors"
-
-
-def netcdf(**shapes):
-    content = io.BytesIO()
-    with h5py.File(content, "w") as file:
-        for name, shape in shapes.items():
-            made = file.create_dataset(name, shape=shape, dtype="f8", chunks=(8,) * len(shape), compression="gzip")
-            made[:20] = np.arange(20.0)
-    return content.getvalue()
-
-
-FILES = {
-    DATA: netcdf(risk=(20,)),
-    WEIGHTS: safetensors.numpy.save({"a": np.ones((2, 3), np.float32), "b": np.ones(4, np.float32)}),
-    "html/ledger.json": b"[]",
-    "html/index.html": b"<p>A page.</p>\n" * 50,
-    "source/book/data/quick.json": b"{}",
-    "source/requirements.txt": b"# nothing\n",
-    "source/run": b"#!/usr/bin/env python3\n",
-}
+from book.citation.record import Record
+from book.release import archive, manifest
+from book.release.opened import LARGEST
+from book.release.recorded import LEDGER, QUICK
 
 
 @pytest.fixture
 def bundle(tmp_path):
     return written(tmp_path / "bundle.zip", FILES)
-
-
-def written(path, files):
-    """A bundle of these files, its manifest right."""
-    archive.write({**files, manifest.FILE: manifest.text(files, RECORD, {})}, RECORD.edition.seconds, path)
-    return path
 
 
 def repacked(path, change=lambda files: files, **options):
@@ -66,11 +30,6 @@ def repacked(path, change=lambda files: files, **options):
         for name, content in files.items():
             new.writestr(name, content)
     return path
-
-
-def check(path, digest=None):
-    with opened(path) as found:
-        return verify.check(found, digest)
 
 
 def refused(path, *words, digest=None):
@@ -258,30 +217,6 @@ def test_a_manifest_cannot_write_lines_into_the_certificate(tmp_path):
     refused(tmp_path / "lying.zip", manifest.FILE, "no manifest")
 
 
-def test_recomputing_everything_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
-    layout, asked = Layout(tmp_path), []
-    for name in ("weights/w.safetensors", "a.full.nc", "b.full.nc"):
-        (tmp_path / "book" / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "book" / "data" / name).write_text("old")
-
-    def renew(files, layout):
-        asked.append(files)
-        (tmp_path / "book" / "data" / files[0]).write_text("new")
-        if len(asked) == 1:
-            raise Problem("stopped")
-
-    monkeypatch.setattr(rerun.identity, "ROOT", tmp_path)
-    monkeypatch.setattr(rerun, "renew", renew)
-    monkeypatch.setattr(rerun.judged, "judge", lambda name, folder: {"full": {name: "renewed"}})
-    monkeypatch.setattr(rerun.arguments, "notebook_names", lambda root: ["one", "two"])
-    monkeypatch.setattr(rerun.book, "bring_up_to_date", lambda *_: {})
-    with pytest.raises(Problem, match="stopped"):
-        rerun.rerun(layout, full=True)
-    rerun.rerun(layout, full=True)
-    assert asked == [["a.full.nc", "b.full.nc", "weights/w.safetensors"], ["b.full.nc", "weights/w.safetensors"]]
-    assert json.loads((layout.build / rerun.NOTE).read_text())["renewed"] == {"one": "renewed", "two": "renewed"}
-
-
 def test_data_that_lie_elsewhere(tmp_path):
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
@@ -296,84 +231,3 @@ def test_the_shipped_data_are_within_the_limits():
     for path in files:
         require_sizes(path.name, path.read_bytes())
     assert len(files) > 100
-
-
-def test_only_the_source_is_unpacked_and_what_else_lay_there_is_gone(tmp_path):
-    (tmp_path / "_build").mkdir()
-    for name in ("planted.py", "_build/kept"):
-        (tmp_path / name).write_text("x")
-    (tmp_path / "run").symlink_to("/etc/passwd")
-    unpacked.unpack(FILES.items(), tmp_path)
-    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert found == {"_build/kept"} | {name.removeprefix("source/") for name in FILES if name.startswith("source/")}
-    assert (tmp_path / "run").read_bytes() == FILES["source/run"]
-
-
-def test_another_environment_is_refused():
-    assert requirements.differing(f"numpy=={np.__version__}\n# a comment\n") == []
-    with pytest.raises(Problem, match=r"numpy 1.0, here .*; none-such 2, here none"):
-        requirements.require_same("numpy==1.0\nnone-such==2\n")
-
-
-def test_a_pdf_is_dated_by_its_commit_and_no_byte_moves(tmp_path):
-    path = tmp_path / "book.pdf"
-    made = [
-        b"%%PDF-1.4\n<</CreationDate (D:%s+02'00')\n/ModDate (D:%s+02'00')>>/ID [<%s> <%s>]" % (day, day, each, each)
-        for day, each in ((b"20260101000000", b"AB" * 16), (b"20270202030405", b"01" * 16))
-    ]
-    after = []
-    for content in made:
-        path.write_bytes(content)
-        printed.settle(path, RECORD.edition)
-        after.append(path.read_bytes())
-    assert after[0] == after[1] and len(after[0]) == len(made[0])
-    assert b"/CreationDate (D:20231114221320+00'00')" in after[0]
-
-
-def test_printed_text_is_in_one_piece_however_the_kernel_parted_it(tmp_path):
-    def executed(folder, *texts):
-        streams = [nbformat.v4.new_output("stream", name=name, text=text) for name, text in texts]
-        cell = nbformat.v4.new_code_cell(
-            "show", outputs=streams, metadata={"execution": {"iopub.status.busy": "now"}}, id="one"
-        )
-        folder.mkdir()
-        nbformat.write(
-            nbformat.v4.new_notebook(cells=[cell], metadata={"papermill": {"start_time": "now"}}), folder / "a.ipynb"
-        )
-        record = Execution({}, {}, {}, {}, "full", 1, 12.3, "now", "3.11", "Linux")
-        return edition.without_times(Executed("a", folder, record, reused=False))
-
-    one = executed(tmp_path / "one", ("stdout", "a\nb\n"), ("stderr", "c"), ("stdout", "d"))
-    two = executed(tmp_path / "two", ("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c"), ("stdout", "d"))
-    assert one.notebook.read_bytes() == two.notebook.read_bytes() and b"now" not in one.notebook.read_bytes()
-    assert (one.record.seconds, one.record.executed) == (0.0, "")
-
-
-def test_the_comparison_names_what_differs():
-    one = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.02, "margin": 3.0, "positive": "", "near": False}
-    recorded = {"toy": {"declaration": "{}", "claims": {"Z1": one, "Z2": one}}, "gone": {"declaration": "{}", "claims": {}}}
-    kept = Recorded(recorded, {"Z1": "fails"}, "")
-    now = {"declaration": "{}", "claims": {"Z1": one | {"value": 1.06}, "Z2": one | {"value": 1.2}}}
-    found = {"quick": {"toy": now}, "full": {"toy": now}, "earlier": [], "files": {}}
-    differing, _ = verify.compare(kept, found)
-    assert differing == [
-        "gone is in quick.json and was not computed.",
-        "Z2 has the value 1.2 ± 0.02; in quick.json it is 1 ± 0.02.",
-        "Z1 holds on the stored result; in the ledger it fails.",
-    ]
-    renewed = {"toy": now | {"claims": now["claims"] | {"Z1": one | {"verdict": "fails", "value": 9.0}}}}
-    assert len(verify.compare(kept, found | {"renewed": renewed})[0]) == 5
-
-
-def test_the_certificate_says_what_differed(tmp_path):
-    bundle = written(tmp_path / "bundle.zip", FILES)
-    told = {
-        **certificate.of_bundle(bundle, check(bundle).manifest, "abc"),
-        **certificate.of_machine(),
-        **{"origin": certificate.UNCHECKED, "packed": "anew", "executed": ["All."], "differences": ["Z1 fails."]},
-        **{"began": "now", "ended": "then", "command": "./run verify bundle.zip"},
-    }
-    text = certificate.write(told, tmp_path)
-    assert "self-consistent, origin unchecked" in text and "Differs\n  Z1 fails." in text
-    assert json.loads((tmp_path / "certificate.json").read_text())["files"] == len(FILES)
-    assert str(tmp_path) not in text
