@@ -276,10 +276,18 @@ def declaration_json(declaration) -> str:
 
 def versions(declaration) -> dict[str, str]:
     """Return the public versions of the packages that a run computes with."""
-    parts = (part for definition in definitions(declaration) for part in written(definition))
-    learns = any(isinstance(part, str) and part.startswith(" sklearn.") for part in parts)
-    names = [*PACKAGES, *(["scikit-learn"] if learns else [])]
-    return {name: importlib.metadata.version(name).split("+")[0] for name in names}
+    return {name: _version(name) for name in _packages(definitions(declaration))}
+
+
+@cache
+def _packages(found: tuple[Definition, ...]) -> list[str]:
+    learns = any(isinstance(part, str) and part.startswith(" sklearn.") for each in found for part in written(each))
+    return [*PACKAGES, *(["scikit-learn"] if learns else [])]
+
+
+@cache
+def _version(package: str) -> str:
+    return importlib.metadata.version(package).split("+")[0]
 
 
 def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -17,11 +17,7 @@ from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, sta
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """A checkout that has been built once."""
-    root = tmp_path_factory.mktemp("checkout")
-    toy_book.write(root)
-    first = build(root)
-    assert first.status == 0, first.said
-    return root
+    return toy_book.built(tmp_path_factory)
 
 
 def test_every_local_link_leads_somewhere_and_nothing_is_fetched(checkout):
@@ -49,7 +45,7 @@ def test_figure_ledger_and_download_stand_on_the_data(checkout):
     assert 'src="data:,"' in downloaded.cells[-1].outputs[0].data["text/html"]  # the picture is on the page
     committed = nbformat.read(checkout / "notebooks" / f"{MAIN}.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in committed.cells)
-    assert str(checkout) not in "".join(path.read_text(encoding="utf-8") for path in html.glob("[bn]*/*.html"))
+    assert toy_book.ORIGINAL not in "".join(path.read_text(encoding="utf-8") for path in html.glob("[bn]*/*.html"))
 
 
 def test_every_mark_of_the_landscape_opens_a_card_and_the_ledger_s_files_lie_beside_it(checkout):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import nbformat
 import yaml
 from bs4 import BeautifulSoup
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["engine", "zhang_4_1_convergence", "zhang_appendices"]
@@ -134,6 +135,25 @@ def build(root, *words, **variables):
         text=True,
     )
     return SimpleNamespace(status=done.returncode, said=done.stdout + done.stderr)
+
+
+ORIGINAL = "the-toy-book-that-is-copied"
+
+
+def built(factory):
+    """A checkout of one's own that has been built once: a copy of one that the test run builds."""
+    mine = factory.getbasetemp()
+    original = (mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine) / ORIGINAL
+    with FileLock(original.with_suffix(".lock")):
+        if not original.exists():
+            making = original.with_suffix(".making")
+            shutil.rmtree(making, ignore_errors=True)
+            making.mkdir()
+            write(making)
+            first = build(making)
+            assert first.status == 0, first.said
+            making.rename(original)
+    return shutil.copytree(original, factory.mktemp("checkout") / "book")
 
 
 def snapshot(root):
