@@ -12,8 +12,7 @@ KEY = "icl_companion"
 def entry(kind: str, key: str, fields: Mapping[str, str]) -> str:
     """One entry; a field that is empty is left out."""
     told = {name: value for name, value in fields.items() if value}
-    width = max(map(len, told))
-    lines = (f"  {name:{width}} = {{{value}}}" for name, value in told.items())
+    lines = (f"  {name} = {{{value}}}" for name, value in told.items())
     return f"@{kind}{{{key},\n" + ",\n".join(lines) + "\n}"
 
 

@@ -33,10 +33,10 @@ def test_the_version_is_the_same_everywhere():
 def test_entries_name_version_commit_and_digest():
     edition = Record(RECORD.fields | {"doi": "10.1/x"}, Edition("abcdef" * 6, 0))
     whole = bibtex.of_book(edition, "d" * 64)
-    assert whole.startswith("@software{icl_companion,") and "doi     = {10.1/x}" in whole
+    assert whole.startswith("@software{icl_companion,") and "doi = {10.1/x}" in whole
     assert f"Commit {'abcdef' * 6}. SHA-256 of MANIFEST.json: {'d' * 64}" in whole and "{{The ICL companion" in whole
     part = bibtex.of_part(RECORD, "claim Z10", "a.html#claim-Z10", "data/a.nc", "e" * 64)
-    assert f"version      = {{{RECORD.version}}}" in part and f"data/a.nc, SHA-256 {'e' * 64}" in part
+    assert f"version = {{{RECORD.version}}}" in part and f"data/a.nc, SHA-256 {'e' * 64}" in part
     assert "doi" not in part and "Commit" not in part  # nothing pretends
 
 
