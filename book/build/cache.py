@@ -173,6 +173,11 @@ def made_in(folder: Path, name: str) -> dict[str, str]:
     return {path.name: file_digest(path) for path in files}
 
 
+def write_record(folder: Path, record: Record) -> None:
+    """Note what is known about the execution in a folder."""
+    (folder / "record.json").write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+
+
 def workplace(layout: Layout) -> Path:
     """A new folder for an execution under way, on the same disk as its final place."""
     parent = layout.build / "executing"
@@ -193,7 +198,7 @@ def keep(name: str, profile: str, before: Origin, seconds: float, work: Path, la
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
     )
-    (work / "record.json").write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+    write_record(work, record)
     folder = layout.executed(profile, name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

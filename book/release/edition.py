@@ -10,7 +10,7 @@ from dataclasses import replace
 import nbformat
 from nbformat import NotebookNode
 
-from book.build import arguments, book, pdf
+from book.build import arguments, book, cache, pdf
 from book.build.cache import Executed, read_notebook
 from book.build.layout import Layout
 from book.citation.record import Edition, Record
@@ -35,7 +35,10 @@ def make(layout: Layout, edition: Edition) -> None:
 
 
 def without_times(one: Executed) -> Executed:
-    """An executed notebook of which neither its file nor its record says when it ran, how long it took, and at what pace."""
+    """An executed notebook of which neither its file nor its record says when it ran, how long it took, and at what pace.
+
+    The file is written anew in its place, and the record there names it, so that the next bundle finds it.
+    """
     notebook = read_notebook(one.notebook)
     for cell in notebook.cells:
         if "outputs" in cell:
@@ -44,7 +47,9 @@ def without_times(one: Executed) -> Executed:
         for key in TIMED:
             part.metadata.pop(key, None)
     write_atomically(one.notebook, lambda file: nbformat.write(notebook, file))
-    return replace(one, record=replace(one.record, seconds=0.0, executed=""))
+    record = replace(one.record, made=cache.made_in(one.folder, one.name))
+    cache.write_record(one.folder, record)
+    return replace(one, record=replace(record, seconds=0.0, executed=""))
 
 
 def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:

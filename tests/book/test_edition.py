@@ -1,9 +1,11 @@
 """Pages and print of an edition say nothing of when and where they were made."""
 
+import json
+
 import nbformat
 from small_bundle import RECORD
 
-from book.build.cache import Executed
+from book.build.cache import Executed, made_in
 from book.build.cache import Record as Execution
 from book.release import edition, printed
 
@@ -40,3 +42,5 @@ def test_printed_text_is_in_one_piece_however_the_kernel_parted_it(tmp_path):
     two = executed(tmp_path / "two", ("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c"), ("stdout", "d"))
     assert one.notebook.read_bytes() == two.notebook.read_bytes() and b"now" not in one.notebook.read_bytes()
     assert (one.record.seconds, one.record.executed) == (0.0, "")
+    kept = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
+    assert kept["made"] == made_in(one.folder, "a") and kept["seconds"] == 12.3  # the next bundle finds it
