@@ -89,6 +89,7 @@ def run_experiment(options: argparse.Namespace) -> int:
     """Run one experiment; write its dataset, or print it."""
     weights.TRAINING_SEED.set(options.train_seed)
     experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
+    renewal.announce(kept([experiment.slug], options))
     dataset = experiment.run(options.profile, options.seed, options.device)
     if options.out:
         results.save(dataset, options.out)
@@ -104,6 +105,7 @@ def check_claims(options: argparse.Namespace) -> int:
     weights.TRAINING_SEED.set(options.train_seed)
     named = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
     experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
+    renewal.announce(kept([experiment.slug for experiment in experiments], options))
     rows, sound = [], True
     for experiment in experiments:
         began = time.perf_counter()
@@ -120,6 +122,11 @@ def check_claims(options: argparse.Namespace) -> int:
     return 0 if sound else 1
 
 
+def kept(slugs: list[str], options: argparse.Namespace) -> list[renewal.Item]:
+    """Return the stored results that a run is like: those of the same settings at full scale."""
+    return [renewal.Result(slug) for slug in slugs] if options.profile == "full" and not options.settings else []
+
+
 def train_networks(options: argparse.Namespace) -> int:
     """Train networks with seed 0: shipped ones anew; those at a paper's scale unless they are in ``_build/weights``."""
     require_device(options.device)
@@ -127,7 +134,9 @@ def train_networks(options: argparse.Namespace) -> int:
         began = time.perf_counter()
         if training.name in registry.TRAININGS:
             require_clean_commit()
-            said = renewal.Network(training.name).renew(options.device)
+            network = renewal.Network(training.name)
+            renewal.announce([network])
+            said = network.renew(options.device)
         else:
             make = partial(training.train, 0, options.device)
             weights.obtain_weights(training.name, training, 0, options.device, make)

@@ -10,7 +10,7 @@ from icl_lib.companion.cards import Cards
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.paper import declared
 from icl_lib.companion.show import seen_by
-from papers import registry
+from papers import registry, renewal
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,6 +19,8 @@ def run(options: argparse.Namespace) -> int:
     drawings = [each for each in declared(seen_by(experiment), Drawing) if each.name == experiment.slug]
     if not drawings:
         raise ValueError(f"{experiment.slug} has no figure: ./run check {experiment.slug} judges its claims")
+    if options.profile == "full" and not options.settings:
+        renewal.announce([renewal.Result(experiment.slug)])
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)
     path = options.out or results.BUILD / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"

@@ -1,5 +1,8 @@
 """Renewal: what is outdated among shipped networks and stored results is computed again, and compared with what was there."""
 
+import hashlib
+import json
+import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import as_completed
@@ -9,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import identity, results, weights
+from icl_lib.companion import origins, results, weights
 from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
 from papers import registry
 
 ROUNDING = {4: 1e-5, 8: 1e-9}
 """Largest difference that counts as rounding, as a share of a variable's largest entry, by the bytes of a number."""
+PATIENCE = 5
+"""Seconds for which a command may be silent."""
 NOTHING = 1e-12
 """Entries up to here are rounding themselves."""
 
@@ -48,7 +53,7 @@ class Network:
         """Train, replace the stored file and say how the new weights compare with the old ones."""
         old = weights.read(self.path)[0] if self.attributes() else {}
         training, began = registry.TRAININGS[self.training], time.perf_counter()
-        made_from = results.provenance(self.training, "weights", identity.origin(training, self.seed, device))
+        made_from = results.provenance(self.training, "weights", origins.origin(training, self.seed, device))
         new = training.train(self.seed, device)
         made_from["seconds"] = f"{time.perf_counter() - began:.2f}"
         weights.save_weights(new, made_from, self.path)
@@ -146,32 +151,74 @@ def renew(names: list[str], device: str, jobs: int, everything: bool, say: Calla
     """Compute what is outdated among the named, or among all: networks first, then results, the cheapest first.
 
     What is finished is stored at once, so that a renewal that was stopped goes on where it was. ``everything``: also what
-    is up to date. Raises Incomplete when something failed, after all the rest is done.
+    is up to date; asked for again with the same names, it goes on as well. Raises Incomplete when something failed, after
+    all the rest is done.
     """
-    failures = []
+    failures, finished = [], Finished.of(names, device) if everything else None
     for kind, asked in zip(("networks", "results"), items(names), strict=True):
-        seconds = {item: _seconds(item) for item in asked if everything or item.reason()}
-        due = dict(sorted(seconds.items(), key=lambda one: one[1]))
-        known = sum(due.values())
-        say(f"{len(due)} of {len(asked)} {kind} to compute, about {known / 60 / jobs:.0f} minutes with {jobs} at a time.")
-        failures += _run(due, device, jobs, say)
+        took = {item: seconds(item) for item in asked if (finished and item not in finished) or item.reason()}
+        due = dict(sorted(took.items(), key=lambda one: one[1]))
+        earlier = f" ({len(asked) - len(due)} done before it was stopped)" if finished and len(due) < len(asked) else ""
+        minutes = sum(due.values()) / 60 / jobs
+        say(f"{len(due)} of {len(asked)} {kind} to compute{earlier}, about {minutes:.0f} minutes with {jobs} at a time.")
+        failures += _run(due, device, jobs, say, finished)
     if failures:
         raise Incomplete(f"{len(failures)} failed, what was stored of them is as it was: {'; '.join(failures)}")
+    if finished:
+        finished.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a renewal of everything has done so far, as long as it is not through: files by name, with their SHA-256."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, names: list[str], device: str) -> "Finished":
+        """Return the note of a renewal; other names or another device have another."""
+        asked = hashlib.sha256(json.dumps([sorted(names), device]).encode()).hexdigest()
+        return cls(results.BUILD / "renewed" / f"{asked[:24]}.json")
+
+    def files(self) -> dict[str, str]:
+        """Return the noted digests, none when there is no note."""
+        return json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
+
+    def __contains__(self, item: "Item") -> bool:
+        return item.path.exists() and self.files().get(item.path.name) == _digest(item.path)
+
+    def add(self, item: "Item") -> None:
+        """Note a file as it is now."""
+        text = json.dumps(self.files() | {item.path.name: _digest(item.path)}, indent=1)
+        results.write_atomically(self.path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def listed(names: list[str], say: Callable[[str], None]) -> None:
     """Say what is outdated, why, and how long it took when it was computed."""
-    due = [(item.name, _seconds(item), reason) for asked in items(names) for item in asked if (reason := item.reason())]
-    for name, seconds, reason in due:
-        say(f"{name}  ({seconds:.0f} s)  {reason}")
-    say(f"{len(due)} outdated, {sum(seconds for _, seconds, _ in due) / 60:.0f} core-minutes.")
+    due = [(item.name, seconds(item), reason) for asked in items(names) for item in asked if (reason := item.reason())]
+    for name, took, reason in due:
+        say(f"{name}  ({took:.0f} s)  {reason}")
+    say(f"{len(due)} outdated, {sum(took for _, took, _ in due) / 60:.0f} core-minutes.")
 
 
-def _seconds(item: Item) -> float:
+def announce(kept: list[Item]) -> None:
+    """Say on the error stream how long these may take, when it is long enough to wonder."""
+    expected = sum(map(seconds, kept))
+    if expected > PATIENCE:
+        told = f"{expected:.0f} s" if expected < 120 else f"{expected / 60:.0f} minutes"
+        print(f"About {told}, which is what the stored files took.", file=sys.stderr, flush=True)
+
+
+def seconds(item: Item) -> float:
+    """Return how long an item took when its stored file was made, 0 where there is none."""
     return float(item.attributes().get("seconds", 0))
 
 
-def _run(due: Mapping[Item, float], device: str, jobs: int, say: Callable[[str], None]) -> list[str]:
+def _run(due: Mapping[Item, float], device: str, jobs: int, say: Callable[[str], None], finished: Finished | None) -> list[str]:
     """Compute items, known with the seconds they took before, say one line for each, and return what failed."""
     failures, left = [], sum(due.values())
     with local_pool(jobs) as pool:
@@ -184,6 +231,8 @@ def _run(due: Mapping[Item, float], device: str, jobs: int, say: Callable[[str],
                 text = f"FAILED with {type(error).__name__}: {error}"
             else:
                 text = "{:.0f} s, {}".format(*future.result())
+                if finished:
+                    finished.add(item)
             say(f"  {item.name}: {text} ({done} of {len(due)}, about {left / 60 / jobs:.0f} minutes left)")
     return failures
 

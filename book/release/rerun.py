@@ -4,7 +4,6 @@
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +17,6 @@ from icl_lib.companion import identity
 from icl_lib.companion.results import write_atomically
 
 NOTE, BEFORE = "rerun.json", "before.json"
-JOBS = 2
 
 
 def rerun(layout: Layout, full: bool) -> None:
@@ -59,10 +57,7 @@ def digests(layout: Layout) -> dict[str, str]:
 
 def renew(files: list[str], layout: Layout) -> None:
     """Compute anew what these files hold; a file that was computed anew is never the same, for it says when."""
-    names = [Path(name).name.removesuffix(".full.nc").removesuffix(".safetensors") for name in files]
-    program = [sys.executable, "-m", "papers", "renew", "--all", "--jobs", str(JOBS), *names]
-    if names and subprocess.run(program, cwd=layout.root, env=layout.child_environment()).returncode:
-        raise Problem("Not all was computed anew, see above; the same command goes on.")
+    book.renew([Path(name).name.removesuffix(".full.nc").removesuffix(".safetensors") for name in files], layout)
 
 
 def write(path: Path, value: dict) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from icl_lib.companion import bounds, identity, results, weights
+from icl_lib.companion import bounds, origins, results, weights
 
 CHECKPOINTS = results.BUILD / "checkpoints"
 """Where unfinished training runs keep their state."""
@@ -25,7 +25,7 @@ class Checkpoint:
     @classmethod
     def of(cls, declaration, seed: int, device: str, every: int, folder: Path | None = None) -> "Checkpoint":
         """Return the checkpoint of a declared run; another identity gives another file."""
-        run = identity.origin(declaration, seed, device)["identity"]
+        run = origins.origin(declaration, seed, device)["identity"]
         return cls((folder or CHECKPOINTS) / f"{run[:24]}.safetensors", every)
 
     def load(self) -> dict | None:
@@ -49,6 +49,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Forget the run: it is finished."""
         self.path.unlink(missing_ok=True)
+        results.remove_abandoned(self.path)
 
 
 def _cut(state: Any, name: str, tensors: dict[str, torch.Tensor]) -> Any:

@@ -1,4 +1,4 @@
-"""What a number was made from, as one digest: code, declaration, seed, device, weights, versions.
+"""The code that a number was made with, as one digest; ``origins`` adds declaration, seed, device, weights and versions.
 
 The code of a result is the set of definitions (functions, classes, constants) that its declaration's class reaches, each as
 its syntax tree. Names of ours stand in it as the definitions they mean, so that comments, docstrings, annotations, line
@@ -7,11 +7,9 @@ breaks and the module in which something lives do not count, and a namesake does
 
 import ast
 import hashlib
-import importlib.metadata
-import json
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +19,6 @@ OURS = ("icl_lib", "papers")
 """The packages whose code counts."""
 CARRIER = "icl_lib.companion"
 """The package that carries results and computes none of their numbers: a change there leaves stored numbers valid."""
-PACKAGES = ("torch", "numpy", "scipy")
-"""What every result is computed with; scikit-learn counts where the code names it."""
 DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 SILENT = {"annotation", "returns", "type_params", "type_comment", "kind", "ctx"}
@@ -264,44 +260,3 @@ def code(declaration) -> str:
 def trains(declaration) -> bool:
     """Say whether a run of a declaration may train: other machines then get other numbers, else the same up to rounding."""
     return Definition("icl_lib.train.loop", "train") in definitions(declaration)
-
-
-# --- the whole ----------------------------------------------------------------------------------------------------
-
-
-def declaration_json(declaration) -> str:
-    """Return a declaration (a dataclass of numbers, strings and tuples) as canonical JSON."""
-    return json.dumps({"class": type(declaration).__name__, **asdict(declaration)}, sort_keys=True)
-
-
-def versions(declaration) -> dict[str, str]:
-    """Return the public versions of the packages that a run computes with."""
-    return {name: _version(name) for name in _packages(definitions(declaration))}
-
-
-@cache
-def _packages(found: tuple[Definition, ...]) -> list[str]:
-    learns = any(isinstance(part, str) and part.startswith(" sklearn.") for each in found for part in written(each))
-    return [*PACKAGES, *(["scikit-learn"] if learns else [])]
-
-
-@cache
-def _version(package: str) -> str:
-    return importlib.metadata.version(package).split("+")[0]
-
-
-def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return all that determines a result, by name, and ``identity``, the digest of it all.
-
-    weights    digests of the shipped weights that the run reads, by name
-    """
-    parts = {
-        "declaration": declaration_json(declaration),
-        "seed": str(seed),
-        "device": device,
-        "code": code(declaration),
-        "weights": json.dumps(weights or {}, sort_keys=True),
-        "versions": json.dumps(versions(declaration)),
-    }
-    parts |= {"trains": str(trains(declaration))}
-    return parts | {"identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}

@@ -1,5 +1,6 @@
 """Datasets on disk: variables, provenance, files."""
 
+import glob
 import importlib.metadata
 import io
 import json
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +21,11 @@ import xarray as xr
 
 from icl_lib.companion import bounds, content
 from icl_lib.companion.identity import OURS, ROOT
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 BUILD = ROOT / "_build"
 """Where what is made on this machine lives."""
@@ -101,15 +107,41 @@ def commit() -> str:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it; on any failure ``path`` stays as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    os.close(handle)
     temporary = Path(name)
     try:
-        write(temporary)
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        with _held(handle):
+            write(temporary)
+            temporary.chmod(0o644)
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(handle: int) -> Iterator[None]:
+    """Lock an open file until it is written, so that all can see that its process lives; closed at once without locks."""
+    if fcntl is None:
+        os.close(handle)
+        yield
+        return
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove the temporary files beside ``path`` of processes that were killed while they wrote it."""
+    if fcntl is None:
+        return
+    for temporary in path.parent.glob(f".{glob.escape(path.stem)}-????????{glob.escape(path.suffix)}"):
+        with suppress(OSError), open(temporary, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while a process writes it
+            temporary.unlink()
 
 
 def encoded(dataset: xr.Dataset) -> bytes:
@@ -152,7 +184,8 @@ def save_csv(dataset: xr.Dataset, path: Path) -> None:
     tables = []
     for name, values in dataset.data_vars.items():
         rows = values.to_dataframe(name="value").reset_index() if values.ndim else pd.DataFrame({"value": [values.item()]})
-        tables.append(rows[[*values.dims, "value"]].assign(variable=name))
+        whole = {dim: "Int64" for dim in values.dims if rows[dim].dtype.kind in "iu"}  # stays so beside rows without it
+        tables.append(rows[[*values.dims, "value"]].astype(whole).assign(variable=name))
     table = pd.concat(tables)
     dims = [column for column in table.columns if column not in ("variable", "value")]
     write_atomically(path, lambda file: table[["variable", *dims, "value"]].to_csv(file, index=False))

@@ -11,7 +11,7 @@ import safetensors
 import safetensors.torch
 import torch
 
-from icl_lib.companion import bounds, content, identity, results
+from icl_lib.companion import bounds, content, identity, origins, results
 
 WEIGHTS = results.STORE / "weights"
 """Where the committed trained weights live, ``<name>.safetensors``."""
@@ -83,7 +83,7 @@ def outdated(path: Path, declaration, seed: int) -> str | None:
         return f"{path.name} is missing: ./run renew {path.stem} trains it"
     except UNREADABLE as error:
         return _damaged(path, error)
-    return results.difference(found, identity.origin(declaration, seed, found.get("device", "cpu")), path)
+    return results.difference(found, origins.origin(declaration, seed, found.get("device", "cpu")), path)
 
 
 def _damaged(path: Path, error: Exception) -> str:
@@ -99,7 +99,7 @@ def load_weights(path: Path, declaration, seed: int) -> Weights | None:
         return None
     except UNREADABLE as error:
         raise results.Damaged(_damaged(path, error)) from error
-    wanted = identity.origin(declaration, seed, origin.get("device", "cpu"))
+    wanted = origins.origin(declaration, seed, origin.get("device", "cpu"))
     return None if results.difference(origin, wanted, path) else found
 
 
@@ -139,7 +139,7 @@ def shipped(declaration) -> dict[str, str]:
 
 def origin(declaration, seed: int, device: str) -> dict[str, str]:
     """Return all that determines a result, the weights that it reads among it."""
-    return identity.origin(declaration, seed, device, shipped(declaration))
+    return origins.origin(declaration, seed, device, shipped(declaration))
 
 
 def obtain_weights(
@@ -153,7 +153,7 @@ def obtain_weights(
     own = seed_of(training, seed) + run
     if (weights := load_weights(shipped_file(name, own), training, own)) is not None:
         return weights
-    made_from = results.provenance(name, "weights", identity.origin(training, own, device))  # the code as it is now
+    made_from = results.provenance(name, "weights", origins.origin(training, own, device))  # the code as it is now
     kept = TRAINED / f"{made_from['identity'][:24]}.safetensors"
     with suppress(results.Damaged):  # here nothing is lost but time
         if (weights := load_weights(kept, training, own)) is not None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from icl_lib.companion import identity
+from icl_lib.companion import identity, origins
 from icl_lib.companion.identity import Definition
 from papers import registry
 
@@ -135,23 +135,23 @@ def test_the_origin_names_all_that_determines_a_result(monkeypatch):
     monkeypatch.setattr(identity, "definitions", lambda declaration: ())
     whole = Whole(Part(1), (Part(2), Part(3)))
     assert [type(part).__name__ for part in identity.parts(whole)] == ["Whole", "Part", "Part", "Part"]
-    first = identity.origin(whole, 0, "cpu", {"net": "a"})
+    first = origins.origin(whole, 0, "cpu", {"net": "a"})
     assert json.loads(first["versions"]).keys() == {"torch", "numpy", "scipy"}
     assert not any("+" in version for version in json.loads(first["versions"]).values())
     others = [
-        identity.origin(dataclasses.replace(whole, part=Part(5)), 0, "cpu", {"net": "a"}),
-        identity.origin(whole, 1, "cpu", {"net": "a"}),
-        identity.origin(whole, 0, "cuda", {"net": "a"}),
-        identity.origin(whole, 0, "cpu", {"net": "b"}),
+        origins.origin(dataclasses.replace(whole, part=Part(5)), 0, "cpu", {"net": "a"}),
+        origins.origin(whole, 1, "cpu", {"net": "a"}),
+        origins.origin(whole, 0, "cuda", {"net": "a"}),
+        origins.origin(whole, 0, "cpu", {"net": "b"}),
     ]
-    monkeypatch.setattr(identity, "versions", lambda declaration: {"torch": "2.14.0"})
-    others.append(identity.origin(whole, 0, "cpu", {"net": "a"}))
+    monkeypatch.setattr(origins, "versions", lambda declaration: {"torch": "2.14.0"})
+    others.append(origins.origin(whole, 0, "cpu", {"net": "a"}))
     assert len({first["identity"], *(other["identity"] for other in others)}) == 6
 
 
 def test_classical_learners_bring_their_package():
-    assert "scikit-learn" in identity.versions(registry.experiment("li-classical").full)
-    assert "scikit-learn" not in identity.versions(registry.experiment("zhang-risk").full)
+    assert "scikit-learn" in origins.versions(registry.experiment("li-classical").full)
+    assert "scikit-learn" not in origins.versions(registry.experiment("zhang-risk").full)
 
 
 def test_theory_counts_only_where_it_builds_a_model():

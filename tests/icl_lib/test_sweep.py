@@ -16,7 +16,7 @@ import sweep_toys
 import xarray as xr
 from sweep_toys import DIVIDED, PLAIN, Toy, alike, cells, entries
 
-from icl_lib.companion import content, identity, results, sweep
+from icl_lib.companion import content, identity, origins, results, sweep
 from icl_lib.companion.sweep import OF_THE_RUN, Cell, Incomplete, cell_file, cell_names, keep, kept, run_sweep
 
 
@@ -180,7 +180,7 @@ def test_all_that_determines_a_cell_is_in_its_name(monkeypatch):
     others = [replace(cell, **change) for change in ({"seed": 1}, {"device": "cuda"}, {"declaration": Toy(1.6)})]
     others += [replace(cell, profile="full"), replace(cell, slug="toy-other")]
     names = cell_names([cell, *others])
-    monkeypatch.setattr(identity, "versions", lambda declaration: {"torch": "0"})
+    monkeypatch.setattr(origins, "versions", lambda declaration: {"torch": "0"})
     names += cell_names([cell])
     monkeypatch.undo()
     monkeypatch.setattr(identity, "code", lambda declaration: "other")

@@ -55,6 +55,7 @@ def store(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "STORE", tmp_path)
     monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "weights")
     monkeypatch.setattr(weights, "TRAINED", tmp_path / "trained")
+    monkeypatch.setattr(results, "BUILD", tmp_path / "build")
     monkeypatch.setattr(results, "commit", lambda: "0123456789ab")
     monkeypatch.setattr(renewal, "local_pool", threads)
     monkeypatch.setattr(registry, "TRAININGS", {"toy-net": NETWORK})
@@ -78,6 +79,24 @@ def test_networks_come_first_and_nothing_is_done_twice(store, capsys):
     said = capsys.readouterr().out
     assert lines(said) == ["toy-net", "toy-ramp", "toy-steep"]
     assert said.count("equal to the bit; verdicts as recorded") == 2 and "0 minutes with 2 at a time" in said
+
+
+def test_a_renewal_of_everything_goes_on_where_it_was_stopped(store, monkeypatch, capsys):
+    main(["renew"])
+    sound = registry.EXPERIMENTS
+    monkeypatch.setattr(registry, "EXPERIMENTS", sound | {"toy-steep": replace(STEEP, full=Ramp(NETWORK, -1.0))})
+    assert main(["renew", "--all"]) == 1
+    assert {*lines(capsys.readouterr().out)[-3:]} == {"toy-net", "toy-steep", "toy-ramp"}
+    monkeypatch.setattr(registry, "EXPERIMENTS", sound)
+    assert main(["renew", "--all", "toy-steep"]) == 0  # other names, another renewal
+    assert lines(capsys.readouterr().out) == ["toy-steep"]
+    results.save(results.load(store / "toy-ramp.full.nc").assign_attrs(seconds="2"), store / "toy-ramp.full.nc")
+    assert main(["renew", "--all"]) == 0
+    said = capsys.readouterr().out
+    assert lines(said) == ["toy-steep", "toy-ramp"]  # the second is not the file that was noted
+    assert "0 of 1 networks to compute (1 done before it was stopped)" in said
+    assert main(["renew", "--all"]) == 0  # that one was through: this is a new one
+    assert len(lines(capsys.readouterr().out)) == 3 and not list((store / "build" / "renewed").iterdir())
 
 
 def test_other_weights_outdate_what_reads_them(store, monkeypatch, capsys):
@@ -106,6 +125,19 @@ def test_what_fails_keeps_its_file_and_the_rest_is_done(store, monkeypatch, caps
     said = capsys.readouterr()
     assert "toy-steep (ZeroDivisionError: a ramp that goes down)" in said.err and "toy-ramp: 0 s, new" in said.out
     assert (store / "toy-steep.full.nc").read_bytes() == before and (store / "toy-ramp.full.nc").exists()
+
+
+def test_a_command_says_how_long_it_may_take(store, capsys):
+    main(["renew"])
+    path = store / "toy-ramp.full.nc"
+    for seconds, told in (("90", "About 90 s"), ("300", "About 5 minutes"), ("3", "")):
+        results.save(results.load(path).assign_attrs(seconds=seconds), path)
+        capsys.readouterr()
+        assert main(["compute", "toy-ramp", "--profile", "full"]) == 0
+        said = capsys.readouterr().err
+        assert said.startswith(told) if told else not said
+    results.save(results.load(path).assign_attrs(seconds="90"), path)
+    assert main(["compute", "toy-ramp"]) == 0 and not capsys.readouterr().err  # another scale
 
 
 def test_bad_input_is_told_in_one_sentence(store, monkeypatch, capsys):

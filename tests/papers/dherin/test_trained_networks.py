@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from icl_lib.companion import identity, results, weights
+from icl_lib.companion import origins, results, weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers import registry, renewal
@@ -135,7 +135,7 @@ def test_a_shipped_network_has_a_seed_of_its_own(nowhere):
 def test_shipped_weights_are_used_only_when_they_match(nowhere):
     file = nowhere / "shipped" / "tiny.safetensors"
     W = torch.arange(3.0)
-    made_from = results.provenance("tiny", "weights", identity.origin(TINY, 0, "cpu"))
+    made_from = results.provenance("tiny", "weights", origins.origin(TINY, 0, "cpu"))
     weights.save_weights({"W": W}, made_from, file)
     assert torch.equal(weights.load_weights(file, TINY, 0)["W"], W)
     assert weights.load_weights(file, TINY, 1) is None
@@ -154,14 +154,14 @@ def test_shipped_weights_are_used_only_when_they_match(nowhere):
 def test_a_result_is_outdated_by_other_weights(nowhere):
     file, holder = nowhere / "shipped" / "tiny.safetensors", Holder(TINY, (), 1)
     assert weights.shipped(holder) == {}
-    made_from = results.provenance("tiny", "weights", identity.origin(TINY, 0, "cpu"))
-    origins = []
+    made_from = results.provenance("tiny", "weights", origins.origin(TINY, 0, "cpu"))
+    found = []
     for number in (1.0, 1.0, 2.0):
-        weights.save_weights({"W": number * torch.ones(3)}, made_from | {"created": str(len(origins))}, file)
-        origins.append(weights.origin(holder, 0, "cpu")["identity"])
+        weights.save_weights({"W": number * torch.ones(3)}, made_from | {"created": str(len(found))}, file)
+        found.append(weights.origin(holder, 0, "cpu")["identity"])
     assert weights.shipped(holder) == {"tiny": weights.tensors_digest({"W": 2 * torch.ones(3)})}
-    assert origins[0] == origins[1] != origins[2]
-    assert identity.origin(holder, 0, "cpu")["identity"] not in origins
+    assert found[0] == found[1] != found[2]
+    assert origins.origin(holder, 0, "cpu")["identity"] not in found
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+"""What a number was made from, by name and as one digest: declaration, seed, device, code, weights, versions."""
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+
+from icl_lib.companion import identity
+
+PACKAGES = ("torch", "numpy", "scipy")
+"""What every result is computed with; scikit-learn counts where the code names it."""
+
+
+def declaration_json(declaration) -> str:
+    """Return a declaration (a dataclass of numbers, strings and tuples) as canonical JSON."""
+    return json.dumps({"class": type(declaration).__name__, **asdict(declaration)}, sort_keys=True)
+
+
+def versions(declaration) -> dict[str, str]:
+    """Return the public versions of the packages that a run computes with."""
+    return {name: _version(name) for name in _packages(identity.definitions(declaration))}
+
+
+@cache
+def _packages(found: tuple[identity.Definition, ...]) -> list[str]:
+    learns = any(isinstance(part, str) and part.startswith(" sklearn.") for each in found for part in identity.written(each))
+    return [*PACKAGES, *(["scikit-learn"] if learns else [])]
+
+
+@cache
+def _version(package: str) -> str:
+    return importlib.metadata.version(package).split("+")[0]
+
+
+def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return all that determines a result, by name, and ``identity``, the digest of it all.
+
+    weights    digests of the shipped weights that the run reads, by name
+    """
+    parts = {
+        "declaration": declaration_json(declaration),
+        "seed": str(seed),
+        "device": device,
+        "code": identity.code(declaration),
+        "weights": json.dumps(weights or {}, sort_keys=True),
+        "versions": json.dumps(versions(declaration)),
+    }
+    parts |= {"trains": str(identity.trains(declaration))}
+    return parts | {"identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}
