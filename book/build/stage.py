@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import figures, folded, front, judged, ledger_files, pages, published_at, recorded, verdicts
+from book.build import environment, figures, folded, front, judged, ledger_files, pages, published_at, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
@@ -64,6 +64,7 @@ class Stage:
         CitePages(self.record, ledger.rows, self.extra, shown, address).fill(book, ledger_files.as_objects(ledger))
         for page, write in ((book / "faults.md", recorded.faults_page), (book / "calibration.md", recorded.calibration_page)):
             page.write_text(write(self.layout.stored_results / f"{page.stem}.json"), encoding="utf-8")
+        environment.fill(book, self.layout.root)
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
         return missing
 

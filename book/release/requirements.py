@@ -1,16 +1,27 @@
-"""Whether the present environment is the one that a bundle was made for."""
+"""The pinned requirements: which hold on a system, and whether the present environment is the one that they describe."""
 
-import re
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+
+from packaging.requirements import Requirement
 
 from book.build.problem import Problem
 
-PIN = re.compile(r"^([\w.-]+)==([\w.]+)", re.MULTILINE)
+
+def pinned(text: str) -> list[Requirement]:
+    """The pins of a requirements file or of a lock, in its order."""
+    words = (line.partition("#")[0].partition("--hash")[0].rstrip(" \\\n") for line in text.splitlines())
+    return [Requirement(line) for line in words if "==" in line]
+
+
+def applies(pin: Requirement, system: Mapping[str, str] | None = None) -> bool:
+    """Whether a pin holds on this system, or on one that differs in the given variables of a marker."""
+    return pin.marker is None or pin.marker.evaluate(dict(system or {}))
 
 
 def differing(pins: str) -> list[str]:
     """The packages that are here in another version than pinned, or not at all; a build's suffix (+cpu) does not count."""
-    here = {name: (wanted, _installed(name)) for name, wanted in PIN.findall(pins)}
+    here = {pin.name: (str(pin.specifier).removeprefix("=="), _installed(pin.name)) for pin in pinned(pins) if applies(pin)}
     return [f"{name} {wanted}, here {found or 'none'}" for name, (wanted, found) in here.items() if wanted != found]
 
 

@@ -12,8 +12,6 @@ from book.release import archive, manifest, verify
 from book.release.opened import opened
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
 DATA, WEIGHTS = "source/book/data/toy.full.nc", "source/book/data/weights/toy.safetensors"
 RECORD = Record.of(ROOT, Edition("0123456789abcdef" * 2 + "01234567", 1_700_000_000))
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def checkout(tmp_path):
     """A copy of the files that `run` itself reads."""
-    for name in ("run", "requirements.txt", "pyproject.toml"):
+    for name in ("run", "requirements.txt", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "book" / "build").mkdir(parents=True)
     for name in ("__init__.py", "build/__init__.py", "build/arguments.py"):
@@ -48,7 +48,7 @@ def call(checkout, *words):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], f"book, pdf, test, lab, bench, outputs, faults, bundle, verify, {OF_PAPERS}"),
+        ([], f"book, pdf, test, lab, bench, gpu, outputs, faults, bundle, verify, {OF_PAPERS}"),
         (["bok"], "no command 'bok'"),
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
         (["book", "--only", "gamma"], "choose one of alpha, beta"),
@@ -97,6 +97,30 @@ def test_environment_is_made_once_and_again_after_a_change(run, checkout, monkey
         run.ensure_environment()
         assert len(steps) > made
         made = len(steps)
+
+
+def test_a_locked_environment_takes_files_with_digests_only_and_serves_every_call(run, monkeypatch):
+    steps = []
+
+    def pretend(command):
+        steps.append([str(word) for word in command])
+        run.BIN.mkdir(parents=True, exist_ok=True)
+        run.PYTHON.touch()
+
+    monkeypatch.setattr(run, "install", pretend)
+    run.ensure_environment()
+    made = len(steps)
+    run.ensure_environment(locked=True)
+    (packages,) = (step for step in steps[made:] if "-r" in step)
+    assert {"--require-hashes", "--no-deps"} <= {*packages}
+    assert packages[-1] == str(run.ROOT / run.LOCK)
+    made = len(steps)
+    run.ensure_environment(locked=True)
+    run.ensure_environment()
+    assert len(steps) == made
+    (run.ROOT / "requirements.lock").write_text("# other digests\n")
+    run.ensure_environment(locked=True)
+    assert len(steps) > made
 
 
 def test_interrupted_installation_leaves_no_stamp(run, monkeypatch):
