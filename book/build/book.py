@@ -19,6 +19,11 @@ from book.build.problem import Problem
 from book.citation.record import Record
 
 UNTOUCHED = "_build/html is as it was before."
+ADVICE = {
+    **dict.fromkeys(render.FULL, "Free some space and run it again. "),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "Copy the book to where you may write, and run it there. "),
+}
+"""What to do when files cannot be written."""
 
 
 def build(asked: argparse.Namespace, layout: Layout) -> None:
@@ -54,10 +59,15 @@ def recompute(names: list[str], layout: Layout) -> None:
     from papers import registry  # seconds, with all the library; only here does a build need it
 
     slugs = [slug for slug, experiment in registry.EXPERIMENTS.items() if experiment.notebook in names]
-    networks = sorted({name for slug in slugs for name in registry.trainings_of(registry.EXPERIMENTS[slug].full)})
-    program = [sys.executable, "-m", "papers", "renew", "--all", "--jobs", str(workers.AT_A_TIME)]
-    if slugs and subprocess.run([*program, *networks, *slugs], cwd=layout.root, env=layout.child_environment()).returncode:
-        raise Problem("Not all was computed anew, see above; what was stored of the rest is as it was.")
+    networks = {name for slug in slugs for name in registry.trainings_of(registry.EXPERIMENTS[slug].full)}
+    renew([*sorted(networks), *slugs], layout)
+
+
+def renew(names: list[str], layout: Layout) -> None:
+    """Compute these networks and results anew into the stored ones; stopped, the same call goes on."""
+    program = [sys.executable, "-m", "papers", "renew", "--all", "--jobs", str(workers.AT_A_TIME), *names]
+    if names and subprocess.run(program, cwd=layout.root, env=layout.child_environment()).returncode:
+        raise Problem("Not all was computed anew, see above; the same command goes on.")
 
 
 def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout) -> dict[str, Executed]:
@@ -130,12 +140,18 @@ def answer(work: Callable[[Layout], int], untouched: str) -> int:
         print(problem, untouched, sep="\n", file=sys.stderr)
         return 1
     except OSError as error:
-        advice = "Free some space and run it again. " if error.errno == errno.ENOSPC else ""
-        print(f"Stopped: {error.strerror or 'files could not be copied'}. {advice}{untouched}", file=sys.stderr)
+        print(f"Stopped: {in_words(error)}{untouched}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"Stopped; the notebooks that were finished are kept. {untouched}", file=sys.stderr)
         return 130
+
+
+def in_words(error: OSError) -> str:
+    """What went wrong with a file, and what to do; of many that could not be copied, what went wrong with one."""
+    code = error.errno or next((code for code in ADVICE if os.strerror(code) in str(error)), None)
+    what = os.strerror(code) if code else "files could not be copied"
+    return f"{what}{f' ({error.filename})' if error.filename else ''}. {ADVICE.get(code, '')}"
 
 
 def main(words: list[str]) -> int:

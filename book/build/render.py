@@ -1,5 +1,6 @@
 """Jupyter Book, and the exchange of the old site for the new one."""
 
+import errno
 import os
 import re
 import shutil
@@ -11,6 +12,9 @@ from book.build.cache import Executed
 from book.build.layout import Layout
 from book.build.problem import Problem
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""A disk is full, or what one may have of it, or a file."""
+
 
 def render(source: Path, output: Path, env: dict[str, str]) -> Path:
     """Build the staged sources with every warning an error; the folder of the new site."""
@@ -19,6 +23,8 @@ def render(source: Path, output: Path, env: dict[str, str]) -> Path:
     command += ["--path-output", str(output), "-q", "-W", "-n", "--keep-going"]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     html = output / "_build" / "html"
+    if done.returncode and (full := [code for code in FULL if os.strerror(code) in done.stdout]):
+        raise OSError(full[0], os.strerror(full[0]))  # told once, not for every file
     if done.returncode or not (html / "index.html").exists():
         print(complaints(done.stdout, source))
         raise Problem("Jupyter Book reported what is printed above.")

@@ -16,7 +16,6 @@ from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, sta
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A checkout that has been built once."""
     return toy_book.built(tmp_path_factory)
 
 
