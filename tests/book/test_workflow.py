@@ -11,6 +11,7 @@ import yaml
 
 from book.build import arguments, published_at
 from book.build.layout import Layout
+from book.release import bundle
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / ".github" / "workflows" / "book.yml"
@@ -18,6 +19,7 @@ TEXT = FILE.read_text(encoding="utf-8")
 WORKFLOW = yaml.BaseLoader(TEXT).get_single_data()  # to which `on` is a word
 JOBS = WORKFLOW["jobs"]
 STEPS = [step for job in JOBS.values() for step in job["steps"]]
+IN_A_BROWSER = " ".join(sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests/book").glob("test_browser*.py")))
 PINNED = re.compile(r"actions/[a-z-]+@(v\d+|[0-9a-f]{40})")
 
 
@@ -48,15 +50,15 @@ def test_it_runs_for_main_and_by_hand_and_for_nobody_else():
 def test_every_command_exists(step, commands):
     python, script, job, *words = shlex.split(step["run"])
     assert (python, script) == ("python", "run") and job in commands
-    reader = {"book": arguments.parse, "test": arguments.parse_test}[job]
-    asked = reader(words, ROOT)  # it exits on a word that it does not know
-    assert not getattr(asked, "pytest", [])
+    reader = {"book": arguments.parse, "test": arguments.parse_test, "bundle": bundle.parse}[job]
+    reader(*([words] if job == "bundle" else [words, ROOT]))  # it exits on a word or a file that it does not know
 
 
 def test_the_steps_stand_in_order():
     assert [kind(step) for step in JOBS["build"]["steps"]] == [
         *["actions/checkout", "actions/setup-python", "python run test --all", "actions/configure-pages"],
-        *["python run book --profile full", "actions/upload-pages-artifact"],
+        *["python run book --profile full", f"python run test {IN_A_BROWSER}", "python run bundle"],
+        *["python run test tests/book/test_bundle.py", "actions/upload-artifact", "actions/upload-pages-artifact"],
     ]
     tests = ["actions/checkout", "actions/setup-python", "python run test --all"]
     assert [kind(step) for step in JOBS["newest"]["steps"]] == tests
