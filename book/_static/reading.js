@@ -32,7 +32,7 @@
   let folded = [];
   let shrunk = [];
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-cite, .icl-source"));
+    folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-cite, .hide"));
     for (const fold of folded) fold.open = true;
     shrunk = [...document.querySelectorAll("main mjx-container[display]")];
     for (const formula of shrunk) {
@@ -61,7 +61,7 @@
       const flow = scrolls ? getComputedStyle(part) : null;
       const reached = scrolls && [flow.overflowX, flow.overflowY].some((way) => way === "auto" || way === "scroll");
       part.classList.toggle("icl-scrolls", Boolean(reached && wide));
-      if (reached && !part.hasAttribute("tabindex")) {
+      if (reached && part.tabIndex < 0) { // the theme takes its time after a change of width
         part.tabIndex = 0;
         part.dataset.scroller = "";
       } else if (!reached && part.dataset.scroller !== undefined) {
@@ -73,8 +73,8 @@
 
   let due = 0;
   function markSoon() {
-    cancelAnimationFrame(due);
-    due = requestAnimationFrame(markScrollers);
+    clearTimeout(due);
+    due = setTimeout(markScrollers); // a frame would not come to a page in the background
   }
 
   addEventListener("hashchange", openTarget);

@@ -1,6 +1,7 @@
 """Figures as files: one for both themes, and half as heavy."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 from lxml.html import HtmlElement
@@ -74,20 +75,29 @@ def point_to(merged: set[str], tree: HtmlElement) -> None:
 
 
 def compact(drawing: str) -> str:
-    """The same drawing without metadata, comments and blanks, its paths in steps, a style of equal marks told once."""
+    """The same drawing without metadata, comments and blanks, its paths in steps, a style of many marks told once."""
     bare = BLANK.sub("", COMMENT.sub("", PROLOGUE.sub("", drawing)))
     bare = STYLE.sub(lambda found: found[0].replace("; ", ";").replace(": ", ":"), bare.replace("xlink:href", "href"))
     bare = PLACE.sub(lambda found: LONG.sub(lambda number: _number(round(float(number[0]) * 100)), found[0]), bare)
-    bare = unwrapped(with_short_names(MARKS.sub(_told_once, bare)))
+    bare = with_classes(unwrapped(with_short_names(MARKS.sub(_told_once, bare))))
     return PATH.sub(lambda found: in_steps(found[0]), bare)
 
 
 def with_short_names(drawing: str) -> str:
     """The same with names of a letter or two, and none for what nothing refers to."""
     asked = dict.fromkeys(REFERENCE.findall(drawing)) | {"dark": None}
-    names = {name: name if name == "dark" else f"{chr(97 + k % 26)}{k // 26 or ''}" for k, name in enumerate(asked)}
+    names = {name: name if name == "dark" else _name(k) for k, name in enumerate(asked)}
     drawing = re.sub(r' id="([^"]*)"', lambda found: f' id="{names[found[1]]}"' if found[1] in names else "", drawing)
     return REFERENCE.sub(lambda found: names[found[0]], drawing)
+
+
+def with_classes(drawing: str) -> str:
+    """The same with a class for each style that stands in it more than once."""
+    often = [style for style, times in Counter(STYLE.findall(drawing)).items() if times > 1]
+    classes = {style: _name(k) for k, style in enumerate(often)}
+    rules = "".join(".{}{{{}}}".format(name, style.split('"')[1]) for style, name in classes.items())
+    drawing = STYLE.sub(lambda found: f'class="{classes[found[0]]}"' if found[0] in classes else found[0], drawing)
+    return re.sub(r"(<svg\b[^>]*>)", rf"\1<style>{rules}</style>", drawing, count=1) if rules else drawing
 
 
 def unwrapped(drawing: str) -> str:
@@ -125,6 +135,10 @@ def in_steps(path: str) -> str:
         out.append(re.sub(" -", "-", " ".join(words)))
         last = letter
     return "".join(out)
+
+
+def _name(k: int) -> str:
+    return f"{chr(97 + k % 26)}{k // 26 or ''}"
 
 
 def _number(hundredths: int) -> str:

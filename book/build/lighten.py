@@ -14,8 +14,10 @@ SPARE += (
     "mathjax/input/tex/extensions/all-packages.js",
 )
 """What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
-PLAIN = ("", "n", "p", "w", "o")
-"""What Pygments calls names, punctuation, blanks and operators."""
+PLAIN = ("", "n", "nn", "p", "w", "o")
+"""What Pygments calls names, punctuation, blanks and operators; they have no colour of their own."""
+ALIKE = {"s1": "s", "s2": "s", "sd": "s", "se": "s", "si": "s", "sa": "s", "mi": "m", "mf": "m", "nb": "m", "bp": "m"}
+"""Kinds of strings, numbers and names of Python's own, with the shorter name of their colour."""
 NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]\d+)?")
 DIGITS = 5
 EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
@@ -25,8 +27,11 @@ def plain_code(page: Page) -> None:
     """Unwrap the parts of shown code that need no colour of their own: two thirds of a page's weight."""
     for code in by_class(page.tree, "highlight"):
         for span in code.xpath(".//span"):
-            if span.get("class", "") in PLAIN:
+            kind = span.get("class", "")
+            if kind in PLAIN:
                 unwrap(span)
+            elif kind in ALIKE:
+                span.set("class", ALIKE[kind])
 
 
 def drop_spare(static: Path) -> None:

@@ -28,7 +28,7 @@ def mend(page: Page, static: Path) -> None:
 
 
 def take_scripts_out(page: Page, static: Path) -> None:
-    """Leave no code in the page: scripts become files, and handlers names that `reading.js` knows."""
+    """Leave no code in the page: scripts become files, which wait for the words, and handlers names that `reading.js` knows."""
     for script in page.tree.xpath("//script"):
         code, address = script.text or "", script.get("src", "")
         if DROPPED.search(script.get("type", "") + (address or code)) or ICONS in address:
@@ -37,7 +37,9 @@ def take_scripts_out(page: Page, static: Path) -> None:
             name = f"inline-{hashlib.sha256(code.encode()).hexdigest()[:8]}.js"
             (static / name).write_text(code.strip() + "\n", encoding="utf-8")
             script.text = None
-            script.set("src", page.address_of(f"_static/{name}"))
+            script.set("src", page.address_of(f"_static/{name}"))  # at once: others read what it sets, or it writes here
+        elif address:
+            script.set("defer", "")
     for button in page.tree.xpath("//*[@onclick]"):
         button.set("data-call", CALLED[button.attrib.pop("onclick")])
 

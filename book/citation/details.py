@@ -41,7 +41,7 @@ class Citations:
             entry = bibtex.of_part(
                 self.record, f"{ {'fig': 'figure'}.get(kind, kind) } {own}", address, data, self.digest(data)
             )
-            element.append(piece(DETAILS.render(entry=entry, data=data, root=page.address_of(data) if data else "")))
+            element.append(piece(DETAILS.render(entry=entry)))
 
     def digest(self, data: str) -> str:
         """The SHA-256 of a file of the site."""

@@ -11,7 +11,7 @@ from visits import NEEDS, SCREENSHOTS, SITE, VIEWS, Found, opened, pages, visit_
 pytestmark = NEEDS
 HEAVY = 300_000
 PREVIEWED = "notebooks/zhang_4_2_shifts.html"
-TYPESET = "() => window.MathJax.startup.promise"
+TYPESET = "() => window.MathJax?.startup?.promise"
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_every_link_leads_somewhere(visits):
 def test_pages_and_site_are_light():
     heavy = {page.name: page.stat().st_size for page in pages() if page.stat().st_size > HEAVY}
     assert heavy == {}
-    assert sum(file.stat().st_size for file in SITE.rglob("*") if file.is_file()) < 36e6
+    assert sum(file.stat().st_size for file in SITE.rglob("*") if file.is_file()) < 34e6
 
 
 async def with_tab(act, **settings):
@@ -84,3 +84,15 @@ def test_the_first_tap_shows_and_the_second_goes():
         await tab.wait_for_url(lambda url: not url.endswith(PREVIEWED))
 
     asyncio.run(with_tab(act, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True))
+
+
+def test_a_screen_without_our_colours_shows_pictures_on_the_ground_they_were_drawn_for():
+    async def act(tab):
+        grounds = await tab.evaluate(
+            """() => [...document.querySelectorAll("figure.icl-figure img")].filter((part) => part.checkVisibility())
+                .map((part) => [part.className, getComputedStyle(part).backgroundColor])"""
+        )
+        assert {*map(tuple, grounds)} == {("only-light", "rgb(255, 255, 255)")}
+
+    for scheme in VIEWS.values():
+        asyncio.run(with_tab(act, viewport={"width": 390, "height": 800}, forced_colors="active", color_scheme=scheme))

@@ -6,9 +6,10 @@ import http.server
 import threading
 
 import pytest
-from test_browser import FLAGS, NEEDS, PREVIEWED, SITE, TYPESET, pages
+from test_browser import PREVIEWED, TYPESET
+from visits import NEEDS, SITE, pages
 
-from book.build.pdf import browser
+from book.build.pdf import FLAGS, browser
 
 pytestmark = NEEDS
 LISTEN = """

@@ -16,6 +16,7 @@ from icl_lib.companion.claim import CODES
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = """<!DOCTYPE html><html><head><title>{title} — Book</title><link rel="preload" as="font" href="x">
+<script src="../_static/theme.js"></script>
 <script>const THEBE_JS_URL = "https://unpkg.com/thebe"</script><script>let a = '</p>';</script></head>
 <body><div class="bd-sidebar-primary"><nav class="bd-links"><a href="../book/index.html">Book</a><p>Zhang</p>
 <ul class="current"><li><a href="../notebooks/one.html">4.1 One</a></li>
@@ -110,6 +111,8 @@ def test_no_code_and_no_double_is_left_in_a_page(finished, site):
         assert len(ids) == len(set(ids))
     (script,) = (site / "_static").glob("inline-*.js")
     assert script.read_text() == "let a = '</p>';\n"
+    waiting = {address.rpartition("/")[2] for page in finished.values() for address in page.tree.xpath("//script[@defer]/@src")}
+    assert waiting >= {"theme.js"} and script.name not in waiting
     assert "unpkg" not in "".join(file.read_text() for file in site.rglob("*.html"))
 
 
@@ -156,6 +159,14 @@ def test_a_drawing_tells_once_what_its_marks_share():
         '<svg id="dark"><g><defs><path id="b" d="M0 1" style="stroke:#ffffff"/></defs>'
         '<g clip-path="url(#a)" style="fill:#ffffff"><use href="#b" x="1.23" y="2"/><use href="#b" x="3.5" y="5"/></g></g>'
         '<clipPath id="a"/></svg>'
+    )
+
+
+def test_a_style_that_stands_in_a_drawing_twice_is_a_class():
+    twice = '<path d="M1 2l3 4" style="{}"/>' * 2 + '<path d="M1 2l3 4" style="fill:none"/>'
+    assert drawings.compact(f"<svg>{twice.format('stroke: #0b62a4; fill: none', 'stroke: #0b62a4; fill: none')}</svg>") == (
+        "<svg><style>.a{stroke:#0b62a4;fill:none}</style>"
+        '<path d="M1 2l3 4" class="a"/><path d="M1 2l3 4" class="a"/><path d="M1 2l3 4" style="fill:none"/></svg>'
     )
 
 

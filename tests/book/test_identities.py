@@ -141,6 +141,7 @@ def test_a_stored_result_that_was_changed_is_refused_and_nothing_is_lost(checkou
     assert f"\n{slug}.full.nc was changed after it was written: {remedy}\n" in refused.said
     assert snapshot(checkout) == before and file_digest(stored) == digest
     stored.unlink()
+    assert build(checkout).status == 0
 
 
 def test_other_code_gives_another_identity(checkout):

@@ -6,12 +6,12 @@ from icl_lib.companion.minute import minute_of
 @minute_of("zhang-dense-init")
 def minute(ends):
     """Says: Along training from the paper's start the squared gradient is at least a constant times the excess of the loss. So
-    training converges to the global minimum. Two hypotheses: a small start, and zeros in two blocks of weights.
+    training converges to the global minimum. Two hypotheses on the initialization: it is small, and two of its blocks are zero.
 
     So: Yes, from such starts ({Z23}, {Z24}). The constant is far from tight ({Z24c}).
-    New: The start need not be small ({Z25b}), but the zeros matter: of {starts} trainings without them {arrived} reach the
-    optimum ({Z26}). At a loss {trap} times as large lies another critical point. A criterion says when it is a local minimum
-    ({Z26b}), and long prompts do not remove such minima ({Z26c}).
+    New: The initialization need not be small ({Z25b}), but the zeros matter: of {starts} trainings without them {arrived}
+    reach the optimum ({Z26}). At a loss {trap} times as large lies another critical point. A criterion says when it is a
+    local minimum ({Z26b}), and long prompts do not remove such minima ({Z26c}).
     """
     arrived = (ends.loss < ends.attrs["at_optimum"]).sum()
     return {"starts": f"{ends.loss.size}", "arrived": f"{int(arrived)}", "trap": f"{float(ends.trap_loss):.2f}"}
