@@ -18,6 +18,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 STYLE = re.compile(r'style="[^"]*"')
 PLACE = re.compile(r'\b[xy]="[^"]*"|translate\([^)]*\)')
 LONG = re.compile(r"-?\d+\.\d{3,}")
+SHIFT = re.compile(r'(?<=<use )(href="#[^"]*") transform="translate\((\S+) (\S+)\)"(?=/>)')
 MARKS = re.compile(r'<g(?P<group>[^<>]*)>(?P<marks>(?:<use [^<>]*style="[^"]*"/>){2,})(?=</g>)')
 REFERENCE = re.compile(r'(?<=href="#)[\w.-]+|(?<=url\(#)[\w.-]+')
 ALONE = re.compile(r"<g>((?:<(?:use|path|image)\b[^<>]*/>)*)</g>")
@@ -79,7 +80,7 @@ def compact(drawing: str) -> str:
     bare = BLANK.sub("", COMMENT.sub("", PROLOGUE.sub("", drawing)))
     bare = STYLE.sub(lambda found: found[0].replace("; ", ";").replace(": ", ":"), bare.replace("xlink:href", "href"))
     bare = PLACE.sub(lambda found: LONG.sub(lambda number: _number(round(float(number[0]) * 100)), found[0]), bare)
-    bare = with_classes(unwrapped(with_short_names(MARKS.sub(_told_once, bare))))
+    bare = SHIFT.sub(_shifted, with_classes(unwrapped(with_short_names(MARKS.sub(_told_once, bare)))))
     return PATH.sub(lambda found: in_steps(found[0]), bare)
 
 
@@ -113,6 +114,11 @@ def _told_once(marks: re.Match) -> str:
     if len(styles) > 1 or "style=" in marks["group"]:
         return marks[0]
     return f"<g{marks['group']} {styles.pop()}>" + STYLE.sub("", marks["marks"]).replace(" />", "/>")
+
+
+def _shifted(use: re.Match) -> str:
+    """A mark at a place, for one that is moved there."""
+    return f'{use[1]} x="{use[2]}"' + (f' y="{use[3]}"' if use[3] != "0" else "")
 
 
 def in_steps(path: str) -> str:

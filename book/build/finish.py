@@ -24,10 +24,11 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     static = site / "_static"
     pages = read_site(site)
     pages[published_at.MISSING] = published_at.missing_page(pages)
-    merged = drawings.one_for_both(site / "figures")
+    merged, packed = drawings.one_for_both(site / "figures"), lighten.light_tables(site / "data")
     for page in pages.values():
         mend.mend(page, static)
         drawings.point_to(merged, page.tree)
+        lighten.point_to(packed, page.tree)
         lighten.plain_code(page)
         without_blanks(page)
     if base:

@@ -1,9 +1,12 @@
 """Pages and pictures without what no reader sees."""
 
+import gzip
 import json
 import re
 import shutil
 from pathlib import Path
+
+from lxml.html import HtmlElement
 
 from book.build.site import Page, by_class, unwrap
 
@@ -20,6 +23,8 @@ ALIKE = {"s1": "s", "s2": "s", "sd": "s", "se": "s", "si": "s", "sa": "s", "mi":
 """Kinds of strings, numbers and names of Python's own, with the shorter name of their colour."""
 NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]\d+)?")
 DIGITS = 5
+LARGE = 50_000
+"""Bytes from which on a table is offered packed."""
 EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
 
 
@@ -47,6 +52,26 @@ def shorten(numbers: Path) -> None:
     numbers.write_text(NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text), encoding="utf-8")
 
 
+def light_tables(data: Path) -> set[str]:
+    """Shorten the tables of a folder and pack the large ones; the names of those."""
+    packed = set()
+    for table in sorted(data.glob("*.csv")):
+        shorten(table)
+        if table.stat().st_size >= LARGE:
+            table.with_name(f"{table.name}.gz").write_bytes(gzip.compress(table.read_bytes(), mtime=0))
+            table.unlink()
+            packed.add(table.name)
+    return packed
+
+
+def point_to(packed: set[str], tree: HtmlElement) -> None:
+    """Let links to tables that were packed lead there, and say so."""
+    for link in tree.xpath("//a[contains(@href, '.csv')]"):
+        if link.get("href").rpartition("/")[2] in packed:
+            link.set("href", f"{link.get('href')}.gz")
+            link.text = f"{link.text} (gzip)"
+
+
 def without_pictures(notebook: Path) -> None:
     """Take the pictures out of a notebook that is handed out; running it draws them."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
@@ -68,7 +93,5 @@ def drop_pictures(notebook: dict) -> None:
 def lighten(site: Path) -> None:
     """Make the files beside the pages lighter."""
     drop_spare(site / "_static")
-    for numbers in (site / "data").glob("*.csv"):
-        shorten(numbers)
     for notebook in (site / "_sources").rglob("*.ipynb"):
         without_pictures(notebook)

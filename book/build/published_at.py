@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import yaml
 from lxml import html
 
+from book.build import card
 from book.build.problem import Problem
 from book.build.site import FOLDERS, Page
 from icl_lib.companion.html import template
@@ -58,19 +59,22 @@ def missing_page(pages: dict[str, Page]) -> Page:
 
 def publish(site: Path, pages: dict[str, Page], base: str, book: str) -> None:
     """Tell on every page where it is published and what a card for a link to it says; list the pages for search engines."""
+    picture = f"{base}/{card.NAME}" if (site / card.NAME).exists() else ""
     for page in pages.values():
         if page.path != MISSING:
-            page.tree.head.extend(html.fragments_fromstring(head(page, base, book)))
+            page.tree.head.extend(html.fragments_fromstring(head(page, base, book, picture)))
     read = [f"{base}/{quote(path)}" for path in pages if path.partition("/")[0] in FOLDERS]
     (site / MAP).write_text(SITEMAP.render(addresses=read) + "\n", encoding="utf-8")
     root = site / ROOT
     if ROOT not in pages and root.exists():  # it leads to the first page, and so does its card
-        card = head(pages[FRONT], base, book)
-        root.write_text(f"{root.read_text(encoding='utf-8').rstrip()}\n{card}\n", encoding="utf-8")
+        told = head(pages[FRONT], base, book, picture)
+        root.write_text(f"{root.read_text(encoding='utf-8').rstrip()}\n{told}\n", encoding="utf-8")
 
 
-def head(page: Page, base: str, book: str) -> str:
-    return HEAD.render(url=f"{base}/{quote(page.path)}", title=page.title, description=description(page), book=book)
+def head(page: Page, base: str, book: str, picture: str) -> str:
+    """What a head tells of a page: where it is, and what a card for a link to it says and shows."""
+    url = f"{base}/{quote(page.path)}"
+    return HEAD.render(url=url, title=page.title, description=description(page), book=book, picture=picture, card=card)
 
 
 def description(page: Page) -> str:
@@ -106,7 +110,15 @@ HEAD = template(
 <meta name="description" content="{{ description }}">
 <meta property="og:description" content="{{ description }}">
 {% endif %}
-<meta name="twitter:card" content="summary">"""
+{% if picture %}
+<meta property="og:image" content="{{ picture }}">
+<meta property="og:image:width" content="{{ card.WIDTH }}">
+<meta property="og:image:height" content="{{ card.HEIGHT }}">
+<meta property="og:image:alt" content="{{ card.ALT }}">
+<meta name="twitter:card" content="summary_large_image">
+{% else %}
+<meta name="twitter:card" content="summary">
+{% endif %}"""
 )
 NO_PAGE = template(
     """

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import environment, figures, folded, front, judged, ledger_files, pages, published_at, recorded, verdicts
+from book.build import card, environment, figures, folded, front, judged, ledger_files, pages, published_at, recorded, verdicts
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
@@ -57,7 +57,7 @@ class Stage:
         self._copy_sources()
         copy_mathjax(self.source / "book" / "_static" / "mathjax")
         shown, missing = self._add_notebooks({one.name: one for one in executed}, address)
-        self._add_data([*executed, *quick])
+        self._add_data(executed)
         book, ledger = self.source / "book", self._ledger(executed, quick)
         self._add_ledger(ledger)
         front.fill(book, shown, ledger)
@@ -115,6 +115,8 @@ class Stage:
         (self.extra / "ledger.json").write_text(ledger_files.as_json(ledger), encoding="utf-8")
         (self.extra / "ledger.csv").write_text(ledger_files.as_csv(ledger), encoding="utf-8")
         shutil.copy(book / "ledger.schema.json", self.extra)
+        if published_at.address(self.layout.root):
+            (self.extra / card.NAME).write_bytes(card.picture(self.record.title, ledger.rows))
 
     def _add_data(self, executed: list[Executed]) -> None:
         target = self.extra / "data"

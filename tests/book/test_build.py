@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ import pytest
 import toy_book
 from bs4 import BeautifulSoup
 from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, stale, write_notebook
+
+from book.build import card
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +109,8 @@ def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without
     assert f"{address}/edit/main/notebooks/{MAIN}.ipynb" in links
     assert [link["href"] for link in page(checkout, path).select("link[rel=canonical]")] == [f"{pages}/{path}"]
     assert f"{pages}/{path}" in (checkout / "_build" / "html" / "sitemap.xml").read_text()
+    assert page(checkout, path).select_one("meta[property='og:image']")["content"] == f"{pages}/{card.NAME}"
+    assert struct.unpack(">II", (checkout / "_build" / "html" / card.NAME).read_bytes()[16:24]) == (card.WIDTH, card.HEIGHT)
     assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
     assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
 

@@ -1,5 +1,6 @@
 """The last pass over the rendered pages, on small ones."""
 
+import gzip
 import json
 import posixpath
 from pathlib import Path
@@ -168,6 +169,28 @@ def test_a_style_that_stands_in_a_drawing_twice_is_a_class():
         "<svg><style>.a{stroke:#0b62a4;fill:none}</style>"
         '<path d="M1 2l3 4" class="a"/><path d="M1 2l3 4" class="a"/><path d="M1 2l3 4" style="fill:none"/></svg>'
     )
+
+
+def test_a_glyph_that_is_moved_to_a_place_has_that_place():
+    moved = '<use xlink:href="#g" transform="translate({})"/>'
+    drawing = "".join(moved.format(each) for each in ("63.618 0", "1.5 -2", "3 4) scale(0.7"))
+    assert drawings.compact(f'<svg><path id="g"/>{drawing}</svg>') == (
+        '<svg><path id="a"/><use href="#a" x="63.62"/><use href="#a" x="1.5" y="-2"/>'
+        '<use href="#a" transform="translate(3 4) scale(0.7)"/></svg>'
+    )
+
+
+def test_a_large_table_is_offered_packed_and_its_links_lead_there(tmp_path):
+    rows = "n,value\n" + "1,0.5\n" * (lighten.LARGE // 6)
+    (tmp_path / "large.csv").write_text(rows)
+    (tmp_path / "small.csv").write_text(rows[: lighten.LARGE // 2])
+    assert lighten.light_tables(tmp_path) == {"large.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {"large.csv.gz", "small.csv"}
+    assert gzip.decompress((tmp_path / "large.csv.gz").read_bytes()).decode() == rows
+    page = html.fragment_fromstring('<p><a href="../data/large.csv">CSV</a><a href="small.csv">CSV</a></p>')
+    lighten.point_to({"large.csv"}, page)
+    assert page.xpath(".//@href") == ["../data/large.csv.gz", "small.csv"]
+    assert [link.text for link in page] == ["CSV (gzip)", "CSV"]
 
 
 def test_tables_and_notebooks_that_are_handed_out_are_light(tmp_path):

@@ -1,0 +1,42 @@
+"""The picture in cards for shared links."""
+
+import io
+from types import SimpleNamespace
+
+import matplotlib.image
+import numpy as np
+
+from book.build import card
+from icl_lib.companion.verdict import FAILS, HOLDS
+
+
+def row(paper: str, verdict: str, tier: str) -> SimpleNamespace:
+    return SimpleNamespace(claim=SimpleNamespace(paper=paper), shown=SimpleNamespace(verdict=verdict), tier=tier)
+
+
+def pixels(rows: list) -> np.ndarray:
+    drawn = matplotlib.image.imread(io.BytesIO(card.picture("Title", rows)))
+    return np.round(255 * drawn[..., :3]).astype(int)
+
+
+def coloured(verdict: str, drawn: np.ndarray) -> np.ndarray:
+    """Height and place of every pixel in the colour of a verdict."""
+    wanted = [int(card.MARKS[verdict][2][at : at + 2], 16) for at in (1, 3, 5)]
+    return np.argwhere((drawn == wanted).all(-1))
+
+
+def test_a_card_has_one_mark_a_claim_below_each_other_by_paper_and_none_beyond_its_edge():
+    zhang = [row("zhang", HOLDS, "ours"), *(row("zhang", HOLDS, "paper") for _ in range(40))]
+    drawn = pixels([*zhang, row("dherin", FAILS, "paper")])
+    assert drawn.shape == (card.HEIGHT, card.WIDTH, 3)
+    green, red = coloured(HOLDS, drawn), coloured(FAILS, drawn)
+    lines = np.flatnonzero(np.diff(np.unique(green[:, 0])) > 1)
+    assert len(lines) == 1 and green[:, 0].max() < red[:, 0].min()
+    assert green[:, 1].min() > card.FIRST - 12 and green[:, 1].max() < card.LAST + card.PITCH
+    assert drawn[:, :3].min() == 255 and drawn[:, -3:].min() == 255
+
+
+def test_the_paper_s_own_marks_are_filled_and_ours_are_hollow():
+    of_paper, ours = (coloured(HOLDS, pixels([row("li", HOLDS, tier)])) for tier in ("paper", "ours"))
+    middle = [card.TOP, card.FIRST]
+    assert (of_paper == middle).all(-1).any() and not (ours == middle).all(-1).any() and 0 < len(ours) < len(of_paper) / 2
