@@ -15,6 +15,8 @@ PAGES = ("index.md", "index.zh.md")
 MARK = re.compile(r"<!-- (tally|landscape|failures|figure) ?([\w-]*) -->")
 ORIGIN = re.compile(r'<p class="icl-provenance">.*?</p>|<details class="icl-made">.*?</details>', re.DOTALL)
 MEDIA = re.compile(r'media="[^"]*"')
+SIDES = {"Left:": "Above:", "Right:": "Below:"}
+"""What a caption calls the two panels of a picture, and where they stand in its narrow form."""
 TALLY = {
     "": "**{holding} of {total} claims hold**: {papers} of the {of_papers} sentences of the papers, {ours} of the "
     "{of_ours} findings of this book. {failing} fail, and {missing} are not reproduced at the scale or in the setting "
@@ -33,12 +35,18 @@ def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
         if what == "tally":
             return tally(ledger.rows, name)
         if what == "figure":
-            return raw(MEDIA.sub('media="all"', ORIGIN.sub("", figures.get(name, ""))))  # narrow, beside its text
+            return raw(beside_text(figures.get(name, "")))
         return raw(landscape.drawing(ledger.rows, ledger.book) if what == "landscape" else failures.panel(ledger.rows))
 
     for name in PAGES:
         if (page := book / name).exists():
             page.write_text(MARK.sub(filled, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def beside_text(figure: str) -> str:
+    """A figure of another page in its narrow form, without where it came from."""
+    bare = MEDIA.sub('media="all"', ORIGIN.sub("", figure))
+    return re.sub("|".join(SIDES), lambda side: SIDES[side[0]], bare)
 
 
 def tally(rows: list[Row], language: str = "") -> str:

@@ -42,7 +42,7 @@ def attention(figure: Figure, dataset: xr.Dataset) -> None:
     left.plot([0, 120, 200], [0.43, 0.98, 1.0], "x", color=mpl.rcParams["text.color"], label="authors' plot")
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="attention on the query's pattern", ylim=(0.4, 1.02))
-    left.legend(loc="upper left", fontsize=8.5)
+    figure.legend(loc="outside upper center", ncols=5)
     _draw_example(figure, right, dataset)
 
 
