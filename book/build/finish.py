@@ -42,6 +42,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     claim_files.write(site, record)
     left = moved.keep(pages, moved.moves())
     for page in pages.values():
+        prose.hold_together(page)
         add_scripts(page)
         identities.sign(page, identity_of(page.path))
         identities.tell_digests(page, site)

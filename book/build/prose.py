@@ -1,4 +1,4 @@
-"""Codes in the prose that say more to a reader as links and words, and proofs too long to stand open."""
+"""Sentences as they are read: codes as links and words, formulas with their commas, proofs too long to stand open."""
 
 import re
 from collections.abc import Callable
@@ -14,6 +14,8 @@ TAGS = {"a", "abbr", "button", "code", "h1", "h2", "h3", "h4", "pre", "script", 
 CLASSES = {"icl-card", "icl-made", "icl-claims", "icl-kicker", "icl-neighbours", "math", "highlight"}
 """In these a code is no part of a sentence."""
 CODE = re.compile(rf"\[({'|'.join(sorted(CODES, key=len, reverse=True))})\]")
+BEFORE, AFTER = re.compile(r"(?<!\S)\S{1,15}\Z"), re.compile(r"\S{1,15}(?!\S)")
+"""What touches a formula: a bracket, a comma, the end of a word."""
 NORMS = r"(?!\w|[- ](?:norm|regulari|distance|loss|penalty))"
 
 
@@ -52,6 +54,19 @@ def replace_in(tree: HtmlElement, pattern: re.Pattern, element: Callable[[str], 
 
 def is_prose(element: HtmlElement) -> bool:
     return element.tag not in TAGS and CLASSES.isdisjoint((element.get("class") or "").split())
+
+
+def hold_together(page: Page) -> None:
+    """Take what touches a formula of a sentence into its element, in which no line ends: none begins with a comma."""
+    for formula in page.tree.xpath("//span[contains(@class, 'math')][not(*)]"):
+        if after := AFTER.match(formula.tail or ""):
+            formula.text, formula.tail = formula.text + after[0], formula.tail[after.end() :]
+        earlier, parent = formula.getprevious(), formula.getparent()
+        owner, which = (parent, "text") if earlier is None else (earlier, "tail")
+        text = getattr(owner, which) or ""
+        if before := BEFORE.search(text):
+            setattr(owner, which, text[: before.start()])
+            formula.text = before[0] + formula.text
 
 
 def fold_proofs(page: Page) -> None:

@@ -204,6 +204,17 @@ def test_tables_and_notebooks_that_are_handed_out_are_light(tmp_path):
     assert json.loads(notebook.read_text())["cells"][0]["outputs"][0]["data"] == {"text/html": '<img src="data:,"> kept'}
 
 
+def test_what_touches_a_formula_is_held_in_its_element():
+    a, k, x, b, c, d = (f'<span class="math notranslate">\\({letter}\\)</span>' for letter in "akxbcd")
+    told = f"<p>For (with {a}) a {k}-norm, non-{x}, {b}</p><p>{c}.<b>Next</b>{'y' * 20}{d}</p>"
+    page = Page("a.html", html.document_fromstring(told))
+    prose.hold_together(page)
+    held = [each.text for each in page.tree.xpath("//span")]
+    assert held == [r"\(a\))", r"\(k\)-norm,", r"non-\(x\),", r"\(b\)", r"\(c\).", r"\(d\)"]
+    first, second = (paragraph.text_content() for paragraph in page.tree.xpath("//p"))
+    assert first == r"For (with \(a\)) a \(k\)-norm, non-\(x\), \(b\)" and second == r"\(c\).Next" + "y" * 20 + r"\(d\)"
+
+
 BASE = "https://owner.github.io/name"
 
 
