@@ -17,6 +17,8 @@ SPARE += (
     "mathjax/input/tex/extensions/all-packages.js",
 )
 """What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
+BUILD = ".buildinfo"
+"""What Sphinx notes of its settings, the folder of its theme among them, for a next build that begins from nothing here."""
 PLAIN = ("", "n", "nn", "p", "w", "o")
 """What Pygments calls names, punctuation, blanks and operators; they have no colour of their own."""
 ALIKE = {"s1": "s", "s2": "s", "sd": "s", "se": "s", "si": "s", "sa": "s", "mi": "m", "mf": "m", "nb": "m", "bp": "m"}
@@ -93,5 +95,6 @@ def drop_pictures(notebook: dict) -> None:
 def lighten(site: Path) -> None:
     """Make the files beside the pages lighter."""
     drop_spare(site / "_static")
+    (site / BUILD).unlink(missing_ok=True)
     for notebook in (site / "_sources").rglob("*.ipynb"):
         without_pictures(notebook)

@@ -14,7 +14,7 @@ import toy_book
 from bs4 import BeautifulSoup
 from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, stale, write_notebook
 
-from book.build import card
+from book.build import card, lighten
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +24,7 @@ def checkout(tmp_path_factory):
 
 def test_every_local_link_leads_somewhere_and_nothing_is_fetched(checkout):
     html = checkout / "_build" / "html"
+    assert not (html / lighten.BUILD).exists()
     for path in [*html.glob("*.html"), *html.glob("[bn]*/*.html")]:
         for node in BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").select("[href], [src]"):
             target = node.get("href") or node.get("src")
