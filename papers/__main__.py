@@ -9,12 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+from tqdm import tqdm
+
 from icl_lib.companion import results, weights
 from icl_lib.companion.claim import Judgement
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.companion.sweep import Incomplete
 from icl_lib.companion.verdict import FAILS, UNDECIDED
 from papers import calibration, figure_command, registry, renewal, sweep_commands
+
+PROGRESS = "{n}/{total} after {elapsed}, {remaining} to go"
 
 
 class Parser(argparse.ArgumentParser):
@@ -107,7 +111,7 @@ def check_claims(options: argparse.Namespace) -> int:
     experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
     renewal.announce(kept([experiment.slug for experiment in experiments], options))
     rows, sound = [], True
-    for experiment in experiments:
+    for experiment in tqdm(experiments, bar_format=PROGRESS, disable=None, leave=False):  # on a terminal
         began = time.perf_counter()
         dataset = experiment.run(options.profile, options.seed, options.device)
         seconds = time.perf_counter() - began
@@ -116,7 +120,7 @@ def check_claims(options: argparse.Namespace) -> int:
             sound &= agrees(judgement, options.profile)
             rows.append(_row(judgement, seconds))
             if not options.json:
-                print(" ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
+                tqdm.write(" ".join(f"{key}={value}" for key, value in rows[-1].items()))
     if options.json:
         print(json.dumps(rows, indent=2))
     return 0 if sound else 1
