@@ -93,7 +93,7 @@ def run_experiment(options: argparse.Namespace) -> int:
     """Run one experiment; write its dataset, or print it."""
     weights.TRAINING_SEED.set(options.train_seed)
     experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
-    renewal.announce(kept([experiment.slug], options))
+    renewal.announce(renewal.alike([experiment.slug], options))
     dataset = experiment.run(options.profile, options.seed, options.device)
     if options.out:
         results.save(dataset, options.out)
@@ -109,7 +109,7 @@ def check_claims(options: argparse.Namespace) -> int:
     weights.TRAINING_SEED.set(options.train_seed)
     named = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
     experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
-    renewal.announce(kept([experiment.slug for experiment in experiments], options))
+    renewal.announce(renewal.alike([experiment.slug for experiment in experiments], options))
     rows, sound = [], True
     for experiment in tqdm(experiments, bar_format=PROGRESS, disable=None, leave=False):  # on a terminal
         began = time.perf_counter()
@@ -124,11 +124,6 @@ def check_claims(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(rows, indent=2))
     return 0 if sound else 1
-
-
-def kept(slugs: list[str], options: argparse.Namespace) -> list[renewal.Item]:
-    """Return the stored results that a run is like: those of the same settings at full scale."""
-    return [renewal.Result(slug) for slug in slugs] if options.profile == "full" and not options.settings else []
 
 
 def train_networks(options: argparse.Namespace) -> int:

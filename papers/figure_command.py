@@ -19,8 +19,7 @@ def run(options: argparse.Namespace) -> int:
     drawings = [each for each in declared(seen_by(experiment), Drawing) if each.name == experiment.slug]
     if not drawings:
         raise ValueError(f"{experiment.slug} has no figure: ./run check {experiment.slug} judges its claims")
-    if options.profile == "full" and not options.settings:
-        renewal.announce([renewal.Result(experiment.slug)])
+    renewal.announce(renewal.alike([experiment.slug], options))
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)
     path = options.out or results.BUILD / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"

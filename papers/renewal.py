@@ -4,6 +4,7 @@ import hashlib
 import json
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from concurrent.futures import as_completed
 from dataclasses import dataclass
@@ -203,6 +204,11 @@ def listed(names: list[str], say: Callable[[str], None]) -> None:
     for name, took, reason in due:
         say(f"{name}  ({took:.0f} s)  {reason}")
     say(f"{len(due)} outdated, {sum(took for _, took, _ in due) / 60:.0f} core-minutes.")
+
+
+def alike(slugs: list[str], options: Namespace) -> list[Item]:
+    """Return the stored results that runs are like: those of the same settings at full scale."""
+    return [Result(slug) for slug in slugs] if options.profile == "full" and not options.settings else []
 
 
 def announce(kept: list[Item]) -> None:

@@ -4,7 +4,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
-from book.release.requirements import pinned
+from book.release.requirements import pinned, version_of
 
 NONE = "not stated"
 ELSEWHERE = "not installed here"
@@ -30,8 +30,7 @@ def table(root: Path) -> str:
     """All pins in a table."""
     lines = ["| package | version | licence | where |", "|---|---|---|---|"]
     for pin in sorted(pinned((root / "requirements.txt").read_text(encoding="utf-8")), key=lambda pin: pin.name.lower()):
-        version = str(pin.specifier).removeprefix("==")
-        lines.append(f"| {pin.name} | {version} | {licence(pin.name)} | {place(str(pin.marker or ''))} |")
+        lines.append(f"| {pin.name} | {version_of(pin)} | {licence(pin.name)} | {place(str(pin.marker or ''))} |")
     return "\n".join(lines)
 
 

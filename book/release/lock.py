@@ -18,7 +18,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import Version
 
 from book.build.problem import Problem
-from book.release.requirements import applies, pinned
+from book.release.requirements import applies, pinned, version_of
 from icl_lib.companion.results import write_atomically
 
 SOURCE, LOCK = "requirements.txt", "requirements.lock"
@@ -61,30 +61,22 @@ def fits(tag: Tag, system: str, python: str) -> bool:
     return bool(known and here and not (glibc and int(glibc[1]) > NEWEST_GLIBC))
 
 
-def tags(file: str) -> frozenset[Tag]:
-    """The tags of a wheel, none of another file."""
+def wheel(file: str) -> tuple[Version | None, frozenset[Tag]]:
+    """The version and the tags of a wheel, none of another file."""
     try:
-        return parse_wheel_filename(file)[3]
+        _, version, _, tags = parse_wheel_filename(file)
     except InvalidWheelFilename:
-        return frozenset()
+        return None, frozenset()
+    return version, tags
 
 
 def files_of(pin: Requirement) -> dict[str, str]:
     """The SHA-256 of every wheel of a pin on the index, by file name."""
-    (exact,) = pin.specifier
     asked = Request(f"{INDEX}/{canonicalize_name(pin.name)}/", headers={"Accept": "application/vnd.pypi.simple.v1+json"})
     with urlopen(asked, timeout=60) as answer:
         listed = [each for each in json.load(answer)["files"] if not each["yanked"] and each["filename"].endswith(".whl")]
-    return {
-        each["filename"]: each["hashes"]["sha256"] for each in listed if _version(each["filename"]) == Version(exact.version)
-    }
-
-
-def _version(file: str) -> Version | None:
-    try:
-        return parse_wheel_filename(file)[1]
-    except InvalidWheelFilename:
-        return None
+    wanted = Version(version_of(pin))
+    return {each["filename"]: each["hashes"]["sha256"] for each in listed if wheel(each["filename"])[0] == wanted}
 
 
 def gaps(pins: Mapping[Requirement, Mapping[str, str]]) -> list[str]:
@@ -94,7 +86,7 @@ def gaps(pins: Mapping[Requirement, Mapping[str, str]]) -> list[str]:
         f"{pin.name} on {system} with Python {python}"
         for pin, system, python in every
         if applies(pin, marker(system, python))
-        and not any(fits(tag, system, python) for file in pins[pin] for tag in tags(file))
+        and not any(fits(tag, system, python) for file in pins[pin] for tag in wheel(file)[1])
     ]
 
 
@@ -103,7 +95,7 @@ def text(pins: Mapping[Requirement, Mapping[str, str]]) -> str:
     lines = [OPENING.format(index=INDEX, pythons=", ".join(PYTHONS), systems=", ".join(SYSTEMS))]
     for pin, files in pins.items():
         there = [(system, python) for system in SYSTEMS for python in PYTHONS if applies(pin, marker(system, python))]
-        kept = {digest for file, digest in files.items() if any(fits(tag, *each) for tag in tags(file) for each in there)}
+        kept = {digest for file, digest in files.items() if any(fits(tag, *each) for tag in wheel(file)[1] for each in there)}
         lines.append(" \\\n".join([str(pin), *(f"    --hash=sha256:{digest}" for digest in sorted(kept))]) + "\n")
     return "".join(lines)
 

@@ -19,9 +19,15 @@ def applies(pin: Requirement, system: Mapping[str, str] | None = None) -> bool:
     return pin.marker is None or pin.marker.evaluate(dict(system or {}))
 
 
+def version_of(pin: Requirement) -> str:
+    """The version that a pin asks for."""
+    (exact,) = pin.specifier
+    return exact.version
+
+
 def differing(pins: str) -> list[str]:
     """The packages that are here in another version than pinned, or not at all; a build's suffix (+cpu) does not count."""
-    here = {pin.name: (str(pin.specifier).removeprefix("=="), _installed(pin.name)) for pin in pinned(pins) if applies(pin)}
+    here = {pin.name: (version_of(pin), _installed(pin.name)) for pin in pinned(pins) if applies(pin)}
     return [f"{name} {wanted}, here {found or 'none'}" for name, (wanted, found) in here.items() if wanted != found]
 
 
