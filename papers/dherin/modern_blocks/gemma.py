@@ -20,7 +20,8 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Matrix, MatrixAndGain
-from papers.dherin.architectures import Architecture, Sizes, architecture, relative, words
+from icl_lib.seeds import stream
+from papers.dherin.architectures import LIKE, Architecture, Sizes, architecture, relative, words
 from papers.dherin.patch_rules import each_alone
 from papers.dherin.theory import modern_blocks as theory
 
@@ -35,7 +36,12 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.
 
 @dataclass(frozen=True)
 class Gemma(Declaration):
-    """Random Gemma-style networks in several precisions, nothing of the context kept; x: where the tail of d/n is read."""
+    """Random Gemma-style networks in several precisions, nothing of the context kept.
+
+    x                                where the tail of d/n is read
+    narrow, narrow_tokens, narrower  sizes, length of text and number, for each of the ``seeds``, of networks as deep but
+                                     narrow, for the same tail
+    """
 
     sizes: Sizes
     depth: Count
@@ -43,6 +49,9 @@ class Gemma(Declaration):
     precisions: Several[Literal["float64", "float32", "bfloat16"]]
     x: Several[Positive]
     seeds: Count
+    narrow: Sizes
+    narrow_tokens: AtLeastTwo
+    narrower: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure both forms in every precision, and what a change of W_down alone can reach."""
@@ -63,22 +72,29 @@ class Gemma(Declaration):
             change = dataset.changes.values[s] / bound
             over.append([change[0].min(), change[1].max()])
         text = "change over RMS(d/m)/RMS(n): least for the published form, largest for the conditioned one"
-        return self.tail(dataset.assign(over=variable("seed form", over, text)))
+        found = dataset.assign(over=variable("seed form", over, text))
+        return self.tail(self.tail(found, "", self.sizes.width), "narrow_", self.narrow.width)
 
-    def tail(self, dataset: xr.Dataset) -> xr.Dataset:
+    def tail(self, dataset: xr.Dataset, which: str, D: int) -> xr.Dataset:
         """Pool the tail over networks and blocks, each of which draws its W_down, and so n, independently of d."""
-        blocks = ("seed", "block")
-        share, first, second = dataset.beyond_of, dataset.displacement, dataset.displacement_squared**0.5
-        unit = xr.DataArray([theory.tail_share(1.0, self.sizes.width, x) for x in self.x], dims="x")
-        number = share.sizes["seed"] * share.sizes["block"]
+        share, first = dataset[f"{which}beyond_of"], dataset[f"{which}displacement"]
+        second = dataset[f"{which}displacement_squared"] ** 0.5
+        unit = xr.DataArray([theory.tail_share(1.0, D, x) for x in self.x], dims="x")
+        normal = (2 * np.pi) ** -0.5 / theory.sphere_density(D)
+        blocks, number = first.dims, first.size
         error = (share - unit * first).std(blocks, ddof=1) / number**0.5
-        near = {"one side of 0 alone": unit * first.mean(blocks) / 2, "√E|d|² for E|d|": unit * second.mean(blocks)}
-        return dataset.assign(
-            beyond=share.mean(blocks).assign_attrs(long_name=NAMES["beyond_of"][1]),
-            beyond_se=error.assign_attrs(long_name="standard error", blocks=number),
-            beyond_theory=(unit * first.mean(blocks)).assign_attrs(long_name="the same from the density of n at 0"),
-            beyond_near=xr.concat(near.values(), "mistake").assign_attrs(long_name="near misses"),
-        ).assign_coords(mistake=list(near))
+        near = {
+            "one side of 0 alone": unit * first.mean(blocks) / 2,
+            "√E|d|² for E|d|": unit * second.mean(blocks),
+            "the density of a normal entry": unit * normal * first.mean(blocks),
+        }
+        columns = {
+            "beyond": share.mean(blocks).assign_attrs(long_name=NAMES["beyond_of"][1]),
+            "beyond_se": error.assign_attrs(long_name="standard error", blocks=number),
+            "beyond_theory": (unit * first.mean(blocks)).assign_attrs(long_name="the same from the density of n at 0"),
+            "beyond_near": xr.concat(near.values(), "mistake").assign_attrs(long_name="near misses"),
+        }
+        return dataset.assign({which + name: values for name, values in columns.items()}).assign_coords(mistake=list(near))
 
     def drawn(self, seed: int, s: int) -> tuple[Network, Weights, Tensor]:
         """Draw one network and its text."""
@@ -98,18 +114,33 @@ class Gemma(Declaration):
         exact = built[0].network(weights, inputs)
         floor = [relative(logits[0][k][0][1].cpu(), exact).median().item() for k in range(len(self.precisions))]
         found = {"error": error.max(-1), "median": np.median(error, -1), "agreement": same.mean(-1), "floor": np.array(floor)}
-        return found | self.patches(built, weights, inputs) | self.alone(built[0], weights, inputs)
+        found |= self.patches(built, weights, inputs) | self.alone(built[0], weights, inputs)
+        return found | {f"narrow_{name}": values for name, values in self.in_narrow(seed, s).items()}
+
+    def in_narrow(self, seed: int, s: int) -> dict[str, np.ndarray]:
+        """Return the tail of narrow networks."""
+        network, found = architecture("Gemma", self.depth, self.narrow).network, []
+        for k in range(self.narrower):
+            weights = network.start(stream(seed, f"narrow/{s}/weights/{k}"), (), LIKE)
+            text = words(seed, f"narrow/{s}/words/{k}", self.narrow, self.narrow_tokens)
+            d, n, _ = terms(network, weights, text)
+            found.append(self.of_tail(d, n))
+        return {name: np.array([each[name] for each in found]) for name in found[0]}
+
+    def of_tail(self, d: Float[Tensor, "L P D"], n: Float[Tensor, "L P D"]) -> dict[str, np.ndarray]:
+        """Return the share of large entries of d/n, and the moments of d that predict it, by block."""
+        return {
+            "displacement": d.abs().mean((1, 2)).numpy(), "displacement_squared": d.square().mean((1, 2)).numpy(),
+            "beyond_of": np.array([(abs(d / n) > x).double().mean((1, 2)).numpy() for x in self.x]).T,
+        }  # fmt: skip
 
     def patches(self, built: list[Architecture], weights: Weights, inputs: Tensor) -> dict[str, np.ndarray]:
         """Return how much the two forms change, at every position that has a context."""
         d, n, m = terms(built[0].network, weights, inputs)
         new = [torch.stack([block["m_post"] for block in patch(one, weights, inputs)[0]]) for one in built]
         change = np.array([((gain[:, 1:] - m) / m).abs().amax(-1).numpy() for gain in new])
-        return {
-            "changes": change.astype("f4"), "change": change.max((1, 2)),
-            "displacement": d.abs().mean((1, 2)).numpy(), "displacement_squared": d.square().mean((1, 2)).numpy(),
-            "beyond_of": np.array([(abs(d / n) > x).double().mean((1, 2)).numpy() for x in self.x]).T,
-        }  # fmt: skip
+        found = {"changes": change.astype("f4"), "change": change.max((1, 2))}
+        return found | self.of_tail(d, n)
 
     def alone(self, built: Architecture, weights: Weights, inputs: Tensor) -> dict[str, np.ndarray]:
         """Return what is missing from the output m * t that is asked for, W_down alone changed, the right stream coming in."""
@@ -237,6 +268,9 @@ NAMES = {
     "changes": ("form block position", "largest relative change of a gain"),
     "displacement": ("block", "mean |v_C - v| over positions and entries"),
     "displacement_squared": ("block", "mean |v_C - v|^2 over positions and entries"),
+    "narrow_beyond_of": ("narrower block x", "share of entries of d/n beyond x, narrow networks"),
+    "narrow_displacement": ("narrower block", "mean |v_C - v| over positions and entries, narrow networks"),
+    "narrow_displacement_squared": ("narrower block", "mean |v_C - v|^2 over positions and entries, narrow networks"),
     "miss": ("alone", "median over blocks and positions of the error over the output asked for, W_down alone"),
     "miss_least": ("", "the least that any change of W_down leaves, median"),
     "gap": ("alone", "largest difference between the error and the least one, where no change of W_down repairs the block"),
@@ -247,6 +281,8 @@ NAMES = {
 _QUICK = Gemma(
     sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, tokens=40,
     precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=3,
+    narrow=Sizes(width=4, heads=2, hidden=16, experts=1, active=1, vocabulary=97), narrow_tokens=240,
+    narrower=12,
 )  # fmt: skip
 GEMMA = Experiment(
     slug="dherin-gemma", title="A norm behind the feed-forward part", section="sequel 2",

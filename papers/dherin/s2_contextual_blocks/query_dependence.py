@@ -34,6 +34,7 @@ class QueryDependence(Declaration):
     contexts   of N examples; queries: drawn from N(0, I_d) for each context
     spread     the near queries of the control are one query plus this times N(0, I_d)
     lengths    of contexts on which ``drawn`` random networks of the same shape are compared with cos(x_i, x_j)^2
+    dimensions of inputs for which as many random networks are drawn, else of the same shape
     """
 
     training: Training
@@ -42,6 +43,7 @@ class QueryDependence(Declaration):
     spread: Positive
     lengths: Several[Count]
     drawn: AtLeastTwo
+    dimensions: Several[AtLeastTwo]
 
     def __post_init__(self):
         super().__post_init__()
@@ -56,7 +58,7 @@ class QueryDependence(Declaration):
             "trained": [models.replicate(s) for s in range(models.replicates)],
             "random": [{name: w[s] for name, w in random.items()} for s in range(models.replicates)],
         }
-        prompts, near = self._prompts(seed)
+        prompts, near = self._prompts(seed, "query dependence")
         found = [[self._one_network(models.network, each, prompts, near) for each in sources[kind]] for kind in KINDS]
         columns = {
             name: variable(
@@ -65,8 +67,12 @@ class QueryDependence(Declaration):
         }  # fmt: skip
         text = "mean over pairs and contexts of the cosine of two updates minus cos(x_i, x_j)^2, random networks"
         shorter = [replace(self, training=replace(self.training, N=N)) for N in self.lengths]
-        columns["excess"] = variable("N drawn", [each._excess(seed) for each in shorter], text)
+        columns["excess"] = variable("N drawn", [np.subtract(*each._drawn(seed)) for each in shorter], text)
+        model, text = self.training.model, "mean over pairs and contexts of the cosine of two updates, random networks"
+        others = [replace(self, training=replace(self.training, model=replace(model, d=d))) for d in self.dimensions]
+        columns["cosine_drawn"] = variable("d drawn", [each._drawn(seed)[0] for each in others], text)
         coords = {"kind": list(KINDS), "cosine_bin": (EDGES[1:] + EDGES[:-1]) / 2, "N": list(self.lengths)}
+        coords["d"] = list(self.dimensions)
         return xr.Dataset(columns, coords=coords)
 
     @expectation
@@ -77,27 +83,32 @@ class QueryDependence(Declaration):
         return dataset.assign(
             share_theory=variable("cosine_bin", shares, text),
             cosine_theory=variable("", 1 / d, "mean of cos(x_i, x_j)^2"),
-            cosine_near=variable("mistake", [1 / (d + 1)], "near misses"),
-        ).assign_coords(mistake=["1/(d + 1) for 1/d"])
+            cosine_drawn_theory=variable("d", [1 / each for each in self.dimensions], "mean of cos(x_i, x_j)^2"),
+            cosine_near=variable("mistake", [mistake(d) for mistake in MISTAKES.values()], "near misses"),
+            cosine_drawn_near=variable(
+                "mistake d", [[mistake(each) for each in self.dimensions] for mistake in MISTAKES.values()], "near misses"
+            ),
+        ).assign_coords(mistake=list(MISTAKES))
 
-    def _excess(self, seed: int) -> list[float]:
-        """Return the mean excess of each random network, by the cosines of columns and of rows."""
-        network = self.training.model.network()
-        weights = network.start(stream(seed, "query dependence/drawn"), (self.drawn,), LIKE)
-        prompts, found = self._prompts(seed)[0], []
+    def _drawn(self, seed: int) -> Float[np.ndarray, "2 drawn"]:
+        """Return the mean cosine in each random network, by the cosines of columns and of rows, and the mean cos^2."""
+        network, found = self.training.model.network(), []
+        role = f"query dependence/d={self.training.model.d}, N={self.training.N}"
+        weights = network.start(stream(seed, f"{role}/drawn"), (self.drawn,), LIKE)
+        prompts = self._prompts(seed, role)[0]
         x, (i, j) = prompts[..., -1, :-1], np.triu_indices(self.queries, 1)
         for s in range(self.drawn):
             (block,) = network.blocks({name: weight[s] for name, weight in weights.items()})
             a, full = reads(network, block, prompts)
             both = cosines(a) * cosines(torch.einsum("mn,ckn->ckm", block["W"], full - a))
-            found.append((both - cosines(x) ** 2)[:, i, j].mean())
-        return found
+            found.append([each[:, i, j].mean() for each in (both, cosines(x) ** 2)])
+        return np.array(found).T
 
-    def _prompts(self, seed: int) -> tuple[Float[Tensor, "c k T n"], Float[Tensor, "c k T n"]]:
+    def _prompts(self, seed: int, role: str) -> tuple[Float[Tensor, "c k T n"], Float[Tensor, "c k T n"]]:
         """Return every context with every query, and with queries that lie close together."""
         d, shape = self.training.model.d, (self.contexts, self.queries)
-        one = tokens(regression(d).sample(stream(seed, "query dependence/contexts"), (self.contexts,), self.training.N))
-        queries = normal(stream(seed, "query dependence/queries"), (*shape, d), LIKE)
+        one = tokens(regression(d).sample(stream(seed, f"{role}/contexts"), (self.contexts,), self.training.N))
+        queries = normal(stream(seed, f"{role}/queries"), (*shape, d), LIKE)
         sequences = one[:, None].repeat(1, self.queries, 1, 1)
         near = sequences.clone()
         sequences[..., -1, :-1] = queries
@@ -164,6 +175,12 @@ def median_of_others(swapped: Float[np.ndarray, "c k k"]) -> Float[np.ndarray, "
     return np.median(swapped[:, others], -1)
 
 
+MISTAKES = {
+    "1/(d + 1) for 1/d": lambda d: 1 / (d + 1),
+    "2/(d + 2) for 1/d": lambda d: 2 / (d + 2),
+    "1/√(d + 2) for 1/d": lambda d: 1 / (d + 2) ** 0.5,
+}
+"""Near misses of the mean of cos^2; the last two are equal to it at d = 2."""
 NAMES = {
     "cosine": ("context", "mean cosine between the updates of two queries"),
     "cosine_least": ("context", "least cosine between the updates of two queries"),
@@ -177,7 +194,9 @@ NAMES = {
     "error_bare": ("context", "median relative error of the prediction without a patch"),
 }
 
-_QUICK = QueryDependence(training=ONE_BLOCK, contexts=10, queries=30, spread=0.01, lengths=(25, 400), drawn=12)
+_QUICK = QueryDependence(
+    training=ONE_BLOCK, contexts=10, queries=30, spread=0.01, lengths=(25, 400), drawn=12, dimensions=(3, 6)
+)
 QUERY_DEPENDENCE = Experiment(
     slug="dherin-query-dependence", title="One context, many queries, as many updates",
     quick=_QUICK, full=replace(_QUICK, contexts=16, queries=100),

@@ -60,7 +60,7 @@ PREDICTORS = {
 def plateau(dataset: xr.Dataset) -> Table:
     """Return the errors of each block and of what it is compared with, and how far it is from one gradient step."""
     rows = [(text, *(f"{value:.4f}" for value in dataset[name].values)) for name, text in PREDICTORS.items()]
-    step = ("one gradient step, formula", *[f"{float(dataset.step_risk_theory):.4f}"] * dataset.sizes["seed"])
+    step = ("one gradient step, formula", *[f"{float(dataset.step_risk_theory[0]):.4f}"] * dataset.sizes["seed"])
     apart = ("squared distance of block and step", *(f"{value:.4f}" for value in dataset.distance.values))
     head = ("mean squared error of", *(f"network {k + 1}" for k in range(dataset.sizes["seed"])))
     return Table(head, (*rows[:4], step, rows[4], apart))

@@ -80,7 +80,7 @@ def test_verdicts_and_controls(claim, datasets):
 
 
 def test_every_number_of_the_sheet_has_a_claim():
-    assert {claim.id.rstrip("bcde") for claim in CLAIMS} == {f"D{k}" for k in range(1, 13)}
+    assert {claim.id.rstrip("bcdef") for claim in CLAIMS} == {f"D{k}" for k in range(1, 13)}
     assert {claim.experiment for claim in CLAIMS} == {each.slug for each in TINY}
 
 
@@ -147,7 +147,7 @@ def test_ranks_by_hand():
 def test_cosines_and_swapped_predictions_by_the_formulas(datasets):
     """One context by hand: theory's formula against the patched network."""
     network, weights = untrained(TRAINING, 0, "cpu").network, untrained(TRAINING, 0, "cpu").replicate(0)
-    prompts, _ = replace(query_dependence.QUERY_DEPENDENCE.quick, training=TRAINING, contexts=2, queries=3)._prompts(0)
+    prompts, _ = replace(query_dependence.QUERY_DEPENDENCE.quick, training=TRAINING, contexts=2, queries=3)._prompts(0, "any")
     (block,) = network.blocks(weights)
     a, full = query_dependence.reads(network, block, prompts)
     W, mlp = block["W"], network.block.feed_forward

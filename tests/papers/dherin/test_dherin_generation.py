@@ -156,6 +156,10 @@ def test_costs_on_a_tiny_declaration():
     dataset = declaration.expect(declaration.run(0, "cpu"), 0)
     assert (claims.D52.judge(dataset).verdict, claims.D52.judge(dataset).control_verdict) == (HOLDS, FAILS)
     assert np.allclose(dataset.operations, dataset.operations_theory, rtol=1e-12, atol=0)
+    counted, read_out = dataset.operations.sel(decoding="context"), 2 * 12 * 19
+    cached = (counted - read_out) / dataset.length + read_out  # of all tokens' operations, those of the last one
+    patch = dataset.operations.sel(decoding="patches") - (counted - read_out) + theory.outer_products(12, 20, 2)
+    assert np.allclose(dataset.ratio_cached, 1 + patch / cached, rtol=1e-12, atol=0)
     assert (dataset.seconds > 0).all() and "dherin-costs" in figures.costs(dataset)._repr_html_()
 
 

@@ -102,6 +102,7 @@ def test_one_step_moves_every_weight_by_the_learning_rate():
 
 def test_the_schedule_ends_at_nothing():
     assert (cosine(0), cosine(1)) == (1, 0) and cosine(0.5) == pytest.approx(0.5)
+    assert [cosine(1 / 4), cosine(2 / 3)] == pytest.approx([0.8535534, 0.25])  # along a line it would be 0.75 and 0.33
 
 
 def test_weights_are_trained_once_and_kept(nowhere):
