@@ -11,7 +11,7 @@ from pathlib import Path
 from book.build import workers
 from book.build.layout import Layout
 from book.build.problem import Problem
-from book.faults import catch, plant, reach
+from book.faults import catch, everywhere, plant, reach
 from book.faults.plant import COPIED, STORED, Fault
 from icl_lib.companion import results
 
@@ -23,7 +23,13 @@ def main(words: list[str]) -> int:
     """Try the faults that were not tried on this code before; 1 when one survives."""
     parser = argparse.ArgumentParser(prog="./run faults", description=__doc__)
     parser.add_argument("words", nargs="*", metavar="WORD", help="only the faults whose line has all of these words")
+    parser.add_argument(
+        "--everywhere", nargs="?", type=int, const=everywhere.NUMBER, metavar="NUMBER",
+        help=f"in the place of the list: so many changes by rule, of every function ({everywhere.NUMBER})",
+    )  # fmt: skip
     asked, layout = parser.parse_args(words), Layout(Path(__file__).resolve().parents[2])
+    if asked.everywhere is not None:
+        return everywhere.run(layout, asked.everywhere, _state(layout.root))
     every = plant.read(layout.root)
     faults = [fault for fault in every if all(word in str(fault) for word in asked.words)]
     note = layout.build / "faults" / f"{_state(layout.root)}.json"

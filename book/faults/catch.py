@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 
 LIMIT = 300
@@ -28,25 +28,30 @@ def work(copy: str, stored: tuple[str, ...], tests: tuple[str, ...], quick: tupl
     os.chdir(copy)
     sys.path.insert(0, copy)
     os.environ["PYTHONPATH"] = copy
-    from icl_lib.companion import results
-
-    results.difference = lambda *_: None  # stored results and weights answer for the right code: a digest is no catch
+    no_digest_counts()
     for caught in _catches(stored, tests, quick):
         print(caught, flush=True)
         break
     return 0
 
 
+def no_digest_counts() -> None:
+    """Let stored results and weights, which answer for the right code, stand for the wrong one: a digest is no catch."""
+    from icl_lib.companion import results
+
+    results.difference = lambda *_: None
+
+
 def _catches(stored: tuple[str, ...], tests: tuple[str, ...], quick: tuple[str, ...]) -> Iterator[str]:
     for slug in stored:
-        yield from (f"a claim in full: {each}" for each in _contradicted(slug, "full"))
+        yield from (f"a claim in full: {each}" for each in contradicted(slug, "full"))
     if tests:
-        yield from (f"a unit test: {each}" for each in _failed(tests))
+        yield from (f"a unit test: {each}" for each in failed(tests))
     for slug in quick:
-        yield from (f"a claim in quick: {each}" for each in _contradicted(slug, "quick"))
+        yield from (f"a claim in quick: {each}" for each in contradicted(slug, "quick"))
 
 
-def _contradicted(slug: str, profile: str) -> Iterator[str]:
+def contradicted(slug: str, profile: str) -> Iterator[str]:
     """Yield the claims that `./run check` would call contradicted."""
     from icl_lib.companion import results
     from papers import registry
@@ -77,11 +82,17 @@ class _First:
             self.name = f"{report.nodeid.removeprefix('tests/')} cannot be imported"
 
 
-def _failed(tests: tuple[str, ...]) -> Iterator[str]:
-    import pytest
-
+def failed(tests: tuple[str, ...]) -> Iterator[str]:
+    """Yield the first of these tests that fails."""
     first = _First()
-    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-        pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[first])
+    run_tests(["-x", *tests], first)
     if first.name:
         yield first.name
+
+
+def run_tests(words: Iterable[str], plugin: object) -> None:
+    """Run tests in this process, silently, with a plugin."""
+    import pytest
+
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *words], plugins=[plugin])

@@ -1,0 +1,154 @@
+"""`./run faults --everywhere`: change every function by rule, and say what notices.
+
+A mutant lives in a process of its own: the code of one function is exchanged in the modules that are loaded there, so that the
+claims and tests that call it can be tried within a second.
+"""
+
+import gc
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FunctionType
+
+from book.build import workers
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.faults import catch, mutants, traced
+from book.faults.mutants import Mutant
+from icl_lib.companion import results
+
+FILE = "equivalent.txt"
+STORED = "mutants.json"
+"""What became of the mutants, in ``book/data``."""
+NUMBER = 1000
+"""So many are tried, unless another number is asked for."""
+BUDGET = 60.0
+"""Seconds that the checks tried on one mutant may take together, the cheapest first."""
+BATCH = 3.0
+"""Seconds of tests that are started together."""
+
+
+def run(layout: Layout, number: int, state: str) -> int:
+    """Try the first ``number`` mutants that were not tried on this code before; 1 when one survives that is not equivalent."""
+    equivalent = read(layout.root)
+    every = mutants.every(layout.root)
+    chosen = {str(mutant): mutant for mutant in every[:number]}
+    note = layout.build / "faults" / f"mutants-{state}.json"
+    tried = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    waiting = {name: mutant for name, mutant in chosen.items() if name not in tried and name not in equivalent}
+    if waiting:
+        _try(waiting, layout, state, tried, note)
+    survivors = [mutant for name, mutant in chosen.items() if name not in equivalent and not tried[name]]
+    _keep(layout, len(every), chosen, equivalent, tried, survivors)
+    print(*(f"survived: {mutant}" for mutant in survivors), sep="\n", end="\n" if survivors else "")
+    told = sum(name in equivalent for name in chosen)
+    print(f"{len(chosen)} of {len(every)} mutants, {told} of them equivalent, {len(survivors)} survived.")
+    return 1 if survivors else 0
+
+
+def read(root: Path) -> dict[str, str]:
+    """Return the reasons of the mutants that change nothing that can be seen, ``MUTANT | REASON`` a line."""
+    lines = (root / "book" / "faults" / FILE).read_text(encoding="utf-8").splitlines()
+    rows = [line.rpartition(" | ") for line in lines if line.strip() and not line.startswith("#")]
+    if bad := [reason for mutant, _, reason in rows if not mutant]:
+        raise Problem(f"{FILE}: write MUTANT | REASON, with blanks around the bar, not {bad[0]!r}.")
+    return {mutant: reason for mutant, _, reason in rows}
+
+
+def _try(waiting: dict[str, Mutant], layout: Layout, state: str, tried: dict[str, str], note: Path) -> None:
+    checks = traced.reached(layout, state)
+    tasks = {}
+    for name, mutant in waiting.items():
+        tasks[name] = (work, (str(layout.root), mutant, checks.get(f"{mutant.file}:{mutant.function}", [])))
+
+    def keep(name: str, outcome: workers.Outcome) -> None:
+        tried[name] = outcome.lines[-1] if outcome.lines else ""
+        if len(tried) % 20 == 0 or len(tried) >= len(tasks):
+            _write(tried, note)
+
+    try:
+        outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), traced.IMPORTED, keep)
+    finally:
+        _write(tried, note)
+    for name, outcome in outcomes.items():
+        if outcome.status:
+            raise Problem(f"{name}: {outcome.complaint}")
+
+
+def work(root: str, mutant: Mutant, checks: list[traced.Check]) -> int:
+    """Print what catches a mutant, ``KIND: WHAT``, or nothing; the exit status is 0 either way."""
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(print("never ends", flush=True) or 0))
+    signal.alarm(catch.LIMIT)
+    sys.path.insert(0, root)
+    catch.no_digest_counts()
+    exchange(mutant, Path(root))
+    for caught in _catches(checks):
+        print(caught, flush=True)
+        break
+    return 0
+
+
+def _catches(checks: list[traced.Check]) -> Iterator[str]:
+    """Yield what contradicts, in the order of the checks; tests that follow each other are started together."""
+    spent, tests = 0.0, []
+    began = time.monotonic()
+    for seconds, kind, name in [*checks, (0.0, "", "")]:
+        if tests and (kind != traced.TEST or spent + seconds > BATCH):
+            yield from (f"a unit test: {each}" for each in catch.failed(tuple(tests)))
+            spent, tests = 0.0, []
+        if not kind or time.monotonic() - began > BUDGET:
+            return
+        if kind == traced.TEST:
+            spent, tests = spent + seconds, [*tests, name]
+            continue
+        profile = "full" if kind == traced.STORED else "quick"
+        yield from (f"a claim in {profile}: {each}" for each in catch.contradicted(name, profile))
+
+
+def exchange(mutant: Mutant, root: Path) -> None:
+    """Give a function that is loaded the mutant's code, wherever it is held."""
+    file = str(root / mutant.file)
+    wrong = next(
+        each for each in _codes(compile(mutants.code(mutant, root), file, "exec")) if each.co_qualname == mutant.function
+    )
+    for each in gc.get_objects():
+        if type(each) is FunctionType and (each.__code__.co_filename, each.__code__.co_qualname) == (file, mutant.function):
+            each.__code__ = wrong
+
+
+def _codes(of: CodeType) -> Iterator[CodeType]:
+    """Yield the codes of all functions in a module's or a class's code."""
+    for each in of.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _codes(each)
+
+
+def _keep(layout: Layout, total: int, chosen: dict, equivalent: dict, tried: dict, survivors: list[Mutant]) -> None:
+    """Write what became of them, where the whole number was tried."""
+    if len(chosen) < NUMBER:
+        return
+    kinds = Counter((each.group, _end(name, equivalent, tried)) for name, each in chosen.items())
+    groups = {group: {end: kinds[group, end] for end in sorted({end for _, end in kinds})} for group in mutants.GROUPS}
+    content = {
+        "commit": results.commit(),
+        "total": total,
+        "groups": groups,
+        "survivors": [vars(each) for each in survivors],
+        "equivalent": [vars(each) | {"reason": equivalent[name]} for name, each in chosen.items() if name in equivalent],
+    }
+    _write(content, layout.stored_results / STORED)
+
+
+def _end(name: str, equivalent: dict[str, str], tried: dict[str, str]) -> str:
+    return "equivalent" if name in equivalent else tried[name].split(":")[0] or "nothing"
+
+
+def _write(content: dict, path: Path) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
