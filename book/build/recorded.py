@@ -18,7 +18,20 @@ def faults_page(stored: Path) -> str:
     rows = found["faults"]
     tables = {kind: [row for row in rows if row["kind"] == kind] for kind in dict.fromkeys(row["kind"] for row in rows)}
     by = Counter(row["caught"].split(":")[0] or "nothing" for row in rows).most_common()
-    return GENERATED + FAULTS.render(tables=tables, total=len(rows), by=by, commit=found["commit"])
+    listed = FAULTS.render(tables=tables, total=len(rows), by=by, commit=found["commit"])
+    return GENERATED + listed + _by_rule(stored.with_name("mutants.json"))
+
+
+def _by_rule(stored: Path) -> str:
+    """The section about the changes by rule, where they were tried."""
+    if not stored.exists():
+        return ""
+    found = json.loads(stored.read_text(encoding="utf-8"))
+    groups = {name: Counter(ends) for name, ends in found["groups"].items()}
+    ends = dict.fromkeys(end for counts in groups.values() for end in counts if end not in ("equivalent", "nothing"))
+    tried = sum(counts.total() - counts["equivalent"] for counts in groups.values())
+    share = f"{100 * len(found['survivors']) / tried:.1f}%"
+    return BY_RULE.render(found, groups=groups, ends=[*ends, "equivalent", "nothing"], tried=tried, share=share)
 
 
 FAULTS = template(
@@ -51,6 +64,45 @@ Commit {{ commit }}. The list is `book/faults/planted.txt`, a line for each; `./
 </tbody></table></div>
 
 {% endfor %}
+"""
+)
+
+BY_RULE = template(
+    """
+## By rule
+
+A list shows what its authors thought of. So functions are also changed by rule: a constant by one or twofold, a term or
+factor dropped, a sign, one length for another, min for max, one variable for another, < for ≤, a condition turned. The rules
+make {{ total }} mutants of the functions behind formulas, verdicts, cards, figures and boxes, and of the library. Of \
+{{ tried }}, drawn evenly over the functions, {{ survivors | length }} survived ({{ share }}). Each was tried on the claims
+and tests that call its function, the cheapest first, until one noticed.
+
+| | {% for end in ends %}{{ end }} | {% endfor %}
+
+|---|{% for end in ends %}---|{% endfor %}
+
+{% for name, counts in groups.items() %}
+| {{ name }} | {% for end in ends %}{{ counts[end] }} | {% endfor %}
+
+{% endfor %}
+
+{% for title, rows in (("Noticed by nothing", survivors), ("Equivalent, and why", equivalent)) if rows %}
+### {{ title }}
+
+<div class="icl-claims"><table><thead><tr>
+{% for name in ("where", "right", "planted", "reason") %}
+<th scope="col">{{ name }}</th>
+{% endfor %}
+</tr></thead><tbody>
+{% for row in rows %}
+<tr><td data-title="where"><code>{{ row.file }}</code> <code>{{ row.function }}</code></td>\
+<td data-title="right"><code>{{ row.right }}</code></td><td data-title="planted"><code>{{ row.wrong }}</code></td>\
+<td data-title="reason">{{ row.get("reason", row.rule) }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+
+{% endfor %}
+Commit {{ commit }}; `./run faults --everywhere` runs it.
 """
 )
 
