@@ -54,19 +54,22 @@ def _differences(claim_id: str, old: dict | None, new: dict | None, record: str)
     sentences = []
     if not old["near"] and _words(old) != _words(new):
         sentences.append(f"{claim_id} {_words(new)}; in {record} it {_words(old)}.")
-    if _apart(old, new):
-        sentences.append(f"{claim_id} has the value {_number(new)}; in {record} it is {_number(old)}.")
+    if apart(old, new):
+        sentences.append(f"{claim_id} has the value {number(new)}; in {record} it is {number(old)}.")
     return sentences
 
 
-def _apart(old: dict, new: dict) -> bool:
-    """Whether the values are further apart than some standard errors of their difference, or a share where there are none."""
+def apart(old: dict, new: dict, sampled: bool = True) -> bool:
+    """Whether the values are further apart than some standard errors of their difference, or a share where there are none.
+
+    Values of the same stored data, not ``sampled`` again, may be apart by that share only.
+    """
     values, margin = np.array([old["value"], new["value"]]), old["margin"]
     if not np.isfinite(values).all():
         return str(values[0]) != str(values[1])
     if 0 < margin <= ROUNDING and (abs(values) <= margin).all():
         return False
-    error = np.hypot(old["two_se"], new["two_se"]) / 2
+    error = sampled * np.hypot(old["two_se"], new["two_se"]) / 2
     room = STANDARD_ERRORS * error if error > 0 else TOLERANCE * max(abs(values[0]), abs(margin))
     return bool(abs(values[1] - values[0]) > room)
 
@@ -76,5 +79,6 @@ def _words(entry: dict) -> str:
     return f"{said} and its positive input {entry['positive']}" if entry["positive"] else said
 
 
-def _number(entry: dict) -> str:
+def number(entry: dict) -> str:
+    """A value with its error, as it is told."""
     return f"{entry['value']:.3g} ± {entry['two_se']:.1g}"

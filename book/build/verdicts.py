@@ -1,5 +1,6 @@
 """Every claim judged on the data that is there, in both profiles."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ class Finding:
     margin: float | None = None
     resolution: float | None = None
     positive: str = ""
+    found: Mapping[str, float] | None = None
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -31,6 +33,7 @@ class Finding:
             "value": self.value,
             "margin": self.margin,
             "resolution": self.resolution,
+            **({"found": self.found} if self.found else {}),
         }
 
 
@@ -83,4 +86,6 @@ def finding(claim: Claim, known: dict[str, dict]) -> Finding:
     if found is None:
         return Finding(NOT_RUN)
     number = shown(found["value"], found["two_se"], found["margin"])
-    return Finding(found["verdict"], found["control"], number, found["margin"], found["resolution"], found["positive"])
+    numbers = {name: found[name] for name in ("value", "two_se")}
+    numbers = numbers if all(map(math.isfinite, numbers.values())) else None  # JSON has no word for others
+    return Finding(found["verdict"], found["control"], number, found["margin"], found["resolution"], found["positive"], numbers)

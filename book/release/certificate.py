@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from book.build.cache import file_digest
 from book.build.pages import PACKAGES
 from icl_lib.companion.results import write_atomically
 
@@ -22,12 +21,12 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def of_bundle(path: Path, manifest: Mapping, digest: str) -> dict[str, object]:
-    """Which bundle was checked; ``digest`` is that of its manifest."""
+def of_bundle(name: str, manifest: Mapping, digest: str, whole: str) -> dict[str, object]:
+    """Which bundle was checked; ``digest`` is that of its manifest, ``whole`` that of the zip when it was checked."""
     return {
         **{name: manifest[name] for name in ("title", "version", "commit")},
-        "bundle": path.name,
-        "bundle_sha256": file_digest(path),
+        "bundle": name,
+        "bundle_sha256": whole,
         "manifest_sha256": digest,
         "files": len(manifest["files"]),
         "bytes": sum(one["size"] for one in manifest["files"]),

@@ -1,24 +1,20 @@
 """Every file of a bundle against its manifest, and the manifest against the digest of a citation."""
 
-import json
 import re
 from collections.abc import Iterator
-
-import jsonschema
 
 from book.build.problem import Problem
 from book.release.manifest import FILE, sha256
 from book.release.opened import Opened, require_names
+from book.release.wellformed import LINE, read
 
 LONGEST = 16 * 2**20
-LINE = r"^[^\x00-\x1f\x7f-\x9f]{1,200}\Z"
-"""What may stand in a certificate, which is a text of lines."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 SCHEMA = {
     "type": "object",
     "required": ["title", "version", "commit", "date", "profile", "parts", "files"],
     "properties": {
-        **dict.fromkeys(("title", "version", "date", "profile"), {"type": "string", "pattern": LINE}),
+        **dict.fromkeys(("title", "version", "date", "profile"), LINE),
         "commit": {"type": "string", "pattern": r"^[0-9a-f]{40}\Z"},
         "files": {
             "type": "array",
@@ -46,22 +42,9 @@ def manifest_of(bundle: Opened, digest: str | None) -> tuple[dict, str]:
     content = bundle.content(FILE)
     found = sha256(content)
     if digest and found != digest:
-        raise Problem(f"{FILE} is not the one that was cited: its SHA-256 is {found}.")
-    try:
-        told = json.loads(content, object_pairs_hook=_once)
-        jsonschema.Draft202012Validator(SCHEMA).validate(told)
-    except (ValueError, RecursionError) as error:
-        raise Problem(f"{FILE} is no manifest: it cannot be read.") from error
-    except jsonschema.ValidationError as error:
-        raise Problem(f"{FILE} is no manifest: {error.message[:200]}.") from error
-    return told, found
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict:
-    """An object of which no name is told twice."""
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name is told twice")
-    return dict(pairs)
+        zipped = " The one that was given is that of the zip." if digest == bundle.sha256() else ""
+        raise Problem(f"{FILE} is not the one that was cited: its SHA-256 is {found}.{zipped}")
+    return read(FILE, content, SCHEMA), found
 
 
 def checked(bundle: Opened, told: dict) -> Iterator[tuple[str, bytes]]:

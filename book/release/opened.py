@@ -1,5 +1,6 @@
 """What a zip says of itself, before anything of it is unpacked: names that stay inside, sizes within limits, nothing hidden."""
 
+import hashlib
 import re
 import stat
 import struct
@@ -22,8 +23,9 @@ END = struct.Struct("<4s4H2LH")
 LOCAL = struct.Struct("<4s5H3L2H")
 CENTRAL = struct.Struct("<4s6H3L5H2L")
 UNIX, VERSION = 3, 20
-ENCRYPTED, STREAMED, UTF8 = 0x1, 0x8, 0x800
-OUTSIDE = re.compile(r"^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069:]|[. ](/|$)|/$|^$")
+LEVELS, UTF8 = 0x6, 0x800
+"""The flags that a file may have: how hard it was packed, and how its name is written."""
+OUTSIDE = re.compile(r"^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|:|[. ](/|$)|/$|^$")
 """What a name has that leads out of its folder, or means something else on another system."""
 DEVICES = re.compile(r"(^|/)(con|prn|aux|nul|com\d|lpt\d)(\.[^/]*)?(/|$)", re.IGNORECASE)
 
@@ -39,6 +41,11 @@ class Opened:
     entries: dict[str, zipfile.ZipInfo]
     starts: dict[str, int]
     as_listed: bool
+
+    def sha256(self) -> str:
+        """The digest of the whole zip, read where it is open: another file may come to have its name."""
+        self.file.seek(0)
+        return hashlib.file_digest(self.file, "sha256").hexdigest()
 
     def packed(self, name: str) -> bytes:
         """The bytes of one file as they lie in the zip."""
@@ -59,11 +66,11 @@ def _inflated(packed: bytes, entry: zipfile.ZipInfo) -> bytes:
     try:
         content = inflate.decompress(packed, entry.file_size + 1)
     except zlib.error as error:
-        raise Problem(f"{entry.filename} is damaged: it cannot be unpacked.") from error
+        raise Problem(f"{entry.orig_filename} is damaged: it cannot be unpacked.") from error
     if len(content) > entry.file_size:
-        raise Problem(f"{entry.filename} unpacks to more than the {entry.file_size} bytes that it declares.")
+        raise Problem(f"{entry.orig_filename} unpacks to more than the {entry.file_size} bytes that it declares.")
     if not inflate.eof or inflate.unused_data or len(content) < entry.file_size:
-        raise Problem(f"{entry.filename} is damaged: it does not unpack to the {entry.file_size} bytes that it declares.")
+        raise Problem(f"{entry.orig_filename} is damaged: it does not unpack to the {entry.file_size} bytes that it declares.")
     return content
 
 
@@ -73,7 +80,7 @@ def opened(path: Path) -> Iterator[Opened]:
     if not path.is_file():
         raise Problem(f"There is no bundle {path}.")
     with path.open("rb") as file:
-        directory = _directory(file, path)
+        directory, count = _directory(file, path)
         try:
             entries = zipfile.ZipFile(file).infolist()
         except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, struct.error) as error:
@@ -83,14 +90,15 @@ def opened(path: Path) -> Iterator[Opened]:
             require_plain(entry)
         if sum(entry.file_size for entry in entries) > TOTAL:
             raise Problem(f"{path.name} would unpack to more than {TOTAL >> 20} MiB.")
-        starts, bare = _starts(file, entries, directory)
         file.seek(directory)
-        listed = file.read()[: -END.size]
-        yield Opened(file, {entry.filename: entry for entry in entries}, starts, bare and _as_listed(listed, entries))
+        if len(entries) != count or file.read()[: -END.size] != b"".join(map(_listed, entries)):
+            raise Problem(f"{path.name} is damaged: its list of files holds other things than files, or others than it counts.")
+        starts = _starts(file, entries, directory)
+        yield Opened(file, {entry.orig_filename: entry for entry in entries}, starts, _as_written(entries))
 
 
-def _directory(file: BinaryIO, path: Path) -> int:
-    """Where the list of files begins; it has to be the last thing in the zip, with nothing behind it."""
+def _directory(file: BinaryIO, path: Path) -> tuple[int, int]:
+    """Where the list of files begins, and how many it is to have; nothing but it may stand at the end of the zip."""
     size = file.seek(0, 2)
     file.seek(max(0, size - END.size))
     tail = file.read()
@@ -101,13 +109,13 @@ def _directory(file: BinaryIO, path: Path) -> int:
         raise Problem(f"{path.name} is damaged: its last bytes do not agree with the rest.")
     if count > MOST_FILES:
         raise Problem(f"{path.name} has {count} files; {MOST_FILES} are the most.")
-    return begins
+    return begins, count
 
 
 def require_names(names: list[str]) -> None:
     """Raise a Problem for a name that leads outside, and for two names that are one file on some system."""
     for name in names:
-        if OUTSIDE.search(name) or DEVICES.search(name) or len(name) > 240:
+        if OUTSIDE.search(name) or DEVICES.search(name) or len(name) > 240 or not name.isprintable():
             raise Problem(f"{name!r} is no name for a file of a bundle: it leads outside, or means something else elsewhere.")
     same = Counter(map(_as_file, names))
     for name in names:
@@ -126,10 +134,12 @@ def _as_file(name: str) -> str:
 
 def require_plain(entry: zipfile.ZipInfo) -> None:
     """Raise a Problem for what is no plain file of a reasonable size."""
-    name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
+    name, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
+    if entry.extra or entry.comment:
+        raise Problem(f"{name} has a comment or an extra field, which can give it another name; ./run bundle writes none.")
     if kind not in (0, stat.S_IFREG) or entry.external_attr & 0x10:
         raise Problem(f"{name} is a link or a folder, and no plain file.")
-    if entry.flag_bits & ENCRYPTED or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if entry.flag_bits & ~(LEVELS | UTF8) or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise Problem(f"{name} is encrypted, or packed in an unusual way.")
     if entry.compress_type == zipfile.ZIP_STORED and entry.file_size != entry.compress_size:
         raise Problem(f"{name} is not packed, and yet has two sizes.")
@@ -139,46 +149,51 @@ def require_plain(entry: zipfile.ZipInfo) -> None:
         raise Problem(f"{name} would unpack to more than {RATIO} times its size.")
 
 
-def _starts(file: BinaryIO, entries: list[zipfile.ZipInfo], directory: int) -> tuple[dict[str, int], bool]:
-    """Where each file's packed bytes begin, and whether none has extra fields; the files follow each other without a gap."""
-    starts, position, bare = {}, 0, True
+def _starts(file: BinaryIO, entries: list[zipfile.ZipInfo], directory: int) -> dict[str, int]:
+    """Where each file's packed bytes begin; what stands before them is what the list says, and no file leaves a gap."""
+    starts, position = {}, 0
     for entry in sorted(entries, key=lambda each: each.header_offset):
+        name, told = _encoded(entry), LOCAL.pack(b"PK\3\4", *_header(entry), len(_encoded(entry)), 0)
         file.seek(position)
-        told = file.read(LOCAL.size)
-        if entry.header_offset != position or len(told) < LOCAL.size:
-            raise Problem(f"{entry.filename} does not begin where the file before it ends.")
-        *header, name, extra = LOCAL.unpack(told)
-        if tuple(header) != _header(entry, header[1]) or file.read(name) != _encoded(entry):
-            raise Problem(f"{entry.filename} is told otherwise at its place than in the list of files.")
-        bare = bare and not extra and header[1] == entry.extract_version
-        starts[entry.filename] = position + LOCAL.size + name + extra
-        position = starts[entry.filename] + entry.compress_size
+        if entry.header_offset != position:
+            raise Problem(f"{entry.orig_filename} does not begin where the file before it ends.")
+        if file.read(LOCAL.size + len(name)) != told + name:
+            raise Problem(f"{entry.orig_filename} is told otherwise at its place than in the list of files.")
+        starts[entry.orig_filename] = position + LOCAL.size + len(name)
+        position = starts[entry.orig_filename] + entry.compress_size
     if position != directory:
         raise Problem("There are bytes between the last file and the list of files.")
-    return starts, bare
+    return starts
 
 
-def _header(entry: zipfile.ZipInfo, version: int) -> tuple:
-    """What has to stand before a file's packed bytes."""
+def _header(entry: zipfile.ZipInfo) -> tuple[int, ...]:
+    """What the list of files and the place of a file both tell of it, from the version that unpacks it to its sizes."""
     year, month, day, hour, minute, second = entry.date_time
     time, date = hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day
+    version = entry.extract_version | entry.reserved << 8
     sizes = (entry.CRC, entry.compress_size, entry.file_size)
-    return (b"PK\3\4", version, entry.flag_bits & ~STREAMED, entry.compress_type, time, date, *sizes)
+    return version, entry.flag_bits, entry.compress_type, time, date, *sizes
 
 
 def _encoded(entry: zipfile.ZipInfo) -> bytes:
     return entry.orig_filename.encode("utf-8" if entry.flag_bits & UTF8 else "cp437")
 
 
-def _as_listed(listed: bytes, entries: list[zipfile.ZipInfo]) -> bool:
-    """Whether the list of files is, to the last byte, the one that `archive.write` would write."""
-    names = [entry.filename for entry in entries]
-    dates = {entry.date_time for entry in entries}
-    return names == sorted(names) and len(dates) == 1 and listed == b"".join(map(_listed, entries))
-
-
 def _listed(entry: zipfile.ZipInfo) -> bytes:
-    _, _, flags, _, time, date, *sizes = _header(entry, VERSION)
-    name = _encoded(entry)
-    told = (VERSION, flags, zipfile.ZIP_DEFLATED, time, date, *sizes, len(name), 0, 0, 0, 0)
-    return CENTRAL.pack(b"PK\1\2", UNIX << 8 | VERSION, *told, entry.external_attr, entry.header_offset) + name
+    """What the list of files may hold of a file: neither an extra field nor a comment."""
+    made, name = entry.create_version | entry.create_system << 8, _encoded(entry)
+    attributes = (entry.internal_attr, entry.external_attr, entry.header_offset)
+    return CENTRAL.pack(b"PK\1\2", made, *_header(entry), len(name), 0, 0, entry.volume, *attributes) + name
+
+
+def _as_written(entries: list[zipfile.ZipInfo]) -> bool:
+    """Whether all that the list of files leaves open is as `archive.write` would have it."""
+    names, dates = [entry.orig_filename for entry in entries], {entry.date_time for entry in entries}
+    return names == sorted(names) and len(dates) == 1 and all(map(_usual, entries))
+
+
+def _usual(entry: zipfile.ZipInfo) -> bool:
+    found = (entry.create_system, entry.create_version, entry.extract_version, entry.reserved, entry.flag_bits)
+    flags = 0 if entry.orig_filename.isascii() else UTF8
+    rest = (entry.compress_type, entry.volume, entry.internal_attr)
+    return (*found, *rest) == (UNIX, VERSION, VERSION, 0, flags, zipfile.ZIP_DEFLATED, 0, 0)

@@ -1,44 +1,70 @@
 """What a bundle says was found: the quick results and the ledger, well-formed, to be compared with what is found again."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import jsonschema
-
 from book.build.problem import Problem
 from book.release.unpacked import SOURCE
+from book.release.wellformed import LINE, WORDS, read
 
 QUICK, LEDGER, PINS = (f"{SOURCE}book/data/quick.json", "html/ledger.json", f"{SOURCE}requirements.txt")
 CLAIM = {
     "type": "object",
     "required": ["verdict", "control", "value", "two_se", "margin", "positive", "near"],
-    "properties": dict.fromkeys(("value", "two_se", "margin"), {"type": "number"}),
+    "properties": {
+        **{"verdict": {"enum": WORDS}, "control": {"enum": WORDS}, "positive": {"enum": ["", *WORDS]}},
+        **dict.fromkeys(("value", "two_se", "margin"), {"type": "number"}),
+        "near": {"type": "boolean"},
+    },
 }
-RESULT = {
+RESULTS = {
     "type": "object",
-    "required": ["declaration", "claims"],
-    "properties": {"claims": {"type": "object", "additionalProperties": CLAIM}},
-}
-SCHEMAS = {
-    QUICK: {"type": "object", "additionalProperties": RESULT},
-    LEDGER: {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "required": ["id"],
-            "properties": {"id": {"type": "string"}, "full": {"type": "object", "required": ["verdict"]}},
+    "propertyNames": LINE,
+    "additionalProperties": {
+        "type": "object",
+        "required": ["declaration", "claims"],
+        "properties": {
+            "declaration": {"type": "string"},
+            "claims": {"type": "object", "propertyNames": LINE, "additionalProperties": CLAIM},
         },
     },
+}
+"""Results by slug, each with its declaration and the judgement of each of its claims."""
+LINES = {"type": "array", "items": LINE}
+FOUND = {
+    "type": "object",
+    "required": ["quick", "full", "earlier", "files"],
+    "properties": {
+        **dict.fromkeys(("quick", "full", "renewed"), RESULTS),
+        **{"earlier": LINES, "files": {"type": "object", "propertyNames": LINE}},
+    },
+}
+"""What an execution of a bundle's code notes."""
+NUMBERS = ("value", "two_se")
+STORED = {
+    "type": "object",
+    "required": ["verdict"],
+    "properties": {
+        "verdict": {"enum": [*WORDS, "not run"]},
+        "found": {
+            "type": "object",
+            "required": NUMBERS,
+            "properties": dict.fromkeys(NUMBERS, {"type": "number"}),
+        },
+    },
+}
+LEDGER_ROWS = {
+    "type": "array",
+    "items": {"type": "object", "required": ["id"], "properties": {"id": LINE, "full": STORED}},
 }
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """The quick results by slug, the verdict of every claim on the stored results, and the pins of the environment."""
+    """The quick results by slug, what is judged of every claim on the stored results, and the pins of the environment."""
 
     quick: dict[str, dict]
-    verdicts: dict[str, str]
+    stored: dict[str, dict]
     pins: str
 
     @classmethod
@@ -47,17 +73,6 @@ class Recorded:
         for name in (QUICK, LEDGER, PINS):
             if name not in kept:
                 raise Problem(f"{name} is missing; this is not all of a bundle.")
-        quick, ledger = (_read(name, kept[name]) for name in (QUICK, LEDGER))
-        verdicts = {row["id"]: row["full"]["verdict"] for row in ledger if "full" in row}
-        return cls(quick, verdicts, kept[PINS].decode(errors="replace"))
-
-
-def _read(name: str, content: bytes):
-    try:
-        told = json.loads(content)
-        jsonschema.Draft202012Validator(SCHEMAS[name]).validate(told)
-    except (ValueError, RecursionError) as error:
-        raise Problem(f"{name} cannot be read.") from error
-    except jsonschema.ValidationError as error:
-        raise Problem(f"{name} is not what it should be: {error.message[:200]}.") from error
-    return told
+        ledger = read(LEDGER, kept[LEDGER], LEDGER_ROWS)
+        stored = {row["id"]: row["full"] for row in ledger if "full" in row}
+        return cls(read(QUICK, kept[QUICK], RESULTS), stored, kept[PINS].decode(errors="replace"))

@@ -5,10 +5,10 @@ its own.
 """
 
 import argparse
-import json
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,14 +16,15 @@ from book.build import book
 from book.build.arguments import Parser
 from book.build.layout import Layout
 from book.build.problem import Problem
-from book.build.quick import differences
+from book.build.quick import apart, differences, number
 from book.release import archive, certificate, child, intact, rerun
 from book.release.manifest import FILE
 from book.release.opened import Opened, opened
-from book.release.recorded import LEDGER, PINS, QUICK, Recorded
+from book.release.recorded import FOUND, LEDGER, PINS, QUICK, Recorded
 from book.release.requirements import require_same
 from book.release.sizes import require_sizes
 from book.release.unpacked import unpack
+from book.release.wellformed import is_line, read
 
 UNTOUCHED = "No certificate was written."
 STORED = "book/data/"
@@ -33,11 +34,13 @@ STORED = "book/data/"
 class Checked:
     """A bundle of which every file is as its manifest says: the manifest, its SHA-256, and what is to be compared with.
 
+    whole        the SHA-256 of the zip, taken before anything of it runs
     as_written   whether the zip is, to the last byte, the one that `./run bundle` writes, and not packed anew
     """
 
     manifest: dict
     digest: str
+    whole: str
     recorded: Recorded
     as_written: bool
 
@@ -55,7 +58,7 @@ def verify(asked: argparse.Namespace, layout: Layout) -> int:
         unpack(intact.checked(bundle, checked.manifest), source.root, (STORED,) if going_on else ())
     differing, executed = compare(checked.recorded, execute(source, asked.full))
     told = {
-        **certificate.of_bundle(asked.bundle, checked.manifest, checked.digest),
+        **certificate.of_bundle(asked.bundle.name, checked.manifest, checked.digest, checked.whole),
         "origin": certificate.CITED if asked.sha256 else certificate.UNCHECKED,
         "packed": "as ./run bundle packs it" if checked.as_written else "anew, by another program; the files are the same",
         **{"executed": executed, "differences": differing, "agrees": not differing},
@@ -78,7 +81,7 @@ def check(bundle: Opened, digest: str | None) -> Checked:
         as_written = as_written and as_packed(name, content, bundle)
         if name in (QUICK, LEDGER, PINS):
             kept[name] = content
-    return Checked(manifest, found, Recorded.of(kept), as_written)
+    return Checked(manifest, found, bundle.sha256(), Recorded.of(kept), as_written)
 
 
 def as_packed(name: str, content: bytes, bundle: Opened) -> bool:
@@ -92,7 +95,7 @@ def execute(source: Layout, full: bool) -> dict:
     """Run the bundle's own code in its folder; what it found."""
     if child.run(rerun.__name__, ["--full"] if full else [], source, {}):
         raise Problem("The code of the bundle did not come to its end, see above.")
-    return json.loads((source.build / rerun.NOTE).read_text(encoding="utf-8"))
+    return read(rerun.NOTE, (source.build / rerun.NOTE).read_bytes(), FOUND)
 
 
 def compare(recorded: Recorded, found: dict) -> tuple[list[str], list[str]]:
@@ -102,21 +105,29 @@ def compare(recorded: Recorded, found: dict) -> tuple[list[str], list[str]]:
     executed += [f"Of them, in an earlier call that was stopped: {', '.join(found['earlier'])}."] if found["earlier"] else []
     differing = [f"{slug} is in quick.json and was not computed." for slug in recorded.quick if slug not in found["quick"]]
     differing += differences(recorded.quick, found["quick"])
-    judged = {claim: one["verdict"] for each in found["full"].values() for claim, one in each["claims"].items()}
     executed.append(
-        f"The stored results were judged again; {len(recorded.verdicts)} verdicts compared with those of the ledger."
+        f"The stored results were judged again; {len(recorded.stored)} verdicts and numbers compared with those of the ledger."
     )
-    differing += [
-        f"{claim} {judged.get(claim, 'is not judged')} on the stored result; in the ledger it {verdict}."
-        for claim, verdict in recorded.verdicts.items()
-        if judged.get(claim, "not run") != verdict
-    ]
+    differing += stored_differences(recorded.stored, found["full"])
     if "renewed" in found:
         executed.append(
             f"{len(found['files'])} networks and results were computed anew, and judged beside those of the bundle."
         )
         differing += differences(found["full"], found["renewed"], "the bundle")
     return differing, executed
+
+
+def stored_differences(recorded: Mapping[str, dict], found: Mapping[str, dict]) -> list[str]:
+    """What the claims say of the stored results, where it is not what the ledger says; numbers may differ by rounding."""
+    judged = {claim: one for each in found.values() for claim, one in each["claims"].items()}
+    differing = []
+    for claim, told in recorded.items():
+        now, where = judged.get(claim, {"verdict": "not run"}), "on the stored result; in the ledger it"
+        if now["verdict"] != told["verdict"]:
+            differing.append(f"{claim} {now['verdict']} {where} {told['verdict']}.")
+        elif "found" in told and apart(told["found"] | {"margin": now["margin"]}, now, sampled=False):
+            differing.append(f"{claim} has the value {number(now)} {where} is {number(told['found'])}.")
+    return differing
 
 
 def typed(path: Path) -> Path:
@@ -137,6 +148,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     asked.sha256 = asked.sha256 and asked.sha256.strip().lower()
     if asked.sha256 is not None and not intact.DIGEST.fullmatch(asked.sha256):
         parser.error("a SHA-256 has 64 digits from 0 to f")
+    if not is_line(str(asked.bundle)):
+        parser.error(f"the name {str(asked.bundle)!r} cannot stand in a certificate; rename the file")
     asked.words = [asked.bundle.name if word == str(asked.bundle) else word for word in words]
     asked.bundle = typed(asked.bundle)
     return asked

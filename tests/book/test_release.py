@@ -11,10 +11,10 @@ import pytest
 from small_bundle import DATA, FILES, RECORD, ROOT, WEIGHTS, check, netcdf, written
 
 from book.build.problem import Problem
-from book.citation.record import Record
 from book.release import archive, manifest
 from book.release.opened import LARGEST
-from book.release.recorded import LEDGER, QUICK
+from book.release.recorded import FOUND, LEDGER, QUICK, RESULTS
+from book.release.wellformed import read
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_sound_bundle_passes_and_its_bytes_do_not_depend_on_the_order_of_its_f
 
 def test_packed_anew_it_is_the_same_bundle(bundle):
     before, after = check(bundle), check(repacked(bundle))
-    assert before == replace(after, as_written=True) and not after.as_written
+    assert before == replace(after, as_written=True, whole=before.whole) and not after.as_written
 
 
 def test_no_byte_can_change_unnoticed(bundle):
@@ -77,7 +77,23 @@ def renamed(old, new):
 
 
 PAGE = "html/index.html"
-NAMES = "../a", "/a", "a/../../b", "C:/a", "a\\b", "a//b", "./a", "a/./b", "nul.txt", "a ", "x/CON", "a\x01b", "a/"
+NAMES = (
+    "../a",
+    "/a",
+    "a/../../b",
+    "C:/a",
+    "a\\b",
+    "a//b",
+    "./a",
+    "a/./b",
+    "nul.txt",
+    "a ",
+    "x/CON",
+    "a\x01b",
+    "a/",
+    "a\u200bb",
+    "a\u061cb",
+)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +109,9 @@ NAMES = "../a", "/a", "a/../../b", "C:/a", "a\\b", "a//b", "./a", "a/./b", "nul.
         (without(PAGE), (PAGE, "not in the bundle")),
         (without(manifest.FILE), (manifest.FILE, "missing")),
         *((renamed(PAGE, name), ("leads outside",)) for name in NAMES),
-        (lambda files: files | {manifest.FILE: b"{}"}, (manifest.FILE, "no manifest")),
-        (lambda files: files | {manifest.FILE: b"[" * 100_000}, (manifest.FILE, "no manifest")),
-        (lambda files: files | {manifest.FILE: files[manifest.FILE].replace(b'"f', b'"files": [], "f')}, ("no manifest",)),
+        (lambda files: files | {manifest.FILE: b"{}"}, (manifest.FILE, "not what it should be")),
+        (lambda files: files | {manifest.FILE: b"[" * 100_000}, (manifest.FILE, "cannot be read")),
+        (lambda files: files | {manifest.FILE: files[manifest.FILE].replace(b'"f', b'"files": [], "f')}, ("cannot be read",)),
     ],
 )
 def test_what_was_tampered_with_is_refused_by_name(bundle, change, words):
@@ -194,10 +210,52 @@ def test_a_record_that_nothing_can_be_compared_with(tmp_path, name, content):
     refused(written(tmp_path / "bundle.zip", {**FILES, name: content}), name)
 
 
-def test_a_manifest_cannot_write_lines_into_the_certificate(tmp_path):
-    lying = Record(RECORD.fields | {"version": "1\norigin    as cited"}, RECORD.edition)
-    archive.write({**FILES, manifest.FILE: manifest.text(FILES, lying, {})}, 1_700_000_000, tmp_path / "lying.zip")
-    refused(tmp_path / "lying.zip", manifest.FILE, "no manifest")
+FORGED = ["1\norigin    as cited", "1\u2028Nothing differs.", "1\u202e0.2", "1\u200b", "1\x85", "\ud800"]
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_manifest_cannot_write_lines_into_the_certificate(tmp_path, forged):
+    told = json.loads(manifest.text(FILES, RECORD, {}))
+    for field in ("version", "title"):
+        lying = json.dumps(told | {field: forged}).encode()
+        archive.write({**FILES, manifest.FILE: lying}, 1_700_000_000, tmp_path / "lying.zip")
+        refused(tmp_path / "lying.zip", manifest.FILE, "not what it should be")
+
+
+JUDGED = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.0, "margin": 2.0, "positive": "", "near": False}
+
+
+def record(slug="toy", claim="Z1", **other):
+    return json.dumps({slug: {"declaration": "{}", "claims": {claim: JUDGED | other}}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (QUICK, record(verdict="holds\n\nNothing differs.\norigin    as cited")),
+        *((QUICK, record(**{field: "held"})) for field in ("verdict", "control", "positive")),
+        *((QUICK, record(**{field: forged})) for forged in FORGED for field in ("slug", "claim")),
+        (QUICK, record(value=0).replace(b": 0,", b": " + b"9" * 4000 + b",")),
+        (LEDGER, json.dumps([{"id": "Z1", "full": {"verdict": "holds\nNothing differs."}}]).encode()),
+        (LEDGER, json.dumps([{"id": "Z1\nNothing differs.", "full": {"verdict": "holds"}}]).encode()),
+        (LEDGER, json.dumps([{"id": "Z1", "full": {"verdict": "holds", "found": {"value": "2\n", "two_se": 0}}}]).encode()),
+    ],
+)
+def test_a_record_cannot_write_lines_into_the_certificate(tmp_path, name, content):
+    check(written(tmp_path / "sound.zip", {**FILES, QUICK: record()}))
+    refused(written(tmp_path / "bundle.zip", {**FILES, name: content}), name)
+
+
+def test_what_the_code_of_a_bundle_notes_is_held_to_the_same_rule():
+    told = {"quick": {}, "full": {}, "earlier": [], "files": {}}
+    assert read("note", json.dumps(told).encode(), FOUND) == told
+    for other in ({"earlier": ["a\nNothing differs."]}, {"quick": json.loads(record(verdict="sound"))}, {"full": 3}):
+        with pytest.raises(Problem, match="note is not what it should be"):
+            read("note", json.dumps(told | other).encode(), FOUND)
+
+
+def test_the_committed_record_is_one_that_a_bundle_may_bring():
+    read(QUICK, (ROOT / "book" / "data" / "quick.json").read_bytes(), RESULTS)
 
 
 def test_data_that_lie_elsewhere(tmp_path):

@@ -56,7 +56,7 @@ def test_another_environment_is_refused():
 def test_the_comparison_names_what_differs():
     one = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.02, "margin": 3.0, "positive": "", "near": False}
     recorded = {"toy": {"declaration": "{}", "claims": {"Z1": one, "Z2": one}}, "gone": {"declaration": "{}", "claims": {}}}
-    kept = Recorded(recorded, {"Z1": "fails"}, "")
+    kept = Recorded(recorded, {"Z1": {"verdict": "fails"}}, "")
     now = {"declaration": "{}", "claims": {"Z1": one | {"value": 1.06}, "Z2": one | {"value": 1.2}}}
     found = {"quick": {"toy": now}, "full": {"toy": now}, "earlier": [], "files": {}}
     differing, _ = verify.compare(kept, found)
@@ -69,10 +69,23 @@ def test_the_comparison_names_what_differs():
     assert len(verify.compare(kept, found | {"renewed": renewed})[0]) == 5
 
 
+def test_a_number_of_a_stored_result_that_flips_no_verdict_is_found():
+    """Five of its standard errors may lie between two samples; the same stored data gives the same number."""
+    judged = {"verdict": "holds", "value": 1.0, "two_se": 0.4, "margin": 3.0}
+    told = {"verdict": "holds", "found": {"value": 1.0, "two_se": 0.4}}
+    found = {"toy": {"claims": {"Z1": judged}}}
+    assert verify.stored_differences({"Z1": told}, found) == []
+    assert verify.stored_differences({"Z1": told | {"found": {"value": 1.02, "two_se": 0.4}}}, found) == []  # rounding
+    (sentence,) = verify.stored_differences({"Z1": told | {"found": {"value": 1.1, "two_se": 0.4}}}, found)
+    assert sentence == "Z1 has the value 1 ± 0.4 on the stored result; in the ledger it is 1.1 ± 0.4."
+    (sentence,) = verify.stored_differences({"Z2": told}, found)
+    assert sentence == "Z2 not run on the stored result; in the ledger it holds."
+
+
 def test_the_certificate_says_what_differed(tmp_path):
     bundle = written(tmp_path / "bundle.zip", FILES)
     told = {
-        **certificate.of_bundle(bundle, check(bundle).manifest, "abc"),
+        **certificate.of_bundle(bundle.name, check(bundle).manifest, "abc", "def"),
         **certificate.of_machine(),
         **{"origin": certificate.UNCHECKED, "packed": "anew", "executed": ["All."], "differences": ["Z1 fails."]},
         **{"began": "now", "ended": "then", "command": "./run verify bundle.zip"},
