@@ -20,6 +20,10 @@ MOVED = {
     "Z11a": "Theorem 4.2 averaged over w ~ N(0, I) is e(N, M) = tr Λ − 2 tr(Λ²Γ_N⁻¹) + tr(Γ_M Λ² Γ_N⁻²).",
     "Z13a": "At a fixed test length M the error is least at training length N = M, for every covariance tried.",
     "Z14a": "At Λ = I the trained model is averaging times a = 1/(1 + (d+1)/N), prompt by prompt.",
+    "Z14c": (
+        "The closed form at Λ = I tends to (ν² + d/M)/(1 + ν)², ν = d/N, as d grows at fixed d/N and d/M, with a gap of order "
+        "1/d: the asymptotic error of Lu et al. without label noise, for unlimited pretraining data and tasks."
+    ),
     "Z15c": (
         "Weights scaled by c change nothing but the unit: the noiseless error divided by c² is the same for c = "
         "1/3, 1/2, 1, 2, 3, because LSA is linear in the labels."

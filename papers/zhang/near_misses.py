@@ -14,6 +14,7 @@ WRONG_GAMMAS: Mapping[str, Callable[[Float[ndarray, "d d"], float], Float[ndarra
     "1 + 2/N in Γ": lambda Lambda, N: optimum.Gamma(Lambda, N) + Lambda / N,
     "1 for 1 + 1/N in Γ": lambda Lambda, N: optimum.Gamma(Lambda, N) - Lambda / N,
     "N + 1 for N in Γ": lambda Lambda, N: optimum.Gamma(Lambda, N + 1),
+    "d for tr Λ in Γ": lambda Lambda, N: optimum.Gamma(Lambda, N) + (len(Lambda) - np.trace(Lambda)) / N * np.eye(len(Lambda)),
 }
 
 

@@ -91,7 +91,10 @@ def test_annotations_admit_and_put_in_words():
     [
         (["check", "zhang-risk", "--set", "prompts=-5"], "prompts is -5: take a whole number of at least 1"),
         (["check", "zhang-risk", "--set", "N=0"], "N is (0,): take"),
-        (["check", "zhang-risk", "--set", "d=0"], "d is 0: take a whole number of at least 1"),
+        (
+            ["check", "zhang-risk", "--set", "d=0"],
+            "d is (0,): take a tuple, each a whole number of at least 1, 1 or more of them",
+        ),
         (["check", "zhang-risk", "--set", "kappa=1e999"], "kappa is inf: take a finite number above 0"),
         (["check", "zhang-risk", "--seed", "-1"], "'-1' is no seed: write a whole number of at least 0"),
         (["sweep", "zhang-risk", "--seeds", "-1"], "'-1' names no seeds"),

@@ -17,21 +17,33 @@ from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import squared_errors
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import near_misses, of_averages, of_blocks
 from papers.zhang.spectra import geometric_covariance, stacked_limits
-from papers.zhang.theory import error
+from papers.zhang.theory import error, optimum
+from papers.zhang.wishart import empirical_covariances, risk_over_contexts
+
+ENDLESS = 10**14
+"""A test prompt so long that the training length alone is seen."""
+PATHS = {"M": lambda end: (np.inf, end), "N": lambda end: (end, ENDLESS), "both": lambda end: (end, end)}
+"""(N, M) where the one, the other or both are as long as ``end``."""
 
 
 @dataclass(frozen=True)
 class AveragedError(Declaration):
-    """The error averaged over tasks w ~ N(0, I), over condition numbers and both prompt lengths."""
+    """The error averaged over tasks w ~ N(0, I), over condition numbers and both prompt lengths.
 
-    d: Count
+    tr Lambda does not change with d. At the ends of ``rate_range`` prompts are drawn by their ``contexts`` alone.
+    """
+
+    d: Several[Count]
+    trace: Positive
     kappa: Several[Positive]
     N: Several[Count]
     M: Several[Count]
     long_N: Count
-    rate_range: tuple[Positive, Positive]
+    rate_range: tuple[Count, Count]
+    contexts: AtLeastTwo
     searched_N: Count
     prompts: AtLeastTwo
 
@@ -42,35 +54,62 @@ class AveragedError(Declaration):
         if self.searched_N <= max(self.M):
             raise ValueError(f"the best N is searched up to {self.searched_N}: search beyond every M, {max(self.M)} here")
         if self.rate_range[0] >= self.rate_range[1]:
-            raise ValueError(f"rates are fitted over the lengths {self.rate_range}: take the shorter one first")
+            raise ValueError(f"rates are taken between the lengths {self.rate_range}: take the shorter one first")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure at every (kappa, M, N), and what a long N costs on the same prompts."""
-        samples = torch.stack([self._errors(kappa, seed) for kappa in self.kappa])
+        """Measure at every (kappa, M, N), what a long N costs on the same prompts, and on very long prompts."""
+        return along_d(self.d, lambda d: self._measured(d, seed))
+
+    def _measured(self, d: int, seed: int) -> xr.Dataset:
+        samples = torch.stack([self._errors(d, kappa, seed) for kappa in self.kappa])
         at_M = torch.stack([samples[:, k, self.N.index(M)] for k, M in enumerate(self.M)], dim=1)
         found, cost = mean(samples), mean(samples[:, :, -1] - at_M)
+        long = np.array([[self._long(d, kappa, *lengths, seed) for lengths in self._paths()] for kappa in self.kappa])
+        long = long.reshape(len(self.kappa), len(PATHS), 2, 2)
         return xr.Dataset(
             {
                 "error": variable("kappa M N", found.value, "measured error", "y^2"),
                 "error_se": variable("kappa M N", found.standard_error, "standard error", "y^2"),
                 "cost_of_long_N": variable("kappa M", cost.value, "e(long N, M) - e(M, M)", "y^2"),
                 "cost_of_long_N_se": variable("kappa M", cost.standard_error, "standard error"),
+                "long": variable("kappa path end", long[..., 0], "measured error on very long prompts", "y^2"),
+                "long_se": variable("kappa path end", long[..., 1], "standard error", "y^2"),
             },
-            coords={"kappa": list(self.kappa), "N": [*self.N, self.long_N], "M": list(self.M)},
-        )
+            coords={
+                "kappa": list(self.kappa), "N": [*self.N, self.long_N], "M": list(self.M), "path": list(PATHS),
+                "end": list(self.rate_range),
+            },
+        )  # fmt: skip
 
-    def _errors(self, kappa: float, seed: int) -> Float[Tensor, "M N prompts"]:
+    def _covariance(self, d: int, kappa: float, seed: int) -> np.ndarray:
+        return self.trace / d * geometric_covariance(d, kappa, seed)
+
+    def _errors(self, d: int, kappa: float, seed: int) -> Float[Tensor, "M N prompts"]:
         """Return the squared errors, those of one M on the same prompts."""
-        Lambda = geometric_covariance(self.d, kappa, seed)
+        Lambda = self._covariance(d, kappa, seed)
         model = LinearSelfAttention(*stacked_limits(Lambda, (*self.N, self.long_N)))
         measured = partial(squared_errors, model, LinearRegression(torch.tensor(Lambda)), prompts=self.prompts, seed=seed)
-        return torch.stack([measured(length=M, name=f"average/{kappa}/{M}") for M in self.M])
+        return torch.stack([measured(length=M, name=f"average/{d}/{kappa}/{M}") for M in self.M])
+
+    def _paths(self) -> list[tuple[float, int]]:
+        """Return (N, M) at both ends of each path."""
+        return [lengths(end) for lengths in PATHS.values() for end in self.rate_range]
+
+    def _long(self, d: int, kappa: float, N: float, M: int, seed: int) -> tuple[float, float]:
+        Lambda = self._covariance(d, kappa, seed)
+        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"average/long/{d}/{kappa}/{N}/{M}")
+        found = risk_over_contexts(Lambda, np.linalg.inv(optimum.Gamma(Lambda, N)), contexts)
+        return float(found.value), float(found.standard_error)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put the closed form e(N, M) beside it, with its bound, its rates and its best training length."""
-        covariances = [geometric_covariance(self.d, kappa, seed) for kappa in self.kappa]
-        curve, line = np.arange(1, self.searched_N + 1), np.geomspace(*self.rate_range, 9)
+        """Put the closed form e(N, M) beside it, with its bound and its best training length."""
+        return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d, seed))
+
+    @expectation
+    def _expected(self, dataset: xr.Dataset, d: int, seed: int) -> xr.Dataset:
+        covariances = [self._covariance(d, kappa, seed) for kappa in self.kappa]
+        curve = np.arange(1, self.searched_N + 1)
 
         def tabulate(function, lengths) -> np.ndarray:
             return np.array([[[function(Lambda, N, M) for N in lengths] for M in self.M] for Lambda in covariances])
@@ -82,22 +121,13 @@ class AveragedError(Declaration):
             "error_bound": (error.averaged_bound, "bound of section 4.1"),
             "eta": (lambda L, N, M: error.eta(L, N), "its 1/N^2 part"),
         }
-        paths = {"M": (np.inf, line), "N": (line, np.inf), "both": (line, line)}
-        slopes = {name: [rate(Lambda, *path) for Lambda in covariances] for name, path in paths.items()}
         lengths, columns = (*self.N, self.long_N), {}
         columns |= {name: variable("kappa M N", tabulate(e, lengths), text, "y^2") for name, (e, text) in formulas.items()}
-        columns |= {f"slope_{name}": variable("kappa", slope, "slope of log e on log length") for name, slope in slopes.items()}
         columns["error_near"] = near_misses("kappa M N", of_averages(covariances, lengths, self.M), "y^2")
         columns["error_se"] = of_blocks(dataset.error_se, self.prompts)
         columns["error_over_N"] = variable("kappa M curve_N", searched, "e(N, M)", "y^2")
         columns["best_N"] = variable("kappa M", curve[searched.argmin(-1)], "training length of least error")
         return dataset.assign_coords(curve_N=curve).assign(columns)
-
-
-def rate(Lambda: np.ndarray, N: np.ndarray | float, M: np.ndarray | float) -> float:
-    """Return the slope of log e(N, M) on the log of the length that grows, of both where both do."""
-    errors = [error.averaged_error(Lambda, *lengths) for lengths in np.stack(np.broadcast_arrays(N, M), axis=-1).tolist()]
-    return np.polyfit(np.log(N if np.ndim(N) else M), np.log(errors), 1)[0]
 
 
 def theorem_average(Lambda: np.ndarray, N: float, M: float) -> float:
@@ -110,11 +140,11 @@ AVERAGED_ERROR = Experiment(
     slug="zhang-averaged-error",
     title="The error over both prompt lengths",
     quick=AveragedError(
-        d=10, kappa=(1.0, 10.0), N=(10, 40, 160), M=(10, 40), long_N=2000, rate_range=(1e3, 1e5), searched_N=300,
-        prompts=30_000,
+        d=(10, 3), trace=10.0, kappa=(1.0, 10.0), N=(10, 40, 160), M=(10, 40), long_N=2000, rate_range=(10_000, 1_000_000),
+        contexts=1_000, searched_N=300, prompts=30_000,
     ),
     full=AveragedError(
-        d=20, kappa=(1.0, 10.0, 100.0), N=(10, 20, 40, 100), M=(10, 20, 40, 100), long_N=2000, rate_range=(1e5, 1e7),
-        searched_N=400, prompts=200_000,
+        d=(20, 5), trace=20.0, kappa=(1.0, 10.0, 100.0), N=(10, 20, 40, 100), M=(10, 20, 40, 100), long_N=2000,
+        rate_range=(100_000, 10_000_000), contexts=2_000, searched_N=400, prompts=200_000,
     ),
 )  # fmt: skip

@@ -10,6 +10,9 @@ from icl_lib.companion.verdict import Discrepancy, over_seeds
 GAMMAS = ("1 + 2/N in Γ", "1 for 1 + 1/N in Γ", "N + 1 for N in Γ")
 """Near misses of every formula with Γ in it."""
 
+SCALED = (*GAMMAS, "d for tr Λ in Γ", "1 + 2/M in E[Λ̂²]", "M + 1 for M")
+"""Those of the averaged error, measured at two d with one trace."""
+
 # --- Z7: the gradient at the limit --------------------------------------------------------------------------------
 
 claim = claims_of("zhang-stationarity")
@@ -74,10 +77,11 @@ claim = claims_of("zhang-risk")
     "V2",
     "formula",
     of="risk",
-    margin=0.047,
+    margin=0.052,
     quick_margin=0.28,
     near=(
         *GAMMAS,
+        "d for tr Λ in Γ",
         "the bias without the 2 of its cross term",
         "the bias without its term in Λ³",
         "E[y² x xᵀ] for Σ",
@@ -88,7 +92,7 @@ def Z10(dataset):
     """Theorem 4.2: the test error is best linear error + variance/$M$ + bias/$N²$, for linear, noisy and cubic labels.
 
     Margin: Relative; a little above q standard errors of the worst cell, which cubic labels make, heavy-tailed as they are.
-    Moved: from 15%, when formulas came to be judged at the resolution of their data.
+    Moved: from 15%, when formulas came to be judged at the resolution of their data, and from 4.7%, when $d = 2$ came in.
     """
 
 
@@ -97,12 +101,19 @@ def Z10(dataset):
 claim = claims_of("zhang-averaged-error")
 
 
-@claim("D", "formula", of="error", margin=0.024, quick_margin=0.07, near=(*GAMMAS, "1 + 2/M in E[Λ̂²]", "M + 1 for M"))
+@claim(
+    "D",
+    "formula",
+    of="error",
+    margin=0.036,
+    quick_margin=0.1,
+    near=(*GAMMAS, "d for tr Λ in Γ", "1 + 2/M in E[Λ̂²]", "M + 1 for M"),
+)
 def Z11b(dataset):
     """Measured on fresh prompts and tasks, the error of the trained model is $e(N, M)$.
 
     Margin: Relative; a little above q standard errors of the worst cell.
-    Moved: from 8%, when formulas came to be judged at the resolution of their data.
+    Moved: from 8%, when formulas came to be judged at the resolution of their data, and from 2.4%, when $d = 5$ came in.
     """
 
 
@@ -119,21 +130,28 @@ def Z11c(dataset):
 # --- Z12: rates ---------------------------------------------------------------------------------------------------
 
 
-def _at_measured_lengths(dataset: xr.Dataset) -> xr.Dataset:
-    ends = np.log(_at_N_equal_M(dataset.error_theory)).isel(M=[0, -1])
-    return dataset.assign(slope_both=ends.diff("M").squeeze("M", drop=True) / np.diff(np.log(ends.M.values))[0])
+def _short_lengths(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset with N = M from the shortest to the longest length of ordinary prompts on the third path."""
+    short = _at_N_equal_M(dataset.error).isel(M=[0, -1])
+    power = np.log(short.M.values[1] / short.M.values[0]) / np.log(dataset.end.values[1] / dataset.end.values[0])
+    both = short.rename(M="end").assign_coords(end=dataset.end) ** (1 / power)
+    return dataset.assign(long=dataset.long.where(dataset.path != "both", both))
 
 
-@claim("V", "rate", margin=0.05, control=_at_measured_lengths)
+@claim("V", "rate", margin=0.05, control=_short_lengths)
 def Z12(dataset):
-    """The closed form of the error falls as $1/M$ at infinite $N$, as $1/N²$ at infinite $M$, and as $1/N$ along $N = M$.
+    """The error falls as $1/M$ at infinite $N$, as $1/N²$ at infinite $M$, and as $1/N$ along $N = M$.
 
-    Margin: Slopes of $log e$ over two decades of lengths far above $tr Λ/λ_min$ (quick from $10³$, full from $10⁵$). Z11b
-    measures $e$ at lengths that prompts can have.
-    Control: along $N = M$ from the shortest to the longest length that Z11b measures, too short for the rate
+    Margin: Slopes of the log of the measured error over two decades of lengths far above $tr Λ/λ_min$ (quick from $10⁴$, full
+    from $10⁵$); contexts are drawn by their covariance alone, $10¹⁴$ stands for infinite.
+    Moved: from the powers of the closed form, which say nothing of a model.
+    Control: along $N = M$ from the shortest to the longest of ordinary prompts, too short for the rate
     """
-    gaps = [dataset.slope_M + 1, dataset.slope_N + 2, dataset.slope_both + 1]
-    return Discrepancy(np.abs(np.concatenate(gaps)))
+    run = np.log(dataset.end.values[1] / dataset.end.values[0])
+    slope = np.log(dataset.long).diff("end").isel(end=0, drop=True) / run
+    error = np.sqrt(((dataset.long_se / dataset.long) ** 2).sum("end")) / run
+    expected = xr.DataArray([-1.0, -2.0, -1.0], {"path": ["M", "N", "both"]})
+    return Discrepancy(*xr.broadcast(abs(slope - expected), 2 * error))
 
 
 # --- Z13: longer training prompts can hurt ------------------------------------------------------------------------
@@ -146,15 +164,16 @@ def _half_as_long_again(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "order", margin=-0.1, control=_half_as_long_again)
 def Z13b(dataset):
-    """Training on much longer prompts than the test's makes the measured error larger, by at least a tenth.
+    """Training on much longer prompts than the test's makes the measured error larger, by at least a tenth at the larger of two
+    dimensions, 20 in full.
 
     Margin: Minus the paired increase over the error at $N = M$; the closed form puts it at 18.6% or more ($κ = 1$ and the
-    longest $M$ of full).
+    longest $M$ of full). At small $d$ all errors are close to their limit.
     Control: training prompts half as long again as the test's, in closed form
     """
-    return Discrepancy(
-        -dataset.cost_of_long_N / _at_N_equal_M(dataset.error), 2 * dataset.cost_of_long_N_se / _at_N_equal_M(dataset.error)
-    )
+    large = dataset.sel(d=dataset.d.max())
+    least = _at_N_equal_M(large.error)
+    return Discrepancy(-large.cost_of_long_N / least, 2 * large.cost_of_long_N_se / least)
 
 
 def _at_N_equal_M(values: xr.DataArray) -> xr.DataArray:
@@ -170,28 +189,13 @@ claim = claims_of("zhang-isotropic")
     "D",
     "formula",
     of="lsa",
-    margin=0.026,
-    quick_margin=0.13,
-    near=("d for d + 1", "d + 2 for d + 1", "N + 1 for N"),
+    margin=0.036,
+    quick_margin=0.17,
+    near=("d for d + 1", "d + 2 for d + 1", "1.05 d for d + 1", "N + 1 for N"),
 )
 def Z14b(dataset):
     """At $Λ = I$ and $N = M$ its error per dimension is $(d+1)/(N+d+1)$: far from least squares at finite $N$.
 
     Margin: Relative; a little above q standard errors of the worst length.
-    Moved: from 12%, when formulas came to be judged at the resolution of their data.
+    Moved: from 12%, when formulas came to be judged at the resolution of their data, and from 2.6%, when $d = 5$ came in.
     """
-
-
-@claim("D", "rate", margin=0.05, control=put(limit="limit_by_N"))
-def Z14c(dataset):
-    """The closed form at $Λ = I$ tends to $(ν² + d/M)/(1 + ν)²$, $ν = d/N$, as $d$ grows at fixed $d/N$ and $d/M$, with a gap
-    of order $1/d$: the asymptotic error of Lu et al. without label noise, for unlimited pretraining data and tasks.
-
-    Margin: Slope of the log of the gap on $log d$, from $10²$ to $10⁵$, at nine pairs of $d/N$ and $d/M$; its next term is of
-    order $1/d²$.
-    Control: $N$ in the place of $M$
-    """
-    far = dataset.sel(d=dataset.d >= 100)
-    gaps = np.log(abs(far.finite_d - far.limit))
-    first, last = gaps.isel(d=0, drop=True), gaps.isel(d=-1, drop=True)
-    return Discrepancy(abs((last - first) / np.log(far.d.values[-1] / far.d.values[0]) + 1))

@@ -104,6 +104,7 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Test error over test length, one panel a label law: Theorem 4.2 as lines, Monte Carlo as markers."""
+    dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["labels"], sharex=True)
     lengths = xr.DataArray(np.geomspace(*dataset.M.values[[0, -1]], 60), dims="length")
     for axes, law in zip(panels, dataset.labels.values, strict=True):
@@ -139,6 +140,7 @@ def _caption_averaged_error(dataset: xr.Dataset) -> str:
 )
 def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
     """The error over the training length, at fixed test lengths: least at N = M."""
+    dataset = dataset.isel(d=0)
     shown = dataset.isel(N=slice(0, -1))
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True, squeeze=False)[0]
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
@@ -166,6 +168,7 @@ def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def isotropic(figure: Figure, dataset: xr.Dataset) -> None:
     """LSA at N = M beside averaging and least squares, at Lambda = I."""
+    dataset = dataset.isel(d=0)
     axes = figure.subplots()
     for k, (name, label) in enumerate({"averaging": "averaging", "lsa": "trained LSA", "ols": "least squares"}.items()):
         if f"{name}_theory_curve" in dataset:

@@ -15,6 +15,6 @@ def minute(averaged):
     the longest prompts instead, it is up to {factor} times as large ({Z13b}).
     """
     found = agreement(averaged, "error")
-    theory = averaged.error_theory
+    theory = averaged.error_theory.isel(d=0)
     worse = (theory.isel(N=-1) / theory.min("N")).max()
     return {"worst": f"{abs(found.deviations).max():.1f}", "factor": f"{float(worse):.1f}"}

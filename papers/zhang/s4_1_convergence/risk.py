@@ -13,6 +13,7 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import CubicLabels, LinearLabels
+from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_theorem
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import error
@@ -20,9 +21,13 @@ from papers.zhang.theory import error
 
 @dataclass(frozen=True)
 class Risk(Declaration):
-    """Test error of the trained model over training lengths N, test lengths M and three test label laws."""
+    """Test error of the trained model over training lengths N, test lengths M and three test label laws.
 
-    d: Count
+    tr Lambda does not change with d, so that one cannot stand for the other.
+    """
+
+    d: Several[Count]
+    trace: Positive
     kappa: Positive
     noise_sd: NotNegative
     N: Several[Count]
@@ -31,7 +36,10 @@ class Risk(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error of LSA with the weights of Theorem 4.1."""
-        Lambda, w = self._task(seed)
+        return along_d(self.d, lambda d: self._measured(d, seed))
+
+    def _measured(self, d: int, seed: int) -> xr.Dataset:
+        Lambda, w = self._task(d, seed)
         model = LinearSelfAttention(*stacked_limits(Lambda, self.N))
         covariance, weights = torch.tensor(Lambda), torch.tensor(w)
         laws = {
@@ -40,7 +48,7 @@ class Risk(Declaration):
             "cubic": CubicLabels(covariance, weights),
         }
         found = [
-            [risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"risk/{name}/{M}") for M in self.M]
+            [risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"risk/{d}/{name}/{M}") for M in self.M]
             for name, law in laws.items()
         ]
         where = "labels M N"
@@ -55,7 +63,11 @@ class Risk(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put Theorem 4.2 and its three terms beside it, and what small mistakes in it give."""
-        Lambda, w = self._task(seed)
+        return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d, seed))
+
+    @expectation
+    def _expected(self, dataset: xr.Dataset, d: int, seed: int) -> xr.Dataset:
+        Lambda, w = self._task(d, seed)
         laws = (error.noiseless_labels(Lambda, w), error.noisy_labels(Lambda, w, self.noise_sd), error.cubic_labels(Lambda, w))
         terms = np.array([[[error.error_terms(Lambda, N, M, law) for N in self.N] for M in self.M] for law in laws])
         names = {"best_linear": "best linear error", "variance": "variance term", "bias": "bias term"}
@@ -66,13 +78,14 @@ class Risk(Declaration):
             risk_near=near_misses("labels M N", wrong, "y^2"), risk_se=of_blocks(dataset.risk_se, self.prompts)
         )
 
-    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _task(self, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda and a w of unit length in its metric."""
-        Lambda, w = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "w")
+        Lambda = self.trace / d * geometric_covariance(d, self.kappa, seed)
+        w = standard_normal((d,), seed, "w")
         return Lambda, w / np.sqrt(w @ Lambda @ w)
 
 
-_QUICK = Risk(d=5, kappa=10.0, noise_sd=0.5, N=(10, 40), M=(5, 20, 80), prompts=30_000)
+_QUICK = Risk(d=(5, 2), trace=5.0, kappa=10.0, noise_sd=0.5, N=(10, 40), M=(5, 20, 80), prompts=30_000)
 RISK = Experiment(
     slug="zhang-risk",
     title="Theorem 4.2 against Monte Carlo",

@@ -68,6 +68,7 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length for three query laws at two training lengths."""
+    dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["N"], sharex=True, sharey=True)
     for axes, N in zip(panels, dataset.N.values, strict=True):
         for k, query in enumerate(dataset["query"].values):

@@ -14,26 +14,33 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.estimate import Estimate
+from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import QueryShift
+from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_shift
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
-from papers.zhang.theory import shifts
+from papers.zhang.theory import optimum, shifts
+from papers.zhang.wishart import empirical_covariances
 
 
 @dataclass(frozen=True)
 class QueryLaws(Declaration):
-    """Error of LSA for three query laws over N and M, and the formula along N = M = length and at N = min(N)."""
+    """Error of LSA for three query laws over N and M, and along N = M = length and at N = min(N), there by contexts alone.
 
-    d: Count
+    The traces of all covariances are ``trace``, at every d.
+    """
+
+    d: Several[Count]
+    trace: Positive
     kappa: Positive
     query_kappa: Positive
     N: Several[Count]
     M: Several[Count]
     prompts: AtLeastTwo
     length: Annotated[tuple[Count, ...], MinLen(2)]
+    contexts: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()
@@ -42,39 +49,55 @@ class QueryLaws(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error of the trained model on one task."""
-        Lambda, w, queries = self._task(seed)
-        found = [[self._risk(Lambda, w, Q, M, seed, name) for M in self.M] for name, Q in queries.items()]
+        return along_d(self.d, lambda d: self._measured(d, seed))
+
+    def _measured(self, d: int, seed: int) -> xr.Dataset:
+        Lambda, w, queries = self._task(d, seed)
+        found = [[self._risk(Lambda, w, Q, M, seed, f"{d}/{name}") for M in self.M] for name, Q in queries.items()]
+        long = np.array(
+            [[self._long(Lambda, w, Q, M, seed, f"{d}/{name}") for M in self.length] for name, Q in queries.items()]
+        )
         return xr.Dataset(
             {
                 "risk": variable("query M N", [[e.value for e in row] for row in found], "measured error", "y^2"),
                 "risk_se": variable("query M N", [[e.standard_error for e in row] for row in found], "standard error", "y^2"),
+                "long": variable("query length training", long[:, :, 0], "measured error on very long prompts", "y^2"),
+                "long_se": variable("query length training", long[:, :, 1], "standard error", "y^2"),
             },
-            coords={"query": list(queries), "M": list(self.M), "N": list(self.N)},
+            coords={
+                "query": list(queries),
+                "M": list(self.M),
+                "N": list(self.N),
+                "length": list(self.length),
+                "training": ["matched", "short"],
+            },
         )
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the query-shift formula beside it."""
-        Lambda, w, queries = self._task(seed)
+        return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d, seed))
+
+    @expectation
+    def _expected(self, dataset: xr.Dataset, d: int, seed: int) -> xr.Dataset:
+        Lambda, w, queries = self._task(d, seed)
         error = partial(shifts.query_shift_error, Lambda)
         cells = [[[error(N, M, Q, w) for N in self.N] for M in self.M] for Q in queries.values()]
-        lines = [[[error(N, K, Q, w) for N in (K, self.N[0])] for K in self.length] for Q in queries.values()]
         wrong = gathered([[[of_shift(Lambda, N, M, Lambda, Q, w) for N in self.N] for M in self.M] for Q in queries.values()])
         return dataset.assign(
             risk_theory=variable("query M N", cells, "error by the query-shift formula", "y^2"),
             risk_near=near_misses("query M N", wrong, "y^2"),
             risk_se=of_blocks(dataset.risk_se, self.prompts),
-            long_theory=variable("query length training", lines, "error at M = length, by the formula", "y^2"),
-        ).assign_coords(length=list(self.length), training=["matched", "short"])
+        )
 
-    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Return Lambda, a w of unit length in its metric, and the second moments of the query laws, all of trace d."""
-        Lambda, w = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "w")
-        direction = standard_normal((self.d,), seed, "query direction")
+    def _task(self, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Return Lambda, a w of unit length in its metric, and the second moments of the query laws, all of one trace."""
+        Lambda = self.trace / d * geometric_covariance(d, self.kappa, seed)
+        w, direction = (standard_normal((d,), seed, name) for name in ("w", "query direction"))
         return Lambda, w / np.sqrt(w @ Lambda @ w), {
             "as in training": Lambda,
-            "other basis": geometric_covariance(self.d, self.query_kappa, seed, "query basis"),
-            "one direction": self.d * np.outer(direction, direction) / (direction @ direction),
+            "other basis": self.trace / d * geometric_covariance(d, self.query_kappa, seed, "query basis"),
+            "one direction": self.trace * np.outer(direction, direction) / (direction @ direction),
         }  # fmt: skip
 
     def _risk(self, Lambda, w, Q, M, seed, name) -> Estimate:
@@ -82,9 +105,25 @@ class QueryLaws(Declaration):
         law = QueryShift(*map(torch.tensor, (Lambda, Q, w)))
         return risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"query-shift/{name}/{M}")
 
+    def _long(self, Lambda, w, Q, M, seed, name) -> np.ndarray:
+        """Return the errors at N = M and at the shortest N, with their standard errors: the mean over queries is exact."""
+        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"query-shift/long/{name}/{M}").numpy()
+        inverses = np.stack([np.linalg.inv(optimum.Gamma(Lambda, N)) for N in (M, self.N[0])])
+        off = np.einsum("tik,bkj,j->tib", inverses, contexts, w) - w[:, None]
+        found = mean(torch.tensor(np.einsum("tib,ij,tjb->tb", off, Q, off)))
+        return np.stack([found.value, found.standard_error])
+
 
 _QUICK = QueryLaws(
-    d=5, kappa=10.0, query_kappa=5.0, N=(10, 80), M=(5, 20, 80), prompts=25_000, length=(10_000, 100_000, 1_000_000)
+    d=(5, 2),
+    trace=5.0,
+    kappa=10.0,
+    query_kappa=5.0,
+    N=(10, 80),
+    M=(5, 20, 80),
+    prompts=25_000,
+    length=(10_000, 1_000_000),
+    contexts=2_000,
 )
 QUERY_SHIFT = Experiment(
     slug="zhang-query-shift",

@@ -7,6 +7,9 @@ from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import put
 from icl_lib.companion.verdict import FAILS, Discrepancy
 
+DIMENSIONS = ("d + 4 for d + 5", "2d + 2 for d + 5", "d + 2 for d + 5, a λ³/N dropped", "N + 1 for N")
+"""Near misses of 3 + (d + 5)/N."""
+
 claim = claims_of("zhang-random-covariance-flow")
 
 
@@ -31,28 +34,33 @@ claim = claims_of("zhang-random-covariance")
     "D",
     "formula",
     of="risk",
-    margin=0.056,
-    quick_margin=0.145,
-    near=("E λᵢ² E Σ λⱼ for E λᵢ² Σ λⱼ", "1 for 1 + 1/M", "M + 1 for M", "N + 1 for N"),
+    margin=0.08,
+    quick_margin=0.22,
+    near=(
+        *("E λᵢ² E Σ λⱼ for E λᵢ² Σ λⱼ", "1 for 1 + 1/M", "one of the two λᵢ²λⱼ of ζᵢⱼ/M dropped"),
+        *("M + 1 for M", "N + 1 for N"),
+    ),
 )
 def Z18b(dataset):
-    """With weights $A$ the error on a random spectrum is $∑ᵢ Eλᵢ − 2 ∑ᵢ Aᵢᵢ Eλᵢ²$ $+ ∑ᵢⱼ Aᵢⱼ² ζᵢⱼ(M)$, at every test length $M$
-    and covariance scale $c = 1, 4, 9$, for exponential and uniform variances.
+    """With weights $A$, dense ones too, the error on a random spectrum is $∑ᵢ Eλᵢ − 2 ∑ᵢ Aᵢᵢ Eλᵢ²$ $+ ∑ᵢⱼ Aᵢⱼ² ζᵢⱼ(M)$, at every
+    test length $M$ and covariance scale $c = 1, 4, 9$, for exponential and uniform variances.
 
     Margin: Relative; a little above q standard errors of the worst cell. At $c = 4$ and 9 the squared error is heavy-tailed.
-    Moved: from 15%, when formulas came to be judged at the resolution of their data.
+    Moved: from 15%, when formulas came to be judged at the resolution of their data, and from 5.6%, when $d = 8$ and dense
+    weights came in.
     """
 
 
 claim = claims_of("zhang-random-covariance-limit")
 
 
-@claim("V", "formula", of="mean", margin=0.01, quick_margin=0.026, near=("d + 4 for d + 5", "N + 1 for N"))
+@claim("V", "formula", of="mean", margin=0.008, quick_margin=0.014, near=DIMENSIONS)
 def Z18c(dataset):
     """Exp(1) variances: for a query drawn apart from the prompt's covariance, $E[ŷ | x_query, w]$ $= wᵀx_query/(3 + (d +
     5)/N)$, which tends to one third of the target: the trained model fails.
 
-    Margin: For unit $x_query$ and $w$, over $1/(3 + (d + 5)/N)$; a little above q standard errors of the worst cell.
+    Margin: For unit $x_query$ and $w$, along and across each other, over $1/(3 + (d + 5)/N)$, $d = 3$ and 6; a little above q
+    standard errors of the worst cell.
     Moved: from 0.015, absolute, when formulas came to be judged at the resolution of their data.
     """
 
@@ -87,9 +95,9 @@ claim = claims_of("zhang-random-covariance-limit")
     "D",
     "formula",
     of="own",
-    margin=0.014,
+    margin=0.019,
     quick_margin=0.037,
-    near=("d + 4 for d + 5", "N + 1 for N"),
+    near=DIMENSIONS,
     control=put(own_theory="own_middle"),
 )
 def Z18e(dataset):
@@ -97,7 +105,8 @@ def Z18e(dataset):
     (d + 5)/N)$, not a fixed fraction of the target.
 
     Margin: Relative, on the factor in five bins of $|xᵢ|$; a little above q standard errors of the worst.
-    Moved: from 0.025, absolute, when formulas came to be judged at the resolution of their data.
+    Moved: from 0.025, absolute, when formulas came to be judged at the resolution of their data, and from 1.4%, when $d = 6$
+    came in at half the prompts.
     Control: the middle of a bin for its mean $|xᵢ|$
     """
 

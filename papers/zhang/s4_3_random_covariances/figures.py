@@ -59,6 +59,7 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length, one row a law, one column a covariance scale: exact formula as lines, Monte Carlo as markers."""
+    dataset = dataset.isel(d=0).drop_sel(trained="dense")
     panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True, sharey=True)
     for row, law in zip(panels, dataset.law.values, strict=True):
         for axes, c in zip(row, dataset.c.values, strict=True):
@@ -83,6 +84,7 @@ def _risk_panel(axes: Axes, cell: xr.Dataset) -> None:
 
 def gains(dataset: xr.Dataset) -> Table:
     """Return the error after training on random covariances over that after training on their mean."""
+    dataset = dataset.isel(d=0)
     gain = dataset.risk.sel(trained="random") / dataset.risk.sel(trained="mean")
     cells = [(law, c) for law in dataset.law.values for c in dataset.c.values]
     rows = ((law, f"{c:g}", *(f"{float(one):.2f}" for one in gain.sel(law=law, c=c))) for law, c in cells)
@@ -107,7 +109,8 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     """The conditional mean prediction over its target: independent query over N, own query over |x|."""
     left, right = figure.subplots(1, 2)
     ink = mpl.rcParams["text.color"]
-    first, last = dataset.isel(i=0, j=0), dataset.isel(N=-1)
+    first = dataset.isel(d=0).sel(task="along the query")
+    last = first.isel(N=-1)
     left.plot(first.N_line, first.shrinkage_line, color="C0", label="theory")
     points(left, first.N, first["mean"], 2 * first.mean_se, 0, label="measured")
     left.axhline(1 / 3, color=ink, linestyle="--", linewidth=1, label="limit 1/3")
@@ -115,7 +118,7 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend(loc="lower right")
     right.plot(last["size"], last.own_theory, color="C1", label="theory")
     points(right, last["size"], last.own, 2 * last.own_se, 1, label="measured")
-    right.axhline(float(last.mean_theory[0, 0]), color=ink, linestyle="--", linewidth=1, label="independent query")
+    right.axhline(float(last.mean_theory), color=ink, linestyle="--", linewidth=1, label="independent query")
     right.set(ylim=(0, 0.7), xlabel="size of the query's entry, $|x|$", ylabel="mean prediction / target")
     right.legend(loc="lower right")
 

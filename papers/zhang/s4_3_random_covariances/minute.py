@@ -14,7 +14,7 @@ def minute(errors):
     New: The exact error on any spectrum. The theorem needs no condition on the size of the start ({Z18f}). The paper's example,
     a prediction of one third of the target, holds for a query drawn apart from its prompt ({Z18c}, {Z18e}).
     """
-    last = (errors.risk / errors.zero).sel(law="exponential", trained="random").isel(M=-1)
+    last = (errors.risk / errors.zero).isel(d=0).sel(law="exponential", trained="random").isel(M=-1)
     return {
         "left": f"{100 * float(last.sel(c=1)):.0f}%",
         "M": f"{int(last.M)}",

@@ -19,6 +19,7 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.random_covariance import RandomDiagonalRegression
+from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import near_misses, of_blocks
 from papers.zhang.random_spectra import exponential, stacked_weights
 from papers.zhang.theory import random_covariance as theory
@@ -28,7 +29,7 @@ from papers.zhang.theory import random_covariance as theory
 class RandomCovarianceLimit(Declaration):
     """Exp(1) variances; the prediction is bilinear in x_query and w, so unit vectors tell all of its mean."""
 
-    d: Count
+    d: Several[AtLeastTwo]
     lengths: Several[Count]
     edges: Annotated[tuple[NotNegative, ...], MinLen(2)]
     prompts: AtLeastTwo
@@ -40,48 +41,60 @@ class RandomCovarianceLimit(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the mean prediction for a query of its own law, and for one with the covariance of its prompt."""
-        cells = [self._length(N, seed) for N in self.lengths]
+        return along_d(self.d, lambda d: self._measured(d, seed))
+
+    def _measured(self, d: int, seed: int) -> xr.Dataset:
+        cells = [self._length(d, N, seed) for N in self.lengths]
         columns = {key: np.array([cell[key] for cell in cells]) for key in cells[0]}
         labels = {
-            "mean": ("N i j", "mean prediction at x_query = e_i, w = e_j"),
-            "mean_se": ("N i j", "standard error"),
+            "mean": ("N task", "mean prediction at unit x_query and w, over all pairs of axes"),
+            "mean_se": ("N task", "standard error"),
             "spread": ("N", "standard deviation of the prediction over its mean, at x_query = w = e_1"),
             "own": ("N bin", "mean prediction over <w, x_query>, query from the prompt's covariance"),
             "own_se": ("N bin", "standard error"),
         }
         data = {key: variable(dims, columns[key], name) for key, (dims, name) in labels.items()}
-        return xr.Dataset(data, coords={"N": list(self.lengths)})
+        return xr.Dataset(data, coords={"N": list(self.lengths), "task": ["along the query", "across"]})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the limit of the mean beside it, for both laws of the query."""
-        a, size = theory.exponential_A(self.d, np.array(self.lengths)), bin_means(np.array(self.edges))
+        return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d))
+
+    @expectation
+    def _expected(self, dataset: xr.Dataset, d: int) -> xr.Dataset:
+        lengths, size = np.array(self.lengths), bin_means(np.array(self.edges))
+        a, along = theory.exponential_A(d, lengths), np.array([1.0, 0.0])
         factor, middle = (
             theory.exponential_posterior_mean(each) for each in (size, np.convolve(self.edges, [0.5, 0.5], "valid"))
         )
-        own = a[:, None] * factor
+        by_moments = np.array([theory.A_limit(theory.exponential_moments(np.ones(d)), N)[0, 0] for N in self.lengths])
         wrong = {
-            "d + 4 for d + 5": theory.exponential_A(self.d - 1, np.array(self.lengths)),
-            "N + 1 for N": theory.exponential_A(self.d, np.array(self.lengths) + 1),
+            "d + 4 for d + 5": theory.exponential_A(d - 1, lengths),
+            "2d + 2 for d + 5": theory.exponential_A(2 * d - 3, lengths),
+            "d + 2 for d + 5, a λ³/N dropped": theory.exponential_A(d - 3, lengths),
+            "N + 1 for N": theory.exponential_A(d, lengths + 1),
         }
         line = np.geomspace(self.lengths[0], self.lengths[-1], 25)
         return dataset.assign(
-            mean_theory=variable("N i j", a[:, None, None] * np.eye(self.d), "delta_ij / (3 + (d + 5)/N)"),
-            own_theory=variable("N bin", own, "(1/2 + |x|/sqrt 2) / (3 + (d + 5)/N), averaged over the bin"),
+            mean_theory=variable("N task", by_moments[:, None] * along, "<w, x_query> xi / gamma, of Theorem 4.5"),
+            own_theory=variable("N bin", a[:, None] * factor, "(1/2 + |x|/sqrt 2) / (3 + (d + 5)/N), averaged over the bin"),
             mean_scale=variable("N", a, "1 / (3 + (d + 5)/N)"),
-            mean_near=near_misses("N i j", {label: b[:, None, None] * np.eye(self.d) for label, b in wrong.items()}),
+            mean_near=near_misses("N task", {label: b[:, None] * along for label, b in wrong.items()}),
             own_near=near_misses("N bin", {label: b[:, None] * factor for label, b in wrong.items()}),
             own_middle=variable("N bin", a[:, None] * middle, "the same with the middle of the bin for its mean |x|"),
             mean_se=of_blocks(dataset.mean_se, self.prompts),
             own_se=of_blocks(dataset.own_se, self.prompts // 10),  # every bin holds more than a tenth
             size=variable("bin", size, "mean |x| in the bin"),
-            shrinkage_line=variable("N_line", theory.exponential_A(self.d, line), "1 / (3 + (d + 5)/N)"),
+            shrinkage_line=variable("N_line", theory.exponential_A(d, line), "1 / (3 + (d + 5)/N)"),
         ).assign_coords(N_line=line)
 
-    def _length(self, N: int, seed: int) -> dict:
-        probes, queries = self._probes(N, seed)
-        estimate = mean(probes)
-        own = torch.einsum("jjb->jb", probes).flatten()
+    def _length(self, d: int, N: int, seed: int) -> dict:
+        probes, queries = self._probes(d, N, seed)
+        along = torch.einsum("jjb->jb", probes)
+        across = (torch.einsum("ijb->b", probes) - along.sum(0)) / (d * (d - 1))
+        estimate = mean(torch.stack([along.mean(0), across]))
+        own = along.flatten()
         bins = torch.bucketize(queries.abs().flatten(), torch.tensor(self.edges, dtype=torch.float64)) - 1
         per_bin = [mean(own[bins == k]) for k in range(len(self.edges) - 1)]
         return {
@@ -92,11 +105,11 @@ class RandomCovarianceLimit(Declaration):
             "own_se": [cell.standard_error for cell in per_bin],
         }
 
-    def _probes(self, N: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _probes(self, d: int, N: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return y_hat at x_query = e_i, w = e_j, (d, d, prompts), and the queries the prompts came with."""
-        spectrum, moments = exponential(np.ones(self.d))
+        spectrum, moments = exponential(np.ones(d))
         model = LinearSelfAttention(*(W[0] for W in stacked_weights([theory.A_limit(moments, N)])))
-        law, generator = RandomDiagonalRegression(spectrum), stream(seed, f"limit/{N}")
+        law, generator = RandomDiagonalRegression(spectrum), stream(seed, f"limit/{d}/{N}")
         batches = [unit_probes(model, law.sample(generator, (size,), N)) for size in chunks(self.prompts, N + 1)]
         return torch.cat([p for p, _ in batches], dim=-1), torch.cat([q for _, q in batches], dim=-1)
 
@@ -117,10 +130,10 @@ def bin_means(edges: np.ndarray) -> np.ndarray:
     return (np.diff(-edges * tail) - np.diff(tail) / np.sqrt(2)) / -np.diff(tail)
 
 
-_QUICK = RandomCovarianceLimit(d=3, lengths=(10, 40, 160), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=60_000)
+_QUICK = RandomCovarianceLimit(d=(3, 6), lengths=(10, 40), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=60_000)
 RANDOM_COVARIANCE_LIMIT = Experiment(
     slug="zhang-random-covariance-limit",
     title="Mean prediction under random covariances",
     quick=_QUICK,
-    full=replace(_QUICK, lengths=(10, 40, 160, 640), prompts=400_000),
+    full=replace(_QUICK, lengths=(10, 40, 320), prompts=200_000),
 )

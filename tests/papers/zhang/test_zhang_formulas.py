@@ -41,8 +41,8 @@ def three_traces(Lambda: np.ndarray, N: float) -> np.ndarray:
 
 SMALL = {
     "Z7a": replace(STATIONARITY.quick, d=2, N=5, blocks=60, pairs=600),
-    "Z10": replace(RISK.quick, d=3, M=(8, 30), prompts=30_000),
-    "Z11b": replace(AVERAGED_ERROR.quick, d=4, N=(3, 6, 12), M=(6, 12), searched_N=60, prompts=30_000),
+    "Z10": replace(RISK.quick, d=(3, 2), M=(8, 30), prompts=30_000),
+    "Z11b": replace(AVERAGED_ERROR.quick, d=(4, 2), N=(3, 6, 12), M=(6, 12), searched_N=60, prompts=30_000),
     "Z14b": replace(ISOTROPIC.quick, N=(10, 40)),
     "Z15a": replace(TASK_SHIFT.quick, prompts=6_000, M=(10, 40), scaled_prompts=100),
     "Z16a": replace(QUERY_SHIFT.quick, prompts=6_000, M=(5, 40)),

@@ -9,6 +9,7 @@ import pytest
 from icl_lib.companion.verdict import HOLDS, Discrepancy
 from papers import registry
 from papers.zhang.moved import MOVED
+from papers.zhang.theory import error
 
 
 def holds(value, margin: float, two_se=0.0) -> bool:
@@ -123,6 +124,21 @@ def test_Z14a(stored):
     isotropic = stored("zhang-isotropic")
     assert holds(isotropic.shrinkage_gap, 1e-10)
     assert misses(isotropic.unshrunk_gap, 1e-10)
+
+
+def test_Z14c():
+    """Slope of the log of the gap on log d, from 10² to 10⁵; its next term is of order 1/d². N is not M.
+
+    The limit is held against Result 1 of Lu et al. as they print it in ``test_large_dimensions_by_another_theory``.
+    """
+    nu, mu = np.meshgrid([0.1, 0.5, 2.0], [0.2, 1.0, 4.0])
+    few, many = (np.vectorize(error.isotropic_error)(d, d / nu, d / mu) for d in (100, 100_000))
+
+    def gap(limit: np.ndarray) -> np.ndarray:
+        return abs(np.log(abs(many - limit) / abs(few - limit)) / np.log(1000) + 1)
+
+    assert holds(gap(error.isotropic_large_d(nu, mu)), 0.05)
+    assert misses(gap(error.isotropic_large_d(nu, nu)), 0.05)
 
 
 def test_Z15c(stored):
