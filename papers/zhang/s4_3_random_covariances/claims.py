@@ -42,8 +42,8 @@ claim = claims_of("zhang-random-covariance")
     ),
 )
 def Z18b(dataset):
-    """With weights $A$, dense ones too, the error on a random spectrum is $∑ᵢ Eλᵢ − 2 ∑ᵢ Aᵢᵢ Eλᵢ²$ $+ ∑ᵢⱼ Aᵢⱼ² ζᵢⱼ(M)$, at every
-    test length $M$ and covariance scale $c = 1, 4, 9$, for exponential and uniform variances.
+    """With weights $A$, dense ones too, the error on a random spectrum is $∑ᵢ Eλᵢ − 2 ∑ᵢ Aᵢᵢ Eλᵢ²$ $+ ∑ᵢⱼ Aᵢⱼ² ζᵢⱼ(M)$, at
+    every test length $M$ and covariance scale $c = 1, 4, 9$, for exponential and uniform variances.
 
     Margin: Relative; a little above q standard errors of the worst cell. At $c = 4$ and 9 the squared error is heavy-tailed.
     Moved: from 15%, when formulas came to be judged at the resolution of their data, and from 5.6%, when $d = 8$ and dense
