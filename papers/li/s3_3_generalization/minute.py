@@ -8,12 +8,14 @@ def minute(sums):
     """Says: Trained on a few tasks, the layer answers prompts of tasks that it never saw, and prompts over new patterns. These
     have to be combinations of the old ones whose coefficients sum to $S₁ ≥ 1$. A slide adds that this "is needed".
 
-    So: In part. The hinge loss is small from $S₁ = 1$ upward ({L7}) and grows below. The share of wrong answers, the 0-1 error,
-    does not need $S₁ ≥ 1$ while new patterns keep the length of the old ones: at $S₁ = 0.5$ it is at most {kept} ({L7n}).
-    New: It does need it when $S₁$ also scales the length: at $S₁ = 0.5$ it is then up to {scaled}, and it is gone from 1 upward
-    ({L7v}). The attention sees the length and not the sum; that is proved below. For new patterns training tasks that just
-    cover all patterns and labels are too few ({L8b}).
+    So: In part. A sum of 1 suffices: from there upward the hinge loss is small ({L7}). Nothing changes at 1, though: at 0.9 it
+    is {hinge} at most. The share of wrong answers, the 0-1 error, is at most {kept} even at 0.5, while new patterns keep the
+    length of the old ones ({L7n}).
+    New: When $S₁$ also scales the length, short patterns are answered badly: at $S₁ = 0.5$ the 0-1 error is up to {scaled}
+    ({L7v}). The attention sees the length and not the sum; that is proved below. Covering every pattern and label once is not
+    enough for new patterns ({L8b}).
     """
     half = sums.sel(S_1=0.5).mean("seed")
     kept = max(float(half.error.max()), 1e-4)
-    return {"kept": f"{kept:.2%}", "scaled": f"{float(half.error_rescaled.max()):.0%}"}
+    hinge = float(sums.hinge.sel(S_1=0.9).mean("seed").max())
+    return {"kept": f"{kept:.2%}", "scaled": f"{float(half.error_rescaled.max()):.0%}", "hinge": f"{hinge:.4f}"}

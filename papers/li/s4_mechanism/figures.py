@@ -25,7 +25,7 @@ NARROW = {"A, r = 1": "A, one shift"}
     caption=(
         "Left: attention on the contexts with the query's pattern. Lines: the odds law, from the weights alone, on unseen "
         "tasks. Markers: measured with 2 standard errors, filled on unseen tasks, hollow on new patterns. A, B: two lengths of "
-        "patterns and label, three shifts of training tasks; half of the patterns: the training tasks name the others never. "
+        "patterns and label, three shifts of training tasks; half of the patterns: training tasks use only half of them. "
         "Crosses: the authors' plot (out of domain, read off by eye, against epochs). Right: one unseen prompt in setting A, "
         "its contexts sorted by pattern, those with the query's pattern first."
     ),
