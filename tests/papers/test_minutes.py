@@ -44,3 +44,8 @@ def test_every_place_of_a_box_is_filled(slug, stored):
 def test_a_box_is_short(slug):
     words = {part: len(text.split()) for part, text in registry.MINUTES[slug].told.items()}
     assert sum(words.values()) <= 190 and max(words.values()) <= 90, words
+
+
+def test_every_box_has_a_second_route():
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "papers").glob("*/test_*_boxes.py")]
+    assert [slug for slug in registry.MINUTES if not any(f'    "{slug}": ' in text for text in tests)] == []

@@ -1,0 +1,55 @@
+"""The number of a box by a second route, and the wrong ones that a slip would put there: they have to read otherwise."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+PERCENT = 0.01
+HALF = 0.501
+"""A number is read as a value that is at most half a unit of its last digit away."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """What a box should say, and what slips would say, by their names.
+
+    unit, least   what a printed 1 stands for; the least number that a box prints
+    """
+
+    right: float
+    wrong: Mapping[str, float]
+    unit: float = 1.0
+    least: float = -np.inf
+
+
+Route = Callable[[xr.Dataset], Mapping[str, Number]]
+
+
+def shown(text: str) -> tuple[float, float]:
+    """Return the number that a text begins with, and the size of one unit in its last digit."""
+    digits = re.match(r"[-−]?\d+(?:\.(\d+))?(?:e([-+]\d+))?", text)
+    return float(digits[0].replace("−", "-")), 10.0 ** (int(digits[2] or 0) - len(digits[1] or ""))
+
+
+def reads(text: str, number: Number, value: float) -> bool:
+    """Say whether a text is this value, rounded."""
+    said, last = shown(text)
+    return abs(said - max(value, number.least) / number.unit) <= HALF * last
+
+
+def require_right(texts: Mapping[str, str], expected: Mapping[str, Number]) -> None:
+    """Raise AssertionError unless every number reads as its second route gives it, and as no slip does."""
+    assert {*expected} == {*texts}, f"{sorted(expected)} are told of {sorted(texts)}"
+    for name, one in expected.items():
+        assert one.wrong, f"{name}: no slip is told"
+        assert reads(texts[name], one, one.right), f"{name}: the box says {texts[name]}, the second route {one.right}"
+        for slip, value in one.wrong.items():
+            assert not reads(texts[name], one, value), f"{name}: {slip} would read {texts[name]} as well"
+
+
+def mean(values: xr.DataArray) -> float:
+    """Return the mean over all dimensions."""
+    return float(np.mean(values.values))

@@ -1,0 +1,32 @@
+"""The numbers of the boxes of Garg et al., by a second route."""
+
+import pytest
+from boxes import PERCENT, Number, require_right
+
+from papers import registry
+
+
+def regression(d):
+    def risk(name: str, k: int, label: str = "clean") -> float:
+        return float(d.risk.sel(predictor=name, label=label, k=k))
+
+    ends = [risk(str(name), int(d.N.sel(model=name))) for name in d.model.values]
+    noisy = [risk(str(name), int(d.N.sel(model=name)), str(d.label.values[-1])) for name in d.model.values]
+    at = d.sel(k=int(d.d))
+    square, ridge = at.distance.sel(label="clean"), at.ridge.min("penalty")
+    ratio = square / ridge
+    return {
+        "left": Number(max(ends), {"the better one": min(ends), "noisy labels": max(noisy)}, PERCENT),
+        "nearer": Number(float(ratio.min()), {"the most": float(ratio.max()), "inverted": float((1 / ratio).min())}),
+    }
+
+
+ROUTES = {
+    "garg-regression": regression,
+}
+
+
+@pytest.mark.parametrize("slug", ROUTES)
+def test_numbers_of_a_box_are_those_of_a_second_route_and_slips_would_read_otherwise(slug, stored):
+    dataset = stored(slug)
+    require_right(registry.MINUTES[slug].numbers(dataset), ROUTES[slug](dataset))
