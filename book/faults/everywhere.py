@@ -5,6 +5,7 @@ claims and tests that call it can be tried within a second.
 """
 
 import gc
+import importlib
 import json
 import os
 import signal
@@ -113,6 +114,9 @@ def _catches(checks: list[traced.Check]) -> Iterator[str]:
 def exchange(mutant: Mutant, root: Path) -> None:
     """Give a function that is loaded the mutant's code, wherever it is held."""
     file = str(root / mutant.file)
+    importlib.import_module(
+        mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    )  # tests may be the first
     wrong = next(
         each for each in _codes(compile(mutants.code(mutant, root), file, "exec")) if each.co_qualname == mutant.function
     )

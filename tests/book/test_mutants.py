@@ -71,6 +71,14 @@ def test_a_mutant_is_caught_by_a_claim_or_a_test_that_calls_it_and_by_nothing_el
     wrong = first("error_terms", "a factor dropped")
     assert tried(wrong, [(0.1, traced.STORED, "zhang-risk")]).startswith("a claim in full: Z10")
     assert tried(wrong, [(0.1, traced.TEST, "tests/icl_lib/test_verdict.py")]) == ""
+    unloaded = next(
+        each
+        for each in mutants.every(ROOT)
+        if each.file.endswith("theory/skip_connections.py") and each.function == "layer_norm"
+    )
+    assert tried(unloaded, [(0.1, traced.TEST, "tests/papers/dherin/test_dherin_skip_connections.py")]).startswith(
+        "a unit test: papers"
+    )
     method = first("Discrepancy.verdict", "< and <=")
     assert tried(method, [(0.1, traced.TEST, "tests/icl_lib/test_verdict.py")]).startswith("a unit test: icl_lib/test_verdict")
 
