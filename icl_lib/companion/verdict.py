@@ -177,7 +177,7 @@ def over(values: xr.DataArray, dim: str) -> Discrepancy:
     return Discrepancy(values.mean(dim), 2 * widened(count) * values.std(dim, ddof=1) / count**0.5)
 
 
-def widened(count: int) -> float:
+def widened(count: float) -> float:
     """Return Student's t over the normal quantile, with which 2 standard errors of ``count`` entries cover as much as of many.
 
     2.26 for three entries, 1.43 for five, 1.16 for ten.

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.verdict import Discrepancy, over
+from icl_lib.companion.verdict import Discrepancy, widened
 
 TRAINING_LAWS = {"fixed": "covariance I", "random": "c = 1"}
 ERRORS = ("risk", "risk_se")
@@ -23,12 +23,19 @@ def at_N(values: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
 def over_trainings(value: xr.DataArray, two_se: xr.DataArray, *dims: str) -> Discrepancy:
     """Return the mean over trainings; its interval is that of Student over them, and that of the prompts, which they share.
 
-    ``dims`` are those along which trainings differ, as ``run``; without any it is about one network.
+    The first of ``dims`` is that along which trainings are alike, as ``run``; without any it is about one network. Those after
+    it, as N, tell kinds of networks apart: the mean of their means is taken, and the scatter of each kind about its own mean.
     """
     if not dims:
         return Discrepancy(value, two_se)
-    found = over(value.stack(training=dims), "training")
-    return Discrepancy(found.value, np.hypot(found.two_se, two_se.mean(dims)))
+    run, *kinds = dims
+    alike = value.sizes[run]
+    variance = value.var(run, ddof=1) / alike
+    squares = (variance**2).sum(kinds)
+    freedom = xr.where(squares > 0, (alike - 1) * variance.sum(kinds) ** 2 / squares, alike - 1)  # Welch and Satterthwaite
+    count = int(np.prod([value.sizes[kind] for kind in kinds]))
+    spread = 2 * xr.apply_ufunc(np.vectorize(widened), freedom + 1) * np.sqrt(variance.sum(kinds)) / count
+    return Discrepancy(value.mean(dims), np.hypot(spread, two_se.mean(dims)))
 
 
 def over_jump(dataset: xr.Dataset, factor: float, *dims: str) -> Discrepancy:
@@ -51,3 +58,48 @@ def after(length: int):
         return dataset.assign({name: values.transpose(*dataset[name].dims) for name, values in same.items()})
 
     return control
+
+
+def over_ols(dataset: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return each model's error above that of least squares on its own law, M = N, with two standard errors."""
+    found = own_law(at_N(dataset[[*ERRORS, "ols"]]))
+    return found.risk - found.ols, 2 * found.risk_se
+
+
+def over_lsa(dataset: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return each model's error over that of linear self-attention on its own law, M = N, with two standard errors."""
+    found = own_law(at_N(dataset[[*ERRORS, "lsa"]]))
+    return found.risk / found.lsa, 2 * found.risk_se / found.lsa
+
+
+def fixed_over_zero(dataset: xr.Dataset, test: str | list[str]) -> xr.Dataset:
+    """Return the errors of models trained on the fixed covariance over those of predicting 0, M = N."""
+    place = {"test": test}
+    return at_N(dataset[[*ERRORS]]).sel(trained="fixed", drop=True).sel(place, drop=True) / dataset.zero.sel(place, drop=True)
+
+
+def lost_by_random(dataset: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return what random training loses against fixed training at c = 4 and 9 on the same prompts, with its interval."""
+    found = dataset.sel(test=["c = 4", "c = 9"])
+    return xr.broadcast(-found.gain, found.gain - found.gain_lower)
+
+
+def excesses(dataset: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return the excess of random training over least squares, over the error of predicting 0, at c = 1 and 9, M = N."""
+    random = at_N(dataset[[*ERRORS, "ols"]]).sel(trained="random")
+    excess = random.assign(risk=random.risk - random.ols)[[*ERRORS]] / dataset.zero
+    return excess.sel(test="c = 1", drop=True), excess.sel(test="c = 9", drop=True)
+
+
+def random_after_one(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset with the models trained on random covariances asked after one example."""
+    early = dataset.risk.sel(trained="random", M=1, drop=True)
+    gain = at_N(dataset.risk).sel(trained="fixed", drop=True) - early
+    return dataset.assign(gain=gain + 0 * dataset.gain, gain_lower=gain + dataset.gain_lower - dataset.gain)
+
+
+def half_the_examples(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset with the models of the largest N asked after half the examples."""
+    top, bottom = dataset.isel(N=-1), dataset.isel(N=0).sel(M=dataset.N[0])
+    reach = top.risk.sel(M=dataset.N[0] // 2) / bottom.risk
+    return dataset.assign(reach=reach, reach_se=dataset.reach_se / dataset.reach * reach)

@@ -9,16 +9,19 @@ import xarray as xr
 
 from icl_lib.companion import results
 from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion.verdict import FAILS, HOLDS, widened
 from icl_lib.seeds import stream
-from papers.zhang.s4_3_gpt2 import claims, figures
+from papers.zhang.s4_3_gpt2 import claims, claims_means, figures
 from papers.zhang.s4_3_gpt2 import claims_positions as claims_why
+from papers.zhang.s4_3_gpt2.cells import over_trainings
 from papers.zhang.s4_3_gpt2.gpt2 import ZHANG_GPT2
 from papers.zhang.s4_3_gpt2.gpt2_positions import TABLES, ZHANG_GPT2_POSITIONS
 from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS
 from papers.zhang.s4_3_gpt2.gpt2_scale import WAYS, ZHANG_GPT2_SCALE
 
-ALL_CLAIMS = [value for module in (claims, claims_why) for value in vars(module).values() if isinstance(value, Claim)]
+ALL_CLAIMS = [
+    value for module in (claims, claims_means, claims_why) for value in vars(module).values() if isinstance(value, Claim)
+]
 
 # --- constructed data -----------------------------------------------------------------------------------
 
@@ -82,7 +85,12 @@ FAULTS = {
     "ZF1": ({"test": "c = 1", "trained": "random"}, 4.0),
     "ZF1b": ({"test": "covariance I", "trained": "fixed"}, 6.0),
     "ZF2a": ({"test": "c = 1", "trained": "fixed", "N": 15, "M": 15}, 8.0),
-    "ZF2b": ({"test": "c = 9", "trained": "fixed"}, 0.2),
+    "ZF1c": ({"test": "c = 1", "trained": "random", "N": 20}, 6.0),
+    "ZF1d": ({"test": "covariance I", "trained": "fixed"}, 6.0),
+    "ZF2b": ({"test": "c = 4", "trained": "fixed", "N": 20}, 0.5),
+    "ZF2c": ({"test": "c = 9", "trained": "fixed"}, 0.2),
+    "ZF4b": ({"test": "c = 9", "trained": "random"}, 0.2),
+    "ZF7c": ({"test": "c = 1"}, 2.0, "reach"),
     "ZF4": ({"test": "c = 9", "trained": "random"}, 0.2),
     "ZF5a": ({"test": "c = 1", "trained": "fixed", "N": 15}, 0.1, "jump"),
     "ZF6": ({"test": "c = 1", "trained": "random", "N": 10, "M": 10}, 8.0),
@@ -112,7 +120,17 @@ def test_a_bad_interval_is_enough():
     dataset = constructed_curves().copy(deep=True)
     dataset.gain.loc[{"test": "c = 4"}] = -1.0
     dataset.gain_lower.loc[{"test": "c = 4"}] = -1.5
-    assert claims.ZF3.judge(dataset).verdict == FAILS
+    assert claims.ZF3.judge(dataset).verdict == claims_means.ZF3b.judge(dataset).verdict == FAILS
+
+
+def test_one_kind_of_trainings_is_no_error_of_another():
+    """Three trainings of each of two N, 1 ± 0.1 and 9 ± 0.1: the mean is 5, with the scatter within an N alone."""
+    value = xr.DataArray([[0.9, 1.0, 1.1], [8.9, 9.0, 9.1]], dims=("N", "run"))
+    found = over_trainings(value, 0 * value, "run", "N")
+    expected = 2 * widened(5) * np.sqrt(2 * 0.01 / 3) / 2
+    assert (float(found.value), float(found.two_se)) == pytest.approx((5.0, expected))
+    single = over_trainings(value.isel(N=[0]), 0 * value.isel(N=[0]), "run")
+    assert float(single.two_se[0]) == pytest.approx(2 * widened(3) * 0.1 / 3**0.5)
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
