@@ -4,12 +4,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
 
 from icl_lib.companion.controls import Control, near_miss
 from icl_lib.companion.paper import section_of
+from icl_lib.companion.slack import slack
 from icl_lib.companion.strip import Strip, placed
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
 
@@ -29,10 +31,15 @@ CODES = {
 """How the wording of a claim became known."""
 OURS = ("D", "N")
 """Codes of findings that are ours; the others are those of a paper's own sentences."""
-PARTS = ("Margin", "Number", "Moved", "Neglects", "Control", "Positive", "Missing", "Fails because")
+PARTS = ("Margin", "Number", "Moved", "Slack", "Neglects", "Control", "Positive", "Missing", "Fails because")
 """What a claim's docstring tells after its sentence, in this order; only the margin is always there."""
 WHOSE = ("the paper", "its retelling", "our threshold", "scale", "our finding")
 """Why a claim does not hold, as ``Fails because:`` begins; ``Missing:`` alone is scale."""
+
+
+ROUNDING_MARGIN = 1e-4
+"""A margin up to here leaves room for rounding, in float32 at most, and for what an integrator leaves."""
+ROUNDING_SLACK = "The margin leaves room for rounding and the tolerance of solvers alone, on any machine."
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class Claim:
     positive     of a claim that does not hold: an input on which the same check holds
     told         the other parts of the docstring, by their name in PARTS
     recorded     the verdict that stands in the book
+    part_of      the claim whose sentence of the paper it shares: the two count once, with the worse verdict
+    measured     the variables that its slack moves, parted by spaces; all that the check reads where none is named
     """
 
     id: str
@@ -61,6 +70,8 @@ class Claim:
     quick_margin: float | None = None
     positive: Control | None = None
     recorded: str = HOLDS
+    part_of: str = ""
+    measured: str = ""
 
     @property
     def reason(self) -> str:
@@ -71,6 +82,11 @@ class Claim:
     def ours(self) -> bool:
         """Whether this is a finding of ours, and no sentence of a paper."""
         return self.confidence in OURS
+
+    @property
+    def slack_reason(self) -> str:
+        """Why what is measured may be that much worse; one reason for all that leaves room for rounding alone."""
+        return self.told.get("Slack", ROUNDING_SLACK if 0 < self.margin <= ROUNDING_MARGIN else "")
 
     def margin_in(self, profile: object) -> float:
         """Return the margin of a profile."""
@@ -90,7 +106,7 @@ class Claim:
             passing[0] if passing else FAILS, *found.worst(), margin=margin, resolution=found.resolution,
             positive_verdict=self.check(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
             near=any(each.near(margin, trained) for each in (found, *broken)), origin=dataset.attrs,
-            strip=placed(found, broken, margin),
+            strip=placed(found, broken, margin), dataset=dataset,
         )  # fmt: skip
 
 
@@ -116,7 +132,10 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
     a look at results; ``Neglects:`` the term that an approximation leaves out; ``Positive:`` the input on which the check of a
     claim that does not hold does, with ``positive``; ``Missing:`` the scale or setting without which an empirical sentence
     is not reproduced; ``Number:`` what the number is, where the margin's reason does not begin with it; ``Fails because:``
-    whose the failure is, one of ``WHOSE``, then why. ``section`` is told where the room's name does not tell it.
+    whose the failure is, one of ``WHOSE``, then why; ``Slack:`` why what is measured may be worse by more than a factor of 2
+    before the verdict turns, by a factor that moves the variables that ``measured`` names, or all that the check reads.
+    ``part_of`` is the id of another claim about the same sentence of the paper. ``section`` is told where the room's name does
+    not tell it.
     """
 
     def claim(
@@ -131,6 +150,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         check: Check | None = None,
         of: str = "",
         recorded: str = HOLDS,
+        part_of: str = "",
+        measured: str = "",
     ) -> Callable[[Check], Claim]:
         def made(function: Check) -> Claim:
             sentence, told = _told(function)
@@ -143,7 +164,7 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
                 section=section or section_of(function.__module__), sentence=sentence, confidence=confidence, kind=kind,
                 experiment=experiment, margin=margin, quick_margin=quick_margin,
                 check=(lambda dataset: agreement(dataset, of)) if of else check or function, controls=controls, told=told,
-                positive=positive, recorded=recorded,
+                positive=positive, recorded=recorded, part_of=part_of, measured=measured,
             )  # fmt: skip
 
         return made
@@ -169,6 +190,7 @@ class Judgement:
     resolution        the least wrong factor of the theory that the data would show, for a formula; else NaN
     near              whether a verdict might be another on another machine; origin: the attributes of the dataset
     strip             where the number and those of the controls lie, beside what is allowed
+    dataset           what was judged
     """
 
     claim: Claim
@@ -182,6 +204,14 @@ class Judgement:
     near: bool = False
     strip: Strip | None = field(default=None, repr=False, compare=False)
     origin: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    dataset: xr.Dataset | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def slack(self) -> float:
+        """The factor by which what is measured could be worse before the verdict turns; NaN of what has a resolution."""
+        if self.dataset is None or np.isfinite(self.resolution):
+            return np.nan
+        return slack(self.claim.check, self.dataset, self.margin, self.claim.kind, self.claim.measured)
 
     @property
     def shown_value(self) -> str:

@@ -9,6 +9,8 @@ from scipy.special import ndtr, stdtrit
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 NOT_REPRODUCED = "not reproduced here"
 """In the place of *fails* for an empirical sentence: our scale or setting is not the paper's, and what is missing is named."""
+WORST_FIRST = (FAILS, NOT_REPRODUCED, UNDECIDED)
+"""A sentence that several claims judge has the first of these that one of them has."""
 STANDARD_ERRORS, TOLERANCE = 5, 0.01
 """So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
 FALSE_ALARM = 1e-4

@@ -1,0 +1,109 @@
+"""How much worse what a claim measures could be before the verdict turns: for claims that have no resolution."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import xarray as xr
+
+from icl_lib.companion.verdict import Agreement, Discrepancy
+
+Check = Callable[[xr.Dataset], Discrepancy | Agreement]
+Change = Callable[[float], xr.Dataset]
+MOST = 1000.0
+"""Beyond this factor nothing is looked for."""
+FACTORS = (1.02, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 300.0, MOST)
+HALVINGS = 7
+"""How often an interval between two of them is halved: the factor is good to 1%."""
+ROWS = 8
+"""So many rows of a dimension are moved, evenly spaced."""
+BESIDE = ("_theory", "_near", "_se", "_scale")
+"""How variables end that stand beside what is measured."""
+REPEATED = ("seed", "network", "run", "task", "trial", "prompt", "block")
+"""Dimensions of entries that are alike, none of which a claim speaks of alone."""
+
+
+def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", measured: str = "") -> float:
+    """Return the least factor on a variable that the check reads, up or down, at which its verdict turns; at most ``MOST``.
+
+    A fitted exponent is moved by a power in the place of a factor. Where no whole variable turns the verdict, since the check
+    compares its rows, one row is moved. ``measured`` names the variables, parted by spaces, where not all that are read are
+    what the claim measures. What is no number any more, such as the arc of a cosine above 1, turns no verdict.
+    """
+    with np.errstate(all="ignore"):
+        before = check(dataset)
+        verdict, value = before.verdict(margin), _value(before)
+        names = measured.split() or [each for each in dataset if not each.endswith(BESIDE)]
+        read = [each for each in names if dataset[each].dtype.kind in "fiu" and _reads(check, dataset, each, value)]
+
+        def turned(change: Change, factor: float) -> bool:
+            found = _found(check, change(factor))
+            return found is not None and found.verdict(margin) != verdict
+
+        least = _least([each for name in read for each in _changes(dataset, name, kind)], turned)
+        rows = (each for name in read for each in _row_changes(dataset, name)) if least == MOST else ()
+        return min(least, _least([each for each in rows if turned(each, 3.0) or turned(each, MOST)], turned))
+
+
+def _changes(dataset: xr.Dataset, name: str, kind: str) -> Iterator[Change]:
+    """Yield what makes a variable larger and smaller by a factor, or by a power for an exponent."""
+    variable = dataset[name]
+    for sign in (1, -1):
+        if kind == "rate":
+            yield lambda x, sign=sign: dataset.assign({name: variable**x**sign})
+        else:
+            yield lambda x, sign=sign: dataset.assign({name: _times(variable, x**sign)})
+
+
+def _row_changes(dataset: xr.Dataset, name: str) -> Iterator[Change]:
+    """Yield what makes one row of a variable larger and smaller by a factor, for some rows of every dimension."""
+    variable = dataset[name]
+    for dim in set(variable.dims) - {*REPEATED}:
+        size = variable.sizes[dim]
+        for row in sorted({*np.linspace(0, size - 1, min(size, ROWS)).round().astype(int)}):
+            here = xr.DataArray(np.arange(size) == row, dims=dim)
+            for sign in (1, -1):
+                yield lambda x, here=here, sign=sign: dataset.assign({name: _times(variable, xr.where(here, x**sign, 1.0))})
+
+
+def _times(variable: xr.DataArray, factor: float | xr.DataArray) -> xr.DataArray:
+    """Return the product; counts stay whole."""
+    product = (variable * factor).transpose(*variable.dims)
+    return product if variable.dtype.kind == "f" else product.round().astype(variable.dtype)
+
+
+def _reads(check: Check, dataset: xr.Dataset, name: str, value: np.ndarray) -> bool:
+    """Say whether the number depends on a variable: other entries grow by other factors, so that no ratio stays."""
+    variable = dataset[name]
+    grown = variable.copy(data=variable.values * np.linspace(1.5, 3, variable.size).reshape(variable.shape))
+    found = _found(check, dataset.assign({name: grown}))
+    return found is None or not np.array_equal(_value(found), value)
+
+
+def _found(check: Check, dataset: xr.Dataset) -> Discrepancy | Agreement | None:
+    """Return what the check finds; nothing where that is no number."""
+    try:
+        found = check(dataset)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError):  # a root or a fit that does not exist
+        return None
+    return found if np.isfinite(_value(found)).all() else None
+
+
+def _value(found: Discrepancy | Agreement) -> np.ndarray:
+    return np.asarray(found.cells()[0] if isinstance(found, Agreement) else found.value, float)
+
+
+def _least(changes: Sequence[Change], turned: Callable[[Change, float], bool]) -> float:
+    """Return the least factor at which one of the changes turns the verdict, or ``MOST``."""
+    below = 1.0
+    for factor in FACTORS:
+        if found := [each for each in changes if turned(each, factor)]:
+            return min(_between(each, below, factor, turned) for each in found)
+        below = factor
+    return MOST
+
+
+def _between(change: Change, below: float, above: float, turned: Callable[[Change, float], bool]) -> float:
+    for _ in range(HALVINGS):
+        middle = (below * above) ** 0.5
+        below, above = (below, middle) if turned(change, middle) else (middle, above)
+    return above

@@ -1,0 +1,76 @@
+"""Slack: the factor by which what a claim measures could be worse before the verdict turns."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from icl_lib.companion.slack import MOST, slack
+from icl_lib.companion.verdict import Discrepancy, agreement
+
+CLOSE = 0.015
+"""The factor is found to 1%."""
+
+
+def data(**variables) -> xr.Dataset:
+    return xr.Dataset({name: ("l", np.atleast_1d(values)) for name, values in variables.items()}, coords={"l": [4, 20]})
+
+
+def test_an_error_may_grow_to_its_margin():
+    dataset = data(error=[0.01, 0.04])
+    assert slack(lambda d: Discrepancy(d.error), dataset, 0.1) == pytest.approx(2.5, rel=CLOSE)
+
+
+def test_an_interval_grows_with_its_number():
+    dataset = data(error=[0.02, 0.02])
+    assert slack(lambda d: Discrepancy(d.error, d.error), dataset, 0.1) == pytest.approx(2.5, rel=CLOSE)
+
+
+def test_what_is_measured_may_also_be_too_small():
+    """A rank of at least 1.5, measured 6 and 3: half of 3 is the edge; and of two variables the nearer counts."""
+    dataset = data(ranks=[6.0, 3.0], error=[0.01, 0.01])
+    assert slack(lambda d: Discrepancy(1.5 - d.ranks), dataset, 0.0) == pytest.approx(2.0, rel=CLOSE)
+    both = lambda d: Discrepancy(np.concatenate([1.5 - d.ranks, 150 * d.error - 1.8]))  # noqa: E731
+    assert slack(both, dataset, 0.0) == pytest.approx(1.2, rel=CLOSE)
+    assert slack(both, dataset, 0.0, measured="ranks") == pytest.approx(2.0, rel=CLOSE)
+
+
+def test_rows_of_one_variable_that_are_compared_are_moved_one_by_one():
+    dataset = data(error=[0.4, 0.1])
+    ratio = lambda d: Discrepancy(d.error.isel(l=1) / d.error.isel(l=0))  # noqa: E731
+    assert slack(ratio, dataset, 0.9) == pytest.approx(3.6, rel=CLOSE)
+
+
+def test_an_exponent_is_moved_by_a_power():
+    """The slope 2 against 2 with room for 0.25: 2.25, or 1.75."""
+    dataset = data(steps=[16.0, 400.0])
+    slope = lambda d: Discrepancy(abs(np.log(d.steps[1] / d.steps[0]) / np.log(5) - 2))  # noqa: E731
+    assert slack(slope, dataset, 0.25, "rate") == pytest.approx(1.125, rel=CLOSE)
+
+
+def test_of_what_fails_it_is_the_distance_to_another_verdict():
+    assert slack(lambda d: Discrepancy(d.error), data(error=[0.5, 0.01]), 0.1) == pytest.approx(5.0, rel=CLOSE)
+
+
+def test_theory_is_not_measured_and_no_number_turns_no_verdict():
+    dataset = data(risk=[1.0, 1.0], risk_theory=[1.0, 1.0], cosine=[0.99, 0.99])
+    assert slack(lambda d: Discrepancy(0.5 * d.risk + 9 * d.risk_theory), dataset, 10.0) == pytest.approx(2.0, rel=CLOSE)
+    assert slack(lambda d: Discrepancy(np.arccos(d.cosine)), dataset, np.pi) == MOST
+    assert slack(lambda d: Discrepancy(0 * d.risk), dataset, 0.1) == MOST
+
+
+def test_a_count_stays_a_count():
+    assert slack(lambda d: Discrepancy(abs(d.ranks - 1)), data(ranks=[1, 1]), 0.0) > 1.49
+
+
+def test_what_has_a_resolution_has_no_slack(stored):
+    from papers import registry
+
+    z10, l7 = registry.CLAIMS["Z10"], registry.CLAIMS["L7"]
+    judged = z10.judge(stored(z10.experiment))
+    assert np.isnan(judged.slack) and np.isfinite(judged.resolution)
+    assert l7.judge(stored(l7.experiment)).slack > 1 and np.isnan(l7.judge(stored(l7.experiment)).resolution)
+
+
+def test_an_agreement_without_errors_has_one():
+    dataset = data(risk=[1.0, 1.0], risk_theory=[1.0, 1.0])
+    assert slack(lambda d: agreement(d, "risk"), dataset, 0.3) == pytest.approx(1.3, rel=CLOSE)
