@@ -32,7 +32,7 @@
   let folded = [];
   let shrunk = [];
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-cite, .hide"));
+    folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-cite"));
     for (const fold of folded) fold.open = true;
     shrunk = [...document.querySelectorAll("main mjx-container[display]")];
     for (const formula of shrunk) {

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose, published_at
+from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose, published_at, typography
 from book.build.site import Page, read_site, sentences, write_site
 from book.citation import claim_files, moved
 from book.citation.details import Citations
@@ -27,6 +27,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     merged, packed = drawings.one_for_both(site / "figures"), lighten.light_tables(site / "data")
     for page in pages.values():
         mend.mend(page, static)
+        typography.set_type(page)
         drawings.point_to(merged, page.tree)
         lighten.point_to(packed, page.tree)
         lighten.plain_code(page)

@@ -4,7 +4,8 @@ import hashlib
 import re
 from pathlib import Path
 
-from book.build.site import Page, by_class, has_class, remove
+from book.build.site import Page, by_class, has_class, piece, remove
+from icl_lib.companion.html import template
 
 ICONS = "fontawesome"
 """The icons come as a font, too, at a tenth of the weight of their scripts."""
@@ -23,6 +24,8 @@ def mend(page: Page, static: Path) -> None:
     mend_roles(page)
     mend_tables(page)
     frame_pictures(page)
+    one_kind_of_fold(page)
+    name_page(page)
     drop_hints(page)
     unique_ids(page)
 
@@ -91,6 +94,26 @@ def frame_pictures(page: Page) -> None:
             for picture in pictures:
                 frame.append(picture)
                 picture.tail = None
+
+
+def one_kind_of_fold(page: Page) -> None:
+    """Fold the code of a cell like the code below a figure, named by its words for those who listen, too."""
+    for fold in by_class(page.tree, "hide"):
+        if fold.tag == "details":
+            words = next(by_class(fold, "admonition-title")).text
+            fold.set("class", "icl-made")
+            fold.replace(fold.find("summary"), piece(SUMMARY.render(words=words)))
+
+
+SUMMARY = template("<summary>{{ words }}</summary>")
+
+
+def name_page(page: Page) -> None:
+    """Say of which paper a page is a section: each has a 4.1."""
+    paper, _, rest = page.path.removeprefix("notebooks/").partition("_")
+    title = page.tree.find(".//title")
+    if rest and page.path.startswith("notebooks/") and title is not None and (title.text or "")[:1].isdigit():
+        title.text = f"{paper.capitalize()} {title.text}"
 
 
 def drop_hints(page: Page) -> None:

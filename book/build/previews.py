@@ -71,10 +71,10 @@ def moved(target: HtmlElement, source: Page, page: Page) -> HtmlElement:
 
 
 def claim(card: HtmlElement) -> HtmlElement:
-    """A claim's sentence and verdict."""
+    """A claim's number, sentence and verdict."""
     says = next(by_class(card, "icl-says"), None)
     verdict = next(by_class(card, "verdict"), None)
-    told = piece(CLAIM.render(verdict=card.get("data-verdict", "")))
+    told = piece(CLAIM.render(verdict=card.get("data-verdict", ""), id=card.get("data-claim")))
     for part in (says, verdict):
         if part is not None:
             own = copy.deepcopy(part)
@@ -85,7 +85,7 @@ def claim(card: HtmlElement) -> HtmlElement:
     return told
 
 
-CLAIM = template('<div class="icl-preview-claim" data-verdict="{{ verdict }}"></div>')
+CLAIM = template('<div class="icl-preview-claim" data-verdict="{{ verdict }}"><p><b>{{ id }}</b></p></div>')
 
 
 def row(target: HtmlElement) -> HtmlElement:

@@ -84,6 +84,8 @@ const iclExplorers = (() => {
     };
     const keys = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     for (const [key, value] of Object.entries({ role: "slider", tabindex: "0", "aria-label": label })) handle.setAttribute(key, value);
+    // A finger on the handle drags it and does not scroll the page; browsers know no touch-action inside of a drawing.
+    handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
     handle.addEventListener("pointerdown", (event) => { handle.setPointerCapture(event.pointerId); handle.focus(); event.preventDefault(); });
     handle.addEventListener("pointermove", (event) => { if (handle.hasPointerCapture(event.pointerId)) follow(event); });
     handle.addEventListener("keydown", (event) => {

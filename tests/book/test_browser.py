@@ -25,13 +25,19 @@ def test_every_page_was_visited(visits):
 
 
 KINDS = ["asked", "failed", "errors", "mathematics", "pictures", "code", "sideways", "structure"]
+KINDS += ["narrow code", "off the line", "print"]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *(f"contrast {scheme}" for scheme in VIEWS.values())])
 def test_no_page_shows_a_fault(visits, kind):
     """Nothing from outside, nothing missing, no error, no bare TeX, no picture without words, no inline code, no cut page,
-    nothing that axe finds."""
+    nothing that axe finds, no column of code under twelve characters, no comma of a formula off its line, no title missing
+    in print."""
     assert visits.of(kind) == {}
+
+
+def test_what_touches_formulas_was_looked_at(visits):
+    assert visits.tails > 100
 
 
 def test_every_link_leads_somewhere(visits):

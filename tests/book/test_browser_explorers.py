@@ -26,6 +26,17 @@ SHOWN = """(name) => {
     live: figure.classList.contains("live"),
   };
 }"""
+MOVED = """([name, handle]) => {
+  const at = document.querySelector(`figure[data-explorer="${name}"] [data-handle="${handle}"]`).getBoundingClientRect();
+  return [at.x + at.width / 2, at.y + at.height / 2, scrollY];
+}"""
+EMPTY = """(name) => {
+  const { x, y, width, height } = document.querySelector(`figure[data-explorer="${name}"] .picture`).getBoundingClientRect();
+  const places = [...Array(400).keys()].map((k) => [x + (width * (k % 20)) / 20, y + (height * Math.floor(k / 20)) / 20]);
+  return places.find(([x, y]) => y > 150 && y < 600 && !document.elementFromPoint(x, y)?.closest(".handle"));
+}"""
+CENTRE = "(picture) => picture.scrollIntoView({ block: 'center', behavior: 'instant' })"
+PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
 
 
 def page_of(name: str) -> str:
@@ -68,3 +79,39 @@ def test_an_address_is_a_view_and_the_start_is_there_without_a_script(module):
     query = "&".join(f"{name}={value}" for name, value in told.items())
     view = seen(f"{address}#explore-{one.name}?{query}", SHOWN, one.name)
     assert view["live"] and view["reading"] != start
+
+
+async def drag(tab, start: tuple[float, float], way: tuple[int, int]) -> None:
+    """Put a finger down, move it twelve times and lift it, as a screen reports it."""
+    screen = await tab.context.new_cdp_session(tab)
+    for step in range(13):
+        place = {"x": start[0] + step * way[0], "y": start[1] + step * way[1]}
+        kind = "touchMove" if step else "touchStart"
+        await screen.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [place]})
+        await tab.wait_for_timeout(16)
+    await screen.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    await tab.wait_for_timeout(100)
+
+
+POINTS = [(module.EXPLORER.name, each) for module in MODULES for each in module.EXPLORER.controls if each.kind == "point"]
+
+
+@pytest.mark.parametrize("name, point", POINTS, ids=lambda one: getattr(one, "name", one))
+def test_a_finger_drags_a_point_and_scrolls_the_page_beside_it(name, point):
+    async def visit():
+        async with opened(page_of(name), **PHONE) as tab:
+            await tab.evaluate("() => window.MathJax?.startup?.promise")
+            await tab.locator(f"figure[data-explorer={name}] .picture").evaluate(CENTRE)
+            moved = []
+            for way in [(4, 0), (-4, 0), (0, 4), (0, -4)]:
+                before = await tab.evaluate(MOVED, [name, point.name])
+                await drag(tab, before[:2], way)
+                after = await tab.evaluate(MOVED, [name, point.name])
+                moved.append([round((new - old) / 12 / 4) for new, old in zip(after[:2], before[:2], strict=True)])
+                assert after[2] == before[2], "the page was scrolled"
+            bare, here = await tab.evaluate(EMPTY, name), await tab.evaluate("scrollY")
+            await drag(tab, bare, (0, -4))
+            return moved, await tab.evaluate("scrollY") - here
+
+    moved, scrolled = asyncio.run(visit())
+    assert moved == [[1, 0], [-1, 0], [0, 1], [0, -1]] and scrolled > 20

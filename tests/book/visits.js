@@ -26,6 +26,60 @@ window.visit = {
 
   overflow: () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
 
+  /* What touches a formula, below or above the line of its sentence by half a pixel or more. An empty element behind the
+     formula lies on that line, in the same letters. */
+  tails() {
+    const found = [];
+    for (const formula of document.querySelectorAll("main span.math:has(> mjx-container)")) {
+      const texts = [...formula.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+      if (!texts.length || !formula.checkVisibility()) continue;
+      const line = document.createElement("span");
+      formula.after(line);
+      const lines = [line.getBoundingClientRect().bottom];
+      line.remove();
+      formula.before(line);
+      lines.push(line.getBoundingClientRect().bottom);
+      line.remove();
+      for (const text of texts) {
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        const off = Math.min(...lines.map((bottom) => Math.abs(range.getBoundingClientRect().bottom - bottom)));
+        found.push([text.data.trim(), off]);
+      }
+    }
+    return { count: found.length, off: found.filter(([, off]) => off >= 0.5).map(([text, off]) => `${text} by ${off.toFixed(1)}`) };
+  },
+
+  /* Columns of code in which not even twelve characters stand beside each other. */
+  columns() {
+    const narrow = [];
+    for (const code of document.querySelectorAll("main td code")) {
+      const cell = code.closest("td");
+      const style = getComputedStyle(cell);
+      const room = cell.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+      const letters = room / (0.6 * parseFloat(getComputedStyle(code).fontSize));
+      if (code.checkVisibility() && letters < 12 && code.textContent.length > letters) narrow.push(code.textContent);
+    }
+    return narrow;
+  },
+
+  /* What paper lacks: the title, the colours that part one verdict from another, ink. */
+  printed() {
+    const title = document.querySelector("main h1");
+    const colour = (part) => getComputedStyle(part).color;
+    const faults = title?.checkVisibility() && title.getBoundingClientRect().height > 0 ? [] : ["no title"];
+    for (const kind of [".icl-landscape .icl-legend a", "a.icl-chip", ".verdict"]) {
+      const verdicts = ["holds", "fails"].map((verdict) => [...document.querySelectorAll(kind)]
+        .find((part) => [...part.classList].some((name) => name.endsWith(verdict))));
+      if (verdicts.every(Boolean) && colour(verdicts[0]) === colour(verdicts[1])) faults.push(`one colour for ${kind}`);
+    }
+    const ink = [...document.querySelectorAll("main p, main h1, main a, main td")].filter((part) => part.checkVisibility());
+    const pale = ink.filter((part) => Math.max(...colour(part).match(/\d+/g).slice(0, 3)) > 180);
+    if (pale.length) faults.push(`${pale.length} parts too pale`);
+    if ([...document.querySelectorAll("main form")].some((part) => part.checkVisibility())) faults.push("a form");
+    return faults;
+  },
+
   unfold() {
     for (const fold of document.querySelectorAll("details")) fold.open = true;
   },

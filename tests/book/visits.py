@@ -55,6 +55,7 @@ class Found:
         self.seen = defaultdict(lambda: defaultdict(list))
         self.links: dict[Path, list[str]] = {}
         self.ids: dict[Path, set[str]] = {}
+        self.tails = 0
 
     def note(self, kind: str, page: Path, *findings: object) -> None:
         self.seen[kind][page.relative_to(SITE).as_posix()].extend(findings)
@@ -94,6 +95,13 @@ class Visitor:
             await self.view(width)
             over = await self.ask("visit.overflow()")
             self.note("sideways", *[f"{over} px at {width}"] * (over > 0))
+            self.note("narrow code", *await self.ask("visit.columns()"))
+            tails = await self.ask("visit.tails()")
+            self.found.tails += tails["count"]
+            self.note("off the line", *tails["off"])
+        await self.tab.emulate_media(media="print")
+        self.note("print", *await self.ask("visit.printed()"))
+        await self.tab.emulate_media(media="screen")
         await self.ask("visit.boxes()")
         await self.check()
 

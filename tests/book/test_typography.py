@@ -1,0 +1,36 @@
+"""Texts as they are set on pages."""
+
+import pytest
+from lxml import html
+
+from book.build import typography
+from book.build.site import Page
+
+NARROW = "0\N{NON-BREAKING HYPHEN}1"
+
+
+def set_in(body: str) -> str:
+    """What becomes of an article."""
+    page = Page("x.html", html.document_fromstring(f"<html><body><article class='bd-article'>{body}</article></body></html>"))
+    typography.set_type(page)
+    return html.tostring(page.article, encoding="unicode").partition(">")[2].removesuffix("</article>")
+
+
+@pytest.mark.parametrize(
+    "written, read",
+    [
+        ('<p>It is "high", and "≤ 1" too.</p>', "<p>It is “high”, and “≤ 1” too.</p>"),
+        ('<p>"<b>Similar</b>" (as "so") isn\'t.</p>', "<p>“<b>Similar</b>” (as “so”) isn’t.</p>"),
+        ("<p>The 0-1 error</p>", f"<p>The {NARROW} error</p>"),
+        ("<p>at 7e-05.</p>", '<p>at <span class="icl-power">7·10<sup>−5</sup></span>.</p>'),
+        ("<p>1e-15 or 1.2e+08</p>",
+         '<p><span class="icl-power">10<sup>−15</sup></span> or <span class="icl-power">1.2·10<sup>8</sup></span></p>'),
+    ],
+)  # fmt: skip
+def test_a_text_is_set(written, read):
+    assert set_in(written) == read
+
+
+@pytest.mark.parametrize("kept", ['<code>"a" 1e-5</code>', '<span class="math">0-1 1e-5</span>', "<p>0-10, x1e5, 1e5b</p>"])
+def test_code_and_formulas_are_left_alone(kept):
+    assert set_in(kept) == kept
