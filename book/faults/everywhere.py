@@ -112,14 +112,11 @@ def _catches(checks: list[traced.Check]) -> Iterator[str]:
 
 
 def exchange(mutant: Mutant, root: Path) -> None:
-    """Give a function that is loaded the mutant's code, wherever it is held."""
+    """Give a function the mutant's code, wherever it is held; its module is loaded, which a test might do first."""
     file = str(root / mutant.file)
-    importlib.import_module(
-        mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    )  # tests may be the first
-    wrong = next(
-        each for each in _codes(compile(mutants.code(mutant, root), file, "exec")) if each.co_qualname == mutant.function
-    )
+    importlib.import_module(mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    codes = _codes(compile(mutants.code(mutant, root), file, "exec"))
+    wrong = next(each for each in codes if each.co_qualname == mutant.function)
     for each in gc.get_objects():
         if type(each) is FunctionType and (each.__code__.co_filename, each.__code__.co_qualname) == (file, mutant.function):
             each.__code__ = wrong
