@@ -69,6 +69,7 @@ def test_the_control_leaves_the_data_alone():
 def test_a_card_is_escaped_and_says_everything():
     page = Cards(claim().judge(toy(0.0)))._repr_html_()
     assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "near miss rejected" in page
+    assert re.search(r'class="icl-strip strip-holds"[^>]*aria-label="number ', page)
     assert "verdict-fails" not in page  # a rejected control is good news
     coarse = Cards(claim(controls={"none": lambda ds: ds}).judge(toy(0.0)))._repr_html_()
     assert "near miss rejected" not in coarse and "too coarse for it" in coarse

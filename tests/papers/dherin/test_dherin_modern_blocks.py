@@ -83,6 +83,9 @@ def test_norm_and_gain_by_hand_and_against_the_library():
     turned, factor = theory.conditioned(u, d.numpy(), m, 1e-2)
     assert np.allclose(both["W_down"] @ feed_forward.hidden(weights, z[None])[0], turned, rtol=1e-12)
     assert np.allclose(both["m_post"], factor * m, rtol=1e-12)
+    none = {**weights, "W_down": torch.stack([weights["W_down"], 0 * weights["W_down"]])}
+    with pytest.raises(ValueError, match="the whole output is 0"):
+        MatrixAndGain("W_down", "m_post").absorb(feed_forward, none, torch.stack([z, z]), torch.stack([d, d]))
     assert abs(factor - 1) <= theory.scale_bound(d.numpy(), n, m) <= abs(gain / m - 1).max()
 
 

@@ -169,6 +169,9 @@ def test_bad_patches_are_refused(deep):
         patch.block(network.block, block, State(bare.z[:, :0], bare.v[:, :0]), State(states[0].z[:, :0], states[0].v[:, :0]))
     with pytest.raises(ValueError, match="must be of the same queries"):
         patch.block(network.block, block, bare, State(states[0].z[:, :3], states[0].v[:, :3]))
+    two = State(torch.cat([bare.z, bare.z], -2), torch.cat([bare.v, bare.v], -2))
+    with pytest.raises(ValueError, match="with one token each"):
+        patch.block(network.block, block, two, two)
     with pytest.raises(ValueError, match="no such matrix: W_mid"):
         StaticPatch(Average(), ("W_mid",), "").block(network.block, block, bare, states[0])
     with pytest.raises(ValueError, match="strength of a ridge must be positive"):

@@ -48,7 +48,7 @@ def test_sums_by_hand():
     assert coefficient_sum.coefficient_sum(k) == pytest.approx([2**0.5] * 2)
     assert coefficient_sum.largest_sum(4, 2) == pytest.approx(2**0.5)
     assert np.allclose(coefficient_sum.remainder_gram(2**0.5, 4, 2), [[0.5, -0.5], [-0.5, 0.5]])
-    assert coefficient_sum.feature_to_label(2.0, 1.0, 6) == pytest.approx(2 / 3)
+    assert coefficient_sum.feature_to_label(3.0, 2.0, 6) == pytest.approx(3 / 8)
     assert coefficient_sum.mean_label(0.9, 0.8) == pytest.approx(0.9 - 0.1 * 2 / 3)
     assert coefficient_sum.mean_label(1.0, 0.3) == 1
 

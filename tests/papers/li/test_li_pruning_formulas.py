@@ -48,6 +48,7 @@ def test_shares_and_output_by_hand():
     assert pruning.surviving_share(contribution, kept) == pytest.approx(5 / 8)
     assert pruning.pruned_output(2.0, 1.0, 0.5, 0.25) == 0.75
     assert pruning.pruned_hinge(np.array([2.0, 1.0, -1.0]), 0.25) == pytest.approx((0.5 + 0.75 + 1.25) / 3)
+    assert pruning.pruned_hinge(np.array([[2.0, 8.0], [4.0, 1.0], [0.0, 0.0]]), 0.25) == pytest.approx([0.25, 0.375, 1.0])
     assert pruning.plateau(1.8) == pytest.approx(4 / 9)
 
 
