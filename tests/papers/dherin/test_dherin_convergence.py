@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS, UNDECIDED
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.models.contextual.along import states_along
 from icl_lib.models.contextual.layers import SoftmaxAttention, without
 from icl_lib.patches.rank_one import redirection
@@ -256,7 +256,7 @@ def test_layer_claims_on_made_up_numbers():
         coords={"layer": layers, "state": states, "N": [2, 50]},
     )  # fmt: skip
     verdicts = {c.id: c.judge(made_up) for c in (claims.D29, claims.D29b, claims.D29c, claims.D29d)}
-    assert [v.verdict for v in verdicts.values()] == [FAILS, HOLDS, HOLDS, HOLDS]
+    assert [v.verdict for v in verdicts.values()] == [NOT_REPRODUCED, HOLDS, HOLDS, HOLDS]
     assert {v.control_verdict for v in verdicts.values()} == {FAILS}
     assert verdicts["D29b"].value == pytest.approx(-0.04) and verdicts["D29"].value == pytest.approx(0.02)
 
