@@ -34,11 +34,11 @@ claim = claims_of("zhang-random-covariance")
     "D",
     "formula",
     of="risk",
-    margin=0.08,
+    margin=0.085,
     quick_margin=0.22,
     near=(
         *("E λᵢ² E Σ λⱼ for E λᵢ² Σ λⱼ", "1 for 1 + 1/M", "one of the two λᵢ²λⱼ of ζᵢⱼ/M dropped"),
-        *("M + 1 for M", "N + 1 for N"),
+        *("M + 1 for M", "M for N"),
     ),
 )
 def Z18b(dataset):

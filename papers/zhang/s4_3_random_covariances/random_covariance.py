@@ -80,9 +80,12 @@ class RandomCovariance(Declaration):
 
     @expectation
     def _near(self, moments: theory.SpectrumMoments) -> list:
-        pairs = zip(_weights(moments, self.N), _weights(moments, self.N + 1), strict=True)
         tests = [theory.scaled_moments(moments, c) for c in self.c]
-        return [[[wrong_errors(*pair, test, M) for M in self.M] for test in tests] for pair in pairs]
+        swapped = [_weights(moments, M) for M in self.M]
+        return [
+            [[wrong_errors(A, swapped[k][i], test, M) for k, M in enumerate(self.M)] for test in tests]
+            for i, A in enumerate(_weights(moments, self.N))
+        ]
 
     def _risk(self, spectrum, moments: theory.SpectrumMoments, seed: int, name: str) -> Estimate:
         model = LinearSelfAttention(*stacked_weights(_weights(moments, self.N)))
@@ -119,8 +122,8 @@ def _weights(moments: theory.SpectrumMoments, N: float) -> list[np.ndarray]:
     return [random, fixed, random + np.diag(random).mean() * (1 - np.eye(len(random)))]
 
 
-def wrong_errors(A: np.ndarray, longer: np.ndarray, test: theory.SpectrumMoments, M: int) -> dict[str, float]:
-    """Return by mistake the error of weights A, which training at N + 1 makes ``longer``."""
+def wrong_errors(A: np.ndarray, swapped: np.ndarray, test: theory.SpectrumMoments, M: int) -> dict[str, float]:
+    """Return by mistake the error of weights A, which training at length M makes ``swapped``."""
     exact, square = theory.error(A, test, M), np.diag(A) ** 2 / M
     beside = A**2 / M * (1 - np.eye(len(A)))
     apart = test.first * test.second - test.third
@@ -129,7 +132,7 @@ def wrong_errors(A: np.ndarray, longer: np.ndarray, test: theory.SpectrumMoments
         "1 for 1 + 1/M": exact - float(square @ test.third),
         "one of the two λᵢ²λⱼ of ζᵢⱼ/M dropped": exact - float(test.first @ beside @ test.second),
         "M + 1 for M": theory.error(A, test, M + 1),
-        "N + 1 for N": theory.error(longer, test, M),
+        "M for N": theory.error(swapped, test, M),
     }
 
 
