@@ -13,7 +13,7 @@ def minute(exact):
     times its size, in the median. This holds for softmax attention ({D1}), linear attention ({D3}) and recurrent layers
     ({D2}). The statements known to us leave out one condition: the vector without the context must not be 0.
     New: Exactness is no sign of learning. Any vector can be written in like this, noise too ({D9}), and other matrices take
-    up the context as well ({D8}). A change serves one query; given to another it leaves much of the error ({D6c}).
+    up the context as well ({D8}). A change serves one query; given to another it typically leaves much of the error ({D6c}).
     """
     bare = exact.error_bare.isel(size=-1).sel(layer="softmax attention").median()
     return {"exact": f"{float(exact.error.max()):.0e}", "missing": f"{float(bare):.1f}"}

@@ -11,9 +11,9 @@ def minute(compared):
     So: In part. With attention the changes fall like one over the number of tokens ({D26}); with recurrent layers they do not
     fall ({D28}). That they learn worse for it: {D29b} for one kind of recurrent network, {D29} for the other, the GRU,
     which ends with an error of {gru} where attention has {attention}.
-    New: The fall is the law of an average. It is the same in attention that has learned nothing ({D27}) and on labels that
-    are noise ({D27b}), and its constant can be read off the weights ({D26d}). So it shows that attention averages, and
-    nothing about learning.
+    New: The fall is that of an average. It is the same in attention that has learned nothing ({D27}) and on labels that are
+    noise ({D27b}), and in root mean square its constant can be read off the weights ({D26d}). So it shows that attention
+    averages, and nothing about learning.
     """
     error = compared.loss_end.sel(state="trained").mean("seed")
     return {"gru": f"{float(error.sel(layer='GRU')):.3f}", "attention": f"{float(error.isel(layer=0)):.3f}"}
