@@ -105,7 +105,7 @@ claim = claims_of("zhang-averaged-error")
     "D",
     "formula",
     of="error",
-    margin=0.036,
+    margin=0.038,
     quick_margin=0.1,
     near=(*GAMMAS, "d for tr Λ in Γ", "1 + 2/M in E[Λ̂²]", "M + 1 for M"),
 )
