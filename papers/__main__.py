@@ -2,23 +2,18 @@
 
 import argparse
 import json
-import math
 import sys
 import time
 from functools import partial
-from pathlib import Path
 from typing import NoReturn
 
-from tqdm import tqdm
-
-from icl_lib.companion import results, weights
-from icl_lib.companion.claim import Judgement
+from icl_lib.companion import results, typed, weights
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.companion.sweep import Incomplete
-from icl_lib.companion.verdict import FAILS, UNDECIDED
-from papers import calibration, figure_command, registry, renewal, sweep_commands
+from papers import calibration, check_command, figure_command, registry, renewal, sweep_commands
 
-PROGRESS = "{n}/{total} after {elapsed}, {remaining} to go"
+TOO_LARGE = (MemoryError, OverflowError, RecursionError)
+"""What is no fault of the code; with settings of the reader's own, nothing that goes wrong is taken for one."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,10 +32,10 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true")
     compute = commands.add_parser("compute", help="compute one result, and print it or write it")
     compute.add_argument("slug")
-    compute.add_argument("--out", type=Path, help="NetCDF file to write")
+    compute.add_argument("--out", type=typed.path, help="NetCDF file to write")
     figure = commands.add_parser("figure", help="draw one figure anew, open it, and judge its claims")
     figure.add_argument("slug")
-    figure.add_argument("--out", type=Path, help="SVG file to write; then nothing is opened")
+    figure.add_argument("--out", type=typed.path, help="SVG file to write; then nothing is opened")
     check = commands.add_parser("check", help="run experiments and judge their claims")
     check.add_argument("slugs", nargs="*", metavar="SLUG")
     check.add_argument("--json", action="store_true")
@@ -91,7 +86,6 @@ def list_experiments(options: argparse.Namespace) -> int:
 
 def run_experiment(options: argparse.Namespace) -> int:
     """Run one experiment; write its dataset, or print it."""
-    weights.TRAINING_SEED.set(options.train_seed)
     experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
     renewal.announce(renewal.alike([experiment.slug], options))
     dataset = experiment.run(options.profile, options.seed, options.device)
@@ -101,29 +95,6 @@ def run_experiment(options: argparse.Namespace) -> int:
     else:
         print(dataset)
     return 0
-
-
-def check_claims(options: argparse.Namespace) -> int:
-    """Run experiments and judge their claims; 1 when a verdict contradicts the recorded one."""
-    require_device(options.device)
-    weights.TRAINING_SEED.set(options.train_seed)
-    named = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
-    experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
-    renewal.announce(renewal.alike([experiment.slug for experiment in experiments], options))
-    rows, sound = [], True
-    for experiment in tqdm(experiments, bar_format=PROGRESS, disable=None, leave=False):  # on a terminal
-        began = time.perf_counter()
-        dataset = experiment.run(options.profile, options.seed, options.device)
-        seconds = time.perf_counter() - began
-        for claim in registry.claims_of(experiment.slug):
-            judgement = claim.judge(dataset)
-            sound &= agrees(judgement, options.profile)
-            rows.append(_row(judgement, seconds))
-            if not options.json:
-                tqdm.write(" ".join(f"{key}={value}" for key, value in rows[-1].items()))
-    if options.json:
-        print(json.dumps(rows, indent=2))
-    return 0 if sound else 1
 
 
 def train_networks(options: argparse.Namespace) -> int:
@@ -162,32 +133,11 @@ def require_clean_commit() -> None:
         raise ValueError("files of the library differ from the last commit: commit them, so that results can name their code")
 
 
-def agrees(judgement: Judgement, profile: str) -> bool:
-    """Say whether a judgement is the recorded one and its control failed.
-
-    In quick, undecided contradicts nothing, and a near miss of a sampled formula may be too near for the data.
-    """
-    quick = profile == "quick"
-    rejected = judgement.control_verdict == FAILS or (quick and math.isfinite(judgement.resolution))
-    return rejected and judgement.verdict in {judgement.claim.recorded, *([UNDECIDED] if quick else [])}
-
-
-def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
-    return {
-        "claim": judgement.claim.id,
-        "verdict": judgement.verdict,
-        "control_verdict": judgement.control_verdict,
-        "value": judgement.value,
-        "margin": judgement.margin,
-        "seconds": round(seconds, 2),
-    }
-
-
 COMMANDS = {
     "list": list_experiments,
     "compute": run_experiment,
     "figure": figure_command.run,
-    "check": check_claims,
+    "check": check_command.run,
     "train": train_networks,
     "renew": renew_stored,
     "sweep": sweep_commands.run,
@@ -199,14 +149,19 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; bad input gives one sentence and exit status 2."""
     options = parser().parse_args(arguments)
+    weights.TRAINING_SEED.set(getattr(options, "train_seed", 0))
     try:
-        return COMMANDS[options.command](options)
+        status = COMMANDS[options.command](options)
+        sys.stdout.flush()
+        return status
     except (ValueError, results.StaleResult) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except Incomplete as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        raise  # who read the output has gone: nothing to be told
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         print(f"error: {error.strerror or error}{place}: free space or write elsewhere; nothing was written", file=sys.stderr)
@@ -214,6 +169,12 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: nothing half-finished was written", file=sys.stderr)
         return 130
+    except Exception as error:
+        if not (getattr(options, "settings", None) or isinstance(error, TOO_LARGE) or "not enough memory" in str(error)):
+            raise
+        told = " ".join(str(error).split())[:160] or "it is too large"
+        print(f"error: this cannot be computed here ({type(error).__name__}): {told}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 from icl_lib.companion import results
 from icl_lib.companion.cards import Cards
 from icl_lib.companion.figure import Drawing
+from icl_lib.companion.marks import unmarked
 from icl_lib.companion.paper import declared
 from icl_lib.companion.show import seen_by
 from papers import registry, renewal
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     dataset = experiment.run(options.profile, options.seed, options.device)
     path = options.out or results.BUILD / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"
     results.write_atomically(path, lambda file: file.write_text(drawings[0](dataset).light, encoding="utf-8"))
-    print(Cards(*(claim.judge(dataset) for claim in registry.claims_of(experiment.slug))))
+    print(unmarked(str(Cards(*(claim.judge(dataset) for claim in registry.claims_of(experiment.slug))))))
     print(f"{experiment.slug} ({options.profile}, seed {options.seed}): {time.perf_counter() - began:.1f} s, {path}")
     if not options.out:
         webbrowser.open(Path(path).resolve().as_uri())

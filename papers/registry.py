@@ -13,6 +13,7 @@ from icl_lib.companion.claim import Claim, Judgement
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.minute import Minute
 from icl_lib.companion.paper import Paper, declared, in_order
+from icl_lib.companion.typed import unknown
 from papers import PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}
@@ -77,10 +78,10 @@ MOVED: dict[str, tuple[str, str]] = {
 
 
 def training(name: str):
-    """Return a training by the name of its weights; raises ValueError that lists the names."""
+    """Return a training by the name of its weights; raises ValueError that names those like it."""
     every = TRAININGS | PUBLISHED_TRAININGS
     if name not in every:
-        raise ValueError(f"unknown training {name!r}: take one of {', '.join(every)}")
+        raise ValueError(unknown("training", name, every))
     return every[name]
 
 
@@ -97,9 +98,9 @@ def runs(name: str) -> int:
 
 
 def experiment(slug: str) -> Experiment:
-    """Return an experiment by slug; raises ValueError that lists the slugs."""
+    """Return an experiment by slug; raises ValueError that names those like it."""
     if slug not in EXPERIMENTS:
-        raise ValueError(f"unknown experiment {slug!r}: take one of {', '.join(EXPERIMENTS)}")
+        raise ValueError(unknown("experiment", slug, EXPERIMENTS))
     return EXPERIMENTS[slug]
 
 

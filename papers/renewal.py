@@ -15,6 +15,7 @@ import xarray as xr
 
 from icl_lib.companion import origins, results, weights
 from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
+from icl_lib.companion.typed import unknown
 from papers import registry
 
 ROUNDING = {4: 1e-5, 8: 1e-9}
@@ -142,8 +143,8 @@ def items(names: list[str]) -> tuple[list[Item], list[Item]]:
     """Return the named networks and results, or all there are; raises ValueError for a name that is neither."""
     networks = [Network(name, seed) for name in registry.TRAININGS for seed in range(registry.runs(name))]
     known = {network.name for network in networks} | {*registry.EXPERIMENTS}
-    if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"{unknown[0]!r} is neither a result nor a shipped network: python -m papers list names the results")
+    if others := [name for name in names if name not in known]:
+        raise ValueError(unknown("result or shipped network", others[0], sorted(known)))
     networks = [network for network in networks if not names or network.name in names]
     return networks, [Result(slug) for slug in registry.EXPERIMENTS if not names or slug in names]
 

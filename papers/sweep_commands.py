@@ -12,12 +12,13 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from icl_lib.companion import content, results, sweep
+from icl_lib.companion import content, results, sweep, typed
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, Experiment, require_device
 from icl_lib.companion.sweep import Cell, Incomplete
 from papers import registry
 
 SECONDS_TO_ANSWER = 8
+MOST_SEEDS = 10_000
 say = partial(print, flush=True)
 
 
@@ -35,9 +36,9 @@ def add_parsers(commands: argparse._SubParsersAction) -> None:
     where.add_argument("--dask", metavar="ADDRESS", help="the address of a Dask scheduler")
     swept.add_argument("--shard", default="1/1", metavar="I/N", help="every N-th cell, from the I-th")
     merged = commands.add_parser("merge", help="bring the cells of several sweeps together")
-    merged.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    merged.add_argument("folders", nargs="+", type=typed.path, metavar="FOLDER")
     for command in (swept, merged):
-        command.add_argument("--out", type=Path, default=sweep.FOLDER, metavar="FOLDER", help="default: _build/sweep")
+        command.add_argument("--out", type=typed.path, default=sweep.FOLDER, metavar="FOLDER", help="default: _build/sweep")
 
 
 def seed(text: str) -> int:
@@ -55,6 +56,8 @@ def seed_list(text: str) -> tuple[int, ...]:
     ranges = [range(int(first), int(last or first) + 1) for first, last in (match.groups() for match in found)]
     if not all(ranges):
         raise argparse.ArgumentTypeError(f"{text!r} holds an empty range: write the smaller seed first")
+    if sum(map(len, ranges)) > MOST_SEEDS:
+        raise argparse.ArgumentTypeError(f"{text!r} names more than {MOST_SEEDS} seeds: sweep over them in parts")
     return tuple(dict.fromkeys(seed for each in ranges for seed in each))
 
 

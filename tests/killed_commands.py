@@ -184,7 +184,7 @@ def of_bundle(root: Path) -> dict[str, str]:
     import rocrate
 
     library = Path(rocrate.__file__).resolve().parents[1]
-    own = {"PATH": str(root.parent / "bin"), "PYTHONPATH": os.pathsep.join([str(root), str(library)]), "PWD": str(root)}
+    own = {"PATH": str(root.parent / "bin"), "PYTHONPATH": os.pathsep.join([str(root), str(library)]), "ICL_CALLER": str(root)}
     return toy_book.environment(root) | own
 
 

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from icl_lib.companion.typed import unknown
+
 PROFILES = ("quick", "full")
 
 
@@ -31,7 +33,7 @@ def parse(words: list[str], root: Path) -> argparse.Namespace:
     if asked.only is not None:
         asked.only = Path(asked.only).stem
         if asked.only not in names:
-            parser.error(f"there is no notebook '{asked.only}'; choose one of {', '.join(names)}")
+            parser.error(unknown("notebook", asked.only, names))
     return asked
 
 

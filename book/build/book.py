@@ -16,6 +16,7 @@ from book.build.cache import Executed
 from book.build.identities import Identities
 from book.build.layout import Layout
 from book.build.problem import Problem
+from book.build.settings import require_settings
 from book.citation.record import Record
 
 UNTOUCHED = "_build/html is as it was before."
@@ -135,6 +136,7 @@ def answer(work: Callable[[Layout], int], untouched: str) -> int:
     for stop in (signal.SIGINT, signal.SIGTERM):  # a background job is handed a SIGINT that is ignored
         signal.signal(stop, signal.default_int_handler)
     try:
+        require_settings(Path.cwd())
         return work(Layout(Path.cwd()))
     except Problem as problem:
         print(problem, untouched, sep="\n", file=sys.stderr)

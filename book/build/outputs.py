@@ -43,7 +43,10 @@ def replaced(committed: Path, executed: Path) -> bool:
     return True
 
 
-def main() -> int:
+def main(words: list[str]) -> int:
+    told = "Put fresh outputs of the quick profile into the committed notebooks, and their numbers into book/data/quick.json."
+    arguments.Parser(prog="./run outputs", description=told).parse_args(words)
+
     def work(layout: Layout) -> int:
         with book.alone(layout):
             names = refresh(layout)
@@ -54,4 +57,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

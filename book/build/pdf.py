@@ -8,17 +8,18 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
-from book.build.book import answer
+from book.build.arguments import Parser
+from book.build.book import alone, answer
 from book.build.layout import Layout
 from book.build.neighbours import reading_order
 from book.build.problem import Problem
+from book.build.render import WHOLE
 from book.build.site import Page, piece, read_site, remove, write_site
 from icl_lib.companion.html import template
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
 PATIENCE = 600_000  # milliseconds: there are thousands of formulas
-WHOLE = "book/whole.html"
 UNPRINTED = "//template | //*[@id='icl-preview'] | //*[contains(@class, 'toctree-wrapper')]"
 READY = "async () => { await window.MathJax.startup.promise; await document.fonts.ready; }"
 FOOT = """<div style="width: 100%; font-size: 8px; text-align: center; color: #555"><span class="pageNumber"></span></div>"""
@@ -93,8 +94,8 @@ def write_pdf(layout: Layout) -> Path:
     if not (layout.html / "index.html").exists():
         raise Problem("There is no site to print; ./run book makes it.")
     whole = one_document(read_site(layout.html), layout.html / "_static")
-    write_site(layout.html, {WHOLE: whole})
     try:
+        write_site(layout.html, {WHOLE: whole})
         with sync_playwright() as driver, driver.chromium.launch(executable_path=program, args=FLAGS) as started:
             tab = started.new_page(color_scheme="light")
             tab.set_default_timeout(PATIENCE)
@@ -105,13 +106,16 @@ def write_pdf(layout: Layout) -> Path:
             shown = {"display_header_footer": True, "header_template": "<span></span>", "footer_template": FOOT}
             tab.pdf(path=target, outline=True, tagged=True, print_background=True, **paper, **shown)
     finally:
-        (layout.html / WHOLE).unlink()
+        (layout.html / WHOLE).unlink(missing_ok=True)
     return target
 
 
-def main() -> int:
+def main(words: list[str]) -> int:
+    Parser(prog="./run pdf", description="Print the book that was built: _build/icl-companion.pdf.").parse_args(words)
+
     def work(layout: Layout) -> int:
-        target = write_pdf(layout)
+        with alone(layout):
+            target = write_pdf(layout)
         print(f"The book is printed: {target.relative_to(layout.root)}, {target.stat().st_size / 1e6:.1f} MB")
         return 0
 
@@ -119,4 +123,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -14,6 +14,8 @@ from book.build.problem import Problem
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """A disk is full, or what one may have of it, or a file."""
+WHOLE = "book/whole.html"
+"""All pages in one, which is there while it is printed."""
 
 
 def render(source: Path, output: Path, env: dict[str, str]) -> Path:
@@ -50,7 +52,8 @@ def recover(layout: Layout) -> None:
     """Finish or undo what a killed build left behind."""
     old = layout.build / "html.old"
     if old.exists() and not layout.html.exists():
-        old.rename(layout.html)
+        move(old, layout.html)
+    (layout.html / WHOLE).unlink(missing_ok=True)
     clear(layout)
 
 
@@ -64,6 +67,20 @@ def publish(new: Path, layout: Layout) -> None:
     """Put the new site in the place of the old one."""
     old = layout.build / "html.old"
     if layout.html.exists():
-        layout.html.rename(old)
-    new.rename(layout.html)
+        move(layout.html, old)
+    move(new, layout.html)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def move(folder: Path, to: Path) -> None:
+    """Give a folder another name; where it lies in a layer of a container that cannot be renamed, by a copy."""
+    try:
+        folder.rename(to)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        under_way = to.with_name("site") / to.name  # which `clear` removes
+        shutil.rmtree(under_way, ignore_errors=True)
+        shutil.copytree(folder, under_way)
+        under_way.rename(to)
+        shutil.rmtree(folder)

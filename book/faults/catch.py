@@ -55,7 +55,7 @@ def contradicted(slug: str, profile: str) -> Iterator[str]:
     """Yield the claims that `./run check` would call contradicted."""
     from icl_lib.companion import results
     from papers import registry
-    from papers.__main__ import agrees
+    from papers.check_command import agrees
 
     experiment = registry.experiment(slug)
     try:

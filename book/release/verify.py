@@ -5,7 +5,6 @@ its own.
 """
 
 import argparse
-import os
 import shutil
 import sys
 from collections.abc import Mapping
@@ -25,6 +24,7 @@ from book.release.requirements import require_same
 from book.release.sizes import require_sizes
 from book.release.unpacked import unpack
 from book.release.wellformed import is_line, read
+from icl_lib.companion import typed
 
 UNTOUCHED = "No certificate was written."
 STORED = "book/data/"
@@ -130,12 +130,6 @@ def stored_differences(recorded: Mapping[str, dict], found: Mapping[str, dict]) 
     return differing
 
 
-def typed(path: Path) -> Path:
-    """A path as it was typed: `run` goes to its own folder before this begins, and the shell's remains in PWD."""
-    there = Path(os.environ.get("PWD", ""), path)
-    return there if there.exists() else path
-
-
 def parse(words: list[str]) -> argparse.Namespace:
     """`bundle`, `sha256`, `full` and the `words` as the certificate tells them; exits with 2 on anything else."""
     parser = Parser(prog="./run verify", description="Check a release, execute its code, and compare what it finds.")
@@ -151,7 +145,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     if not is_line(str(asked.bundle)):
         parser.error(f"the name {str(asked.bundle)!r} cannot stand in a certificate; rename the file")
     asked.words = [asked.bundle.name if word == str(asked.bundle) else word for word in words]
-    asked.bundle = typed(asked.bundle)
+    asked.bundle = typed.path(asked.bundle)
     return asked
 
 

@@ -10,6 +10,7 @@ import xarray as xr
 from icl_lib.companion import results, weights
 from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.paper import notebook_of, section_of
+from icl_lib.companion.typed import unknown
 
 PROFILES = ("quick", "full")
 PUBLISHED = "published"
@@ -124,7 +125,7 @@ def altered(declaration, field: str, text: str):
     head, _, rest = field.partition(".")
     names = [each.name for each in fields(declaration)]
     if head not in names:
-        raise ValueError(f"{type(declaration).__name__} has no field {head!r}: take one of {', '.join(names)}")
+        raise ValueError(unknown(f"field of {type(declaration).__name__}", head, names))
     present = getattr(declaration, head)
     if is_dataclass(present):
         inner = ", ".join(each.name for each in fields(present))
@@ -141,10 +142,15 @@ def _like(present, text: str, field: str):
         value = present if text == "" else ast.literal_eval(text)
     except (ValueError, SyntaxError):
         value = text
+    except (MemoryError, RecursionError) as error:  # thousands of signs, or of brackets
+        raise ValueError(f"{field}={text[:20]}... is too long to be read") from error
     several = isinstance(present, tuple)
     entries = value if several and isinstance(value, tuple | list) else (value,)
     one = present[0] if several and present else present
-    entries = tuple(float(entry) if type(one) is float and type(entry) is int else entry for entry in entries)
+    try:
+        entries = tuple(float(entry) if type(one) is float and type(entry) is int else entry for entry in entries)
+    except OverflowError as error:
+        raise ValueError(f"{field}={text[:20]}... is larger than any number that can be computed with") from error
     if text == "" or not entries or any(type(entry) is not type(one) for entry in entries):
         raise ValueError(f"{field}={text} is not of the kind of its present value {present!r}: give one of that kind")
     return entries if several else entries[0]

@@ -14,6 +14,11 @@ def marked(text: object) -> str:
     return f"⟨\n{text}\n⟩" if "\n" in text else f"⟨{text}⟩"
 
 
+def unmarked(text: str) -> str:
+    """Return a text as a terminal shows it: nothing is compared there."""
+    return text.replace("⟨\n", "").replace("\n⟩", "").replace("⟨", "").replace("⟩", "")
+
+
 def marked_html(code: str) -> Markup:
     """Return HTML between marks in comments, which a page does not show; a text that is no HTML is escaped."""
     return Markup("<!--⟨-->{}<!--⟩-->").format(code)

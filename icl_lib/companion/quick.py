@@ -11,9 +11,12 @@ QUICK = ROOT / "book" / "data" / FILE
 
 
 def stored_quick(path: Path | None = None) -> dict[str, dict]:
-    """Return what is committed of the quick profile; nothing where there is no file yet."""
+    """Return what is committed of the quick profile; nothing where there is no file yet. Raises ValueError of a damaged one."""
     path = path or QUICK
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path.name} cannot be read: restore it from git") from error
 
 
 def near(stored: Mapping[str, dict], slug: str) -> set[str]:

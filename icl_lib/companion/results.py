@@ -219,6 +219,9 @@ def _sound(path: Path) -> Iterator[None]:
 def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
     """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs."""
     path = (folder or STORE) / f"{experiment.slug}.full.nc"
+    if seed and folder is None:
+        mine = f"./run check {experiment.slug} --profile full --seed {seed}"
+        raise StaleResult(f"{path.name} is stored of seed 0 alone: take seed = 0 here; {mine} computes another")
     measured = load(path)
     origin = experiment.origin("full", seed, measured.attrs.get("device", "cpu"))
     if outdated := difference(measured.attrs, {"slug": experiment.slug, "profile": "full", **origin}, path):

@@ -1,6 +1,7 @@
 """Trained weights on disk, as safetensors."""
 
 import hashlib
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
@@ -158,5 +159,10 @@ def obtain_weights(
     with suppress(results.Damaged):  # here nothing is lost but time
         if (weights := load_weights(kept, training, own)) is not None:
             return weights
+    if training.name:
+        why = (
+            f"those of seed {own} are not shipped" if TRAINING_SEED.get() else outdated(shipped_file(name, own), training, own)
+        )
+        print(f"Training {name}, which may take minutes, for {why}.", file=sys.stderr, flush=True)
     save_weights(make() if make and not training.name else training.train(own, device), made_from, kept)
     return read(kept)[0]

@@ -65,7 +65,7 @@ def write_small_book(root):
 
 def call(root, module, *words, **variables):
     library = Path(importlib.util.find_spec("rocrate").origin).parents[1]
-    paths = {"PYTHONPATH": os.pathsep.join([str(root), str(library)]), "PWD": str(root)}
+    paths = {"PYTHONPATH": os.pathsep.join([str(root), str(library)]), "ICL_CALLER": str(root)}
     done = subprocess.run(
         [sys.executable, "-m", f"book.release.{module}", *words],
         cwd=root, env=toy.environment(root) | paths | variables, capture_output=True, text=True,

@@ -21,8 +21,10 @@ def checkout(tmp_path):
     for name in ("run", "requirements.txt", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "book" / "build").mkdir(parents=True)
-    for name in ("__init__.py", "build/__init__.py", "build/arguments.py"):
-        shutil.copy(ROOT / "book" / name, tmp_path / "book" / name)
+    (tmp_path / "icl_lib" / "companion").mkdir(parents=True)
+    read = ("book/__init__.py", "book/job.py", "book/build/__init__.py", "book/build/arguments.py")
+    for name in (*read, "icl_lib/__init__.py", "icl_lib/companion/__init__.py", "icl_lib/companion/typed.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "alpha.ipynb").write_text("{}")
     (tmp_path / "notebooks" / "beta.ipynb").write_text("{}")
@@ -51,7 +53,9 @@ def call(checkout, *words):
         ([], f"book, pdf, test, lab, bench, gpu, outputs, faults, bundle, verify, {OF_PAPERS}"),
         (["bok"], "no command 'bok'"),
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
-        (["book", "--only", "gamma"], "choose one of alpha, beta"),
+        (["bundel"], "no command 'bundel'; did you mean bundle"),
+        (["book", "--only", "gamma"], "unknown notebook 'gamma': take one of alpha, beta"),
+        (["book", "--only", "alhpa"], "unknown notebook 'alhpa': did you mean alpha?"),
         (["book", "--quick"], "--quick"),
         (["book", "--only"], "expected one argument"),
         (["test", "notebooks/gamma.ipynb"], "no file 'notebooks/gamma.ipynb'"),
@@ -175,11 +179,11 @@ def called(run, monkeypatch):
     """The commands of `run test`, none of which is run; the style check fails."""
     commands = []
 
-    def pretend(command, **_):
+    def pretend(command, variables):
         commands.append(command)
-        return subprocess.CompletedProcess(command, 3 if "ruff" in command else 0)
+        return 3 if "ruff" in command else 0
 
-    monkeypatch.setattr(subprocess, "run", pretend)
+    monkeypatch.setattr(run, "status_of", pretend)
     return commands
 
 

@@ -142,7 +142,7 @@ def test_a_command_says_how_long_it_may_take(store, capsys):
 
 def test_bad_input_is_told_in_one_sentence(store, monkeypatch, capsys):
     assert main(["renew", "toy-nothing"]) == 2
-    assert "'toy-nothing' is neither a result nor a shipped network" in capsys.readouterr().err
+    assert "unknown result or shipped network 'toy-nothing'" in capsys.readouterr().err
     monkeypatch.setattr(results, "commit", lambda: "0123456789ab+")
     assert main(["renew"]) == 2
     assert "differ from the last commit" in capsys.readouterr().err

@@ -141,7 +141,7 @@ def test_an_interrupt_says_that_the_sweep_continues(tmp_path, capsys, monkeypatc
     ("words", "says"),
     [
         (["sweep", "toy-nothing"], "unknown experiment 'toy-nothing'"),
-        (["sweep", "toy-plain", "--set", "scael=2"], "no field 'scael'"),
+        (["sweep", "toy-plain", "--set", "scael=2"], "unknown field of Toy 'scael'"),
         (["sweep", "--shard", "0/8"], "no shard 0/8"),
         (["sweep", "--shard", "9/8"], "no shard 9/8"),
         (["sweep", "--shard", "1"], "no shard 1"),

@@ -1,0 +1,25 @@
+"""What a reader types: names that are nearly right, and files of the folder where the command was given.
+
+Standard library only: `run` reads this before the environment exists.
+"""
+
+import os
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+CALLER = "ICL_CALLER"
+"""The variable with the folder from which ``run`` was called; it goes to its own before a job begins."""
+
+
+def unknown(what: str, word: str, names: Iterable[str]) -> str:
+    """Return the sentence for a name that there is not, with those that are spelled like it, or else all there are."""
+    names = list(names)
+    near = get_close_matches(word, names, n=3, cutoff=0.7)
+    told = f"did you mean {' or '.join(near)}?" if near else f"take one of {', '.join(names)}"
+    return f"unknown {what} {word!r}: {told}"
+
+
+def path(text: str | Path) -> Path:
+    """Return a file or folder as the caller of a command means it."""
+    return Path(os.environ.get(CALLER, ""), text)

@@ -1,0 +1,181 @@
+"""`./run check`: what makes it exit with 1, what it tells besides, and that options are honoured."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from icl_lib.companion import results, weights
+from icl_lib.companion.claim import Judgement
+from icl_lib.companion.marks import unmarked
+from icl_lib.companion.typed import CALLER
+from papers import check_command, registry
+from papers.__main__ import main, parser
+from papers.check_command import agrees, contradiction, remark
+
+SLUG = "zhang-rank-one-trap"
+
+
+def judged(verdict="holds", near="fails", resolution=float("nan")):
+    return Judgement(registry.CLAIMS["Z8"], verdict, near, value=0.0, two_se=1.0, margin=0.5, resolution=resolution)
+
+
+@pytest.mark.parametrize(
+    ("judgement", "quick", "full"),
+    [
+        (judged(), True, True),
+        (judged("undecided"), True, False),
+        (judged("fails"), False, False),
+        (judged(near="undecided"), True, False),
+        (judged(near="undecided", resolution=0.1), True, False),
+        (judged(near="holds"), False, False),
+        (judged(near="holds", resolution=0.1), True, False),
+    ],
+)
+def test_what_contradicts_the_record(judgement, quick, full):
+    assert (agrees(judgement, "quick"), agrees(judgement, "full")) == (quick, full)
+
+
+def test_a_near_miss_may_hold_in_settings_of_ones_own_and_a_wrong_verdict_may_not():
+    assert not contradiction(judged(near="holds"), "full", own_settings=True)
+    assert contradiction(judged("fails"), "full", own_settings=True) == "fails, recorded: holds"
+
+
+def test_a_near_miss_that_is_not_rejected_is_told():
+    assert remark(judged(), "quick") == ""
+    assert remark(judged(near="undecided"), "quick").startswith("its near miss is undecided; these data cannot tell it")
+    assert remark(judged(near="holds"), "full", own_settings=True).startswith("its near miss holds; these data cannot")
+
+
+@pytest.fixture
+def one_claim(monkeypatch):
+    """The claims of one result, as a test sets them: a claim with its judgement."""
+
+    def set_to(**judgement):
+        found = replace(judged(), claim=registry.CLAIMS["Z26b"], **judgement)
+        stand_in = SimpleNamespace(id="Z26b", recorded="holds", judge=lambda dataset: found)
+        monkeypatch.setattr(registry, "claims_of", lambda slug: [stand_in])
+
+    return set_to
+
+
+def test_check_names_the_claim_that_makes_it_exit_with_1(one_claim, capsys):
+    one_claim(verdict="fails")
+    assert main(["check", SLUG]) == 1
+    assert capsys.readouterr().err == "Z26b contradicts the record: fails, recorded: holds\n"
+
+
+def test_check_tells_a_near_miss_that_quick_cannot_reject_and_exits_with_0(one_claim, capsys):
+    one_claim(control_verdict="undecided")
+    assert main(["check", SLUG]) == 0
+    assert capsys.readouterr().err.startswith("Z26b: its near miss is undecided; these data cannot tell it from the claim")
+
+
+def test_rows_in_json_are_printed_as_they_come(monkeypatch, capsys):
+    seen = []
+
+    def counted(experiments):
+        for experiment in experiments:
+            yield experiment
+            seen.append(capsys.readouterr().out)
+
+    monkeypatch.setattr(check_command, "counted", counted)
+    assert main(["check", SLUG, SLUG, "--json"]) == 0
+    assert all('"claim": "Z26b"' in each for each in seen) and len(seen) == 2
+    assert len(json.loads("".join(seen) + capsys.readouterr().out)) == 2
+
+
+def test_without_a_terminal_it_says_now_and_then_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(check_command, "OFTEN", 0)
+    three = [registry.EXPERIMENTS[SLUG]] * 3
+    assert list(check_command.counted(three)) == three
+    assert "2 of 3 results after 0 s" in capsys.readouterr().err
+
+
+def test_a_figure_is_drawn_of_the_networks_that_were_asked_for(monkeypatch, tmp_path):
+    seeds = []
+    shipped = weights.shipped
+
+    def note(declaration):
+        seeds.append(weights.TRAINING_SEED.get())
+        return shipped(declaration)
+
+    monkeypatch.setattr(weights, "shipped", note)
+    for words, wanted in ((["--train-seed", "1"], 1), ([], 0)):
+        assert main(["figure", "zhang-flow", *words, "--out", str(tmp_path / "x.svg")]) == 0
+        assert {*seeds} == {wanted}
+        seeds.clear()
+
+
+def test_a_file_is_written_where_the_command_was_given(monkeypatch, tmp_path):
+    monkeypatch.setenv(CALLER, str(tmp_path))
+    assert main(["compute", SLUG, "--out", "mine.nc"]) == 0
+    assert results.load(tmp_path / "mine.nc").attrs["slug"] == SLUG
+    asked = parser().parse_args(["merge", "one", "/two", "--out", "three"])
+    assert [str(each) for each in (*asked.folders, asked.out)] == [f"{tmp_path}/one", "/two", f"{tmp_path}/three"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["check", "zhang-rsik"], "unknown experiment 'zhang-rsik': did you mean zhang-risk"),
+        (["train", "gpt2-fixd-20"], "unknown training 'gpt2-fixd-20': did you mean"),
+        (["renew", "--list", "zhang-rsik"], "unknown result or shipped network 'zhang-rsik': did you mean zhang-risk"),
+        (["compute", "zhang-flow", "--set", "start=1"], "unknown field of"),
+        (["compute", "zhang-flow", "--set", f"starts={'-' * 50_000}1"], "is too long to be read"),
+        (["compute", "zhang-time-course", "--set", f"kappa={'9' * 400}"], "larger than any number"),
+    ],
+)
+def test_what_cannot_be_asked_gets_one_sentence(words, says, capsys):
+    assert main(words) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: ") and says in message and message.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), OverflowError("x"), RecursionError("x"), RuntimeError("not enough memory:\n9")]
+)
+def test_what_is_too_large_gets_one_sentence(error, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("icl_lib.companion.experiment.Experiment.measure", fail)
+    assert main(["compute", SLUG]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: this cannot be computed here") and message.count("\n") == 1
+    monkeypatch.setattr("icl_lib.companion.experiment.Experiment.measure", lambda *_: {}[3])
+    with pytest.raises(KeyError):
+        main(["compute", SLUG])
+    assert main(["compute", "zhang-flow", "--set", "starts=2"]) == 2
+
+
+def test_too_many_seeds_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        parser().parse_args(["sweep", "--seeds", "0-99999999999"])
+    assert "names more than 10000 seeds" in capsys.readouterr().err
+
+
+def test_a_training_that_nobody_asked_for_is_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
+    monkeypatch.setattr(weights, "TRAINED", tmp_path / "kept")
+    training = registry.training(next(iter(registry.TRAININGS)))
+    quick = SimpleNamespace(name=training.name, train=lambda seed, device: {})
+    monkeypatch.setattr(weights.origins, "origin", lambda *_: {"identity": "0" * 64})
+    weights.obtain_weights(training.name, quick, 0, "cpu")
+    assert (
+        f"Training {training.name}, which may take minutes, for {training.name}.safetensors is missing"
+        in capsys.readouterr().err
+    )
+    weights.obtain_weights(training.name, quick, 0, "cpu")
+    assert capsys.readouterr().err == ""
+
+
+def test_another_seed_at_full_scale_is_told_with_what_computes_it():
+    experiment = registry.EXPERIMENTS[SLUG]
+    with pytest.raises(results.StaleResult, match=f"seed 0 alone.* ./run check {SLUG} --profile full --seed 7"):
+        results.obtain(experiment, "full", 7)
+
+
+def test_a_terminal_shows_no_marks():
+    assert unmarked("risk ⟨0.12⟩ and ⟨\na\n⟩") == "risk 0.12 and a"
