@@ -31,7 +31,10 @@
   const ROOM = 42; // what a line on paper holds, in units of its letters, beside a formula's number
   let folded = [];
   let shrunk = [];
+  let theme = "light";
   addEventListener("beforeprint", () => {
+    theme = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light"; // code and pictures on white
     folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-cite"));
     for (const fold of folded) fold.open = true;
     shrunk = [...document.querySelectorAll("main mjx-container[display]")];
@@ -42,6 +45,7 @@
     }
   });
   addEventListener("afterprint", () => {
+    document.documentElement.dataset.theme = theme;
     for (const formula of shrunk) formula.style.zoom = "";
     for (const fold of folded) fold.open = false;
   });

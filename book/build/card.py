@@ -19,7 +19,7 @@ INK, QUIET = "#1b1f24", "#505962"
 MARKS = {
     HOLDS: ("o", 15, "#14632f"),
     FAILS: ("X", 15, "#a3161f"),
-    NOT_REPRODUCED: ("D", 11, "#7a4d00"),
+    NOT_REPRODUCED: (r"$\neq$", 15, "#7a4d00"),
     UNDECIDED: ("s", 12, "#7a4d00"),
 }
 """Shape, size and colour of a verdict, as in the landscape: the paper's own sentence large and filled, ours hollow."""
