@@ -1,11 +1,9 @@
 """The panel of all claims that do not hold, by whose the failure is."""
 
-from collections import Counter
-
-from book.build.verdicts import Row
+from book.build.verdicts import Row, Sentence, sentences
 from icl_lib.companion.claim import WHOSE
 from icl_lib.companion.html import template
-from icl_lib.companion.verdict import FAILS, NOT_REPRODUCED
+from icl_lib.companion.verdict import FAILS, NOT_REPRODUCED, UNDECIDED
 
 PAPER, RETELLING, THRESHOLD, SCALE, OURS = WHOSE
 GROUPS = {
@@ -19,7 +17,8 @@ GROUPS = {
     OURS: ("A sentence of this book", "Ours, and false. It stands to show where a true one ends."),
 }
 """What the reader is told about each of ``WHOSE``."""
-WORDS = {FAILS: "fail", NOT_REPRODUCED: "are not reproduced here"}
+HEADINGS = {FAILS: "Fails", NOT_REPRODUCED: "Not reproduced here", UNDECIDED: "Undecided"}
+OPEN = ("", "The data neither confirm nor refute it at its own quantifier and margin.")
 
 
 def because(row: Row) -> tuple[str, str] | None:
@@ -41,33 +40,40 @@ def because(row: Row) -> tuple[str, str] | None:
 
 
 def panel(rows: list[Row]) -> str:
-    """The claims that do not hold as HTML, grouped."""
-    found = [(row, *reason) for row in rows if (reason := because(row))]
-    groups = [(*told, [each for each in found if each[1] == whose]) for whose, told in GROUPS.items()]
-    counts = Counter(row.shown.verdict for row, *_ in found)
-    return PANEL.render(groups=[group for group in groups if group[2]], counts=counts, total=len(rows), words=WORDS)
+    """The sentences that do not hold as HTML, by verdict, what fails by whose it is; one of several parts stands once."""
+    found = sentences(rows)
+    parts = [(verdict, title, [each for each in found if each.verdict == verdict]) for verdict, title in HEADINGS.items()]
+    return PANEL.render(parts=[(*part, _groups(part[2])) for part in parts if part[2]], because=because)
+
+
+def _groups(found: list[Sentence]) -> list[tuple[str, str, list[Sentence]]]:
+    """Sentences by whose their failure is, each group with its title and what the reader is told."""
+    whose = {id(each): (because(each.deciding[0]) or ("", ""))[0] for each in found}
+    told = {**GROUPS, "": OPEN}
+    groups = [(*words, [each for each in found if whose[id(each)] == key]) for key, words in told.items()]
+    return [group for group in groups if group[2]]
 
 
 PANEL = template(
     """
-{% macro sign(verdict) %}
-<span class="icl-sign {{ verdict | replace(" ", "-") }}" role="img" aria-label="{{ verdict }}"></span>
-{%- endmacro %}
 <div class="icl-failures">
-<p>{% if counts %}Of {{ total }} claims {% for verdict, count in counts.items() %}\
-{{ count }} {{ words[verdict] }} ({{ sign(verdict) }}){{ " and " if not loop.last }}{% endfor %}.\
-{% else %}All {{ total }} claims hold or are open.{% endif %}</p>
-{% for title, told, found in groups %}
+{% for verdict, title, all, groups in parts %}
 <section>
-<h3>{{ title }} <span class="icl-count">{{ found | length }}</span></h3>
-<p>{{ told }}</p>
+<h3><span class="icl-sign {{ verdict | replace(" ", "-") }}" aria-hidden="true"></span> {{ title }} \
+<span class="icl-count">{{ all | length }}</span></h3>
+{% for words, told, found in groups %}
+<p>{% if words and groups | length > 1 %}<b>{{ words }}.</b> {% endif %}{{ told }}</p>
 <ul>
-{% for row, whose, why in found %}
-<li>{{ sign(row.shown.verdict) }} <a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ row.claim.sentence | math }}\
-{% if why %} <span class="icl-why">{{ why | math }}</span>{% endif %}</li>
+{% for each in found %}
+<li>{% for row in each.deciding %}<a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ row.claim.sentence | math }}\
+{% set reason = because(row) %}{% if reason and reason[1] %} <span class="icl-why">{{ reason[1] | math }}</span>{% endif %}\
+{{ " " if not loop.last }}{% endfor %}</li>
 {% endfor %}
 </ul>
+{% endfor %}
 </section>
+{% else %}
+<p>Everything holds.</p>
 {% endfor %}
 </div>
 """

@@ -1,15 +1,14 @@
 """The front pages, English and Chinese: what the build puts at their marks."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from book.build import failures, landscape
 from book.build.ledger import Ledger
 from book.build.pages import raw
-from book.build.verdicts import Row
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
+from book.build.verdicts import Row, counted
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 PAGES = ("index.md", "index.zh.md")
 MARK = re.compile(r"<!-- (tally|landscape|failures|figure) ?([\w-]*) -->")
@@ -18,11 +17,10 @@ MEDIA = re.compile(r'media="[^"]*"')
 SIDES = {"Left:": "Above:", "Right:": "Below:"}
 """What a caption calls the two panels of a picture, and where they stand in its narrow form."""
 TALLY = {
-    "": "**{holding} of {total} claims hold**: {papers} of the {of_papers} sentences of the papers, {ours} of the "
-    "{of_ours} findings of this book. {failing} fail, and {missing} are not reproduced at the scale or in the setting "
-    "of this book.",
-    "zh": "**{total} 个论断中 {holding} 个成立**：论文自己的 {of_papers} 句中 {papers} 句，"
-    "本书的 {of_ours} 个发现中 {ours} 个。{failing} 个不成立，{missing} 个在本书的规模或设定下没有重现。",
+    "": "**{holds} of the {total} sentences of the papers hold**; {fails} fail, {missing} are not reproduced at the scale or "
+    "in the setting of this book, and {undecided} are undecided. Of the {findings} findings of this book {ours} hold.",
+    "zh": "**论文的 {total} 个论断中 {holds} 个成立**；{fails} 个不成立，{missing} 个在本书的规模或设定下没有重现，"
+    "{undecided} 个未决。本书的 {findings} 个发现中 {ours} 个成立。",
 }
 """By language; the numbers are counted in the ledger."""
 
@@ -50,11 +48,10 @@ def beside_text(figure: str) -> str:
 
 
 def tally(rows: list[Row], language: str = "") -> str:
-    """How many claims hold, in a sentence."""
-    found = Counter(row.shown.verdict for row in rows)
-    tiers = {ours: [row.shown.verdict for row in rows if row.claim.ours == ours] for ours in (True, False)}
+    """How many sentences of the papers hold, each counted once, and how many findings of ours."""
+    found = counted(rows)
     return TALLY[language].format(
-        holding=found[HOLDS], total=len(rows), failing=found[FAILS], missing=found[NOT_REPRODUCED],
-        papers=tiers[False].count(HOLDS), of_papers=len(tiers[False]),
-        ours=tiers[True].count(HOLDS), of_ours=len(tiers[True]),
+        holds=found["paper", HOLDS], fails=found["paper", FAILS], missing=found["paper", NOT_REPRODUCED],
+        undecided=found["paper", UNDECIDED], total=sum(count for (tier, _), count in found.items() if tier == "paper"),
+        ours=found["ours", HOLDS], findings=sum(count for (tier, _), count in found.items() if tier == "ours"),
     )  # fmt: skip

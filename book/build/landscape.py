@@ -1,11 +1,10 @@
 """The landscape: every claim of the book as one mark, by paper and page."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from book.build.references import Page
-from book.build.verdicts import NOT_RUN, Row
+from book.build.verdicts import NOT_RUN, Row, counted
 from icl_lib.companion.html import template
 from icl_lib.companion.mathematics import plain
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
@@ -64,12 +63,12 @@ def _line(name: str, rows: list[Row], book: Mapping[str, Page]) -> Line:
 
 def drawing(rows: list[Row], book: Mapping[str, Page]) -> str:
     """The landscape as HTML with inline SVG: one legend, and for every page a list of links."""
-    counts = Counter(row.shown.verdict for row in rows)
-    present = [verdict for verdict in VERDICTS if counts[verdict]]
+    counts = counted(rows)
+    present = [verdict for verdict in VERDICTS if any(row.shown.verdict == verdict for row in rows)]
     return LANDSCAPE.render(
         papers=[(registry.WINGS[key], found) for key, found in lines(rows, book).items()],
         shapes=[(verdict, tier, shape) for (verdict, tier), shape in SHAPES.items() if verdict in present],
-        legend=[(verdict, counts[verdict]) for verdict in present],
+        legend=[(verdict, counts["paper", verdict], counts["ours", verdict]) for verdict in present],
         name=name,
     )
 
@@ -92,12 +91,13 @@ LANDSCAPE = template(
 {% endfor %}
 </svg>
 <p class="icl-legend">
-{% for verdict, count in legend %}
+{% for verdict, papers_own, ours in legend %}
 <a class="{{ verdict | replace(" ", "-") }}" href="../book/ledger.html?verdict={{ verdict | urlencode }}">\
-{{ mark(verdict, "paper") }}{{ mark(verdict, "ours") }} {{ verdict }} {{ count }}</a>
+{{ verdict }} {{ mark(verdict, "paper") }} {{ papers_own }} {{ mark(verdict, "ours") }} {{ ours }}</a>
 {% endfor %}
 </p>
-<p class="icl-legend-tiers">Large and filled: the paper’s own sentence. Small and hollow: found here. A mark opens its claim; \
+<p class="icl-legend-tiers">Large and filled: the paper’s own sentence, counted once where several claims judge \
+it. Small and hollow: found here. A mark opens its claim; \
 arrow keys move between marks.</p>
 {% for wing, found in papers %}
 <section aria-label="{{ wing.authors }}">

@@ -18,6 +18,7 @@ from book.build.verdicts import Row
 from icl_lib.companion.claim import CODES
 from icl_lib.companion.experiment import PROFILES
 from icl_lib.companion.html import template
+from icl_lib.companion.slack import in_words
 from papers import registry
 
 
@@ -75,7 +76,7 @@ class Ledger:
 
     def _table(self, key: str, rows: list[Row]) -> str:
         tiers = [(tier, [row for row in rows if row.tier == tier]) for tier in TIERS]
-        return raw(TABLE.render(key=key, tiers=tiers, named=self.named, number=self.number, sources=SOURCES))
+        return raw(TABLE.render(key=key, tiers=tiers, named=self.named, number=self.number, sources=SOURCES, factor=in_words))
 
     def _verdicts(self) -> list[str]:
         return [verdict for verdict in VERDICTS if any(row.shown.verdict == verdict for row in self.rows)]
@@ -210,6 +211,8 @@ data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}">
 {% if one.value %}<small>{{ number(row) | math }}</small>{% endif %}
 <small>margin {{ ("%.6g" % claim.margin) | replace("-", "−") }}{% if "Moved" in claim.told %}, moved after a look{% endif %}\
 {% if one.resolution %}, resolution {{ "%.1g" % (100 * one.resolution) }}%{% endif %}\
+{% if one.slack %}, slack {{ factor(one.slack) }}{% endif %}\
+{% if claim.part_of %}, counted with {{ claim.part_of }}{% endif %}\
 {% if one.control not in ("", "fails") %}, control not rejected{% endif %}</small></td>
 <td data-title="named by">{% for link, words in named(claim.id) %}<a href="{{ link }}">{{ words }}</a>\
 {{ ", " if not loop.last }}{% endfor %}</td>

@@ -11,8 +11,8 @@ from icl_lib.companion.mathematics import plain
 from papers import registry
 
 COLUMNS = (
-    "id", "paper", "section", "tier", "kind", "confidence", "verdict", "profile", "value", "margin", "resolution", "number",
-    "control_verdict", "whose", "why", "sentence", "experiment", "card",
+    "id", "paper", "section", "tier", "kind", "confidence", "verdict", "profile", "value", "margin", "resolution", "slack",
+    "number", "control_verdict", "whose", "why", "sentence", "experiment", "card",
 )  # fmt: skip
 
 
@@ -31,6 +31,9 @@ def as_object(row: Row, ledger: Ledger) -> dict[str, object]:
         "verdict": one.verdict,
         "profile": row.profile,
         "resolution": one.resolution,
+        "slack": one.slack,
+        "slack_reason": plain(claim.slack_reason) or None,
+        "part_of": claim.part_of or None,
         "margin": claim.margin,
         "number": ledger.number(row),
         "reason": plain(claim.reason),

@@ -1,13 +1,12 @@
 """What was found about each paper, in one block: scope, counts by tier, what was easy, what was hard, and the time it took."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from book.build.cache import Executed
 from book.build.landscape import TIERS, VERDICTS
-from book.build.verdicts import Row
+from book.build.verdicts import Row, counted
 from icl_lib.companion import results, weights
 from icl_lib.companion.html import template
 from icl_lib.companion.paper import Paper
@@ -46,7 +45,7 @@ def in_words(number: float) -> str:
 
 def block(paper: Paper, rows: list[Row], took: Seconds) -> str:
     """The summary of a paper as HTML; every count links to the ledger's rows behind it."""
-    counts = Counter((row.tier, row.shown.verdict) for row in rows)
+    counts = counted(rows)
     shown = [verdict for verdict in VERDICTS if any(counts[tier, verdict] for tier in TIERS)]
     times = {"full results": took.full, "networks": took.networks, "pages of this build": took.pages}
     return BLOCK.render(

@@ -1,6 +1,7 @@
 """Every claim judged on the data that is there, in both profiles."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from book.build import judged
 from book.build.cache import Executed
 from icl_lib.companion.claim import Claim, shown
 from icl_lib.companion.experiment import PROFILES
+from icl_lib.companion.verdict import HOLDS, WORST_FIRST
 from papers import registry
 
 NOT_RUN = "not run"
@@ -24,6 +26,7 @@ class Finding:
     resolution: float | None = None
     positive: str = ""
     found: Mapping[str, float] | None = None
+    slack: float | None = None
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -33,6 +36,7 @@ class Finding:
             "value": self.value,
             "margin": self.margin,
             "resolution": self.resolution,
+            "slack": self.slack,
             **({"found": self.found} if self.found else {}),
         }
 
@@ -66,6 +70,41 @@ class Row:
         return f"notebooks/{self.notebook}.html#claim-{self.claim.id}"
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """What counts once: a finding of ours, or a sentence of a paper with all claims about it."""
+
+    parts: list[Row]
+
+    @property
+    def tier(self) -> str:
+        return self.parts[0].tier
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its parts; one that was not run hides nothing that is worse than open."""
+        found = {row.shown.verdict for row in self.parts}
+        return next((verdict for verdict in (*WORST_FIRST, NOT_RUN) if verdict in found), HOLDS)
+
+    @property
+    def deciding(self) -> list[Row]:
+        """The parts with its verdict."""
+        return [row for row in self.parts if row.shown.verdict == self.verdict]
+
+
+def sentences(rows: list[Row]) -> list[Sentence]:
+    """The rows by what they are about, in the order of the first."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.claim.part_of or row.claim.id, []).append(row)
+    return [Sentence(parts) for parts in found.values()]
+
+
+def counted(rows: list[Row]) -> Counter[tuple[str, str]]:
+    """How many sentences of the papers and findings of ours came out which way, by tier and verdict."""
+    return Counter((each.tier, each.verdict) for each in sentences(rows))
+
+
 def ledger(executed: list[Executed], recorded: Mapping[str, dict]) -> list[Row]:
     """One row per claim, in the registry's order, on what executed notebooks left and on what is stored.
 
@@ -88,4 +127,7 @@ def finding(claim: Claim, known: dict[str, dict]) -> Finding:
     number = shown(found["value"], found["two_se"], found["margin"])
     numbers = {name: found[name] for name in ("value", "two_se")}
     numbers = numbers if all(map(math.isfinite, numbers.values())) else None  # JSON has no word for others
-    return Finding(found["verdict"], found["control"], number, found["margin"], found["resolution"], found["positive"], numbers)
+    return Finding(
+        found["verdict"], found["control"], number, found["margin"], found["resolution"], found["positive"], numbers,
+        found.get("slack"),
+    )  # fmt: skip

@@ -8,6 +8,7 @@ from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
 from icl_lib.companion.mathematics import plain
 from icl_lib.companion.quick import near_claims, stored_quick
+from icl_lib.companion.slack import in_words
 from icl_lib.companion.verdict import FAILS, HOLDS
 
 IN_FULL = " (judged in full)"
@@ -37,7 +38,7 @@ class Cards:
 
     def _repr_html_(self) -> str:
         slug = self.judgements[0].claim.experiment if self.judgements else ""
-        known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html}
+        known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "factor": in_words}
         return CARDS.render(known, slug=slug, shown=self._shown())
 
     def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
@@ -76,6 +77,10 @@ data-kind="{{ claim.kind }}">
 <dt>wording</dt><dd>{{ codes[claim.confidence] }} <a href="../book/how_to_read.html#confidence-codes">[{{ claim.confidence }}]\
 </a></dd>
 <dt>margin</dt><dd>{{ "%g" % judged.margin }}: {{ claim.reason | math }}</dd>
+{% if judged.origin.get("profile") == "full" and judged.slack == judged.slack %}
+<dt>slack</dt><dd>{{ marked(factor(judged.slack)) }} is the factor by which what is measured could be worse before the verdict \
+turns. {{ claim.slack_reason | math }}</dd>
+{% endif %}
 {% for part, title in told if part in claim.told %}
 <dt>{{ title }}</dt><dd>{{ claim.told[part] | math }}</dd>
 {% endfor %}

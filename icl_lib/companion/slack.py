@@ -44,6 +44,11 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
         return min(least, _least([each for each in rows if turned(each, 3.0) or turned(each, MOST)], turned))
 
 
+def in_words(factor: float) -> str:
+    """Return a factor to two digits, or that it is beyond what is looked for."""
+    return f"over {MOST:,.0f}" if factor >= 0.999 * MOST else f"{factor:.3g}" if factor < 1.1 else f"{factor:.2g}"
+
+
 def _changes(dataset: xr.Dataset, name: str, kind: str) -> Iterator[Change]:
     """Yield what makes a variable larger and smaller by a factor, or by a power for an exponent."""
     variable = dataset[name]

@@ -12,15 +12,15 @@ import jsonschema
 import pytest
 from bs4 import BeautifulSoup
 
-from book.build import failures, landscape, ledger, ledger_files, references, summaries
+from book.build import failures, front, landscape, ledger, ledger_files, references, summaries
 from book.build.layout import Layout
 from book.build.ledger import Ledger
 from book.build.numbers import meaning
 from book.build.references import Page, named
-from book.build.verdicts import NOT_RUN, Finding, Row
+from book.build.verdicts import NOT_RUN, Finding, Row, Sentence, counted, sentences
 from icl_lib.companion.claim import WHOSE
 from icl_lib.companion.mathematics import plain
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +41,8 @@ class FakeClaim:
     told: Mapping[str, str] = field(default_factory=lambda: {"Moved": "from a tenth"})
     ours: bool = False
     recorded: str = "holds"
+    part_of: str = ""
+    slack_reason: str = ""
 
 
 ROWS = [
@@ -108,7 +110,7 @@ def test_the_files_for_machines_say_the_same_as_the_rows():
     rows = [row for row in json.loads(ledger_files.as_json(SMALL)) if "moved_to" not in row]
     assert [row["id"] for row in rows] == ["Z10", "Z11b", "Z25"]
     quick = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "value": "0.01 ± 0.002"}
-    assert rows[0]["quick"] == quick | {"margin": 0.05, "resolution": 0.02}
+    assert rows[0]["quick"] == quick | {"margin": 0.05, "resolution": 0.02, "slack": None}
     assert (rows[0]["tier"], rows[0]["moved"], rows[0]["missing"]) == ("paper", "from a tenth", None)
     assert (rows[1]["profile"], rows[1]["verdict"], rows[1]["full"]["verdict"]) == ("quick", "fails", NOT_RUN)
     assert rows[0]["links"]["named_by_claims"] == ["Z25"]
@@ -167,8 +169,12 @@ def test_every_claim_that_does_not_hold_says_whose_it_is_and_why(whole):
             assert (whose == "our finding") == row.claim.ours
             assert whose != "the paper" or row.claim.confidence in ("V", "V2")
     panel = soup(failures.panel(whole.rows))
-    assert {link["href"] for link in panel.select("li > a")} == {f"../{row.card}" for row in whole.rows if found[row.claim.id]}
-    assert len(panel.select("section")) == len(WHOSE)
+    worst = {f"../{row.card}" for each in sentences(whole.rows) if each.verdict != HOLDS for row in each.deciding}
+    assert {link["href"] for link in panel.select("li > a")} == worst
+    titles = [" ".join(part.get_text().split()[:-1]) for part in panel.select("h3")]
+    assert titles == [
+        words for verdict, words in failures.HEADINGS.items() if any(r.claim.recorded == verdict for r in whole.rows)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -232,3 +238,54 @@ def test_the_front_page_has_a_place_for_landscape_and_panel():
 
 def test_holding_claims_are_no_failures():
     assert failures.because(ROWS[0]) is None and ROWS[0].shown.verdict == HOLDS
+
+
+def judged(claim_id: str, verdict: str, part_of: str = "", ours: bool = False) -> Row:
+    return Row(FakeClaim(claim_id, part_of=part_of, ours=ours), "zhang_4_1", Finding(HOLDS), Finding(verdict))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "worst"),
+    [
+        ((HOLDS, HOLDS), HOLDS),
+        ((HOLDS, NOT_RUN), NOT_RUN),
+        ((NOT_RUN, UNDECIDED), UNDECIDED),
+        ((HOLDS, UNDECIDED), UNDECIDED),
+        ((UNDECIDED, NOT_REPRODUCED), NOT_REPRODUCED),
+        ((NOT_REPRODUCED, FAILS), FAILS),
+        ((FAILS, HOLDS), FAILS),
+    ],
+)
+def test_a_sentence_has_the_worst_verdict_of_its_parts(verdicts, worst):
+    parts = [judged(f"Z{place}", verdict) for place, verdict in enumerate(verdicts)]
+    assert {Sentence(parts[::step]).verdict for step in (1, -1)} == {worst}
+
+
+def test_a_sentence_of_a_paper_counts_once_whatever_it_is_split_into():
+    rows = [judged("Z1", HOLDS), judged("Z2", FAILS, "Z1"), judged("Z3", UNDECIDED), judged("Z4", HOLDS, ours=True)]
+    rows.append(judged("Z5", NOT_REPRODUCED))
+    assert [[row.claim.id for row in each.parts] for each in sentences(rows)] == [["Z1", "Z2"], ["Z3"], ["Z4"], ["Z5"]]
+    found = {("paper", FAILS): 1, ("paper", UNDECIDED): 1, ("ours", HOLDS): 1, ("paper", NOT_REPRODUCED): 1}
+    assert counted(rows) == found
+    told = front.tally(rows)
+    assert (
+        told.startswith("**0 of the 3 sentences of the papers hold**; 1 fail, 1 are not reproduced")
+        and "1 are undecided" in told
+    )
+    assert "1 findings of this book 1 hold" in told and "论文的 3 个论断中 0 个成立" in front.tally(rows, "zh")
+    panel = soup(failures.panel(rows))
+    assert [title.get_text().split() for title in panel.select("h3")] == [
+        ["Fails", "1"], ["Not", "reproduced", "here", "1"], ["Undecided", "1"],
+    ]  # fmt: skip
+    assert [link.get_text() for link in panel.select("li > a")] == ["Z2", "Z5", "Z3"]
+    block = soup(summaries.block(registry.WINGS["zhang"], rows, summaries.Seconds(1.0, 1.0, 1.0)))
+    assert [link.get_text() for link in block.select("a")] == [
+        "1 fails", "1 not reproduced here", "1 undecided", "1 holds",
+    ]  # fmt: skip
+
+
+def test_parts_belong_to_sentences_of_the_same_paper():
+    for claim in registry.CLAIMS.values():
+        if claim.part_of:
+            head = registry.CLAIMS[claim.part_of]
+            assert not head.part_of and not head.ours and not claim.ours and head.paper == claim.paper, claim.id

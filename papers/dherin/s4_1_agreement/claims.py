@@ -26,7 +26,7 @@ def D21(dataset):
     return Discrepancy(dataset.difference.sel(way="patch"))
 
 
-@claim("Q", "identity", margin=1e-6, control=replaced("way", "no patch", "patch"))
+@claim("Q", "identity", part_of="D21", margin=1e-6, control=replaced("way", "no patch", "patch"))
 def D21c(dataset):
     """The validation losses with the context and with the patch agree to 1e-6 of the label variance (float32).
 

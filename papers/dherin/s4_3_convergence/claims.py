@@ -152,7 +152,7 @@ def D29(dataset):
     """
 
 
-@claim("S", "bound", check=_worse("tanh RNN"), margin=0, control=_perfect("tanh RNN"))
+@claim("S", "bound", part_of="D29", check=_worse("tanh RNN"), margin=0, control=_perfect("tanh RNN"))
 def D29b(dataset):
     """Updates that do not fall go with poor in-context learning: three tanh RNNs, trained at the rate of attention, do worse
     than it does. At another rate one of them does better (D29f).

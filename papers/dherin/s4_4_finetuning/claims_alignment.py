@@ -180,7 +180,7 @@ def D33b(dataset):
     """
 
 
-@claim("S", "bound", margin=0, check=_of_ceiling(OTHER), control=replaced("start", OURS, OTHER))
+@claim("S", "bound", part_of="D33b", margin=0, check=_of_ceiling(OTHER), control=replaced("start", OURS, OTHER))
 def D33h(dataset):
     """The alignment is high, at least half of its ceiling, in three networks trained from a start of a third of the variance.
 

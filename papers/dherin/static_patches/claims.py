@@ -114,7 +114,7 @@ def D56(dataset):
     return _median(dataset.error.isel(network=0, K=-1))
 
 
-@claim("S", "bound", margin=0.3, recorded=NOT_REPRODUCED, control=everywhere("excess", K=1), positive=_settled)
+@claim("S", "bound", part_of="D54c", margin=0.3, recorded=NOT_REPRODUCED, control=everywhere("excess", K=1), positive=_settled)
 def D56c(dataset):
     """In networks of several blocks, here one of four and one of ten, the error on new queries has converged at $K = 10$ to 25.
 

@@ -47,7 +47,7 @@ def L4(dataset):
     return _beyond_missing(dataset, "error")
 
 
-@claim("S", "bound", margin=0.05, control=_swap_covers)
+@claim("S", "bound", part_of="L4", margin=0.05, control=_swap_covers)
 def L4b(dataset):
     """The hinge loss, which the theorem bounds, is at most 0.05 on unseen tasks under Condition 3.2.
 

@@ -55,7 +55,7 @@ def L9n(dataset):
     return over_seeds(0.15 - dataset.error_literal)
 
 
-@claim("S", "bound", margin=0.01, control=put(error_guaranteed="error_literal"))
+@claim("S", "bound", part_of="L9", margin=0.01, control=put(error_guaranteed="error_literal"))
 def L9o(dataset):
     """$l_ts ≥ 1/α′$ suffices on the slides' test prompts, where a share $α′/2$ of the contexts has the query's pattern.
 

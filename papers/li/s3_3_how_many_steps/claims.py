@@ -74,7 +74,7 @@ def _as_stated(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-iterations")
 
 
-@claim("T", "rate", margin=-0.15, control=replaced("letter", "M1", "alpha"))
+@claim("T", "rate", part_of="L10n", margin=-0.15, control=replaced("letter", "M1", "alpha"))
 def L10(dataset):
     """Training takes fewer steps with larger $α$, $β$, $η$ and more with larger $M₁$.
 
@@ -144,7 +144,7 @@ def L10d(dataset):
 claim = claims_of("li-small-steps")
 
 
-@claim("T", "rate", margin=0.25, recorded=NOT_REPRODUCED, control=_opposite, positive=_as_stated)
+@claim("T", "rate", part_of="L10n", margin=0.25, recorded=NOT_REPRODUCED, control=_opposite, positive=_as_stated)
 def L10o(dataset):
     """Behind the escape, from hinge 0.9 to 0.1, the number of steps goes as stated: every exponent within 0.25.
 

@@ -33,7 +33,7 @@ def L11(dataset):
     return distance_over_seeds(dataset.small.isel(setting=0), 0.155)
 
 
-@claim("S", "bound", margin=0.4, control=at(setting=[1]))
+@claim("S", "bound", part_of="L11", margin=0.4, control=at(setting=[1]))
 def L11b(dataset):
     """The two groups are far apart: the median large neuron is at least 2.5 times as long as the median small one.
 
@@ -118,7 +118,15 @@ def _small_deleted(dataset: xr.Dataset) -> xr.Dataset:
     )
 
 
-@claim("S", "bound", margin=0, recorded=FAILS, control=_small_deleted, positive=lambda d: d.assign(hinge=d.hinge.roll(R=-6)))
+@claim(
+    "S",
+    "bound",
+    part_of="L12c",
+    margin=0,
+    recorded=FAILS,
+    control=_small_deleted,
+    positive=lambda d: d.assign(hinge=d.hinge.roll(R=-6)),
+)
 def L12d(dataset):
     """The cost $Ω(R)$ sets in with the first large neurons: $R = 0.1$ of them raises the hinge loss by $0.1 R$ or more.
 

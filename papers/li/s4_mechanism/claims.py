@@ -31,7 +31,7 @@ def L13(dataset):
     """
 
 
-@claim("S", "bound", check=_short_of_one("out of domain"), margin=0.1, control=UNCOVERED_MASS)
+@claim("S", "bound", part_of="L13", check=_short_of_one("out of domain"), margin=0.1, control=UNCOVERED_MASS)
 def L13b(dataset):
     """Proposition 1, out of domain: attention concentrates on the contexts with the query's ODR pattern, $S₁ = 1.1$.
 
@@ -181,7 +181,8 @@ def L15d(ds):
 
 
 @claim(
-    "S", "bound", margin=0.1, recorded=NOT_REPRODUCED, control=exchanged("start", "not lucky", "lucky"),
+    "S", "bound",
+    part_of="L15d", margin=0.1, recorded=NOT_REPRODUCED, control=exchanged("start", "not lucky", "lucky"),
     positive=exchanged("start", "not lucky", "right on no pattern"),
 )  # fmt: skip
 def L15e(ds):

@@ -73,6 +73,7 @@ def L18(dataset):
 @claim(
     "S",
     "bound",
+    part_of="L18",
     margin=0.0,
     recorded=NOT_REPRODUCED,
     control=_before_training,
@@ -111,7 +112,7 @@ def _chance(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-decoder-positions")
 
 
-@claim("S", "bound", margin=0.075, quick_margin=0.2, control=_chance)
+@claim("S", "bound", part_of="L16", margin=0.075, quick_margin=0.2, control=_chance)
 def L16b(dataset):
     """With learned positions, as GPT-2 has them, it learns as well: its error on unseen tasks is at most the slides'.
 
