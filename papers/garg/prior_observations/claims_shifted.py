@@ -53,6 +53,7 @@ def G3c(dataset):
 
     Margin: As G3. Garg et al. print 0.001 and less.
     Number: Error over that of predicting 0.
+    Slack: Tolerated is read as a fifth of the error of predicting 0; a model that reads the copy off has much less.
     Control: LSA in the model's place
     """
     return _kept(dataset, ["copied query"], [k for k in dataset.k.values if k >= dataset.d])
@@ -75,6 +76,7 @@ def G3e(dataset):
     """Inputs scaled by 3 are not tolerated: after $N$ examples the error/$d$ is above one half, without a shift far below.
 
     Margin: 0.5 over the error/$d$. Garg et al. print 0.58, against 0.0006 without a shift.
+    Slack: One half lies between the 0.0006 without a shift and the 0.58 that Garg et al. print; ours errs more.
     Control: a skewed covariance, a shift that is tolerated
     """
     cell = dataset.sel(prompt="inputs × 3", model="GPT-2", k=dataset.N)
@@ -87,6 +89,7 @@ def G3f(dataset):
     most half as much.
 
     Margin: Error after $N$ examples over the closed form of LSA at the same $N$.
+    Slack: Half as much is a clear difference; equal skill would be 1.
     Control: LSA, measured, in the model's place
     """
     cells = dataset.sel(prompt=COVARIATE_SHIFTS, k=dataset.N)

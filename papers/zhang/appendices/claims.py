@@ -44,6 +44,7 @@ def Z28a(dataset):
     """Lemma C.7: when $σ²$ is below the bound of Theorem 4.5, $u₋₁(t)$ stays above a positive constant.
 
     Margin: Bound over value, the largest along the flow; 1 is the claim itself.
+    Slack: A lower bound of a proof, which need not be sharp.
     Control: the limit of $u₋₁$ as its lower bound
     """
     return Discrepancy((dataset.u_bound / dataset.u).max("step"))
@@ -55,6 +56,7 @@ def Z28b(dataset):
 
     Margin: $ν$ over ratio, the largest along the flow; 1 is the claim itself. The copy we read leaves a factor 2 open;
     this is the stronger reading.
+    Slack: $ν$ is loose by its proof, like $μ$ of Lemma 5.4.
     Control: $ν$ from the limit of $u₋₁$ in the place of its lower bound
     """
     return Discrepancy((dataset.nu / dataset.pl_ratio).max("step"))

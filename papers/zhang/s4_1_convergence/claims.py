@@ -63,6 +63,8 @@ def Z9b(dataset):
     """SGD on fresh minibatches of prompts reaches $u₋₁U₁₁ = Γ⁻¹$ up to its noise.
 
     Margin: Relative Frobenius error, mean over seeds; $Λ⁻¹$, the large-$N$ limit, is more than 15% away.
+    Slack: The noise of SGD at this step size is a fraction of the margin, which has to lie below the 15% of $Λ⁻¹$ and not
+    below the noise.
     Control: $Λ⁻¹$ in place of $Γ⁻¹$
     """
     return over_seeds(dataset.sgd_product)

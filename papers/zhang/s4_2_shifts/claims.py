@@ -169,6 +169,7 @@ def Z17j(dataset):
     $N$ and $M$ tried.
 
     Margin: Error of predicting 0 over that of LSA; its limit is $1/(c² − 1)²$, that is 1/9 and 1/64.
+    Slack: Twice as bad is what the sentence says; the limit of long prompts is 9 and 64 times as bad.
     Control: inputs scaled by 1/2, where LSA still beats 0
     """
     stretched = dataset.sel(test=_stretched(dataset))

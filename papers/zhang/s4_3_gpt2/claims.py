@@ -122,6 +122,7 @@ def ZF5a(dataset):
     covariance $I$ and on random covariances at $c = 1$.
 
     Margin: 2 times the error at $N$ over the mean error for $N < M ≤ 1.2 N$. The paper shows a spike; the factor is ours.
+    Slack: A jump is twice the error at $N$; the paper's spike is higher, and by how much differs from training to training.
     Control: the lengths just below $N$ in their place
     """
     return over_jump(dataset.sel(test=list(TRAINING_LAWS.values())), 2.0, "run")
@@ -134,6 +135,7 @@ def ZF7(dataset):
 
     Margin: Error of the smaller $N$ over that of the larger. Written when the curves of this training had been seen. How high
     the error jumps differs from one training to the next: in the other two the larger $N$ is better.
+    Slack: Need not be better is what the sentence says; it is about one training, whose spike is high.
     Control: the two smallest $N$
     """
     first = dataset[[*ERRORS]].sel(trained="fixed", test="covariance I").isel(run=0)
@@ -160,6 +162,7 @@ def ZF8(dataset):
 
     Margin: The ratio at $c = 4$ and 9 over that at $c = 1$. That the paper means the ratio, and not the height, is our reading.
     Set when one model had been seen.
+    Slack: Smaller is what the sentence says; errors at $N$ grow with $c$, while the height of the jump hardly does.
     Control: $c = 1$ and $c = 9$ exchanged
     """
     # Return the jump at larger scales over that at c = 1.

@@ -37,6 +37,7 @@ def ZF5d(dataset):
     """In two networks zeros in the place of the untouched rows leave the jump: still more than twice the error at $N$.
 
     Margin: As ZF5a. What these rows hold is small at the start, so 0 is little else.
+    Slack: As ZF5a: a jump is twice the error at $N$, and this one is many times as high.
     Control: a model trained without positions
     """
     return over_jump(dataset.sel(table="zeros beyond N"), 2.0)
@@ -48,6 +49,7 @@ def ZF5e(dataset):
 
     Margin: 2 times the error at $N$ as trained over that at $N$ with the table moved on by $2N + 1$ rows. The prompts are the
     same.
+    Slack: Twice the usual error is a failure; on untouched rows hardly anything is learned from the prompt.
     Control: the table where it was
     """
     at_N = dataset[[*ERRORS]].sel(M=dataset.attrs["N"])
@@ -79,6 +81,7 @@ def ZF9a(dataset):
     over that of predicting 0 is at most 1.5 times that at $c = 1$ without the division, for every model, $M = N$.
 
     Margin: Error over that of predicting 0, at $c = 9$ so divided and at $c = 1$ not divided. 1 is what a known c would give.
+    Slack: 1.5 was set when one model had been seen; a known $c$ would give 1.
     Control: not divided at $c = 9$, divided at $c = 1$
     """
     top, bottom = dataset.sel(way="own size", c=9.0, drop=True), dataset.sel(way="both scaled", c=1.0, drop=True)
