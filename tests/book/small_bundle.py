@@ -5,8 +5,10 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pytest
 import safetensors.numpy
 
+from book.build.problem import Problem
 from book.citation.record import Edition, Record
 from book.release import archive, manifest, verify
 from book.release.opened import opened
@@ -45,3 +47,11 @@ def written(path, files):
 def check(path, digest=None):
     with opened(path) as found:
         return verify.check(found, digest)
+
+
+def refused(path, *words, digest=None):
+    with pytest.raises(Problem) as told:
+        check(path, digest)
+    for word in words:
+        assert word in str(told.value)
+    assert "\n" not in str(told.value)
