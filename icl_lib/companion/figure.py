@@ -136,6 +136,13 @@ def in_dark(light: str) -> str:
     return re.sub("|".join(_LIGHT), lambda colour: counterpart[colour[0]], light)
 
 
+def style() -> dict:
+    """Return the settings of matplotlib in which every figure is drawn."""
+    ink, grid, *cycle = _LIGHT
+    ink_keys = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
+    return {**_COMMON, **dict.fromkeys(ink_keys, ink), "grid.color": grid, "axes.prop_cycle": cycler(color=cycle)}
+
+
 class NarrowFigure(Figure):
     """A figure for a narrow screen: panels that stand side by side on a wide one stand below each other."""
 
@@ -159,10 +166,7 @@ class NarrowFigure(Figure):
 
 
 def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[Figure] = Figure) -> str:
-    ink, grid, *cycle = _LIGHT
-    ink_keys = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
-    theme = {**_COMMON, **dict.fromkeys(ink_keys, ink), "grid.color": grid, "axes.prop_cycle": cycler(color=cycle)}
-    with mpl.rc_context(theme):
+    with mpl.rc_context(style()):
         figure = kind(figsize=size)
         FigureCanvasSVG(figure)
         draw(figure, dataset)

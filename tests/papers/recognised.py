@@ -1,0 +1,262 @@
+"""Which variable of its dataset a drawn series shows: found from its numbers alone, not from the code that drew it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from tests.papers.artists import Series
+from tests.papers.quantities import RTOL, coordinate, equal, near, parts, pick, reduced, same, slices, tables
+
+Transform = Callable[[xr.Dataset], xr.DataArray]
+
+
+@dataclass
+class Found:
+    """A series by name: its variable, along what, at which coordinates, how much of it, and the rule of its interval."""
+
+    name: str
+    along: str
+    at: dict[str, object]
+    interval: str = ""
+    remarks: list[str] = field(default_factory=list)
+    along_values: tuple = ()
+    whole: xr.DataArray | None = None
+
+
+class Vocabulary:
+    """All that a figure of a dataset may show: its variables, their means and extremes, and what is named here."""
+
+    def __init__(self, dataset: xr.Dataset, derived: dict[str, Transform]):
+        self.dataset = dataset
+        made = {name: each(dataset).rename(name) for name, each in derived.items()}
+        numbers = {n: v for n, v in dataset.data_vars.items() if v.dtype.kind in "fiub"}
+        self.plain: dict[str, xr.DataArray] = made | numbers
+
+    @cached_property
+    def words(self) -> dict[str, xr.DataArray]:
+        """Return every quantity with its name, plain variables first."""
+        coords = {n: c for n, c in self.dataset.coords.items() if c.dtype.kind in "fiu" and c.ndim}
+        ends = {f"{n} {sign} two standard errors": v + float(f"{sign}2") * self.plain[f"{n}_se"]
+                for n, v in self.plain.items() if f"{n}_se" in self.plain for sign in "-+"}  # fmt: skip
+        return self.plain | coords | ends | {name: value for n, v in self.plain.items() for name, value in reduced(n, v)}
+
+    @cached_property
+    def _ordered(self) -> dict[str, np.ndarray]:
+        return {name: np.sort(each.values.astype(float), axis=None) for name, each in self.words.items()}
+
+    def _with(self, value: float) -> Iterator[tuple[str, xr.DataArray]]:
+        """Yield the quantities of which one entry is a value."""
+        low, high = sorted((value * (1 - RTOL), value * (1 + RTOL)))
+        for name, ordered in self._ordered.items():
+            if np.searchsorted(ordered, high, side="right") > np.searchsorted(ordered, low, side="left"):
+                yield name, self.words[name]
+
+    def value(self, side: str, value: float) -> str | None:
+        """Return the name of a level: a round number, or an entry of a quantity."""
+        if float(f"{value:.3g}") == value:
+            return f"{value:g}"
+        for name, quantity in (self.words | self._wholes).items():
+            if np.isclose(quantity.values.astype(float), value, rtol=RTOL, atol=0).any():
+                return name
+        return None
+
+    @cached_property
+    def _wholes(self) -> dict[str, xr.DataArray]:
+        tools = {"mean of all": np.nanmean, "most": np.nanmax, "least": np.nanmin}
+        coords = {n: c for n, c in self.dataset.coords.items() if c.dtype.kind in "fiu"}
+        every = {f"{word} {n}": xr.DataArray(tool(v.values.astype(float))) for n, v in self.plain.items()
+                 if v.size for word, tool in tools.items() if np.isfinite(v.values.astype(float)).any()}  # fmt: skip
+        return every | coords
+
+    def find(self, series: Series) -> Found | None:
+        """Return what a series shows, or None when it is nothing that has a name here."""
+        if series.kind == "image":
+            return self._image(series.y)
+        if series.y.size == 1 and (found := self._against(series)):
+            return found
+        for values, places, sideways in ((series.y, series.x, False), (series.x, series.y, True)):
+            if series.kind == "line" and sideways:
+                continue
+            found = list(self._along(values, places))
+            if found:
+                best = min(found, key=lambda each: _rank(each, series.labels))
+                best.remarks += ["sideways"] if sideways else []
+                best.interval = self._interval(best, series, sideways)
+                return best
+        if series.y.size == 2 and equal(series.x, series.y):
+            return Found("equality", "", {})
+        return self._against(series) or self._in_a_row(series)
+
+    def _in_a_row(self, series: Series) -> Found | None:
+        """Return the entries of a quantity in their order, or sorted, that stand side by side for room."""
+        for values, places, sideways in ((series.y, series.x, False), (series.x, series.y, True)):
+            steps = np.diff(places)
+            if len(places) < 2 or not np.allclose(steps, steps[0]) or steps[0] == 0:
+                continue
+            for name, quantity in self._with(float(np.nanmax(values))):
+                for at, entries in tables(quantity, values.size):
+                    flat = entries.values.ravel().astype(float)
+                    for order, one in (("in order", flat), ("sorted", np.sort(flat))):
+                        if same(one[:, None], values).all():
+                            remarks = [order] + ["sideways"] * sideways
+                            return Found(
+                                name, "nothing", at, remarks=remarks, along_values=(at.get("kind", name),) * len(places)
+                            )
+        return None
+
+    def _along(self, values: np.ndarray, places: np.ndarray) -> Iterator[Found]:
+        drawn = values[np.isfinite(values)]
+        for name, quantity in self._with(float(drawn.max())) if drawn.size else ():
+            for dim in quantity.dims:
+                yield from self._line(name, quantity, dim, values, places)
+
+    def _line(self, name: str, quantity: xr.DataArray, dim: str, values, places) -> Iterator[Found]:
+        for indices, remarks in self._indices(quantity, dim, places):
+            table = quantity.transpose(dim, ...).values[indices].astype(float)
+            if not table.size:
+                continue
+            table = table.reshape(len(indices), -1)
+            drawn = np.isfinite(values)
+            if drawn.sum() < min(2, len(values)):
+                continue
+            for column in np.flatnonzero(same(table[drawn], values[drawn])):
+                exact = np.allclose(table[drawn, column], values[drawn], rtol=RTOL, atol=1e-300)
+                rest = [each for each in quantity.dims if each != dim]
+                where = dict(zip(rest, np.unravel_index(column, [quantity.sizes[each] for each in rest]), strict=True))
+                at = {each: coordinate(quantity, each, int(index)) for each, index in where.items()}
+                at |= {n: c.item() for n, c in quantity.coords.items() if c.ndim == 0}
+                told = remarks + ([] if exact else ["floored"])
+                yield Found(name, dim, at, remarks=told, along_values=tuple(coordinate(quantity, dim, i) for i in indices),
+                            whole=quantity.isel(where).isel({dim: indices}))  # fmt: skip
+
+    def _indices(self, quantity: xr.DataArray, dim: str, places: np.ndarray) -> Iterator[tuple[np.ndarray, list[str]]]:
+        """Yield the entries along a dimension at which points may stand, with how that differs from its coordinate."""
+        count = quantity.sizes[dim]
+        numeric = dim in quantity.coords and quantity[dim].dtype.kind in "fiu"
+        if numeric:
+            coordinate = quantity[dim].values.astype(float)
+            gaps = np.abs(coordinate[None] - places[:, None])
+            nearest = gaps.argmin(1)
+            gap = places - coordinate[nearest]
+            if len(set(nearest)) == len(places) and np.allclose(gap, 0, atol=1e-9 * max(1, abs(coordinate).max())):
+                yield nearest, ([] if len(places) == count else ["part"])
+                return
+            if len(places) == count and count > 1:
+                ratio, offset = places / np.where(coordinate == 0, np.nan, coordinate), places - coordinate
+                if np.allclose(offset, offset[0], atol=1e-9) or np.allclose(ratio, ratio[0], rtol=1e-9):
+                    yield np.arange(count), ["beside its place"]
+                    return
+        for start, step in parts(count, len(places)) if len(places) > 1 else ():
+            order = np.arange(start, start + step * len(places), step)
+            steps = np.diff(places)
+            if len(places) == 1 or (np.allclose(steps, steps[0]) and not np.isclose(steps[0], 0)):
+                part = [] if len(places) == count else ["part"]
+                yield order, [*part, "in rows"] if not numeric else [*part, "evenly spaced"]
+
+    def _interval(self, found: Found, series: Series, sideways: bool) -> str:
+        if series.below is None:
+            return ""
+        if series.sideways != sideways:
+            return "along the other axis"
+        for rule, half in self._rules(found):
+            low, high = half if isinstance(half, tuple) else (half, half)
+            below, above = series.below, series.above
+            known = np.isfinite(below) & np.isfinite(above)
+            if known.any() and near(above[known], high[known]) and near(below[known], low[known], lower=True):
+                return rule
+        return "an interval that has no name"
+
+    def _rules(self, found: Found) -> Iterator[tuple[str, np.ndarray]]:
+        plain = found.name.removeprefix("mean over seed of ")
+        entries = found.whole
+        for name in (f"{plain}_se", f"{plain}_error", f"{plain.removesuffix('_mean')}_se"):
+            if name in self.plain and set(entries.dims) <= set(self.plain[name].dims):
+                error = _like(self.plain[name], found)
+                if error.ndim == 1:
+                    yield "two standard errors", 2 * np.abs(error.values)
+                    yield "ONE standard error", np.abs(error.values)
+                elif error.dims and "seed" in error.dims and error.ndim == 2:
+                    pooled = np.sqrt((error**2).sum("seed")) / error.sizes["seed"]
+                    yield "two standard errors, pooled over seeds", 2 * pooled.values
+        if plain in self.plain and "seed" in self.plain[plain].dims:
+            values = _like(self.plain[plain], found)
+            if set(values.dims) == {"seed", found.along}:
+                several = values.transpose("seed", found.along).values.astype(float)
+                count = len(several)
+                error = several.std(0, ddof=1) / count**0.5 if count > 1 else np.zeros(several.shape[1])
+                yield "Student over seeds", student.ppf(norm.cdf(2), count - 1) * error if count > 1 else error
+                yield "two standard errors over seeds", 2 * error
+                yield "ONE standard error over seeds", error
+        if found.at.get("part") == "median" and plain in self.plain:
+            low, high = (_like(self.plain[plain], found, part=part).values for part in ("low", "high"))
+            yield "order statistics", (np.maximum(entries.values - low, 0), np.maximum(high - entries.values, 0))
+        for name in ("low", "high"):
+            if f"{plain}_{name}" not in self.plain:
+                return
+        low, high = (_like(self.plain[f"{plain}_{name}"], found).values for name in ("low", "high"))
+        yield "from low to high", (entries.values - low, high - entries.values)
+
+    def _against(self, series: Series) -> Found | None:
+        """Return one quantity over another, point by point; the pair that the legend names, where there are several."""
+        x, y, found = series.x, series.y, []
+        if not (np.isfinite(x).any() and np.isfinite(y).any()):
+            return None
+        others = list(self._with(float(np.nanmax(x))))
+        for name, quantity in self._with(float(np.nanmax(y))):
+            for at, entries in slices(quantity, y):
+                for other, across in others:
+                    for where, _ in slices(across, x):
+                        if all(
+                            at.get(dim, value) == value for dim, value in where.items() if dim in quantity.coords or dim in at
+                        ):
+                            one = Found(f"{name} over {other}", "", at, along_values=tuple(entries.values.ravel()))
+                            one.interval = self._cloud_interval(name, at, series)
+                            found.append(one)
+        return min(found, key=lambda each: _rank(each, series.labels), default=None)
+
+    def _cloud_interval(self, name: str, at: dict, series: Series) -> str:
+        if series.below is None:
+            return ""
+        error = self.plain.get(f"{name}_se")
+        if error is None:
+            return "an interval that has no name"
+        half = pick(error, at).values.ravel().astype(float)
+        rules = {"two standard errors": 2 * half, "ONE standard error": half}
+        return next((rule for rule, one in rules.items() if near(series.above, one)), "an interval that has no name")
+
+    def _image(self, values: np.ndarray) -> Found | None:
+        for name, quantity in self.words.items():
+            for change, tool in (("", lambda v: v), ("log10 of ", lambda v: np.log10(np.maximum(v, 1e-300)))):
+                for at, entries in tables(quantity, values.size):
+                    table = tool(entries.values.astype(float))
+                    for turned, one in (
+                        ("", table),
+                        (", transposed", table.T),
+                        (", upside down", table[::-1] if table.ndim == 2 else table),
+                    ):
+                        flat, shown = one.ravel(), values.ravel()
+                        if entries.ndim >= 1 and (equal(flat, shown) or equal(np.maximum(flat, shown.min()), shown)):
+                            dims = " by ".join(map(str, entries.dims))
+                            return Found(f"{change}{name}", dims + turned, at)
+        return None
+
+
+def _like(quantity: xr.DataArray, found: Found, **instead) -> xr.DataArray:
+    quantity = pick(quantity, found.at | instead)
+    entries = found.whole
+    if found.along in quantity.coords and found.along in entries.coords:
+        return quantity.sel({found.along: entries[found.along].values})
+    return quantity
+
+
+def _rank(found: Found, labels: list[str]) -> tuple:
+    """Prefer plain names to means, exact places, and coordinates that the legend names."""
+    said = " ".join(labels)
+    unsaid = sum(str(value) not in said and f"{value}" not in said for value in found.at.values())
+    worse = ("part" in found.remarks) + 2 * ("floored" in found.remarks) + ("evenly spaced" in found.remarks)
+    return worse, found.name.count(" of "), unsaid, len(found.at)

@@ -1,0 +1,139 @@
+"""What every figure shows, in words: one line for each kind of series, to be read by a person and held by a test.
+
+``python -m tests.papers.told zhang`` writes ``shown/zhang.txt`` anew; read what has changed before it is committed.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from icl_lib.companion import results
+from icl_lib.companion.figure import Drawing
+from icl_lib.companion.paper import declared
+from papers import PAPERS, registry
+from tests.papers.artists import Panel, Series, drawn
+from tests.papers.derived import DERIVED
+from tests.papers.recognised import Found, Vocabulary
+
+SHOWN = Path(__file__).parent / "shown"
+DRAWINGS: dict[str, tuple[str, Drawing]] = {
+    each.name: (module.__name__.split(".")[1], each) for module in registry._MODULES for each in declared([module], Drawing)
+}
+
+
+def dataset_of(name: str) -> xr.Dataset:
+    """Return the stored full data behind a figure, with what is expected of them."""
+    slug = name if name in registry.EXPERIMENTS else BELONGS.get(name, "")
+    if not slug:
+        slug = max((each for each in registry.EXPERIMENTS if name.startswith(each)), key=len)
+    experiment = registry.EXPERIMENTS[slug]
+    return experiment.expect(results.load(results.STORE / f"{slug}.full.nc"))
+
+
+BELONGS = {
+    "dherin-patch-sizes": "dherin-modern-blocks",
+    "dherin-w-down-alone": "dherin-modern-blocks",
+    "zhang-random-covariance-bounds": "zhang-random-covariance-flow",
+}
+"""The results of the figures that are not named after theirs."""
+
+
+def told(name: str, kind: type[Figure] = Figure, dataset: xr.Dataset | None = None) -> str:
+    """Return what a figure shows, panel by panel; panels of which the same is to be said are told once."""
+    data = dataset_of(name) if dataset is None else dataset
+    words = Vocabulary(data, DERIVED.get(name, {}))
+    panels = [_panel(each, words) for each in drawn(DRAWINGS[name][1], data, kind)]
+    return "\n".join([name, *dict.fromkeys(panels), ""])
+
+
+def _panel(panel: Panel, words: Vocabulary) -> str:
+    found = [(each, words.find(each)) for each in panel.series]
+    common = _common([one.at for _, one in found if one])
+    head = [f"{_named(panel.title, common)!r}" if panel.title else "panel"]
+    head += [f"{side} {panel.axes[side]!r} {panel.scales[side]}" for side in ("x", "y")]
+    lines = [f"    {_series(each, one, common, panel, words)}" for each, one in found]
+    for side, value, labels in panel.levels:
+        lines.append(f"    level {side} = {words.value(side, value) or f'UNREAD {value!r}'}{_entry(labels, common)}")
+    ticks = [f"    {side} names {_ticks(panel, side, found)}" for side in ("x", "y") if panel.ticks[side]]
+    return "\n".join(["  " + ", ".join(head), *dict.fromkeys(lines), *ticks])
+
+
+def _common(every: list[dict]) -> dict:
+    """Return the coordinates that all series of a panel share."""
+    first = every[0] if every else {}
+    return {dim: value for dim, value in first.items() if all(at.get(dim, value) == value for at in every)}
+
+
+def _series(each: Series, found: Found | None, common: dict, panel: Panel, words: Vocabulary) -> str:
+    if found is None:
+        return f"UNREAD {each.kind}{_entry(each.labels, {})}"
+    said = _entry(each.labels, found.at)
+    title, text = (
+        _named(panel.title, found.at),
+        f"{each.kind}: {found.name} along {found.along}" if found.along else f"{each.kind}: {found.name}",
+    )
+    text += f" ({', '.join(sorted(found.remarks))})" if found.remarks else ""
+    for dim, value in found.at.items():
+        named = f"{{{dim}}}" in said + title
+        text += (
+            f", each {dim}"
+            if named
+            else f", {dim} {_short(value)}"
+            if dim in words.dataset.dims and words.dataset.sizes[dim] > 1
+            else ""
+        )
+    return text + (f", {found.interval}" if found.interval else "") + said
+
+
+def _entry(labels: list[str], at: dict) -> str:
+    return " -> " + " | ".join(dict.fromkeys(_named(label, at) for label in labels)) if labels else ""
+
+
+def _short(value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _named(text: str, at: dict) -> str:
+    """Return a text with the values of coordinates replaced by their names."""
+    for dim, value in sorted(at.items(), key=lambda pair: (pair[0] not in text, -len(_short(pair[1])))):
+        written = _short(value)
+        whole = rf"(?<![\w.{{]){re.escape(written)}(?![\w.}}])"
+        text = re.sub(whole, f"{{{dim}}}", text, count=1)
+    return text
+
+
+def _ticks(panel: Panel, side: str, found: list) -> str:
+    """Return which entry of a dimension each name on an axis stands at, or that the names are the entries or the numbers."""
+    ticks, pairs = panel.ticks[side], {}
+    if all(_number(name) == place for place, name in ticks.items()):
+        return "its numbers"
+    for series, one in found:
+        places = series.x if side == "x" else series.y
+        if one and one.along_values and len(one.along_values) == len(places) and ("sideways" in one.remarks) == (side == "y"):
+            for place, value in zip(places, one.along_values, strict=True):
+                nearest = min(ticks, key=lambda tick: abs(tick - place))
+                pairs.setdefault(_short(value), set()).add(ticks[nearest])
+    if pairs and all(names == {value} for value, names in pairs.items()):
+        return "the entries"
+    return "; ".join(f"{value}: {' and '.join(sorted(names))}" for value, names in pairs.items()) or ", ".join(ticks.values())
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "").replace("−", "-").strip("$"))
+    except ValueError:
+        return None
+
+
+def page(wing: str) -> str:
+    """Return what all figures of a wing show."""
+    return "\n".join(told(name) for name, (home, _) in DRAWINGS.items() if home == wing)
+
+
+if __name__ == "__main__":
+    for wing in sys.argv[1:] or PAPERS:
+        SHOWN.mkdir(exist_ok=True)
+        (SHOWN / f"{wing}.txt").write_text(page(wing), encoding="utf-8")
