@@ -35,8 +35,8 @@ def dataset_of(name: str) -> xr.Dataset:
 
 BELONGS = {
     "dherin-patch-sizes": "dherin-modern-blocks",
-    "dherin-w-down-alone": "dherin-modern-blocks",
-    "zhang-random-covariance-bounds": "zhang-random-covariance-flow",
+    "dherin-w-down-alone": "dherin-stale-patches",
+    "zhang-random-covariance-bounds": "zhang-fourth-moment",
 }
 """The results of the figures that are not named after theirs."""
 
