@@ -10,13 +10,15 @@ PAPER, BOTH = "softmax, ReLU", "linear, linear"
 claim = claims_of("li-nonlinearity")
 
 
-@claim("D", "bound", margin=0.02, control=put(error="error_blind"))
+@claim("D", "bound", margin=0.001, control=put(error="error_blind"))
 def L0a(dataset):
     """Neither nonlinearity is needed to solve the task: without the softmax, without the ReLU, and without both, the
-    trained network errs on at most 2% of the prompts of unseen tasks, as the paper's does.
+    trained network errs on at most 0.1% of the prompts of unseen tasks, as the paper's does.
 
     Margin: Chance is 0.5; prompts without the query's pattern are rarer than 1e-4 at this length.
     Number: 0-1 error.
+    Moved: from 0.02, 200 times what was found.
+    Slack: at 10 the error is still one in a thousand, and the networks without the query err on half.
     Control: the same networks with $W_Q = 0$, so that the attention cannot see the query
     """
     return over_seeds(dataset.error)

@@ -13,15 +13,50 @@ from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, distance_over
 claim = claims_of("li-coefficient-sum")
 
 
-@claim("S", "bound", margin=0.01, control=everywhere("hinge", S_1=-1.0))
+def _from_smaller_sums(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset with the largest sum below 0.8 of the grid in the place of 1."""
+    short = float(dataset.S_1[dataset.S_1 < 0.8].max())
+    return dataset.assign({name: _at_one(dataset[name], dataset[name].sel(S_1=short)) for name in ("hinge", "error_rescaled")})
+
+
+def _at_one(values: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
+    return values.where(abs(values.S_1) != 1, other.drop_vars("S_1"))
+
+
+@claim("S", "bound", margin=0.0005, control=_from_smaller_sums)
 def L7(dataset):
     """Theorem 3.4: the out-of-domain hinge is small when every ODR pattern has coefficient sum $S₁ ≥ 1$.
 
-    Margin: $ε = 0.01$, in every setting and at every $S₁ ≥ 1$ of the grid. A trial run had at most 0.001.
+    Margin: $ε = 0.0005$, in settings A and B and at every $S₁ ≥ 1$ of the grid.
     Number: Hinge loss.
-    Control: patterns with $S₁ = −1$, which the theorem leaves out
+    Moved: from 0.01, which $S₁ ≥ 0.7$ passed as well; in full the hinge of setting B is 0.0036 there.
+    Control: patterns of sum 0.7 (quick: 0.5) in the place of 1
     """
     return over_seeds(dataset.hinge.sel(S_1=dataset.S_1 >= 1))
+
+
+@claim("D", "bound", margin=0.0, control=lambda dataset: dataset.assign(hinge=dataset.hinge.roll(setting=1)))
+def L7k(dataset):
+    """Whether the hinge needs a sum near 1 depends on the setting: at $S₁ = 0$ it is at most 0.001 in setting A and at least
+    0.05 in setting B.
+
+    Margin: The larger of hinge − 0.001 in A and 0.05 − hinge in B. A has a small feature part beside the label part, B a large
+    one. Chosen when the numbers of this profile had been seen, 0.0007 and 0.11.
+    Control: the two settings exchanged
+    """
+    label, feature = (over_seeds(dataset.hinge.isel(setting=place).sel(S_1=0.0)) for place in (0, -1))
+    return Discrepancy(np.array([label.value - 0.001, 0.05 - feature.value]), np.array([label.two_se, feature.two_se]))
+
+
+@claim("D", "bound", margin=0.0002, control=_from_smaller_sums)
+def L7l(dataset):
+    """Rescaled by $S₁ = −1$ the 0-1 error is that at 1, at most 0.0002: it needs the length $|S₁|β$ and not the sum.
+
+    Margin: 0-1 error at $S₁ = −1$ and 1. Scores go as $S₁²$; the hinge, 0.19 and 0.53 at −1 (full), does see the sign.
+    Slack: among 6,000 prompts a network has less than one wrong answer in the mean, so that twice as many are as rare.
+    Control: patterns times 0.7 (quick: 0.5) in the place of 1
+    """
+    return over_seeds(dataset.error_rescaled.sel(S_1=[-1.0, 1.0]))
 
 
 @claim("D", "approximation", margin=0.03, quick_margin=0.08, control=put(margin_theory="margin_half"))
@@ -44,6 +79,8 @@ def L7d(dataset):
 
     Margin: 0-1 errors of a trial run were below 0.001; the rescaled patterns err by 0.05 and 0.02 at $S₁ = 0.5$ (full).
     Number: Distance of the 0-1 error from that at S₁ = 1.
+    Slack: errors are rarer than one in 10,000 at every sum; the margin is what one would call a dependence, a tenth of the
+    rescaled error.
     Control: $S₁$ as a rescaling of the patterns
     """
     inner = dataset.error.sel(S_1=dataset.S_1 >= -0.5)
@@ -73,6 +110,7 @@ def L7f(dataset):
     """With few training tasks ($r = 1$) and short patterns ($β = 1$) the 0-1 error at $S₁ ≥ 1$ is lower than at 0 to 0.5.
 
     Margin: Mean over $S₁ ≥ 1$ less mean over $0 ≤ S₁ ≤ 0.5$, lower by 0.002; a trial run of 4 seeds had −0.03.
+    Slack: a direction, whose size depends on the seed and the settings.
     Control: the same with three times as many tasks ($r = 3$)
     """
     few = dataset.error.sel(setting="β = 1, r = 1")
@@ -103,9 +141,22 @@ def L7v(dataset):
 
     Margin: The larger of error($S₁ ≥ 1$) − 0.01 and 0.1 − error(0.3); a margin of 0.01 on both would let 0.09 pass for
     0.1. A trial run had errors 0.0003 and 0.26. The slides do not name their construction and have no $S₁ = 0.3$.
+    Slack: as for L7g, 0.26 where 0.1 is asked for.
     Control: patterns of the same sums and fixed norm
     """
     return _gone_from_one(dataset.error)
+
+
+@claim("D", "bound", margin=0.005, quick_margin=0.01, control=everywhere("error", S_1=0.5))
+def L7m(dataset):
+    """$S₁ ≥ 1$ is not needed as a rescaling either: with $μ′ = S₁μ$ the 0-1 error at $S₁ = 0.7$ is at most 0.005.
+
+    Margin: 0-1 error at every $S₁$ from 0.7 on; on the slides it is 0.0035 at 1.1 and 0.024 at 0.7. Quick trains for 160
+    steps.
+    Slack: nothing is claimed between 0.5, where the error is 0.05, and 0.7.
+    Control: $S₁ = 0.5$ in its place
+    """
+    return over_seeds(dataset.error.sel(S_1=dataset.S_1 >= 0.7))
 
 
 @claim("D", "bound", margin=0.0, control=put(error_new="error_fixed"))
@@ -113,6 +164,7 @@ def L7g(dataset):
     """It is the length of the patterns that counts: three new patterns of sum 1, times $S₁$, err as L7v says.
 
     Margin: As for L7v. Patterns, tasks and prompts are those of fixed norm; only the length differs.
+    Slack: the two bounds stand for small and large, as in L7v.
     Control: patterns of the same sums and fixed norm
     """
     return _gone_from_one(dataset.error_new)
@@ -170,6 +222,7 @@ def L8(dataset):
 
     Margin: The number is ours, at $M₁ = 6$, $α′ = 0.8$, $l = 20$ and $S₁ = 1.1$; a trial run had 0.0001 with 18 of 30 tasks.
     Number: 0-1 error.
+    Slack: the number is ours; with six tasks the error is four times as large.
     Control: 6 tasks that cover all patterns and labels, fewer than stated
     """
     return over_seeds(dataset.error_out.sel(shifts=dataset.tasks >= dataset.tasks_stated))
@@ -180,6 +233,7 @@ def L8b(dataset):
     """Covering all patterns and labels is not enough out of domain: with the $M₁$ cyclic tasks the error exceeds 0.002.
 
     Margin: 0.002 − error ≤ 0 at $r = 1$; a trial run had 0.008 to 0.011.
+    Slack: the bound is that of L8, and the error is four times as large.
     Control: the largest task set in its place
     """
     return over_seeds(0.002 - dataset.error_out.isel(shifts=0))

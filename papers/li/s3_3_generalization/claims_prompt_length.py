@@ -61,6 +61,7 @@ def L9o(dataset):
 
     Margin: $ε = 0.01$, out of domain, at $l = 1/α′$ rounded up. A share of $α′/2$ is one context there.
     Number: 0-1 error.
+    Slack: no network errs here, and $ε = 0.01$ is what the theorem is read with.
     Control: independent contexts, which guarantee nothing
     """
     return over_seeds(dataset.error_guaranteed)

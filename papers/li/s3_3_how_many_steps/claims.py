@@ -25,6 +25,8 @@ def L9p(dataset):
 
     Margin: $ε = 0.01$ at the smallest such length, constant 1 in $Ω(1/α)$; the test law is the same for all models.
     Number: 0-1 error.
+    Slack: no network errs at the end, and $ε = 0.01$ is what the theorem is read with; a network that did not learn errs on
+    half.
     Control: training prompts of one context, where attention has nothing to choose
     """
     return over_seeds(_at_least_one_over_alpha(dataset))
@@ -49,6 +51,7 @@ def L9r(dataset):
 
     Margin: Error on unseen tasks at the end of training with $l_tr = 2$, at the shares below ½. Chance is ½; the push at
     the start has a factor $1 − 1/l$, so it is half of that for long prompts and 0 for $l_tr = 1$.
+    Slack: no network errs at the end; one that did not learn errs on half.
     Control: training prompts of one context
     """
     return over_seeds(dataset.error.sel(training_length=2, alpha=dataset.alpha < 0.5))

@@ -5,7 +5,7 @@ import xarray as xr
 
 from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import at, exchanged, put, replaced
-from icl_lib.companion.verdict import FAILS, NOT_REPRODUCED, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, distance_over_seeds, over_seeds
 
 DELETIONS = ["largest first", "random"]
 NARROW = ["m = 20", "m = 10"]
@@ -78,12 +78,14 @@ def _half_of_the_large(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(cost_small=cost.sel(order="largest first", R=0.5, drop=True))
 
 
-@claim("S", "bound", margin=5e-4, control=_half_of_the_large)
+@claim("S", "bound", margin=2e-5, control=_half_of_the_large)
 def L12(dataset):
     """Deleting all small neurons leaves hinge loss and 0-1 error as they are, in and out of domain.
 
     Margin: Absolute change on the same prompts. The theorem allows $ε$ plus $M₁^(−1/2)$, which is 0.41 here: this is far
     stricter.
+    Moved: from 0.0005, 220 times what was found.
+    Slack: silent rows add nothing to the output but on rare prompts; half of the large rows cost 0.21.
     Control: half of the large neurons deleted instead (hinge)
     """
     return over_seeds(abs(dataset.cost_small))
@@ -95,6 +97,7 @@ def L12c(dataset):
 
     Margin: The theorem says $Ω(R)$ without a constant. 0.3 is a third of the mean slope up to hinge 1 at $R = 1$.
     Number: 0.3 minus the hinge loss over R.
+    Slack: $Ω(R)$ names no constant, and 0.3 is one third of the mean slope up to $R = 1$.
     Control: the output divided by the surviving share: the loss is gone
     """
     # At R = 1 the hinge is about 1 for any network.
@@ -119,20 +122,16 @@ def _small_deleted(dataset: xr.Dataset) -> xr.Dataset:
 
 
 @claim(
-    "S",
-    "bound",
-    part_of="L12c",
-    margin=0,
-    recorded=FAILS,
-    control=_small_deleted,
+    "S", "bound", part_of="L12c", margin=0, recorded=NOT_REPRODUCED, control=_small_deleted,
     positive=lambda d: d.assign(hinge=d.hinge.roll(R=-6)),
-)
+)  # fmt: skip
 def L12d(dataset):
     """The cost $Ω(R)$ sets in with the first large neurons: $R = 0.1$ of them raises the hinge loss by $0.1 R$ or more.
 
     Margin: 0.1 minus the rise over $R$. The theorem read for every $R$; 0.1 is a tenth of the mean slope from $R = 0$ to 1.
     Control: the small neurons deleted in their place
     Positive: a tenth deleted beyond the plateau, $R$ from 0.6 to 0.7
+    Missing: the constant in $Ω$ and the range of $R$ that the theorem means, and its width, $m ≥ Ω(M₁² log M₁)$ from memory
     Fails because: its retelling: the slides give Ω(R) without a range of R. The first large neurons cost no hinge loss;
     beyond that plateau the cost is there (L12c).
     """
@@ -179,6 +178,7 @@ def L12g(dataset):
 
     Margin: Absolute, both orders and domains. A network that has lost one label altogether errs on a quarter of all
     prompts.
+    Slack: the change is 0 within its error; a label that is lost costs 0.25.
     Control: all neurons of one label deleted
     """
     return over_seeds((dataset.error.sel(R=0.8) - dataset.error.sel(R=0)).sel(order=DELETIONS))
@@ -190,6 +190,7 @@ def L22(dataset):
 
     Margin: Change of hinge loss and 0-1 error, absolute. Where fewer than 15% are small, a few large ones are among
     them.
+    Slack: the change is that of silent rows, as in L12; 60% of all neurons cost 0.19.
     Control: 60% of all neurons
     """
     return over_seeds(
@@ -245,6 +246,8 @@ def L12i(dataset):
 
     Margin: Error at the larger share less 0.9 times that at the smaller, every order of deletion; equal errors fail. On
     the slides 0.03, 0.0105 and 0.0072, ratios 0.35 and 0.69; the vote law has 0.12 and 0.08 at $l = 14$.
+    Slack: equal errors at two shares fail, and on the slides the ratios are 0.35 and 0.69; the vote law has 0.12 and 0.08, far
+    from both.
     Control: the same error at all shares
     """
     error = dataset.error.sel(deleted=["smallest first", *DELETIONS])

@@ -139,7 +139,7 @@ def classical_faults(learners, codes: Codes, patterns: Patterns, scale: float = 
 
 QUICK = replace(A, T=150, B=96, m=50)
 _QUICK = Classical(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=20, alphas=(0.8, 0.6), lengths=(6, 10),
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=50, alphas=(0.8, 0.6), lengths=(6, 8),
 )  # fmt: skip
 CLASSICAL_LEARNERS = Experiment(
     slug="li-classical",

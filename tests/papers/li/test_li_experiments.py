@@ -9,7 +9,7 @@ import xarray as xr
 
 from icl_lib.companion import weights
 from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 from icl_lib.tasks.patterns import write
 from icl_lib.tasks.task_sets import task_set
 from papers.li.s5_experiments import claims, figures, published
@@ -150,9 +150,9 @@ def test_published_floor_and_its_verdicts():
     dataset = whole(PUBLISHED_FLOOR.quick)
     assert float(dataset.missing_theory.sel(alpha=0.6, l=6)) == pytest.approx(0.117649)
     assert float(dataset.missing_any.sel(alpha=0.8, l=6)) == pytest.approx(6.4e-5)
-    for claim, verdict in ((claims.L21, HOLDS), (claims.L21b, FAILS)):
+    for claim in (claims.L21, claims.L21b):
         judgement = claim.judge(dataset)
-        assert (judgement.verdict, judgement.control_verdict) == (verdict, FAILS)
+        assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
     assert claims.L21.judge(dataset.assign(slides=2.5 * dataset.slides)).verdict == FAILS
 
 
@@ -168,7 +168,9 @@ def ideal(slug):
         )  # fmt: skip
         share = xr.DataArray([0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.6], dims="learner")
         absent = {"missed_present": share * table + seeds, "missed_absent": (1 - share) * table + seeds}
-        laws = {"neighbours_theory": table, "slides": table.where(table.learner != "ICL", table / 2)}
+        model, tie = table.sel(learner="ICL", drop=True), (table.learner == "logistic") & (table.alpha == 0.8)
+        slides = table.where(table.learner != "ICL", model / 2).where(~tie, model / 2)
+        laws = {"neighbours_theory": table, "vote_theory": model, "slides": slides}
         return xr.Dataset({"error": table + seeds, **laws, **absent})
     variants, learners = ["defaults", "K = 3"], ["ICL", *on_learners.OTHERS]
     table = xr.DataArray(
@@ -190,7 +192,22 @@ def test_recorded_failures_can_come_out_otherwise():
     better = dataset.assign(error=dataset.error.where(dataset.learner != "ICL", dataset.error / 2))
     assert on_learners.L20.judge(better).verdict == HOLDS
     reasons = ideal("li-classical-reasons")
-    assert on_learners.L20i.judge(reasons.assign(distance=-reasons.distance)).verdict == HOLDS
+    assert on_learners.L20i.judge(reasons.assign(distance=-reasons.distance)).verdict == FAILS
+    tie = dataset.assign(error=dataset.error.where(dataset.learner != "logistic", dataset.error.sel(learner="ICL", drop=True)))
+    assert on_learners.L20b.judge(tie).verdict == HOLDS
+    assert on_learners.L20d.judge(tie).verdict == FAILS
+
+
+@pytest.mark.parametrize(("factor", "first"), [(2, 10), (10, 10), (0.5, 8)])
+def test_another_error_of_the_model_is_no_tie(factor, first):
+    """From some length on the model errs twice as often, ten times or half as often as logistic regression."""
+    dataset = ideal("li-classical").isel(l=[1, 1]).assign_coords(l=[8, 10])
+    errors, model = dataset.error, dataset.learner == "ICL"
+    errors = errors.where(~model, errors.sel(learner="logistic", drop=True))
+    assert on_learners.L20b.judge(dataset.assign(error=errors)).verdict == HOLDS
+    other = errors.where(~(model & (errors.l >= first)), factor * errors)
+    assert on_learners.L20b.judge(dataset.assign(error=other)).verdict == NOT_REPRODUCED
+    assert on_learners.L20d.judge(dataset.assign(error=other)).verdict == (HOLDS if factor < 1 else FAILS)
 
 
 @pytest.mark.parametrize("claim", [c for c in ALL_CLAIMS if c.experiment == "li-decoder"], ids=lambda c: c.id)
