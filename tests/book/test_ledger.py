@@ -241,7 +241,7 @@ def test_holding_claims_are_no_failures():
 
 
 def judged(claim_id: str, verdict: str, part_of: str = "", ours: bool = False) -> Row:
-    return Row(FakeClaim(claim_id, part_of=part_of, ours=ours), "zhang_4_1", Finding(HOLDS), Finding(verdict))
+    return Row(FakeClaim(claim_id, part_of=part_of, ours=ours), "zhang_4_1", Finding(NOT_RUN), Finding(verdict))
 
 
 @pytest.mark.parametrize(
