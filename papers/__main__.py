@@ -5,7 +5,6 @@ import json
 import sys
 import time
 from functools import partial
-from typing import NoReturn
 
 from icl_lib.companion import results, typed, weights
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
@@ -16,17 +15,9 @@ TOO_LARGE = (MemoryError, OverflowError, RecursionError)
 """What is no fault of the code; with settings of the reader's own, nothing that goes wrong is taken for one."""
 
 
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence instead of printing the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with status 2."""
-        self.exit(2, f"error: {message}; see {self.prog} --help\n")
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    main_parser = Parser(prog="./run", description="Experiments and claims of the book.")
+    main_parser = typed.Parser(prog="./run", description="Experiments and claims of the book.")
     commands = main_parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("list", help="experiments with their claims")
     listing.add_argument("--json", action="store_true")

@@ -1,6 +1,5 @@
 """`./run faults`: plant every fault of the list and say which check catches it."""
 
-import argparse
 import hashlib
 import json
 import sys
@@ -9,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from book.build import workers
+from book.build.arguments import Parser
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.faults import catch, everywhere, plant, reach
@@ -21,7 +21,7 @@ STAGES = ("stored results", "tests and quick results")
 
 def main(words: list[str]) -> int:
     """Try the faults that were not tried on this code before; 1 when one survives."""
-    parser = argparse.ArgumentParser(prog="./run faults", description=__doc__)
+    parser = Parser(prog="./run faults", description=__doc__)
     parser.add_argument("words", nargs="*", metavar="WORD", help="only the faults whose line has all of these words")
     parser.add_argument(
         "--everywhere", nargs="?", type=int, const=everywhere.NUMBER, metavar="NUMBER",
@@ -32,6 +32,8 @@ def main(words: list[str]) -> int:
         return everywhere.run(layout, asked.everywhere, _state(layout.root))
     every = plant.read(layout.root)
     faults = [fault for fault in every if all(word in str(fault) for word in asked.words)]
+    if not faults:
+        parser.error(f"no planted fault has {' and '.join(asked.words)} in its line of book/faults/planted.txt")
     note = layout.build / "faults" / f"{_state(layout.root)}.json"
     tried = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
     for stage in STAGES:

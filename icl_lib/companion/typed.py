@@ -3,10 +3,12 @@
 Standard library only: `run` reads this before the environment exists.
 """
 
+import argparse
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NoReturn
 
 CALLER = "ICL_CALLER"
 """The variable with the folder from which ``run`` was called; it goes to its own before a job begins."""
@@ -23,3 +25,11 @@ def unknown(what: str, word: str, names: Iterable[str]) -> str:
 def path(text: str | Path) -> Path:
     """Return a file or folder as the caller of a command means it."""
     return Path(os.environ.get(CALLER, ""), text)
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence instead of printing the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2."""
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")

@@ -2,8 +2,8 @@
 
 import argparse
 import sys
-from pathlib import Path
 
+from icl_lib.companion import typed
 from icl_lib.companion.experiment import require_device
 from papers.engine.bench import table
 from papers.engine.bench.attention import attention
@@ -23,9 +23,9 @@ GROUPS = {
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     about = "What the library's choices save, how fast it trains and what limits it."
-    options = argparse.ArgumentParser(prog="./run bench", description=about)
+    options = typed.Parser(prog="./run bench", description=about)
     options.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    options.add_argument("--out", type=Path, help="JSON file to write")
+    options.add_argument("--out", type=typed.path, help="JSON file to write")
     options.add_argument("--only", nargs="+", default=list(GROUPS), choices=GROUPS, metavar="GROUP", help=", ".join(GROUPS))
     options.add_argument("--quick", action="store_true", help="a short look: small sizes, one repeat")
     return options

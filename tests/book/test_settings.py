@@ -1,0 +1,64 @@
+"""Settings that cannot be read are told before anything is made; a site in a layer that cannot be renamed is copied."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from book.build import book, render
+from book.build.layout import Layout
+from book.build.settings import READERS
+
+BROKEN = {
+    "_config.yml": "a: [",
+    "_toc.yml": "a: b: c",
+    "CITATION.cff": "x: '",
+    "pyproject.toml": "a =",
+    "book/data/quick.json": "{",
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("empty", [False, True])
+def test_settings_that_cannot_be_read_are_told_in_a_sentence(name, empty, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("" if empty else BROKEN[name])
+    if empty and name == "pyproject.toml":
+        return  # a table without names
+    assert book.answer(lambda layout: pytest.fail("work began"), "Nothing was changed.") == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"{name} ") and "estore it from git" in first and second == "Nothing was changed."
+
+
+def site(folder, text):
+    (folder / "book").mkdir(parents=True)
+    (folder / "book" / "a.html").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("layered", [False, True])
+def test_the_new_site_takes_the_place_of_one_that_cannot_be_renamed(layered, tmp_path, monkeypatch):
+    layout = Layout(tmp_path)
+    new = site(tmp_path / "_build" / "site" / "_build" / "html", "new")
+    site(layout.html, "old")
+    rename = Path.rename
+
+    def refuse(self, to):
+        if layered and self == layout.html:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    render.publish(new, layout)
+    assert (layout.html / "book" / "a.html").read_text() == "new"
+    render.clear(layout)
+    assert [path.name for path in layout.build.iterdir()] == ["html"]
+
+
+def test_what_a_killed_printing_leaves_is_gone_with_the_next_command(tmp_path):
+    layout = Layout(tmp_path)
+    site(layout.html, "a page")
+    (layout.html / render.WHOLE).write_text("all pages")
+    with book.alone(layout):
+        assert not (layout.html / render.WHOLE).exists()
