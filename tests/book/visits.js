@@ -34,18 +34,18 @@ window.visit = {
       const texts = [...formula.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
       if (!texts.length || !formula.checkVisibility()) continue;
       const line = document.createElement("span");
-      formula.after(line);
-      const lines = [line.getBoundingClientRect().bottom];
-      line.remove();
-      formula.before(line);
-      lines.push(line.getBoundingClientRect().bottom);
-      line.remove();
-      for (const text of texts) {
+      const bottom = (text) => {
         const range = document.createRange();
         range.selectNodeContents(text);
-        const off = Math.min(...lines.map((bottom) => Math.abs(range.getBoundingClientRect().bottom - bottom)));
-        found.push([text.data.trim(), off]);
+        return range.getBoundingClientRect().bottom;
+      };
+      const off = texts.map(() => Infinity);
+      for (const put of [() => formula.after(line), () => formula.before(line)]) {
+        put();
+        texts.forEach((text, k) => { off[k] = Math.min(off[k], Math.abs(bottom(text) - line.getBoundingClientRect().bottom)); });
+        line.remove();
       }
+      texts.forEach((text, k) => found.push([text.data.trim(), off[k]]));
     }
     return { count: found.length, off: found.filter(([, off]) => off >= 0.5).map(([text, off]) => `${text} by ${off.toFixed(1)}`) };
   },
