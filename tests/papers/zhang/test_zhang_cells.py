@@ -1,0 +1,78 @@
+"""Cells are independent, every measured formula is judged by a claim, and what one small rule decides."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from icl_lib.companion.verdict import FAILS, HOLDS, UNDECIDED
+from icl_lib.measure import risk as measured
+from papers import registry
+from papers.zhang import wishart
+from papers.zhang.s4_1_convergence import claims
+from papers.zhang.s4_1_convergence.averaged_error import AVERAGED_ERROR
+from papers.zhang.s4_1_convergence.risk import RISK
+from papers.zhang.s4_2_shifts.query_shift import QUERY_SHIFT
+from papers.zhang.theory import random_covariance as theory
+
+SMALL = {
+    "zhang-risk": (replace(RISK.quick, M=(5, 8), prompts=20), 2 * 3 * 2),
+    "zhang-averaged-error": (replace(AVERAGED_ERROR.quick, prompts=20, contexts=4), 2 * 2 * 2 + 2 * 2 * 6),
+    "zhang-query-shift": (replace(QUERY_SHIFT.quick, M=(5, 8), prompts=20, contexts=4), 2 * 3 * 2 + 2 * 3 * 2),
+}
+"""A declaration and in how many cells it draws prompts or contexts."""
+
+
+@pytest.mark.parametrize("slug", SMALL)
+def test_no_two_cells_share_a_stream(slug, monkeypatch):
+    """Dimension, labels or condition number, and length: each has draws of its own; models alone share prompts."""
+    opened = []
+    for module in (measured, wishart):
+        real = module.stream
+        monkeypatch.setattr(module, "stream", lambda seed, role, real=real: opened.append(role) or real(seed, role))
+    declaration, cells = SMALL[slug]
+    declaration.run(3, "cpu")
+    assert len(opened) == len(set(opened)) == cells
+
+
+FORMULAS = sorted(
+    {claim.experiment for claim in registry.CLAIMS.values() if claim.paper == "zhang" and claim.kind == "formula"}
+)
+
+
+@pytest.mark.parametrize("slug", FORMULAS)
+def test_every_measured_formula_is_judged(slug, stored):
+    """Twice the measurement fails a claim, so that none names another quantity in its place."""
+    dataset = stored(slug)
+    formulas = [claim for claim in registry.claims_of(slug) if claim.kind == "formula"]
+    names = [str(name).removesuffix("_near") for name in dataset if str(name).endswith("_near") and str(name)[:-5] in dataset]
+    names = [name for name in names if f"{name}_theory" in dataset and "mistake" in dataset[f"{name}_near"].dims]
+    for name in names:
+        doubled = dataset.assign({name: 2 * dataset[name]})
+        assert any(claim.judge(doubled).verdict == FAILS for claim in formulas), name
+
+
+@pytest.mark.parametrize(("d", "N", "a"), [(3, 8, 1 / 4), (6, 11, 1 / 4), (2, 7, 1 / 4), (20, 5, 1 / 8), (1, 2, 1 / 6)])
+def test_exponential_weights_by_hand(d, N, a):
+    """1 / (3 + (d + 5)/N), and xi/gamma of Theorem 4.5, at five dimensions."""
+    assert theory.exponential_A(d, N) == pytest.approx(a, rel=1e-14)
+    moments = theory.exponential_moments(np.ones(d))
+    assert theory.A_limit(moments, N) == pytest.approx(a * np.eye(d), rel=1e-12)
+    error = theory.error(a * np.eye(d), theory.scaled_moments(moments, 4.0), 7) / d
+    assert error == pytest.approx(theory.exponential_error(d, a, 4.0, 7), rel=1e-12)
+
+
+def test_what_a_long_length_costs_is_taken_with_two_standard_errors():
+    """An increase of 0.13 ± 0.02: one standard error would hold, two leave it open; 0.15 holds."""
+    where = {"d": [20], "kappa": [1.0], "M": [10]}
+    data = xr.Dataset(
+        {
+            "cost_of_long_N": (list(where), [[[0.13]]]),
+            "cost_of_long_N_se": (list(where), [[[0.02]]]),
+            "error": ([*where, "N"], [[[[1.0, 2.0]]]]),
+        },
+        coords={**where, "N": [10, 2000]},
+    )
+    assert claims.Z13b.check(data).verdict(-0.1) == UNDECIDED
+    assert claims.Z13b.check(data.assign(cost_of_long_N=data.cost_of_long_N + 0.02)).verdict(-0.1) == HOLDS
