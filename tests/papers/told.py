@@ -35,8 +35,8 @@ def dataset_of(name: str) -> xr.Dataset:
 
 BELONGS = {
     "dherin-patch-sizes": "dherin-modern-blocks",
-    "dherin-w-down-alone": "dherin-stale-patches",
-    "zhang-random-covariance-bounds": "zhang-fourth-moment",
+    "dherin-w-down-alone": "dherin-gemma",
+    "zhang-random-covariance-bounds": "zhang-off-diagonal",
 }
 """The results of the figures that are not named after theirs."""
 
