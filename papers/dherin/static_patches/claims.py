@@ -57,6 +57,8 @@ def D54(dataset):
     Margin: Squared distance to in-context predictions on new queries over that without a patch, median over contexts; $K = d$
     for queries in all directions, $K = 1$ for queries on a line. Left is what is not linear in the query, 0.002 in the full
     profile.
+    Slack: nearly is a few percent; how little is left depends on how linear a training has made the block, and at quick,
+    of few contexts, more is left.
     Control: the average of the token patches
     """
     cell = _one(dataset)
