@@ -29,7 +29,7 @@ def two_notions(d):
 
 
 def averaged_error(d):
-    error = d.error_theory.transpose("N", ...).values
+    error = d.error_theory.isel(d=0).transpose("N", ...).values
     N = d.N.values
     away = np.abs(d.error - d.error_theory) / d.error_se
     at = {where: (error[place] / error.min(0)).max() for where, place in (("longest", N.argmax()), ("shortest", N.argmin()))}
@@ -72,6 +72,7 @@ def gpt2(d):
 
 
 def random_covariance(d):
+    d = d.isel(d=0)
     def share(c: float, trained: str = "random", M: float = float(d.M.values.max())) -> float:
         cell = d.sel(law="exponential", trained=trained, c=c, M=M)
         return float(cell.risk) / float(cell.zero)
