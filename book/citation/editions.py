@@ -10,7 +10,10 @@ from icl_lib.companion.html import template
 
 FOLDER = "editions"
 """Below `book`: the ledger of every edition that was published, `VERSION.json`."""
-NONE = "Version {version} is the first. What changed will stand here from the second on."
+NONE = (
+    "Version {version} is the first. What was corrected while it was written stands in the errata, by day; what changes "
+    "after it will stand here."
+)
 COMPARED = {"verdict": "verdict", "value": "number", "margin": "margin", "sentence": "sentence"}
 """What is compared of a claim, with its name on the page."""
 
