@@ -152,3 +152,25 @@ def test_committed_results_are_current_small_and_decided(slug):
 def wrong_by(share: float, found: Agreement) -> list[str]:
     """The verdicts where the theory is that much larger, and smaller."""
     return [dataclasses.replace(found, expected=found.expected * (1 + x)).verdict(np.inf) for x in (share, -share)]
+
+
+@pytest.mark.parametrize("field", ["slug", "profile", "seed", "identity", "declaration", "versions"])
+def test_a_stored_file_that_lacks_what_it_answers_for_is_outdated(tmp_path, field):
+    sound = TOY.measure("full", 0)
+    del sound.attrs[field]
+    results.save(sound, tmp_path / "zhang-toy.full.nc")
+    with pytest.raises((results.StaleResult, results.Damaged)):
+        results.stored(TOY, folder=tmp_path)
+
+
+def test_what_is_missing_is_a_difference():
+    assert results.difference({}, {"identity": "0"}, Path("zhang-toy.full.nc")) is not None
+    assert results.difference({"identity": "0"}, {"identity": "0"}, Path("zhang-toy.full.nc")) is None
+
+
+def test_a_full_result_of_another_seed_is_not_obtained(tmp_path, monkeypatch):
+    results.save(TOY.measure("full", 0), tmp_path / "zhang-toy.full.nc")
+    monkeypatch.setattr(results, "STORE", tmp_path)
+    assert results.obtain(TOY, "full", 0).attrs["seed"] == "0"
+    with pytest.raises((results.StaleResult, ValueError), match="of seed 0"):
+        results.obtain(TOY, "full", 1)

@@ -1,7 +1,9 @@
 """The calibration: which claims it takes, and what it counts."""
 
 import argparse
+import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,6 +29,22 @@ def test_a_row_counts_deviations_in_standard_errors():
     row = calibration._row(registry.CLAIMS["Z10"], [formula([1.1, 0.8]), formula([1.0, 2.0])])
     assert (row["cells"], row["mean"], row["largest"], row["failed"]) == (2, 2.25, 10.0, 1)
     assert row["rms"] == pytest.approx((105 / 4) ** 0.5, abs=1e-3) and row["quantile"] == pytest.approx(4.76, abs=0.02)
+
+
+def test_deviations_are_held_against_student_s_t_with_the_blocks_that_there_are(tmp_path, monkeypatch):
+    """With 3 blocks t = 2.3 has 92.6% below it, in the 19th of 20 bins; a normal has 98.9%, in the last."""
+    claim = registry.CLAIMS["Z10"]
+    few = Agreement(xr.DataArray([1.23]), xr.DataArray([1.0]), 1.0, xr.DataArray([0.1]), blocks=3)
+    toy = dataclasses.replace(claim, check=lambda dataset: few)
+    monkeypatch.setattr(calibration, "sampled", lambda: {claim.experiment: [toy]})
+    monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
+    monkeypatch.setattr(calibration, "STORED", calibration.ROOT / "_build" / "student-calibration.json")
+    monkeypatch.setattr(calibration.results, "load", lambda path: None)
+    monkeypatch.setattr(registry, "experiment", lambda slug: SimpleNamespace(expect=lambda measured: measured))
+    calibration.run(argparse.Namespace(seeds=(1,), jobs=1))
+    found = json.loads(calibration.STORED.read_text())["histogram"]
+    calibration.STORED.unlink()
+    assert [place for place, count in enumerate(found) if count] == [18]
 
 
 def test_it_is_written_for_the_page(tmp_path, monkeypatch, capsys):

@@ -160,3 +160,12 @@ def test_old_and_new_are_compared():
     assert compared({"n": np.array(["a", "b"])}, {"n": np.array(["a", "c"])}) == "CHANGED: n by inf"
     assert compared({"x": 1e-16 * x}, {"x": -3e-16 * x}).startswith("within rounding")
     assert compared({}, {"x": x}) == "new"
+
+
+@pytest.mark.parametrize(("kind", "rounding", "change"), [("f8", 5e-10, 2e-9), ("f4", 5e-6, 2e-5)])
+def test_what_counts_as_rounding_is_small_for_the_numbers_that_are_stored(kind, rounding, change):
+    """A change of 1e-3 is one, of 1e-5 too in float64, and a little beyond rounding as well."""
+    x = np.array([1.0, 0.5], kind)
+    assert compared({"x": x}, {"x": x * np.asarray(1 + rounding, kind)}).startswith("within rounding")
+    for far in (change, 1e-3):
+        assert compared({"x": x}, {"x": x * np.asarray(1 + far, kind)}).startswith("CHANGED")
