@@ -29,7 +29,6 @@ ON_PURPOSE: dict[tuple[str, str], str] = {
     ("zhang-gpt2-positions", "weights"): "the initial weights again, to say which rows have moved since",
     ("garg-live-training", "weights"): "the initial weights again, whose error is told beside that of the trained ones",
     ("dherin-two-starts", "two starts/#/shuffle"): "the same finetuning for the patch of one query and of many",
-    ("dherin-two-starts", "two starts/#/queries"): "queries of the ceiling and of the joint patch; neither judges the other",
 }
 """Roles of a slug that several functions open, with the reason."""
 

@@ -80,7 +80,7 @@ class TwoStarts(Declaration):
     def joint(self, plain: Plain, alignment: Alignment, seed: int, role: str) -> dict[str, np.ndarray]:
         """Return the alignment of one patch for all queries, on the tasks of ``Alignment.read``."""
         prompts, w = draw_tasks(stream(seed, role), (alignment.tasks,), alignment.N, self.other.model.d)
-        x = normal(stream(seed, f"{role}/queries"), (self.queries, *prompts.x_query.shape), LIKE)
+        x = normal(stream(seed, f"{role}/joint queries"), (self.queries, *prompts.x_query.shape), LIKE)
         asked = [prompts._replace(x_query=each) for each in x]
         shifts = torch.stack([plain.shift(plain.after(one, alignment.marks), one) for one in asked], -1)
         patch = fitted(plain, shifts, x)
