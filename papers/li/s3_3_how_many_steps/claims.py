@@ -125,7 +125,7 @@ def L10p(dataset):
 
     Margin: |mean of steps/formula − 1|. L10c misses by 11% in the mean, and the term was derived after that had been seen; the
     margin is half of what the term makes.
-    Neglects: $H(0)$, of the order $ξ$: with $ξ = 0.1$ the runs take 0.45 of it.
+    Neglects: what a larger $ξ$ changes, $H(0)$ among it: with $ξ = 0.1$ the runs take 0.45 of it.
     Control: without the falling scores, as in L10c
     """
     return distance_over_seeds((dataset.time.sel(level=0.5) / dataset.escape_falling).isel(start=0).mean("cell"), 1.0)
