@@ -42,7 +42,11 @@ window.visit = {
       const off = texts.map(() => Infinity);
       for (const put of [() => formula.after(line), () => formula.before(line)]) {
         put();
-        texts.forEach((text, k) => { off[k] = Math.min(off[k], Math.abs(bottom(text) - line.getBoundingClientRect().bottom)); });
+        const high = parseFloat(getComputedStyle(line).lineHeight); // at the end of a line the empty element may be on the next
+        texts.forEach((text, k) => {
+          const apart = Math.abs(bottom(text) - line.getBoundingClientRect().bottom) % high;
+          off[k] = Math.min(off[k], apart, high - apart);
+        });
         line.remove();
       }
       texts.forEach((text, k) => found.push([text.data.trim(), off[k]]));
