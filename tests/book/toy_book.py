@@ -55,7 +55,8 @@ def judge(dataset):
 
 CLAIMS = {"Z1": SimpleNamespace(
     id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
-    experiment="toy-alpha", margin=1e-10, reason="exact", told={}, ours=True, recorded="holds", judge=judge)}
+    experiment="toy-alpha", margin=1e-10, reason="exact", told={}, ours=True, recorded="holds",
+    part_of="", slack_reason="", judge=judge)}
 
 def experiment(slug):
     return EXPERIMENTS[slug]
