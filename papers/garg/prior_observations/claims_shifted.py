@@ -53,7 +53,7 @@ def G3c(dataset):
 
     Margin: As G3. Garg et al. print 0.001 and less.
     Number: Error over that of predicting 0.
-    Slack: Tolerated is read as a fifth of the error of predicting 0; a model that reads the copy off has much less.
+    Slack: Tolerated is read as a fifth of the error of predicting 0; a model that reads the copy off has a fraction of that.
     Control: LSA in the model's place
     """
     return _kept(dataset, ["copied query"], [k for k in dataset.k.values if k >= dataset.d])

@@ -37,7 +37,7 @@ def ZF5d(dataset):
     """In two networks zeros in the place of the untouched rows leave the jump: still more than twice the error at $N$.
 
     Margin: As ZF5a. What these rows hold is small at the start, so 0 is little else.
-    Slack: As ZF5a: a jump is twice the error at $N$, and this one is many times as high.
+    Slack: As ZF5a: a jump is twice the error at $N$, and this one is several times as high.
     Control: a model trained without positions
     """
     return over_jump(dataset.sel(table="zeros beyond N"), 2.0)
@@ -49,7 +49,7 @@ def ZF5e(dataset):
 
     Margin: 2 times the error at $N$ as trained over that at $N$ with the table moved on by $2N + 1$ rows. The prompts are the
     same.
-    Slack: Twice the usual error is a failure; on untouched rows hardly anything is learned from the prompt.
+    Slack: Twice the usual error is a failure; on untouched rows the error is several times that.
     Control: the table where it was
     """
     at_N = dataset[[*ERRORS]].sel(M=dataset.attrs["N"])

@@ -55,7 +55,7 @@ def Z24c(dataset):
     """The PL inequality is loose, and the looser the higher the dimension: its slack grows with $d$.
 
     Margin: Fall of the log of (least ratio)/$μ$ from one $d$ to the next, at each $κ$, from $ΘΘᵀ = I/√d$.
-    Slack: Grows is what the sentence says; from one $d$ to the next the slack rises by far more.
+    Slack: Grows is what the sentence says; from one $d$ to the next the slack rises several times.
     Control: the condition number in the place of the dimension, with which the slack falls at $d = 2$
     """
     return Discrepancy(-np.log(dataset.slack.where(dataset.d > 1, drop=True)).diff("d"))
