@@ -77,8 +77,9 @@ claim = claims_of("zhang-gpt2-scale")
 
 @claim("D", "bound", margin=1.5, control=exchanged("way", "own size", "both scaled"))
 def ZF9a(dataset):
-    """The failure at $c = 9$ is one of scale: with inputs and labels divided by the size of the prompt's own inputs, the error
-    over that of predicting 0 is at most 1.5 times that at $c = 1$ without the division, for every model, $M = N$.
+    """What the models lose at $c = 9$ is a matter of scale: with inputs and labels divided by the size of the prompt's
+    own inputs, the error over that of predicting 0 is at most 1.5 times that at $c = 1$ without the division, for every
+    model, $M = N$.
 
     Margin: Error over that of predicting 0, at $c = 9$ so divided and at $c = 1$ not divided. 1 is what a known c would give.
     Slack: 1.5 was set when one model had been seen; a known $c$ would give 1.
