@@ -73,6 +73,7 @@ def gpt2(d):
 
 def random_covariance(d):
     d = d.isel(d=0)
+
     def share(c: float, trained: str = "random", M: float = float(d.M.values.max())) -> float:
         cell = d.sel(law="exponential", trained=trained, c=c, M=M)
         return float(cell.risk) / float(cell.zero)
