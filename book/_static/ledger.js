@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const FIELDS = ["paper", "section", "tier", "kind", "verdict", "source"];
+  const FIELDS = ["paper", "section", "tier", "kind", "verdict", "source", "networks"];
 
   /* What an address asks for: a list of values for each field, empty where all are meant. */
   function asked(query) {
@@ -24,8 +24,8 @@
 
   function fields(row) {
     const { paper, tier } = row.parentElement.dataset;
-    const { section, kind, verdict, source } = row.dataset;
-    return { paper, tier, kind, verdict, source, section: `${paper} ${section}` };
+    const { section, kind, verdict, source, networks } = row.dataset;
+    return { paper, tier, kind, verdict, source, networks, section: `${paper} ${section}` };
   }
 
   function read(form) {

@@ -11,6 +11,7 @@ from book.build import summaries
 from book.build.cache import Executed
 from book.build.landscape import TIERS, VERDICTS
 from book.build.layout import Layout
+from book.build.networks import BUCKETS, bucket, networks
 from book.build.numbers import meaning
 from book.build.pages import GENERATED, SOURCES, raw
 from book.build.references import Page, Uses, pages, uses
@@ -45,6 +46,14 @@ class Ledger:
         """What a row's number is."""
         return meaning(row.claim, {row.claim.id: row.claim for row in self.rows})
 
+    def networks(self, row: Row) -> int | None:
+        """How many networks a row rests on."""
+        return networks(row.claim, self.stored)
+
+    def bucket(self, row: Row) -> str:
+        """The choice in the filter under which a row's networks stand."""
+        return bucket(self.networks(row))
+
     def named(self, claim_id: str) -> list[tuple[str, str]]:
         """The links from a claim's row to what names it, each with its words."""
         found = self.uses[claim_id]
@@ -76,7 +85,8 @@ class Ledger:
 
     def _table(self, key: str, rows: list[Row]) -> str:
         tiers = [(tier, [row for row in rows if row.tier == tier]) for tier in TIERS]
-        return raw(TABLE.render(key=key, tiers=tiers, named=self.named, number=self.number, sources=SOURCES, factor=in_words))
+        own = {"named": self.named, "number": self.number, "networks": self.networks, "bucket": self.bucket}
+        return raw(TABLE.render(own, key=key, tiers=tiers, sources=SOURCES, factor=in_words))
 
     def _verdicts(self) -> list[str]:
         return [verdict for verdict in VERDICTS if any(row.shown.verdict == verdict for row in self.rows)]
@@ -89,7 +99,8 @@ class Ledger:
         sections = {value: f"{re.split('[, ]', papers[claim.paper])[0]} {claim.section}" for value, claim in places}
         kinds = {kind: kind for kind in sorted({claim.kind for claim in claims})}
         sources = {code: words for code, words in SOURCES.items() if any(claim.confidence == code for claim in claims)}
-        return {"paper": papers, "section": sections, "kind": kinds, "source": sources}
+        behind = {each: each for each in BUCKETS if any(self.bucket(row) == each for row in self.rows)}
+        return {"paper": papers, "section": sections, "kind": kinds, "source": sources, "networks": behind}
 
     def _place(self, named: tuple[str, object]) -> tuple[int, list]:
         _, claim = named
@@ -202,7 +213,7 @@ TABLE = template(
 {% set claim = row.claim %}
 {% set one = row.shown %}
 <tr id="claim-{{ claim.id | lower }}" data-section="{{ claim.section }}" data-kind="{{ claim.kind }}" \
-data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}">
+data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}" data-networks="{{ bucket(row) }}">
 <td data-title="claim"><a href="../{{ row.card }}">{{ claim.id }}</a> <small>§&nbsp;{{ claim.section }}</small></td>
 <td data-title="says">{{ claim.sentence | math }} <small>{{ claim.kind }}, {{ sources[claim.confidence] }}</small></td>
 <td data-title="found">{{ one.verdict | verdict }}\
@@ -212,6 +223,7 @@ data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}">
 <small>margin {{ ("%.6g" % claim.margin) | replace("-", "−") }}{% if "Moved" in claim.told %}, moved after a look{% endif %}\
 {% if one.resolution %}, resolution {{ "%.1g" % (100 * one.resolution) }}%{% endif %}\
 {% if one.slack %}, slack {{ factor(one.slack) }}{% endif %}\
+{% if networks(row) %}, {{ networks(row) }} network{{ "s" if networks(row) > 1 }}{% endif %}\
 {% if claim.part_of %}, counted with {{ claim.part_of }}{% endif %}\
 {% if one.control not in ("", "fails") %}, control not rejected{% endif %}</small></td>
 <td data-title="named by">{% for link, words in named(claim.id) %}<a href="{{ link }}">{{ words }}</a>\

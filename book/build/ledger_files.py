@@ -12,7 +12,7 @@ from papers import registry
 
 COLUMNS = (
     "id", "paper", "section", "tier", "kind", "confidence", "verdict", "profile", "value", "margin", "resolution", "slack",
-    "number", "control_verdict", "whose", "why", "sentence", "experiment", "card",
+    "networks", "number", "control_verdict", "whose", "why", "sentence", "experiment", "card",
 )  # fmt: skip
 
 
@@ -34,6 +34,7 @@ def as_object(row: Row, ledger: Ledger) -> dict[str, object]:
         "slack": one.slack,
         "slack_reason": plain(claim.slack_reason) or None,
         "part_of": claim.part_of or None,
+        "networks": ledger.networks(row),
         "margin": claim.margin,
         "number": ledger.number(row),
         "reason": plain(claim.reason),

@@ -1,0 +1,42 @@
+"""How many trained networks a claim rests on."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import xarray as xr
+
+from icl_lib.companion import weights
+from icl_lib.companion.claim import Claim
+from papers import registry
+
+REPEATED = ("seed", "run", "network")
+"""Dimensions along which a result that trains has one network after the other."""
+BUCKETS = ("0", "1", "2", "3", "many")
+
+
+def bucket(number: int | None) -> str:
+    """The choice in the ledger's filter under which a number of networks stands; none where it is not known."""
+    return "" if number is None else str(number) if number <= 3 else "many"
+
+
+def networks(claim: Claim, stored: Path) -> int | None:
+    """The networks of one kind behind a claim: those that its result reads, or else trains; 0 where nothing is trained.
+
+    Without a stored result that reads nothing, it is not known.
+    """
+    return of_result(claim.experiment, stored)
+
+
+@cache
+def of_result(slug: str, stored: Path) -> int | None:
+    """The networks that differ in their seed alone: networks of several kinds are not added up."""
+    read = Counter()
+    for training in {*weights.trainings(registry.EXPERIMENTS[slug].full)}:
+        read[training[0].name] += getattr(training[0], "replicates", 1)
+    path = stored / f"{slug}.full.nc"
+    if read or not path.exists():
+        return max(read.values(), default=None)
+    with xr.open_dataset(path, engine="h5netcdf") as dataset:
+        trained = dataset.attrs.get("trains") == "True"
+        return max((dataset.sizes.get(dim, 1) for dim in REPEATED), default=1) if trained else 0
