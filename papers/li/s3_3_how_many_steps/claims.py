@@ -106,11 +106,12 @@ def _stated_through_the_middle(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(escape_theory=np.exp(np.log(ratio).mean("cell")) * dataset.stated)
 
 
-@claim("D", "approximation", margin=0.35, control=_stated_through_the_middle)
+@claim("D", "approximation", margin=0.3, quick_margin=0.35, control=_stated_through_the_middle)
 def L10c(dataset):
-    """The steps until the hinge is ½ are the escape time $Ψ(M₁)/(ηρ|q|αβ²δ²)$, without a fit: within 35%.
+    """The steps until the hinge is ½ are the escape time $Ψ(M₁)/(ηρ|q|αβ²δ²)$, without a fit: within 30% in full.
 
-    Margin: Relative, $W_O$ of size $ξ = 0.01$, worst setting. In full the formula is early by 11% in the mean, 20% at worst.
+    Margin: Relative, $W_O$ of size $ξ = 0.01$, worst setting. In full the formula is late by 11% in the mean, 20% at worst.
+    Moved: from 0.35 in both profiles, which 1.1 times the formula passed; it is undecided now.
     Neglects: the falling scores of the patterns with the other label, which take 12% off at $M₁ = 6$ and 9% at 24, as much as
     the formula misses in the mean (L10p); H(0), the noise of the batches and the size of the steps, by which single cells
     differ (0.80 to 0.99 of the formula over $δ = 0.15$ to 0.3).
@@ -137,7 +138,7 @@ def L10d(dataset):
     and $ρ$ in $M₁$, $α$ and $K$.
 
     Margin: Largest deviation over the letters of the sweep. 30 steps are too few to follow a continuous time: up to
-    0.25, and in quick up to 0.5.
+    0.25, and in quick up to 0.5. A power of $α$ or of $β$ that is 0.2 off passes as well: seeds and misses leave as much.
     Moved: from 0.5 in both profiles.
     Control: the exponents of the stated law
     """

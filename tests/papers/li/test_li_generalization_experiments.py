@@ -261,3 +261,10 @@ def test_a_length_that_is_never_reached_fails(tiny):
     dataset = tiny["li-prompt-length"]
     assert xr.DataArray(dataset.needed_untrained).isnull().all()
     assert claims_prompt_length.L9.judge(dataset).control_verdict == FAILS
+
+
+def test_a_tenth_more_than_the_escape_time_does_not_hold(stored):
+    dataset = stored("li-iterations")
+    late = dataset.assign(escape_theory=1.1 * dataset.escape_theory)
+    claim = next(one for one in CLAIMS if one.id == "L10c")
+    assert (claim.judge(dataset).verdict, claim.judge(late).verdict) == (HOLDS, "undecided")
