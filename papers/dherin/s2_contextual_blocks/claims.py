@@ -95,9 +95,10 @@ claim = claims_of("dherin-identity")
 
 @claim("D", "bound", margin=0, control=exchanged("layer", SOFTMAX, LINEAR))
 def D11(dataset):
-    """In softmax attention the columns of parts do not add up: $W ΔA(Y₁) + W ΔA(Y₂)$ misses $W ΔA(C)$ by 10% or more.
+    """In softmax attention the columns of parts do not add up: $W ΔA(Y₁) + W ΔA(Y₂)$ misses $W ΔA(C)$ by half or more.
 
-    Margin: 0.1 minus the median relative gap; $Y₁$ and $Y₂$ are halves of C.
+    Margin: 0.5 minus the median relative gap; $Y₁$ and $Y₂$ are halves of C.
+    Moved: from 0.1, after a look at the results: nothing of the sum is kept.
     Control: linear attention, where they do add up
     """
-    return Discrepancy(0.1 - dataset.additivity.sel(layer=SOFTMAX).median("network"))
+    return Discrepancy(0.5 - dataset.additivity.sel(layer=SOFTMAX).median("network"))

@@ -38,6 +38,7 @@ def D31(dataset):
     """Both test losses fall: that of finetuning at rate 0.01, with loss factor 1 or ½, and that of the patch.
 
     Margin: Loss after all examples over the loss before. Without learning it is 1; a half is a fall that no plot hides.
+    Slack: The paper shows a fall and names no amount; a loss that has halved has fallen.
     Control: labels of another task for both
     """
     # Loss after all examples over the loss before: finetuning at the paper's rate with each factor, and the patch.
@@ -125,6 +126,7 @@ def D32f(dataset):
 
     Margin: 1.58 minus the mean over $i = 5$ to 100 of the size of $log₂$ of the ratio. From our start they are within it
     (D32b).
+    Slack: A mean of logarithms: the curves are apart ninefold, and 3 is the factor within which our start stays (D32b).
     Control: our start
     """
     curves = dataset[["loss_own", "loss_patch"]].sel(start=OTHER)

