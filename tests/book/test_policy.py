@@ -9,6 +9,7 @@ from book.build import policy
 from book.build.finish import finish
 from book.build.problem import Problem
 from book.build.site import Page, read_site
+from book.citation import moved
 from book.citation.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +22,8 @@ DATA = '<script type="application/json">{"a": 1}</script>'
 
 
 @pytest.fixture
-def site(tmp_path):
+def site(tmp_path, monkeypatch):
+    monkeypatch.setattr(moved, "moves", dict)  # nothing of this small site has moved
     for folder in ("book", "notebooks", "_static", "figures", "data"):
         (tmp_path / folder).mkdir()
     (tmp_path / "index.html").write_text('<meta http-equiv="Refresh" content="0; url=book/index.html" />')

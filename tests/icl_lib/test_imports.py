@@ -33,7 +33,7 @@ attention.Attention((2,), (3,), 10.0, 2, 2, 7.0).run(0, "cpu")
 one_step.OneStep(2, (10.0,), (3,), 10, (4, 5), 3).run(0, "cpu")
 population_loss.PopulationLoss(2, 5.0, (3,), 100, 10, (0.1,), 2).run(0, "cpu")
 two_notions.TwoNotions(2, (1.0, 10.0), (3,), (4, 5), 3, 6, 10).run(0, "cpu")
-risk.Risk(2, 10.0, 0.5, (3,), (4,), 10).run(0, "cpu")
+risk.Risk((2,), 2.0, 10.0, 0.5, (3,), (4,), 10).run(0, "cpu")
 check("running an experiment")
 
 from icl_lib.models.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours

@@ -121,8 +121,9 @@ def asked() -> tuple:
     training = Training("", SMALL, N=12, every_prefix=False, B=1, rate=1.0, steps=1, replicates=1)
     tiny = replace(QUERY_DEPENDENCE.quick, training=training, contexts=2, queries=8, lengths=(12,), drawn=2)
     network = SMALL.network()
-    weights = {name: w[0] for name, w in network.start(stream(0, "query dependence/drawn"), (2,), LIKE).items()}
-    prompts, near = tiny._prompts(0)
+    role = f"query dependence/d={SMALL.d}, N=12"
+    weights = {name: w[0] for name, w in network.start(stream(0, f"{role}/drawn"), (2,), LIKE).items()}
+    prompts, near = tiny._prompts(0, role)
     return tiny, network, weights, prompts, tiny._one_network(network, weights, prompts, near)
 
 
@@ -154,7 +155,9 @@ def test_excess_is_over_the_squared_cosine_of_the_queries(asked):
     x = torch.nn.functional.normalize(prompts[..., -1, :-1], dim=-1)
     square = torch.einsum("cid,cjd->cij", x, x).square()
     i, j = np.triu_indices(8, 1)
-    assert tiny._excess(0)[0] == pytest.approx(found["cosine"].mean() - square[:, i, j].mean().item())
+    cosines, squares = tiny._drawn(0)
+    assert cosines[0] == pytest.approx(found["cosine"].mean())
+    assert squares[0] == pytest.approx(square[:, i, j].mean().item())
 
 
 def test_angle_and_rank_of_a_change_by_hand():

@@ -109,8 +109,8 @@ SMALL = {
     "zhang-off-diagonal": off_diagonal.OffDiagonal(2, 3, 0.5, 5_000, 50, 20.0, 40),
     "zhang-random-covariance-flow": random_covariance_flow.RandomCovarianceFlow(3, (2, 9), 0.5, 5_000, 20),
     "zhang-random-start-size": random_start_size.RandomStartSize(2, 5, (0.01, 1000.0), 2, 5_000, 60),
-    "zhang-random-covariance": random_covariance.RandomCovariance(3, 8, (3, 8), (1.0, 4.0), 60_000),
-    "zhang-random-covariance-limit": random_covariance_limit.RandomCovarianceLimit(2, (5, 30), (0.0, 0.5, 2.5), 60_000),
+    "zhang-random-covariance": random_covariance.RandomCovariance((3,), 8, (3, 8), (1.0, 4.0), 60_000),
+    "zhang-random-covariance-limit": random_covariance_limit.RandomCovarianceLimit((2,), (5, 30), (0.0, 0.5, 2.5), 60_000),
 }
 CLAIMS = [getattr(appendices, name) for name in ("Z27", "Z28", "Z28a", "Z28b", "Z28c", "Z10b")]
 CLAIMS += [getattr(random_covariances, f"Z18{letter}") for letter in "abcdefg"]

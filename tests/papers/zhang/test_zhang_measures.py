@@ -21,6 +21,7 @@ from papers.zhang.s4_1_convergence.averaged_error import AVERAGED_ERROR
 from papers.zhang.s4_1_convergence.stationarity import STATIONARITY
 from papers.zhang.s4_2_shifts.covariate_shift import COVARIATE_SHIFT
 from papers.zhang.s4_3_gpt2.cells import over_jump
+from papers.zhang.s4_3_random_covariances import random_covariance
 from papers.zhang.s4_3_random_covariances.random_covariance import RANDOM_COVARIANCE
 from papers.zhang.s5_2_dynamics.time_course import TIME_COURSE
 from papers.zhang.s5_3_pl_inequality import long_prompts
@@ -70,7 +71,7 @@ def test_own_token_is_what_the_layer_loses_without_it():
 
 def test_cost_of_a_long_training_is_a_paired_difference():
     """The model of the long N against that of N = M, on one set of prompts."""
-    tiny = replace(AVERAGED_ERROR.quick, d=2, kappa=(4.0,), N=(3, 6, 12), M=(6, 12), long_N=50, searched_N=20, prompts=300)
+    tiny = replace(AVERAGED_ERROR.quick, d=(2,), kappa=(4.0,), N=(3, 6, 12), M=(6, 12), long_N=50, searched_N=20, prompts=300)
     dataset = tiny.run(0, "cpu")
     cost = dataset.error.sel(N=50) - xr.concat(
         [dataset.error.sel(N=M, M=M) for M in (6, 12)], "M", coords="minimal", compat="override"
@@ -101,6 +102,7 @@ def test_wrong_gammas_are_what_their_labels_say():
         "1 + 2/N in Γ": 1.5 * LAMBDA + 0.75 * np.eye(2),
         "1 for 1 + 1/N in Γ": LAMBDA + 0.75 * np.eye(2),
         "N + 1 for N in Γ": 1.2 * LAMBDA + 0.6 * np.eye(2),
+        "d for tr Λ in Γ": 1.25 * LAMBDA + 0.5 * np.eye(2),
     }
     assert WRONG_GAMMAS.keys() == expected.keys()
     for label, wrong in WRONG_GAMMAS.items():
@@ -133,10 +135,10 @@ def test_a_factor_over_the_jump_by_hand():
 
 def test_zero_estimator_under_random_covariances():
     """E y^2 / d = c E lambda: 1 for exponential variances, the mean of the prompts' own y^2 for uniform ones."""
-    tiny = replace(RANDOM_COVARIANCE.quick, d=3, N=4, M=(4,), c=(1.0, 9.0), prompts=4)
+    tiny = replace(RANDOM_COVARIANCE.quick, d=(3,), N=4, M=(4,), c=(1.0, 9.0), prompts=4)
     dataset = tiny.expect(tiny.run(0, "cpu"), 0)
     assert np.allclose(dataset.zero.sel(law="exponential"), [1, 9])
-    _, moments = tiny._laws(0)["uniform"]
+    _, moments = random_covariance._laws(3, 0)["uniform"]
     assert np.allclose(dataset.zero.sel(law="uniform"), [moments.first.mean(), 9 * moments.first.mean()])
 
 
@@ -180,7 +182,7 @@ def test_descents_on_the_wall_follow_its_slope(monkeypatch):
 
 def test_locked_is_beyond_the_wall_and_below_its_height():
     """The optimum, a far point at N = 100,000, and one from which the loss is high."""
-    tiny = replace(LONG_PROMPTS.quick, N=(100_000,), dense_N=(100_000,))
+    tiny = replace(LONG_PROMPTS.quick, settings=((3, 5.0),), N=(100_000,), dense_N=(100_000,))
     Lambda = tiny._dense(0)
     far = wall.far_point(Lambda, 100_000, 0)
     ends = np.stack([dynamics.live(dynamics.limit(Lambda, 100_000, 0.0)), far, 3 * far])[None]
