@@ -214,9 +214,9 @@ TABLE = template(
 {% set one = row.shown %}
 <tr id="claim-{{ claim.id | lower }}" data-section="{{ claim.section }}" data-kind="{{ claim.kind }}" \
 data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}" data-networks="{{ bucket(row) }}">
-<td data-title="claim"><a href="../{{ row.card }}">{{ claim.id }}</a> <small>§&nbsp;{{ claim.section }}</small></td>
-<td data-title="says">{{ claim.sentence | math }} <small>{{ claim.kind }}, {{ sources[claim.confidence] }}</small></td>
-<td data-title="found">{{ one.verdict | verdict }}\
+<td><a href="../{{ row.card }}">{{ claim.id }}</a> <small>§&nbsp;{{ claim.section }}</small></td>
+<td>{{ claim.sentence | math }} <small>{{ claim.kind }}, {{ sources[claim.confidence] }}</small></td>
+<td>{{ one.verdict | verdict }}\
 {% if one.value %} <span class="icl-value">{{ one.value | replace("-", "−") }}</span>{% endif %}
 {% if row.quick.verdict != one.verdict %} <small>quick: {{ row.quick.verdict }}</small>{% endif %}
 {% if one.value %}<small>{{ number(row) | math }}</small>{% endif %}
@@ -226,7 +226,7 @@ data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}" data-netwo
 {% if networks(row) %}, {{ networks(row) }} network{{ "s" if networks(row) > 1 }}{% endif %}\
 {% if claim.part_of %}, counted with {{ claim.part_of }}{% endif %}\
 {% if one.control not in ("", "fails") %}, control not rejected{% endif %}</small></td>
-<td data-title="named by">{% for link, words in named(claim.id) %}<a href="{{ link }}">{{ words }}</a>\
+<td>{% for link, words in named(claim.id) %}<a href="{{ link }}">{{ words }}</a>\
 {{ ", " if not loop.last }}{% endfor %}</td>
 </tr>
 {% endfor %}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
+from book.build.pages import GENERATED
 from book.build.site import Page, by_class, unwrap
 
 SPARE = ("**/*.map", "**/*.ttf", "locales", "webpack-macros.html", "sbt-webpack-macros.html", "vendor/fontawesome/*/js")
@@ -92,9 +93,20 @@ def drop_pictures(notebook: dict) -> None:
                 data["text/html"] = EMBEDDED.sub("data:,", "".join(data["text/html"]))
 
 
+def without_rows(page: Path) -> None:
+    """Leave of the source of a large page that the build wrote where its rows are offered: they are no source of anything."""
+    text = page.read_text(encoding="utf-8")
+    if text.startswith(GENERATED) and len(text) > LARGE:
+        page.write_text(
+            f"{GENERATED}The build writes this page; its rows are in `ledger.json` and `ledger.csv`.\n", encoding="utf-8"
+        )
+
+
 def lighten(site: Path) -> None:
     """Make the files beside the pages lighter."""
     drop_spare(site / "_static")
     (site / BUILD).unlink(missing_ok=True)
     for notebook in (site / "_sources").rglob("*.ipynb"):
         without_pictures(notebook)
+    for page in (site / "_sources").rglob("*.md"):
+        without_rows(page)

@@ -152,6 +152,17 @@ def test_tables_and_notebooks_that_are_handed_out_are_light(tmp_path):
     assert json.loads(notebook.read_text())["cells"][0]["outputs"][0]["data"] == {"text/html": '<img src="data:,"> kept'}
 
 
+def test_the_source_of_a_large_page_that_the_build_wrote_tells_where_its_rows_are(tmp_path):
+    written, small, own = (tmp_path / f"{name}.md" for name in ("written", "small", "own"))
+    written.write_text(lighten.GENERATED + "row\n" * lighten.LARGE)
+    small.write_text(lighten.GENERATED + "row\n")
+    own.write_text("row\n" * lighten.LARGE)
+    for page in (written, small, own):
+        lighten.without_rows(page)
+    assert "ledger.json" in written.read_text() and written.stat().st_size < 200
+    assert small.read_text().endswith("row\n") and own.stat().st_size > lighten.LARGE
+
+
 def test_what_touches_a_formula_is_held_in_its_element():
     a, k, x, b, c, d = (f'<span class="math notranslate">\\({letter}\\)</span>' for letter in "akxbcd")
     told = f"<p>For (with {a}) a {k}-norm, non-{x}, {b}</p><p>{c}.<b>Next</b>{'y' * 20}{d}</p>"

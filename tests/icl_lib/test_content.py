@@ -90,7 +90,7 @@ CHANGES = {
     "a dimension renamed": lambda dataset: dataset.rename_dims(M="length"),
     "another type": lambda dataset: dataset.assign(risk_se=dataset.risk_se.astype("float32").astype("float64")),
     "a smaller type": lambda dataset: dataset.assign(N=dataset.N.astype("int32")),
-    "the order of dimensions": lambda dataset: dataset.transpose(*reversed(dataset.dims)),
+    "the order of dimensions": lambda dataset: dataset.transpose("M", "labels", "N", ...),
     "the order of entries": lambda dataset: dataset.isel(N=[1, 0, 2]),
     "a variable less": lambda dataset: dataset.drop_vars("risk_se"),
     "a variable more": lambda dataset: dataset.assign(more=0.0),

@@ -22,7 +22,7 @@ def D1(dataset):
     return Discrepancy(dataset.error.sel(layer=SOFTMAX))
 
 
-@claim("S", "identity", part_of="D1", margin=1e-13, control=put(error="error_full_row"))
+@claim("S", "identity", margin=1e-13, control=put(error="error_full_row"))
 def D2(dataset):
     """The same for recurrent contextual layers, a tanh RNN and a GRU.
 
@@ -32,7 +32,7 @@ def D2(dataset):
     return Discrepancy(dataset.error.sel(layer=RECURRENT))
 
 
-@claim("S", "identity", part_of="D1", margin=1e-13, control=put(error="error_full_row"))
+@claim("S", "identity", margin=1e-13, control=put(error="error_full_row"))
 def D3(dataset):
     """The same for linear attention.
 
