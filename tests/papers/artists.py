@@ -1,6 +1,7 @@
 """What a figure shows, read back from its artists: series with their places, intervals, legend entries and axes."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import matplotlib as mpl
 import numpy as np
@@ -14,7 +15,7 @@ from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter
 
 from icl_lib.companion.figure import Drawing, style
 
@@ -205,6 +206,7 @@ def _levels(axes: Axes) -> list[tuple[str, float, tuple]]:
 
 def _ticks(axis) -> dict[float, str]:
     """Return the names at the places of an axis, when somebody wrote them there."""
-    if not isinstance(axis.get_major_formatter(), FixedFormatter) or isinstance(axis.get_major_formatter(), NullFormatter):
-        return {}
-    return dict(zip(axis.get_majorticklocs().tolist(), axis.get_major_formatter().seq, strict=False))
+    written = axis.get_major_formatter()
+    if isinstance(written, FuncFormatter) and isinstance(written.func, partial):  # so ``set_ticks`` keeps names
+        return {float(place): " ".join(name.split()) for place, name in written.func.args[0].items()}
+    return {}

@@ -61,11 +61,11 @@ def _curves(axes: Axes, dataset: xr.Dataset) -> None:
 def _ends(axes: Axes, dataset: xr.Dataset) -> None:
     """Draw the loss after all examples over the rate, and the limit of stability."""
     end = dataset[["loss", "loss_se"]].isel(i=-1)
-    for k, factor in enumerate(dataset.factor.values):
+    for k, factor in enumerate(dataset.factor.values, start=4):  # looks that no rate has in the left panel
         cell = end.sel(factor=factor)
         value = cell.loss.mean("seed").clip(max=100)
         error = (2 * _error(cell.loss_se)).where(value < 100)
-        style = dict(linestyle=LINES[k], linewidth=0.8, elinewidth=0.8)
+        style = dict(linestyle=LINES[k - 4], linewidth=0.8, elinewidth=0.8)
         points(axes, dataset.rate, value, error, k, label=f"finetuned, factor {factor:g}", **style)
     limit = 2 / float(dataset.speed.mean() * (dataset.d + 2))
     axes.axvline(limit, color=mpl.rcParams["text.color"], linewidth=0.9, linestyle=":", ymax=0.72)

@@ -125,8 +125,9 @@ def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
         _marks(right, dataset["sum"], cell, k, str(convention))
     right.plot(dataset["sum"], dataset.slides_shifted, "x", color=mpl.rcParams["text.color"], label="GPT-2 on the slides")
     right.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.7)
-    right.set(yscale="log", ylim=(FLOOR / 1.5, 1), xlabel="coefficient sum $S_1$", ylabel="classification error")
-    right.legend(loc="lower left")
+    right.set(yscale="log", ylim=(FLOOR / 1.5, 60), xlabel="coefficient sum $S_1$", ylabel="classification error")
+    right.set_yticks([1e-4, 1e-3, 1e-2, 1e-1, 1])
+    right.legend(loc="upper left")
 
 
 @drawing(

@@ -32,7 +32,7 @@ LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
         "predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at the same <i>N</i> and as "
         "<i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, the limit at 25.3 and 387."
     ),
-    size=(8.4, 7.2),
+    size=(8.4, 8.4),
 )
 def curves(figure: Figure, dataset: xr.Dataset) -> None:
     """Figure 1: error over the number of examples, by training length and test law, two trainings and the reference lines."""
@@ -42,9 +42,9 @@ def curves(figure: Figure, dataset: xr.Dataset) -> None:
             cell = dataset.sel(test=test, N=N)
             _draw_models(axes, cell)
             _draw_references(axes, cell)
-        row[0].set_ylabel(f"$N={N}$:  error / $d$")
-    for top, bottom, test in zip(panels[0], panels[-1], dataset.test.values, strict=True):
-        top.set_title(TITLES[test])
+            axes.set_title(f"{TITLES[test]}, $N={N}$", fontsize=10.5)  # a narrow screen has two rows for one N
+        row[0].set_ylabel("error / $d$")
+    for bottom in panels[-1]:
         bottom.set_xlabel("examples $M$")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
