@@ -12,7 +12,7 @@ def minute(attention):
     ({L13}), and on new patterns as well ({L13b}). Large neurons point along the mean pattern ({L15}) and along the label
     ({L15b}). Two details are other matters: attention beyond 0.99 ({L13c}), and that only "lucky" neurons grow ({L15e}).
     New: The hinge loss is what stops the attention: with its margin raised the same weights pass 0.99 within ten steps
-    ({L13d}). A law of odds gives the attention at every step from the weights alone ({L13e}).
+    in setting A ({L13d}). A law of odds gives the attention at every step from the weights alone ({L13e}).
     """
     mass = attention.mass.sel(split="unseen tasks").mean("seed")
     end = mass.isel(step=-1)
