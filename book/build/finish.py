@@ -31,6 +31,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
         drawings.point_to(merged, page.tree)
         lighten.point_to(packed, page.tree)
         lighten.plain_code(page)
+        lighten.plain_formulas(page)
         without_blanks(page)
     if base:
         published_at.publish(site, pages, base, record.title)  # before words get links and notes
