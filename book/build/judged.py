@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,8 +43,8 @@ def judge(name: str, folder: Path) -> dict[str, dict]:
     own = [experiment for experiment in registry.EXPERIMENTS.values() if experiment.notebook == name]
     full = [dataset for experiment in own if (dataset := full_dataset(experiment)) is not None]
     found = {
-        "quick": {dataset.attrs["slug"]: _judged(dataset) for dataset in quick},
-        "full": {dataset.attrs["slug"]: _with_slack(dataset) for dataset in full},
+        "quick": {dataset.attrs["slug"]: _judged(dataset, _entry) for dataset in quick},
+        "full": {dataset.attrs["slug"]: _judged(dataset, _with_slack) for dataset in full},
         "stored": {file: file_digest(results.STORE / file) for file in (f"{each.slug}.full.nc" for each in own)},
     }
     text = json.dumps(found | {"digest": _digest(found)}, indent=1, ensure_ascii=False)
@@ -76,16 +76,14 @@ def told() -> Iterator[None]:
         raise Problem(f"{error}.") from error
 
 
-def _judged(dataset: xr.Dataset) -> dict:
-    claims = {claim.id: _entry(claim.judge(dataset)) for claim in registry.claims_of(dataset.attrs["slug"])}
+def _judged(dataset: xr.Dataset, kept: Callable[[Judgement], dict]) -> dict:
+    claims = {claim.id: kept(claim.judge(dataset)) for claim in registry.claims_of(dataset.attrs["slug"])}
     return {"declaration": dataset.attrs["declaration"], "claims": claims}
 
 
-def _with_slack(dataset: xr.Dataset) -> dict:
-    """What is found of a stored result, and how much worse what is measured could be; quick results are too coarse for that."""
-    judgements = [claim.judge(dataset) for claim in registry.claims_of(dataset.attrs["slug"])]
-    claims = {each.claim.id: _entry(each) | {"slack": _number(each.slack)} for each in judgements}
-    return {"declaration": dataset.attrs["declaration"], "claims": claims}
+def _with_slack(judgement: Judgement) -> dict[str, object]:
+    """What is kept of a claim about a stored result: slack besides, for which quick data are too coarse."""
+    return _entry(judgement) | {"slack": _number(judgement.slack)}
 
 
 def _number(value: float) -> float | None:

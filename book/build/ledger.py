@@ -48,7 +48,7 @@ class Ledger:
 
     def networks(self, row: Row) -> int | None:
         """How many networks a row rests on."""
-        return networks(row.claim, self.stored)
+        return networks(row.claim.experiment, self.stored)
 
     def bucket(self, row: Row) -> str:
         """The choice in the filter under which a row's networks stand."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import xarray as xr
 
 from icl_lib.companion import weights
-from icl_lib.companion.claim import Claim
 from papers import registry
 
 REPEATED = ("seed", "run", "network")
@@ -20,17 +19,12 @@ def bucket(number: int | None) -> str:
     return "" if number is None else str(number) if number <= 3 else "many"
 
 
-def networks(claim: Claim, stored: Path) -> int | None:
-    """The networks of one kind behind a claim: those that its result reads, or else trains; 0 where nothing is trained.
-
-    Without a stored result that reads nothing, it is not known.
-    """
-    return of_result(claim.experiment, stored)
-
-
 @cache
-def of_result(slug: str, stored: Path) -> int | None:
-    """The networks that differ in their seed alone: networks of several kinds are not added up."""
+def networks(slug: str, stored: Path) -> int | None:
+    """The networks of one kind that a result reads, or else trains; 0 where nothing is trained.
+
+    Those of several kinds are not added up. Without a stored result that reads nothing, it is not known.
+    """
     read = Counter()
     for training in {*weights.trainings(registry.EXPERIMENTS[slug].full)}:
         read[training[0].name] += getattr(training[0], "replicates", 1)

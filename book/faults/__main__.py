@@ -41,7 +41,7 @@ def main(words: list[str]) -> int:
              stage, layout, tried, note)  # fmt: skip
     rows = [asdict(fault) | {"caught": next(filter(None, tried[str(fault)].values()), "")} for fault in faults]
     if len(rows) == len(every):
-        _write({"commit": results.commit(), "faults": rows}, layout.stored_results / STORED)
+        plant.keep({"commit": results.commit(), "faults": rows}, layout.stored_results / STORED)
     survivors = [fault for fault, row in zip(faults, rows, strict=True) if not row["caught"]]
     print(*(f"survived: {fault}" for fault in survivors), f"{len(faults)} planted, {len(survivors)} survived.", sep="\n")
     return 1 if survivors else 0
@@ -70,17 +70,12 @@ def _try(faults: list[Fault], stage: str, layout: Layout, tried: dict[str, dict]
 
         def keep(name: str, outcome: workers.Outcome) -> None:
             tried.setdefault(name, {})[stage] = outcome.lines[-1] if outcome.lines else ""
-            _write(tried, note)
+            plant.keep(tried, note)
 
         outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED, keep)
         for name, outcome in outcomes.items():
             if outcome.status:
                 raise Problem(f"{name}: {outcome.complaint}")
-
-
-def _write(content: dict, path: Path) -> None:
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
 if __name__ == "__main__":

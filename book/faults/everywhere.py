@@ -7,8 +7,6 @@ claims and tests that call it can be tried within a second.
 import gc
 import importlib
 import json
-import os
-import signal
 import sys
 import time
 from collections import Counter
@@ -19,7 +17,7 @@ from types import CodeType, FunctionType
 from book.build import workers
 from book.build.layout import Layout
 from book.build.problem import Problem
-from book.faults import catch, mutants, traced
+from book.faults import catch, mutants, plant, traced
 from book.faults.mutants import Mutant
 from icl_lib.companion import results
 
@@ -69,13 +67,13 @@ def _try(waiting: dict[str, Mutant], layout: Layout, state: str, tried: dict[str
 
     def keep(name: str, outcome: workers.Outcome) -> None:
         tried[name] = outcome.lines[-1] if outcome.lines else ""
-        if len(tried) % 20 == 0 or len(tried) >= len(tasks):
-            _write(tried, note)
+        if len(tried) % 20 == 0:
+            plant.keep(tried, note)
 
     try:
         outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), traced.IMPORTED, keep)
     finally:
-        _write(tried, note)
+        plant.keep(tried, note)
     for name, outcome in outcomes.items():
         if outcome.status:
             raise Problem(f"{name}: {outcome.complaint}")
@@ -83,8 +81,7 @@ def _try(waiting: dict[str, Mutant], layout: Layout, state: str, tried: dict[str
 
 def work(root: str, mutant: Mutant, checks: list[traced.Check]) -> int:
     """Print what catches a mutant, ``KIND: WHAT``, or nothing; the exit status is 0 either way."""
-    signal.signal(signal.SIGALRM, lambda *_: os._exit(print("never ends", flush=True) or 0))
-    signal.alarm(catch.LIMIT)
+    catch.end_in_time()
     sys.path.insert(0, root)
     catch.no_digest_counts()
     exchange(mutant, Path(root))
@@ -143,13 +140,8 @@ def _keep(layout: Layout, total: int, chosen: dict, equivalent: dict, tried: dic
         "survivors": [vars(each) for each in survivors],
         "equivalent": [vars(each) | {"reason": equivalent[name]} for name, each in chosen.items() if name in equivalent],
     }
-    _write(content, layout.stored_results / STORED)
+    plant.keep(content, layout.stored_results / STORED)
 
 
 def _end(name: str, equivalent: dict[str, str], tried: dict[str, str]) -> str:
     return "equivalent" if name in equivalent else tried[name].split(":")[0] or "nothing"
-
-
-def _write(content: dict, path: Path) -> None:
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))

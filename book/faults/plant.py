@@ -1,11 +1,13 @@
 """The faults, and copies of the code with one of them in it."""
 
 import ast
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from book.build.problem import Problem
+from icl_lib.companion import results
 
 FILE = "planted.txt"
 STORED = "faults.json"
@@ -78,3 +80,9 @@ def copy(fault: Fault | None, root: Path, to: Path) -> None:
     if fault is not None:
         source = (to / fault.file).read_text(encoding="utf-8")
         (to / fault.file).write_text(source.replace(fault.right, fault.wrong), encoding="utf-8")
+
+
+def keep(content: dict, path: Path) -> None:
+    """Write what became of faults, whole or not at all."""
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))

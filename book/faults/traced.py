@@ -1,7 +1,6 @@
 """Which checks reach which functions: every check is run once while the functions that it calls are noted."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from book.build.layout import Layout
 from book.build.problem import Problem
 from book.faults import catch
 from book.faults.reach import OF_STORING
+from icl_lib.companion import results
 
 STORED, QUICK, TEST = "stored", "quick", "test"
 Check = tuple[float, str, str]
@@ -57,9 +57,7 @@ def trace(root: str, kind: str, name: str, to: str) -> int:
     else:
         with _noted(root, rows, name):
             list(catch.contradicted(name, "full" if kind == STORED else "quick"))
-    part = Path(f"{to}.{os.getpid()}")
-    part.write_text(json.dumps(rows), encoding="utf-8")
-    part.rename(to)
+    results.write_atomically(Path(to), lambda file: file.write_text(json.dumps(rows), encoding="utf-8"))
     return 0
 
 
