@@ -125,7 +125,7 @@ def reading(state: State, found: Values) -> str:
         span = f"{most} where a task names the pattern and {least} where none does" if least != most else most
     told = OPTIONS[state["setting"]]
     return (
-        f"Step {state['step']}, {told}: among six contexts, one of each pattern, the one with the query's pattern gets {span} "
+        f"Step {state['step']}, {told}: among six contexts, one of each pattern, the one with the query’s pattern gets {span} "
         f"of the attention. {found['right']} of the 100 rows are active at their right label only."
     )
 

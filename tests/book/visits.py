@@ -102,6 +102,7 @@ class Visitor:
         await self.tab.emulate_media(media="print")
         self.note("print", *await self.ask("visit.printed()"))
         await self.tab.emulate_media(media="screen")
+        await self.ask("visit.settle()")
         await self.ask("visit.boxes()")
         await self.check()
 
