@@ -13,7 +13,8 @@ def minute(losses):
     examples the losses fall {fall} times as far as with true labels ({D17d}). With true labels the error of the prediction
     falls to {true} of what it was, with noise to {noise}.
     New: A loss with a minimum has the same steps ({D17e}). In one block without positions the end of the path does not
-    depend on the order of the examples ({D18}), elsewhere it does ({D18c}). The paper's second way, which takes tokens off
+    depend on the order of the examples ({D18}); in recurrent layers, rotary attention and the second of two causal blocks it
+    does ({D18c}). The paper's second way, which takes tokens off
     the prompt one by one, keeps the output ({D19}) and is no gradient descent ({D19c}).
     """
     mean = losses.sel(net="trained").mean("seed").isel(i=-1)

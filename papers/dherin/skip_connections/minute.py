@@ -8,10 +8,10 @@ def minute(found):
     """Says: Real blocks carry each token around the MLP, out of reach of its first matrix. An appendix gives the context a
     second place in the weights, the last bias. It takes up what goes around the MLP.
 
-    So: Yes, for the block that the appendix writes down: the output is right to {exact}, in the median ({D35}). In the
-    usual block the MLP reads the token as well, often behind a norm. There two different vectors are needed, one for each
-    place ({D35c}). The formula read word by word leaves an error ({D35e}), and so does one symbol for both places
-    ({D35d}).
+    So: Yes, for the block that the appendix writes down: the output is right to {exact}, in the median ({D35}). In the usual
+    block the MLP reads the token as well, often behind a norm. Behind a norm two different vectors are needed, one for each
+    place ({D35c}), and one symbol for both leaves an error ({D35d}). So does, in the usual block, norms or not, the formula
+    read word by word ({D35e}).
     New: In these random blocks most of what a context does goes around the MLP. Of the error without any patch, {bias} is
     left without the part in the bias, and {matrix} without the part in the matrix.
     """

@@ -10,11 +10,11 @@ def minute(unseen):
     all tasks.
 
     So: Yes. Trained on a set that meets the condition, if only on $M₁$ tasks, models err on at most {covered} of the prompts of
-    other tasks ({L4}). The sets tried that violate it leave errors of {least} to {most} there ({L5}), although none errs on
-    its own tasks.
-    New: The first gradient step tells why. Covering the patterns teaches attention to look for the query's pattern. Balanced
-    labels keep it from memorising an answer for each pattern ({L5f}). The error that remains is that of prompts in which the
-    query's pattern is missing, by a law without free parameter ({L6}).
+    other tasks ({L4}). The sets tried that violate it leave errors of {least} to {most} there ({L5}), although they answer
+    their own tasks.
+    New: The first gradient step tells why. Covering the patterns teaches attention to look for the query's pattern ({L5f}).
+    Balanced labels keep the layer from memorising an answer for a pattern that it saw with one label ({L5c}). Trained on all
+    tasks it errs where the query's pattern is missing, by a law without free parameter ({L6}).
     """
     error = unseen.error.mean("seed")
     violating = error.where(unseen.covers == 0, drop=True)

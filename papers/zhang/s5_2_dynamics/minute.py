@@ -10,9 +10,9 @@ def minute(course):
 
     So: Yes. The equations are the gradient of the layer's own loss, to rounding ({Z19}), and the loss above its minimum is a
     square ({Z19d}).
-    New: When all inputs have one variance the loss falls in a single drop, of closed form ({Z22}). A start {smaller} times
-    smaller delays it by {delay} units of time. Where the other two blocks do not start at zero they grow as well, at up to
-    {share} of the speed ({Z21}).
+    New: When all directions have one variance, and the start prefers none, the loss falls in a single drop, of closed form
+    ({Z22}). A start {smaller} times smaller delays it by {delay} units of time. Where the other two blocks do not start at zero
+    they grow as well, at up to {share} of the speed ({Z21}).
     """
     small, large = course.isel(sigma=0), course.isel(sigma=1)
     fast, slow = course.rate.transpose("direction", "kappa").values
