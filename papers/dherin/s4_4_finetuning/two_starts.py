@@ -31,6 +31,9 @@ class TwoStarts(Declaration):
     """What ``finetuning`` and ``alignment`` read of their own networks and of those of ``other``.
 
     queries   of one patch of W for all of them, fitted to the same context: d or more
+
+    Shared stream: two starts/#: the patches of one query and of many are made for the same tasks.
+    Shared stream: two starts/#/shuffle: the same finetuning for the patch of one query and of many.
     """
 
     finetuning: Finetuning

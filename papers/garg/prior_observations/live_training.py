@@ -24,7 +24,10 @@ from papers.zhang.theory import shifts
 
 @dataclass(frozen=True)
 class LiveTraining(Declaration):
-    """Trainings that differ in their curriculum alone; losses in windows of ``window`` steps, errors on fresh prompts."""
+    """Trainings that differ in their curriculum alone; losses in windows of ``window`` steps, errors on fresh prompts.
+
+    Shared stream: weights: the initial weights again, whose error is told beside that of the trained ones.
+    """
 
     trainings: Several[DecoderTraining]
     window: Count

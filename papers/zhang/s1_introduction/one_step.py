@@ -27,6 +27,7 @@ class OneStep(Declaration):
     """Error / tr Lambda of the best scalar step over condition numbers kappa and prompt lengths.
 
     ``M``: lengths whose examples are drawn one by one; ``M_long``: lengths drawn by empirical covariance.
+    Shared stream: one-step/#: the step and the trained model meet the same contexts.
     """
 
     d: Count

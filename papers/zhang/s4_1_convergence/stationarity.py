@@ -25,7 +25,10 @@ from papers.zhang.theory.full_loss import full_gradient
 
 @dataclass(frozen=True)
 class Stationarity(Declaration):
-    """Monte Carlo gradient at the closed form and at two points beside it, in all live parameters."""
+    """Monte Carlo gradient at the closed form and at two points beside it, in all live parameters.
+
+    Shared stream: basis: one basis for the points and for the covariance that they are points of.
+    """
 
     d: Count
     N: Count

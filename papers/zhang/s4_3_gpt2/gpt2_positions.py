@@ -28,6 +28,8 @@ class Gpt2Positions(Declaration):
 
     longest                test lengths 0 .. ``longest``
     covariances, prompts   covariances, and prompts of each
+
+    Shared stream: weights: the initial weights again, to say which rows have moved since.
     """
 
     models: tuple[DecoderTraining, DecoderTraining]

@@ -29,6 +29,7 @@ class TimeCourse(Declaration):
 
     The top eigenvector, along which (u_12, u_21) grow fastest, is one for kappa > 1. A speck is far below the window of
     the fit and far above what the integrator resolves.
+    Shared stream: Theta: one initial direction, followed at two sizes.
     """
 
     d: Count

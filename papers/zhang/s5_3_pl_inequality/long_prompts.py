@@ -23,7 +23,10 @@ PLACES = {"largest": -1, "least": 0}
 
 @dataclass(frozen=True)
 class LongPrompts(Declaration):
-    """Descents from far points for each (d, kappa) and N; ``drops`` descents on the wall; flows of one (d, kappa) to T."""
+    """Descents from far points for each (d, kappa) and N; ``drops`` descents on the wall; flows of one (d, kappa) to T.
+
+    Shared stream: basis: one basis for all covariances of a declaration.
+    """
 
     settings: Several[tuple[AtLeastTwo, Positive]]
     N: Several[Count]
