@@ -6,6 +6,7 @@ import xarray as xr
 from icl_lib.companion.claim import claims_of
 from icl_lib.companion.controls import everywhere, put, replaced
 from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, distance_over_seeds, over_seeds
+from papers.li.published import sum_points
 
 # --- L7: the coefficient sum at fixed norm --------------------------------------------------------------------------
 
@@ -124,7 +125,7 @@ def L7f(dataset):
 
 
 def _points_of_the_slides(dataset: xr.Dataset) -> xr.Dataset:
-    points = xr.DataArray([0.038, 0.047], {"length": [8, 20]}, "length")
+    points = xr.DataArray([sum_points(0.5, l) for l in (8, 20)], {"length": [8, 20]}, "length")
     return dataset.assign(error_length=0 * dataset.error_length.sel(length=points.length) + points)
 
 

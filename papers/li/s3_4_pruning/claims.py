@@ -37,7 +37,7 @@ def L11(dataset):
 def L11b(dataset):
     """The two groups are far apart: the median large neuron is at least 2.5 times as long as the median small one.
 
-    Margin: Ratio of the medians, small over large. The authors' plot shows 0.14-0.18 over 0.48-0.51, that is 0.33.
+    Margin: Ratio of the medians, small over large. The authors' plot shows 0.14 to 0.18 over 0.48 to 0.51, about a third.
     Control: $ξ = 1/√m$, as many of the shortest rows
     """
     return over_seeds(dataset.ratio.isel(setting=0))

@@ -8,15 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
 from icl_lib.companion.figure import LINES, drawing, points_over_seeds
+from papers.li.published import PRUNED, PRUNED_SHARES
 from papers.li.series import series
-
-SLIDE_SHARE = (0.0, 0.05, 0.10, 0.16, 0.20, 0.25, 0.30, 0.35, 0.40)
-SLIDE_ERROR = {
-    "slides, by magnitude": (7e-3, 5.3e-3, 5.8e-3, 6.3e-3, 8.5e-3, 1.1e-2, 1.8e-2, 2.3e-2, 3e-2),
-    "slides, random": (7e-3, 8e-3, 1.1e-2, 1.5e-2, 1.8e-2, 2.6e-2, 2.9e-2, 3.8e-2, 4.5e-2),
-}
-"""0-1 error out of domain in the authors' slides over the share of deleted neurons, read off a plot by eye (about 10%)."""
-
 
 GROUPS = {"A": "setting A", "ξ = 1/√m": "long start, ξ = 1/√m"}
 """Names of the two groups in the legend."""
@@ -146,9 +139,9 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _slide(axes: Axes) -> None:
-    for marker, (label, error) in zip("12", SLIDE_ERROR.items(), strict=True):
+    for marker, (label, error) in zip("12", PRUNED.items(), strict=True):
         axes.plot(
-            SLIDE_SHARE, error, color=mpl.rcParams["text.color"], marker=marker, linewidth=0.6, linestyle=":", label=label
+            PRUNED_SHARES, error, color=mpl.rcParams["text.color"], marker=marker, linewidth=0.6, linestyle=":", label=label
         )
 
 

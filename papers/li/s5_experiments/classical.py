@@ -20,7 +20,7 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.task_sets import all_tasks
 from papers.li.counted import counted
 from papers.li.evaluate import beside_draws, combined
-from papers.li.s5_experiments.published import learner_points
+from papers.li.published import learner_points
 from papers.li.theory import floor
 from papers.li.theory.neighbours import neighbours_error
 from papers.li.trained import A, Setting, Trained, train_models

@@ -14,9 +14,9 @@ from icl_lib.models.classifiers import GaussianSVM, LinearSVM, LogisticRegressio
 from icl_lib.seeds import stream
 from icl_lib.tasks.task_sets import all_tasks
 from papers.li.evaluate import combined
+from papers.li.published import LEARNERS as SLIDES
+from papers.li.published import learner_points
 from papers.li.s5_experiments.classical import QUICK, classical_faults, icl_faults
-from papers.li.s5_experiments.published import LEARNERS as SLIDES
-from papers.li.s5_experiments.published import learner_points
 from papers.li.trained import A, Setting, Trained, train_models
 
 LEARNERS = ("ICL", "logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN")

@@ -15,6 +15,7 @@ from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
 from icl_lib.tasks.task_sets import all_tasks, task_set, unseen_tasks
+from papers.li.published import ATTENTION, SHARES, sum_points
 from papers.li.s5_experiments.decoder_training import (
     LOSSES,
     Decoders,
@@ -26,7 +27,6 @@ from papers.li.s5_experiments.decoder_training import (
     trained,
     untrained,
 )
-from papers.li.s5_experiments.published import ATTENTION, SHARES, sum_points
 from papers.li.s5_experiments.trainings import WITHOUT_POSITIONS
 from papers.li.theory import floor
 

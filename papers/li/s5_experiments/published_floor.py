@@ -9,7 +9,7 @@ from icl_lib.companion.declaration import Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from papers.li.s5_experiments.published import LEARNERS, LENGTHS, READING_ERROR, learner_points
+from papers.li.published import LEARNERS, LENGTHS, READING_ERROR, learner_points
 from papers.li.theory import floor
 
 

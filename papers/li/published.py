@@ -1,5 +1,7 @@
 """Points of the plots on the authors' slides, read off by eye: about 10% on the logarithmic axes. Nothing measured here.
 
+No other place holds them: claims and figures take them from here, and a test compares what docstrings and pages quote.
+
 Settings behind them (optimiser, widths, number of prompts and patterns) were not found.
 """
 
@@ -46,6 +48,38 @@ SHARES = {
 
 ATTENTION = ((0.52, 0.85), (0.43, 0.77), (0.43, 0.88))
 """Attention to the query's ODR pattern in layers 1, 2, 3 of the GPT-2: at the start and at the end of training."""
+
+
+PRUNED_SHARES = (0.0, 0.05, 0.10, 0.16, 0.20, 0.25, 0.30, 0.35, 0.40)
+
+PRUNED = {
+    "slides, by magnitude": (7e-3, 5.3e-3, 5.8e-3, 6.3e-3, 8.5e-3, 1.1e-2, 1.8e-2, 2.3e-2, 3e-2),
+    "slides, random": (7e-3, 8e-3, 1.1e-2, 1.5e-2, 1.8e-2, 2.6e-2, 2.9e-2, 3.8e-2, 4.5e-2),
+}
+"""Error out of domain of the one-layer model over the share of deleted neurons."""
+
+PRUNED_BY_SHARE = {0.6: 0.03, 0.8: 0.0105, 1.0: 0.0072}
+"""The same with 40% of the neurons deleted, by alpha'."""
+
+ROW_LENGTHS = {"small": (0.14, 0.18), "large": (0.48, 0.51)}
+"""Least and greatest length of the rows of W_O in the two groups."""
+
+PROJECTED = (0.40, 1.75)
+"""Length of a projected pattern at the start and at the end of training."""
+
+QUOTED = {
+    "L12f": (PRUNED["slides, by magnitude"][-1] / 7e-3, PRUNED["slides, random"][-1] / 7e-3),
+    "L12i": (PRUNED_BY_SHARE[0.8] / PRUNED_BY_SHARE[0.6], PRUNED_BY_SHARE[1.0] / PRUNED_BY_SHARE[0.8]),
+    "L14": (PROJECTED[0] / PROJECTED[1],),
+    "L17b": (SUMS[0.5][-1] / SUMS[0.5][0],),
+    "L17c": (SHARES["in", 1.0] / SHARES["in", 0.8], SHARES["out", 1.0] / SHARES["out", 0.8]),
+    "L18": (min(end - start for start, end in ATTENTION),),
+    "L19": (SUMS[0.5][-1] - SUMS[1.1][-1],),
+    **dict.fromkeys(("L19b", "L19c"), (round(SUMS[0.5][-1] / SUMS[1.1][-1]) ** 0.5,)),
+    "L20": (LEARNERS[0.6, "logistic"][0] / LEARNERS[0.6, "ICL"][0], LEARNERS[0.6, "logistic"][-1] / LEARNERS[0.6, "ICL"][-1]),
+    "L20b": tuple(LEARNERS[0.8, "logistic"][k] / LEARNERS[0.8, "ICL"][k] for k in range(3)),
+}
+"""What claims make of these points and quote, by claim."""
 
 
 def learner_points(alpha: float, learner: str, lengths: tuple[int, ...]) -> list[float]:
