@@ -11,8 +11,8 @@ Check = Callable[[xr.Dataset], Discrepancy | Agreement]
 Change = Callable[[float], xr.Dataset]
 MOST = 1000.0
 """Beyond this factor nothing is looked for."""
-FACTORS = (1.02, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 300.0, MOST)
-HALVINGS = 7
+FACTORS = (1.1, 1.6, 3.0, 10.0, 100.0, MOST)
+HALVINGS = 8
 """How often an interval between two of them is halved: the factor is good to 1%."""
 ROWS = 8
 """So many rows of a dimension are moved, evenly spaced."""
@@ -50,10 +50,13 @@ def in_words(factor: float) -> str:
 
 
 def _changes(dataset: xr.Dataset, name: str, kind: str) -> Iterator[Change]:
-    """Yield what makes a variable larger and smaller by a factor, or by a power for an exponent."""
+    """Yield what makes a variable larger and smaller by a factor, or by a power that moves the exponent fitted to it.
+
+    What has another sign somewhere has no powers: it is an exponent itself.
+    """
     variable = dataset[name]
     for sign in (1, -1):
-        if kind == "rate":
+        if kind == "rate" and bool((variable > 0).all()):
             yield lambda x, sign=sign: dataset.assign({name: variable**x**sign})
         else:
             yield lambda x, sign=sign: dataset.assign({name: _times(variable, x**sign)})
@@ -98,17 +101,23 @@ def _value(found: Discrepancy | Agreement) -> np.ndarray:
 
 
 def _least(changes: Sequence[Change], turned: Callable[[Change, float], bool]) -> float:
-    """Return the least factor at which one of the changes turns the verdict, or ``MOST``."""
+    """Return the least factor at which one of the changes turns the verdict, or ``MOST``.
+
+    One search for all: a change that does not turn it where another does is looked at no more.
+    """
     below = 1.0
     for factor in FACTORS:
         if found := [each for each in changes if turned(each, factor)]:
-            return min(_between(each, below, factor, turned) for each in found)
+            return _between(found, below, factor, turned)
         below = factor
     return MOST
 
 
-def _between(change: Change, below: float, above: float, turned: Callable[[Change, float], bool]) -> float:
+def _between(changes: Sequence[Change], below: float, above: float, turned: Callable[[Change, float], bool]) -> float:
     for _ in range(HALVINGS):
         middle = (below * above) ** 0.5
-        below, above = (below, middle) if turned(change, middle) else (middle, above)
+        if found := [each for each in changes if turned(each, middle)]:
+            changes, above = found, middle
+        else:
+            below = middle
     return above

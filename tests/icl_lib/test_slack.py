@@ -47,6 +47,11 @@ def test_an_exponent_is_moved_by_a_power():
     assert slack(slope, dataset, 0.25, "rate") == pytest.approx(1.125, rel=CLOSE)
 
 
+def test_an_exponent_that_was_fitted_before_is_moved_by_a_factor():
+    dataset = data(slope=[-1.0, -1.1])
+    assert slack(lambda d: Discrepancy(abs(d.slope + 1)), dataset, 0.25, "rate") == pytest.approx(1.25 / 1.1, rel=CLOSE)
+
+
 def test_of_what_fails_it_is_the_distance_to_another_verdict():
     assert slack(lambda d: Discrepancy(d.error), data(error=[0.5, 0.01]), 0.1) == pytest.approx(5.0, rel=CLOSE)
 
@@ -74,3 +79,12 @@ def test_what_has_a_resolution_has_no_slack(stored):
 def test_an_agreement_without_errors_has_one():
     dataset = data(risk=[1.0, 1.0], risk_theory=[1.0, 1.0])
     assert slack(lambda d: agreement(d, "risk"), dataset, 0.3) == pytest.approx(1.3, rel=CLOSE)
+
+
+def test_few_judgings_find_it():
+    """One search for all variables: those whose turn comes later are dropped on the way."""
+    judged = []
+    dataset = data(error=[0.01, 0.04], other=[0.01, 0.03], third=[0.01, 0.02])
+    check = lambda d: judged.append(0) or Discrepancy(np.maximum(np.maximum(d.error, d.other), d.third))  # noqa: E731
+    assert slack(check, dataset, 0.1) == pytest.approx(2.5, rel=CLOSE)
+    assert len(judged) <= 35

@@ -82,6 +82,7 @@ def L10(dataset):
     """Training takes fewer steps with larger $α$, $β$, $η$ and more with larger $M₁$.
 
     Margin: Largest of the exponents of $α$, $β$, $η$ and minus that of $M₁$; a trial run had −0.95, −1.7, −0.85 and −0.39.
+    Slack: the sentence is a direction; the least exponent, that of $M₁$, is 0.33, and half of it is asked for.
     Control: the number of patterns $M₁$, which slows training down, in the place of $α$
     """
     return over_seeds(_of_total(dataset, "to 0.1").sel(letter=STATED) * xr.DataArray([1, 1, 1, -1], dims="letter"))
