@@ -5,7 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 import xarray as xr
+
+from papers import registry
 
 PERCENT = 0.01
 HALF = 0.501
@@ -48,6 +51,17 @@ def require_right(texts: Mapping[str, str], expected: Mapping[str, Number]) -> N
         assert reads(texts[name], one, one.right), f"{name}: the box says {texts[name]}, the second route {one.right}"
         for slip, value in one.wrong.items():
             assert not reads(texts[name], one, value), f"{name}: {slip} would read {texts[name]} as well"
+
+
+def by_second_routes(routes: Mapping[str, Route]) -> Callable:
+    """Return the test of the numbers of some boxes: each is that of its second route, and no slip would read the same."""
+
+    @pytest.mark.parametrize("slug", routes)
+    def test(slug, stored):
+        dataset = stored(slug)
+        require_right(registry.MINUTES[slug].numbers(dataset), routes[slug](dataset))
+
+    return test
 
 
 def mean(values: xr.DataArray) -> float:

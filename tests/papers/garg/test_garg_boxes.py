@@ -1,9 +1,6 @@
 """The numbers of the boxes of Garg et al., by a second route."""
 
-import pytest
-from boxes import PERCENT, Number, require_right
-
-from papers import registry
+from boxes import PERCENT, Number, by_second_routes
 
 
 def regression(d):
@@ -25,8 +22,4 @@ ROUTES = {
     "garg-regression": regression,
 }
 
-
-@pytest.mark.parametrize("slug", ROUTES)
-def test_numbers_of_a_box_are_those_of_a_second_route_and_slips_would_read_otherwise(slug, stored):
-    dataset = stored(slug)
-    require_right(registry.MINUTES[slug].numbers(dataset), ROUTES[slug](dataset))
+test_numbers_of_a_box_are_those_of_a_second_route = by_second_routes(ROUTES)
