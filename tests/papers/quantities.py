@@ -59,8 +59,11 @@ def equal(one: np.ndarray, other: np.ndarray) -> bool:
     return one.shape == other.shape and np.allclose(one, other, rtol=RTOL, atol=1e-300, equal_nan=True)
 
 
-def slices(quantity: xr.DataArray, values: np.ndarray) -> Iterator[tuple[dict, xr.DataArray]]:
-    """Yield the parts of a quantity, at fixed coordinates of its other dimensions, that are these values."""
+def slices(quantity: xr.DataArray, values: np.ndarray, kept: int = 0) -> Iterator[tuple[dict, xr.DataArray]]:
+    """Yield the parts of a quantity, at fixed coordinates of its other dimensions, that are these values.
+
+    The first ``kept`` dimensions are not fixed any more: what is left of each choice of dimensions is looked at once.
+    """
     first = next(iter(values[np.isfinite(values)]), None)
     if quantity.size < values.size or first is None:
         return
@@ -70,11 +73,11 @@ def slices(quantity: xr.DataArray, values: np.ndarray) -> Iterator[tuple[dict, x
         if equal(quantity.values.ravel(), values.ravel()):
             yield {n: c.item() for n, c in quantity.coords.items() if c.ndim == 0}, quantity
         return
-    for dim in quantity.dims if quantity.size % values.size == 0 else ():
+    for place, dim in enumerate(quantity.dims if quantity.size % values.size == 0 else ()):
         rest = quantity.size // quantity.sizes[dim]
-        for index in range(quantity.sizes[dim] if rest % values.size == 0 else 0):
+        for index in range(quantity.sizes[dim] if place >= kept and rest % values.size == 0 else 0):
             part = quantity.isel({dim: index})
-            for at, entries in slices(part, values):
+            for at, entries in slices(part, values, place):
                 yield {dim: coordinate(quantity, dim, index), **at}, entries
 
 

@@ -206,17 +206,14 @@ class Vocabulary:
         x, y, found = series.x, series.y, []
         if not (np.isfinite(x).any() and np.isfinite(y).any()):
             return None
-        others = list(self._with(float(np.nanmax(x))))
+        others = [(n, at) for n, v in self._with(float(np.nanmax(x))) for at, _ in slices(v, x)]
         for name, quantity in self._with(float(np.nanmax(y))):
             for at, entries in slices(quantity, y):
-                for other, across in others:
-                    for where, _ in slices(across, x):
-                        if all(
-                            at.get(dim, value) == value for dim, value in where.items() if dim in quantity.coords or dim in at
-                        ):
-                            one = Found(f"{name} over {other}", "", at, along_values=tuple(entries.values.ravel()))
-                            one.interval = self._cloud_interval(name, at, series)
-                            found.append(one)
+                for other, where in others:
+                    if all(at.get(dim, value) == value for dim, value in where.items() if dim in quantity.coords or dim in at):
+                        one = Found(f"{name} over {other}", "", at, along_values=tuple(entries.values.ravel()))
+                        one.interval = self._cloud_interval(name, at, series)
+                        found.append(one)
         return min(found, key=lambda each: _rank(each, series.labels), default=None)
 
     def _cloud_interval(self, name: str, at: dict, series: Series) -> str:

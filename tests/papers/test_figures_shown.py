@@ -10,9 +10,6 @@ from tests.papers import told
 
 UNREAD = {"zhang": 28, "li": 83, "dherin": 60, "garg": 0, "engine": 1}
 """How many kinds of series are still drawn that have no name in their dataset or in ``derived``; to fall to none."""
-LATER = ("dherin-order", "dherin-w-down-alone", "zhang-averaged-error")
-"""Figures of which it is not yet written down what they show."""
-EVERY = [name for name in told.DRAWINGS if name not in LATER]
 
 
 def section(name: str) -> str:
@@ -22,7 +19,7 @@ def section(name: str) -> str:
     return next((part for part in text.split("\n\n") if part.strip().split("\n")[0] == name), "").strip()
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", told.DRAWINGS)
 def test_a_figure_shows_what_is_written_down(name):
     data = told.dataset_of(name)
     assert told.told(name, dataset=data).strip() == section(name)
@@ -48,5 +45,5 @@ def test_every_series_has_a_name(wing):
     text = (told.SHOWN / f"{wing}.txt").read_text(encoding="utf-8")
     assert len(re.findall("UNREAD|no name", text)) <= UNREAD[wing]
     assert [line for line in text.split("\n") if line and not line.startswith(" ")] == [
-        name for name, (home, _) in told.DRAWINGS.items() if home == wing and name not in LATER
+        name for name, (home, _) in told.DRAWINGS.items() if home == wing
     ]

@@ -179,8 +179,7 @@ def agreement(dataset: xr.Dataset) -> Table:
 def alone(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of a block behind a norm when W_down alone is changed."""
     axes = figure.subplots()
-    for k, name in enumerate(dataset.alone.values):
-        points_over_seeds(axes, k, dataset.miss.sel(alone=name), k)
+    points_over_seeds(axes, range(3), dataset.miss, 0)
     axes.axhline(float(dataset.miss_least.mean()), color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set_xticks(range(3), ["nearest", "right direction", "no norm assumed"])
     axes.set(xlim=(-0.5, 2.5), ylim=(0, 1.3 * float(dataset.miss.max())), ylabel="error of the output")
