@@ -12,6 +12,7 @@ from scipy.stats import t as student
 from tests.papers.artists import Series
 from tests.papers.quantities import RTOL, coordinate, equal, near, parts, pick, reduced, same, slices, tables
 
+NO_NAME = "an interval that has no name"
 Transform = Callable[[xr.Dataset], xr.DataArray]
 
 
@@ -169,7 +170,7 @@ class Vocabulary:
             known = np.isfinite(below) & np.isfinite(above)
             if known.any() and near(above[known], high[known]) and near(below[known], low[known], lower=True):
                 return rule
-        return "an interval that has no name"
+        return NO_NAME
 
     def _rules(self, found: Found) -> Iterator[tuple[str, np.ndarray]]:
         plain = found.name.removeprefix("mean over seed of ")
@@ -221,10 +222,10 @@ class Vocabulary:
             return ""
         error = self.plain.get(f"{name}_se")
         if error is None:
-            return "an interval that has no name"
+            return NO_NAME
         half = pick(error, at).values.ravel().astype(float)
         rules = {"two standard errors": 2 * half, "ONE standard error": half}
-        return next((rule for rule, one in rules.items() if near(series.above, one)), "an interval that has no name")
+        return next((rule for rule, one in rules.items() if near(series.above, one)), NO_NAME)
 
     def _image(self, values: np.ndarray) -> Found | None:
         for name, quantity in self.words.items():

@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -16,7 +17,7 @@ from icl_lib.companion.paper import declared
 from papers import PAPERS, registry
 from tests.papers.artists import Panel, Series, drawn
 from tests.papers.derived import DERIVED
-from tests.papers.recognised import Found, Vocabulary
+from tests.papers.recognised import NO_NAME, Found, Vocabulary
 
 SHOWN = Path(__file__).parent / "shown"
 DRAWINGS: dict[str, tuple[str, Drawing]] = {
@@ -68,8 +69,9 @@ def _common(every: list[dict]) -> dict:
 
 
 def _series(each: Series, found: Found | None, common: dict, panel: Panel, words: Vocabulary) -> str:
+    half = "" if each.above is None else f" \N{PLUS-MINUS SIGN} {_summary(each.above)}"
     if found is None:
-        return f"UNREAD {each.kind}{_entry(each.labels, {})}"
+        return f"UNREAD {each.kind} x {_summary(each.x)}, y {_summary(each.y)}{half}{_entry(each.labels, {})}"
     said = _entry(each.labels, found.at)
     title, text = (
         _named(panel.title, found.at),
@@ -85,7 +87,16 @@ def _series(each: Series, found: Found | None, common: dict, panel: Panel, words
             if dim in words.dataset.dims and words.dataset.sizes[dim] > 1
             else ""
         )
-    return text + (f", {found.interval}" if found.interval else "") + said
+    interval = f", {found.interval}" if found.interval else ""
+    return text + interval + (half if interval == f", {NO_NAME}" else "") + said
+
+
+def _summary(values: np.ndarray) -> str:
+    """Return the first, the last and the mean of the values that are there; what is near rounding is 0."""
+    there = np.asarray(values, float)
+    there = there[np.isfinite(there)]
+    ends = (there[0], there[-1], there.mean()) if there.size else ()
+    return " ".join(f"{value:.3g}" if abs(value) > 1e-9 else "0" for value in ends)
 
 
 def _entry(labels: list[str], at: dict) -> str:
