@@ -240,6 +240,24 @@ def test_both_active_by_drawing_rows():
     assert both.mean() == pytest.approx(escape_time.both_active(0.3), abs=0.004)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "M1", "l", "beta", "q", "K"),
+    [(0.6, 5, 7, 1.3, 0.7, 0.9), (0.9, 7, 3, 0.8, 1.5, 0.4), (0.3, 9, 31, 2.0, 3.0, 1.5)],
+)
+def test_overlap_by_drawing_prompts(alpha, M1, l, beta, q, K):
+    """Shares, labels and lengths of mean tokens, counted; the irrelevant patterns of a prompt are orthogonal."""
+    draws, rng = 100_000, np.random.default_rng(2)
+    place = rng.choice(4, p=[alpha / 2, alpha / 2, 0, 1 - alpha], size=(draws, l))
+    place[place == 3] = rng.integers(2, M1, size=(place == 3).sum())
+    sign = np.where(place == 0, 1, np.where(place == 1, -1, rng.choice([-1, 1], size=place.shape)))
+    names = rng.permuted(np.tile(np.arange(M1), (draws, 1)), axis=1)
+    share = (np.take_along_axis(names, place, axis=1)[:, :, None] == np.arange(M1)).mean(1)
+    noise = (rng.uniform(-K, K, size=place.shape) ** 2).sum(1) / l**2
+    square = (beta**2 * ((share**2).sum(1) + noise) + q**2 * sign.mean(1) ** 2).mean()
+    shared = beta**2 * (share.mean(0) ** 2).sum()
+    assert shared / square == pytest.approx(escape_time.overlap(alpha, M1, l, beta, q, K), rel=0.008)
+
+
 def test_escape_time_has_the_exponents_of_its_formula():
     base = dict(eta=1.0, alpha=0.8, beta=1.0, q=1.0, delta=0.2, M1=6, l=20, K=0.5)
     times = [escape_time.escape_time(**{**base, **changed}) for changed in ({}, {"eta": 2.0}, {"delta": 0.1})]

@@ -268,3 +268,11 @@ def test_a_tenth_more_than_the_escape_time_does_not_hold(stored):
     late = dataset.assign(escape_theory=1.1 * dataset.escape_theory)
     claim = next(one for one in CLAIMS if one.id == "L10c")
     assert (claim.judge(dataset).verdict, claim.judge(late).verdict) == (HOLDS, "undecided")
+
+
+@pytest.mark.parametrize("factor", [1 / 1.1, 1.1])
+def test_with_falling_scores_a_tenth_off_the_escape_time_fails(stored, factor):
+    dataset = stored("li-iterations")
+    off = dataset.assign(escape_falling=factor * dataset.escape_falling)
+    claim = next(one for one in CLAIMS if one.id == "L10p")
+    assert (claim.judge(dataset).verdict, claim.judge(off).verdict) == (HOLDS, FAILS)
