@@ -12,7 +12,8 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 from icl_lib.tasks.patterns import write
 from icl_lib.tasks.task_sets import task_set
-from papers.li.s5_experiments import claims, figures, published
+from papers.li import published
+from papers.li.s5_experiments import claims, figures
 from papers.li.s5_experiments import claims_classical as on_learners
 from papers.li.s5_experiments.classical import CLASSICAL_LEARNERS, QUICK, Classical
 from papers.li.s5_experiments.classical_reasons import CLASSICAL_REASONS, Variant
