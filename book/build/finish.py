@@ -52,7 +52,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     if base:
         published_at.from_any_depth(pages[published_at.MISSING], base)
     write_site(site, pages | left)
-    lighten.lighten(site)
+    lighten.lighten(site, pages.values())
     policy.apply_to_others(site, pages)
 
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from lxml.html import HtmlElement
@@ -18,6 +19,8 @@ SPARE += (
     "mathjax/input/tex/extensions/all-packages.js",
 )
 """What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
+ICONS = {"brands": ("fab", "fa-brands"), "regular": ("far", "fa-regular")}
+"""Fonts of icons that only some books need, by the classes of their icons."""
 BUILD = ".buildinfo"
 """What Sphinx notes of its settings, the folder of its theme among them, for a next build that begins from nothing here."""
 PLAIN = ("", "n", "nn", "p", "w", "o")
@@ -53,6 +56,14 @@ def drop_spare(static: Path) -> None:
     for pattern in SPARE:
         for path in list(static.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def drop_icons(static: Path, pages: Collection[Page]) -> None:
+    """Remove the fonts of icons that no page shows."""
+    for font, names in ICONS.items():
+        if not [icon for page in pages for icon in by_class(page.tree, *names)]:
+            for path in static.glob(f"vendor/fontawesome/*/webfonts/fa-{font}-*"):
+                path.unlink()
 
 
 def shorten(numbers: Path) -> None:
@@ -108,9 +119,10 @@ def without_rows(page: Path) -> None:
         )
 
 
-def lighten(site: Path) -> None:
+def lighten(site: Path, pages: Collection[Page]) -> None:
     """Make the files beside the pages lighter."""
     drop_spare(site / "_static")
+    drop_icons(site / "_static", pages)
     (site / BUILD).unlink(missing_ok=True)
     for notebook in (site / "_sources").rglob("*.ipynb"):
         without_pictures(notebook)
