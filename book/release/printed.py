@@ -1,4 +1,4 @@
-"""The printed book with the dates of its commit: what a browser writes of the clock is replaced in place."""
+"""The printed book with the dates of its commit: what a browser writes of the clock or of its own counting is replaced in place."""
 
 import hashlib
 import re
@@ -10,11 +10,15 @@ from icl_lib.companion.results import write_atomically
 
 DATE = re.compile(rb"/(CreationDate|ModDate)\s*\(D:([^)]*)\)")
 ID = re.compile(rb"/ID\s*\[\s*<([0-9A-Fa-f]*)>\s*<([0-9A-Fa-f]*)>\s*\]")
+NODE = re.compile(rb"\(node(\d{8})\)")
+"""A heading of a table, by a number that also counts what the browser happened to look at before."""
 
 
 def settle(pdf: Path, edition: Edition) -> None:
-    """Set the dates and the identifier of a PDF from the commit; every byte stays where it was."""
+    """Set the dates and the identifier of a PDF from the commit, and number its nodes from 1; every byte stays where it was."""
     content = pdf.read_bytes()
+    numbers = {node: b"%08d" % number for number, node in enumerate(sorted({*NODE.findall(content)}), 1)}
+    content = NODE.sub(lambda found: b"(node%b)" % numbers[found[1]], content)
     settled = ID.sub(lambda found: _identified(found, edition), DATE.sub(lambda found: _dated(found, edition), content))
     assert len(settled) == len(content)
     write_atomically(pdf, lambda file: file.write_bytes(settled))

@@ -10,11 +10,12 @@ from book.build.cache import Record as Execution
 from book.release import edition, printed
 
 
-def test_a_pdf_is_dated_by_its_commit_and_no_byte_moves(tmp_path):
+def test_a_pdf_is_dated_by_its_commit_its_nodes_are_counted_from_1_and_no_byte_moves(tmp_path):
     path = tmp_path / "book.pdf"
     made = [
         b"%%PDF-1.4\n<</CreationDate (D:%s+02'00')\n/ModDate (D:%s+02'00')>>/ID [<%s> <%s>]" % (day, day, each, each)
-        for day, each in ((b"20260101000000", b"AB" * 16), (b"20270202030405", b"01" * 16))
+        + b"/ID (node%08d) /ID (node%08d) /Headers [(node%08d)]" % (node, node + 2, node)
+        for day, each, node in ((b"20260101000000", b"AB" * 16, 1140), (b"20270202030405", b"01" * 16, 99))
     ]
     after = []
     for content in made:
@@ -23,6 +24,7 @@ def test_a_pdf_is_dated_by_its_commit_and_no_byte_moves(tmp_path):
         after.append(path.read_bytes())
     assert after[0] == after[1] and len(after[0]) == len(made[0])
     assert b"/CreationDate (D:20231114221320+00'00')" in after[0]
+    assert after[0].endswith(b"/ID (node00000001) /ID (node00000002) /Headers [(node00000001)]")
 
 
 def test_printed_text_is_in_one_piece_however_the_kernel_parted_it(tmp_path):
