@@ -1,6 +1,5 @@
 """`./run faults`: plant every fault of the list and say which check catches it."""
 
-import hashlib
 import json
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from book.build.arguments import Parser
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.faults import catch, everywhere, plant, reach
-from book.faults.plant import COPIED, STORED, Fault
+from book.faults.plant import STORED, Fault
 from icl_lib.companion import results
 
 STAGES = ("stored results", "tests and quick results")
@@ -29,12 +28,12 @@ def main(words: list[str]) -> int:
     )  # fmt: skip
     asked, layout = parser.parse_args(words), Layout(Path(__file__).resolve().parents[2])
     if asked.everywhere is not None:
-        return everywhere.run(layout, asked.everywhere, _state(layout.root))
+        return everywhere.run(layout, asked.everywhere)
     every = plant.read(layout.root)
     faults = [fault for fault in every if all(word in str(fault) for word in asked.words)]
     if not faults:
         parser.error(f"no planted fault has {' and '.join(asked.words)} in its line of book/faults/planted.txt")
-    note = layout.build / "faults" / f"{_state(layout.root)}.json"
+    note = layout.build / "faults" / f"{plant.digest(plant.code(layout.root))}.json"
     tried = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
     for stage in STAGES:
         _try([fault for fault in faults if stage not in (known := tried.get(str(fault), {})) and not any(known.values())],
@@ -45,12 +44,6 @@ def main(words: list[str]) -> int:
     survivors = [fault for fault, row in zip(faults, rows, strict=True) if not row["caught"]]
     print(*(f"survived: {fault}" for fault in survivors), f"{len(faults)} planted, {len(survivors)} survived.", sep="\n")
     return 1 if survivors else 0
-
-
-def _state(root: Path) -> str:
-    """Return a digest of the code and the tests."""
-    files = sorted(path for name in COPIED for path in [root / name, *(root / name).rglob("*.py")] if path.is_file())
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:24]
 
 
 def _try(faults: list[Fault], stage: str, layout: Layout, tried: dict[str, dict], note: Path) -> None:

@@ -8,6 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 LIMIT = 300
 """Seconds after which a fault counts as one that never ends."""
+NEVER = "never ends"
 IMPORTED = [
     __name__,
     "h5netcdf",
@@ -36,7 +37,7 @@ def work(copy: str, stored: tuple[str, ...], tests: tuple[str, ...], quick: tupl
 
 def end_in_time() -> None:
     """Let this process say that a fault never ends, and leave, after ``LIMIT`` seconds."""
-    signal.signal(signal.SIGALRM, lambda *_: os._exit(print("never ends", flush=True) or 0))
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(print(NEVER, flush=True) or 0))
     signal.alarm(LIMIT)
 
 

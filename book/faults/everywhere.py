@@ -32,16 +32,19 @@ BATCH = 3.0
 """Seconds of tests that are started together."""
 
 
-def run(layout: Layout, number: int, state: str) -> int:
-    """Try the first ``number`` mutants that were not tried on this code before; 1 when one survives that is not equivalent."""
+def run(layout: Layout, number: int) -> int:
+    """Try the first ``number`` mutants, but for those whose end is known; 1 when one survives that is not equivalent."""
     equivalent = read(layout.root)
     every = mutants.every(layout.root)
     chosen = {str(mutant): mutant for mutant in every[:number]}
-    note = layout.build / "faults" / f"mutants-{state}.json"
-    tried = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    waiting = {name: mutant for name, mutant in chosen.items() if name not in tried and name not in equivalent}
-    if waiting:
-        _try(waiting, layout, state, tried, note)
+    note = layout.build / "faults" / "mutants.json"
+    tried = {
+        name: end
+        for name, (end, digest) in _noted(note).items()
+        if name in chosen and digest == _rests_on(chosen[name], end, layout.root)
+    }
+    if waiting := {name: mutant for name, mutant in chosen.items() if name not in tried and name not in equivalent}:
+        _try(waiting, layout, tried, note)
     survivors = [mutant for name, mutant in chosen.items() if name not in equivalent and not tried[name]]
     _keep(layout, len(every), chosen, equivalent, tried, survivors)
     print(*(f"survived: {mutant}" for mutant in survivors), sep="\n", end="\n" if survivors else "")
@@ -59,24 +62,33 @@ def read(root: Path) -> dict[str, str]:
     return {mutant: reason for mutant, _, reason in rows}
 
 
-def _try(waiting: dict[str, Mutant], layout: Layout, state: str, tried: dict[str, str], note: Path) -> None:
-    checks = traced.reached(layout, state)
-    tasks = {}
+def _rests_on(mutant: Mutant, end: str, root: Path) -> str:
+    """Return a digest of what decided the end of a mutant: its file and the test that noticed, or else all code."""
+    test = root / "tests" / end.removeprefix("a unit test: ").split("::")[0]
+    if end == catch.NEVER or end.startswith("a unit test: ") and test.is_file():
+        return plant.digest((root / mutant.file, *([] if end == catch.NEVER else [test])))
+    return plant.digest(plant.code(root))
+
+
+def _try(waiting: dict[str, Mutant], layout: Layout, tried: dict[str, str], note: Path) -> None:
+    checks = traced.reached(layout)
+    tasks, rows = {}, _noted(note)
     for name, mutant in waiting.items():
         tasks[name] = (work, (str(layout.root), mutant, checks.get(f"{mutant.file}:{mutant.function}", [])))
 
     def keep(name: str, outcome: workers.Outcome) -> None:
         tried[name] = outcome.lines[-1] if outcome.lines else ""
-        if len(tried) % 20 == 0:
-            plant.keep(tried, note)
+        rows[name] = [tried[name], _rests_on(waiting[name], tried[name], layout.root)]
+        plant.keep(rows, note)
 
-    try:
-        outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), traced.IMPORTED, keep)
-    finally:
-        plant.keep(tried, note)
-    for name, outcome in outcomes.items():
+    for name, outcome in workers.run_all(tasks, layout.root, layout.child_environment(), traced.IMPORTED, keep).items():
         if outcome.status:
             raise Problem(f"{name}: {outcome.complaint}")
+
+
+def _noted(note: Path) -> dict[str, list[str]]:
+    """Return the end of each mutant that was tried before, and the digest of what decided it."""
+    return json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
 
 
 def work(root: str, mutant: Mutant, checks: list[traced.Check]) -> int:

@@ -1,9 +1,11 @@
 """The faults, and copies of the code with one of them in it."""
 
 import ast
+import hashlib
 import json
 import shutil
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from book.build.problem import Problem
@@ -80,6 +82,20 @@ def copy(fault: Fault | None, root: Path, to: Path) -> None:
     if fault is not None:
         source = (to / fault.file).read_text(encoding="utf-8")
         (to / fault.file).write_text(source.replace(fault.right, fault.wrong), encoding="utf-8")
+
+
+@cache
+def code(root: Path, *names: str) -> tuple[Path, ...]:
+    """Return the files that decide what becomes of a fault, or those below these names alone."""
+    return tuple(
+        sorted(path for name in names or COPIED for path in [root / name, *(root / name).rglob("*.py")] if path.is_file())
+    )
+
+
+@cache
+def digest(files: tuple[Path, ...]) -> str:
+    """Return the digest of the bytes of these files."""
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:24]
 
 
 def keep(content: dict, path: Path) -> None:

@@ -1,5 +1,6 @@
 """Which checks reach which functions: every check is run once while the functions that it calls are noted."""
 
+import cProfile
 import json
 import sys
 import time
@@ -11,8 +12,7 @@ from types import CodeType
 from book.build import workers
 from book.build.layout import Layout
 from book.build.problem import Problem
-from book.faults import catch
-from book.faults.reach import OF_STORING
+from book.faults import catch, plant
 from icl_lib.companion import results
 
 STORED, QUICK, TEST = "stored", "quick", "test"
@@ -22,26 +22,27 @@ SLOW = {"browser", "browser_explorers", "browser_policy", "bundle", "elsewhere",
 IMPORTED = [*catch.IMPORTED, "papers.registry"]
 
 
-def reached(layout: Layout, state: str) -> dict[str, list[Check]]:
-    """Return the checks that call each function, ``FILE:NAME``, the cheapest first; they are traced once for a ``state``."""
+def reached(layout: Layout) -> dict[str, list[Check]]:
+    """Return the checks that call each function, ``FILE:NAME``, the cheapest first; one that was traced before is not again."""
     from papers import registry
 
-    note = layout.build / "faults" / f"reached-{state}"
+    note = layout.build / "faults" / "reached"
     note.mkdir(parents=True, exist_ok=True)
-    tests = [path for path in sorted(layout.root.glob("tests/**/test_*.py")) if path.stem[5:] not in {*SLOW, *OF_STORING}]
+    tests = [path for path in sorted(layout.root.glob("tests/**/test_*.py")) if path.stem[5:] not in SLOW]
     asked = {f"{kind} {slug}": (kind, slug) for kind in (STORED, QUICK) for slug in registry.EXPERIMENTS}
     asked |= {f"{TEST} {path.stem}": (TEST, str(path.relative_to(layout.root))) for path in tests}
-    tasks = {
-        name: (trace, (str(layout.root), *check, str(note / f"{name}.json")))
-        for name, check in asked.items()
-        if not (note / f"{name}.json").exists()
+    code = plant.code(layout.root, "icl_lib", "papers")
+    notes = {
+        name: note / f"{name} {plant.digest((*code, *([layout.root / check] if kind == TEST else [])))}.json"
+        for name, (kind, check) in asked.items()
     }
+    tasks = {name: (trace, (str(layout.root), *asked[name], str(path))) for name, path in notes.items() if not path.exists()}
     for name, outcome in workers.run_all(tasks, layout.root, layout.child_environment(), IMPORTED).items() if tasks else ():
         if outcome.status:
             raise Problem(f"{name}: {outcome.complaint}")
     found: dict[str, list[Check]] = {}
-    for name in asked:
-        for check, seconds, called in json.loads((note / f"{name}.json").read_text(encoding="utf-8")):
+    for name, path in notes.items():
+        for check, seconds, called in json.loads(path.read_text(encoding="utf-8")):
             for function in called:
                 found.setdefault(function, []).append((seconds, name.split()[0], check))
     return {function: sorted(checks) for function, checks in found.items()}
@@ -78,18 +79,13 @@ class _Tracer:
 @contextmanager
 def _noted(root: str, rows: list, name: str) -> Iterator[None]:
     """Add a row with the functions of ours that are called here."""
-    seen: set[CodeType] = set()
-
-    def note(frame, event: str, _) -> None:
-        if event == "call":
-            seen.add(frame.f_code)
-
-    began = time.monotonic()
-    sys.setprofile(note)
+    began, profile = time.monotonic(), cProfile.Profile(builtins=False)
+    profile.enable()
     try:
         yield
     finally:
-        sys.setprofile(None)
-        ours = [code for code in seen if code.co_filename.startswith((f"{root}/icl_lib/", f"{root}/papers/"))]
+        profile.disable()
+        codes = [each.code for each in profile.getstats() if isinstance(each.code, CodeType)]
+        ours = [code for code in codes if code.co_filename.startswith((f"{root}/icl_lib/", f"{root}/papers/"))]
         names = {f"{code.co_filename.removeprefix(root + '/')}:{code.co_qualname.split('.<locals>')[0]}" for code in ours}
         rows.append((name, round(time.monotonic() - began, 3), sorted(names)))

@@ -1,4 +1,4 @@
-"""The printed book with the dates of its commit: what a browser writes of the clock or of its own counting is replaced in place."""
+"""The printed book with the dates of its commit: what a browser writes of the clock or of what it counts is replaced."""
 
 import hashlib
 import re

@@ -78,7 +78,7 @@ def test_survivors_are_named_and_counted(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(plant, "read", lambda root: [one, other])
     monkeypatch.setattr(command, "_try", lambda faults, stage, layout, tried, note: tried.update(said))
     monkeypatch.setattr(plant, "keep", lambda content, path: (tmp_path / path.name).write_text(json.dumps(content)))
-    monkeypatch.setattr(command, "_state", lambda root: "none")
+    monkeypatch.setattr(plant, "digest", lambda files: "none")
     assert command.main([]) == 1
     assert capsys.readouterr().out.splitlines() == ["survived: b.py: / 2 -> / 3", "2 planted, 1 survived."]
     page = faults_page(tmp_path / plant.STORED)

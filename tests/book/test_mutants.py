@@ -100,16 +100,16 @@ def test_survivors_are_told_and_equivalent_ones_with_their_reason(tmp_path, monk
     ends = {str(every[0]): "a unit test: it", str(every[1]): ""}
     monkeypatch.setattr(mutants, "every", lambda root: every)
     monkeypatch.setattr(everywhere, "NUMBER", 3)
-    monkeypatch.setattr(everywhere, "_try", lambda waiting, layout, state, tried, note: tried.update(ends))
+    monkeypatch.setattr(everywhere, "_try", lambda waiting, layout, tried, note: tried.update(ends))
     layout = everywhere.Layout(tmp_path)
-    assert everywhere.run(layout, 3, "none") == 1
+    assert everywhere.run(layout, 3) == 1
     said = capsys.readouterr().out
     assert f"survived: {every[1]}" in said and "3 of 3 mutants, 1 of them equivalent, 1 survived." in said
     (tmp_path / "book" / "data" / "faults.json").write_text(json.dumps({"commit": "abc", "faults": []}))
     page = faults_page(tmp_path / "book" / "data" / "faults.json")
     assert "Of 2, drawn evenly over the functions, 1 survived (50.0%)" in page and "a colour" in page
     ends[str(every[1])] = "never ends"
-    assert everywhere.run(layout, 3, "none") == 0
+    assert everywhere.run(layout, 3) == 0
 
 
 def test_a_line_without_a_reason_is_named(tmp_path):
