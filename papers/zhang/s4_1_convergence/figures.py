@@ -5,8 +5,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
-from papers.zhang.lines import series
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, line, points, series
 
 
 @drawing(
@@ -25,10 +25,9 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
     """Distance to the limit and excess loss along gradient flow, one line a setting."""
     left, right = figure.subplots(1, 2, sharex=True)
     shown = dataset.isel(start=0, time=slice(1, None))
-    for k, setting in enumerate(dataset.setting.values):
-        course = shown.sel(setting=setting)
-        left.plot(course.time, course.distance_U_11, color=f"C{k}", linestyle=LINES[k], label=setting)
-        right.plot(course.time, course.loss_gap, color=f"C{k}", linestyle=LINES[k])
+    for k, course in each(shown, "setting"):
+        line(left, course, "distance_U_11", "time", k, label="{setting}")
+        line(right, course, "loss_gap", "time", k)
     left.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="relative distance to the limit", ylim=(1e-11, 3))
     right.set(yscale="log", xlabel="time $t$", ylabel=r"$(L-L^*)/L^*$", ylim=(1e-20, 1e2))
     left.legend()
@@ -50,12 +49,12 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 def training(figure: Figure, dataset: xr.Dataset) -> None:
     """What finite steps keep and what they lose: the product and the factor over the learning rate; SGD's loss."""
     left, right = figure.subplots(1, 2)
-    product = dataset.descent_product.clip(1e-17)
-    left.plot(dataset.rate, dataset.descent_factor, MARKERS[1], color="C1", label="factor $u_{-1}$")
-    left.plot(dataset.rate, product, MARKERS[0], color="C0", label="product $u_{-1}U_{11}$")
+    points(left, dataset, "descent_factor", "rate", 1, label="factor $u_{-1}$")
+    points(left, dataset.clip(1e-17), "descent_product", "rate", 0, label="product $u_{-1}U_{11}$")
     left.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="relative error", ylim=(1e-17, 1))
     left.legend(loc="center right")
-    right.plot(dataset.step, dataset.sgd_loss, color="C0", linewidth=0.8)
+    for _, run in each(dataset, "seed"):
+        line(right, run, "sgd_loss", "step", linewidth=0.8)
     right.axhline(float(dataset.loss_minimum), color="C1", linestyle="--", label="$L^*$")
     right.set(xscale="log", yscale="log", xlabel="step", ylabel="minibatch loss")
     right.legend()
@@ -78,9 +77,7 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     places = range(dataset.sizes["entry"])
     labels = ("Theorem 4.1", r"$u_{-1}$ 10% too large", r"$\Lambda^{-1}$ for $\Gamma^{-1}$")
     for k, label in enumerate(labels):
-        row = dataset.isel(point=k)
-        shifted = [place + 0.22 * (k - 1) for place in places]
-        points(axes, shifted, row.gradient, 2 * row.gradient_se, k, label=label)
+        points(axes, dataset.isel(point=k), "gradient", [place + 0.22 * (k - 1) for place in places], k, label=label)
     kinds = [str(entry).split("[")[0] for entry in dataset.entry.values]
     groups = {kind: [i for i in places if kinds[i] == kind] for kind in dict.fromkeys(kinds)}
     symbols = {"U_11": "$U_{11}$", "u_21": "$u_{21}$", "u_12": "$u_{12}$", "u_-1": "$u_{-1}$"}
@@ -106,14 +103,12 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Test error over test length, one panel a label law: Theorem 4.2 as lines, Monte Carlo as markers."""
     dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["labels"], sharex=True)
-    lengths = xr.DataArray(np.geomspace(*dataset.M.values[[0, -1]], 60), dims="length")
-    for axes, law in zip(panels, dataset.labels.values, strict=True):
-        for k, N in enumerate(dataset.N.values):
-            cell = dataset.sel(labels=law, N=N)
-            first = cell.isel(M=0)
-            curve = first.best_linear + first.variance * first.M / lengths + first.bias
-            series(axes, k, f"$N={N}$", (lengths, curve), (cell.M, cell.risk, cell.risk_se))
-        axes.set(xscale="log", title=f"{law} labels", xlabel="test length $M$")
+    first = dataset.isel(M=0)
+    dataset["length"] = np.geomspace(*dataset.M.values[[0, -1]], 60)
+    dataset["curve"] = first.best_linear + first.variance * first.M / dataset.length + first.bias
+    for axes, (_, cell) in zip(panels, each(dataset, "labels"), strict=True):
+        series(axes, cell, "risk", "M", "N", label="$N={N}$", theory=("curve", "length"))
+        axes.set(xscale="log", title=f"{cell.labels.item()} labels", xlabel="test length $M$")
         label_lengths(axes, dataset.M.values)
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("test error")
@@ -144,10 +139,10 @@ def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
     shown = dataset.isel(N=slice(0, -1))
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True, squeeze=False)[0]
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
-        for k, M in enumerate(dataset.M.values):
-            cell, best = shown.sel(kappa=kappa, M=M), dataset.best_N.sel(kappa=kappa, M=M)
-            series(axes, k, f"$M={M}$", (cell.curve_N, cell.error_over_N), (cell.N, cell.error, cell.error_se))
-            axes.plot(best, cell.error_over_N.sel(curve_N=best), color=f"C{k}", marker="x", markersize=10)
+        panel = shown.sel(kappa=kappa)
+        series(axes, panel, "error", "N", "M", label="$M={M}$", theory=("error_over_N", "curve_N"))
+        for k, cell in each(panel, "M"):
+            points(axes, cell.sel(curve_N=cell.best_N), "error_over_N", "curve_N", k, marker="x", markersize=10)
         axes.set(xscale="log", title=rf"$\kappa={kappa:g}$", xlabel="training length $N$")
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("error, averaged over tasks")
@@ -172,8 +167,8 @@ def isotropic(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     for k, (name, label) in enumerate({"averaging": "averaging", "lsa": "trained LSA", "ols": "least squares"}.items()):
         if f"{name}_theory_curve" in dataset:
-            axes.plot(dataset.curve_N, dataset[f"{name}_theory_curve"], color=f"C{k}", linestyle=LINES[k])
-        points(axes, dataset.N, dataset[name], 2 * dataset[f"{name}_se"], k, label=label)
+            line(axes, dataset, f"{name}_theory_curve", "curve_N", k)
+        points(axes, dataset, name, "N", k, label=label)
     axes.set(xscale="log", xlabel="prompt length $N = M$", ylabel="error per dimension")
     label_lengths(axes, dataset.N.values)
     axes.legend()

@@ -1,0 +1,92 @@
+"""What a figure shows of a dataset, drawn by name: values, interval, places, look and label come from the variable."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from icl_lib.companion.figure import LINES, MARKERS
+from icl_lib.companion.verdict import over_seeds
+
+Places = str | Sequence[float] | np.ndarray
+"""The name of a coordinate or of a variable, or places on an axis of names."""
+Label = str | Mapping | None
+"""A text in which coordinates stand in braces, ``$N={N}$``, or one text for each value of what tells series apart."""
+COORDINATE = re.compile(r"\{(\w+):?([^{}]*)\}")
+
+
+def points(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
+    """Draw the variable ``name`` as markers of series ``k`` with its interval; ``style`` goes before the house's."""
+    mean, two_se = interval(dataset, name)
+    style = {"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none", "label": said(label, dataset)} | style
+    axes.errorbar(_places(dataset, along), mean, two_se, **style)
+
+
+def line(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
+    """Draw the variable ``name``, or its mean over seeds, as the line of series ``k``; ``style`` goes before the house's."""
+    style = {"color": f"C{k}", "linestyle": LINES[k % len(LINES)], "label": said(label, dataset)} | style
+    axes.plot(_places(dataset, along), interval(dataset, name)[0], **style)
+
+
+def series(
+    axes: Axes,
+    dataset: xr.Dataset,
+    name: str,
+    along: Places,
+    by: str | None = None,
+    *,
+    label: Label = None,
+    theory: tuple[str, Places] | None = None,
+    first: int = 0,
+    **style,
+) -> None:
+    """Draw the variable ``name`` along a coordinate, one series for each value of ``by``, with one entry of the legend.
+
+    ``theory`` names a variable and what it lies along: the line of each series. Without, a thin line joins the markers.
+    """
+    for k, part in each(dataset, by, first):
+        if theory:
+            line(axes, part, *theory, k)
+        else:
+            line(axes, part, name, along, k, linewidth=0.8)
+        points(axes, part, name, along, k, **style)
+        entry(axes, said(label, part, by), k, linestyle=LINES[k % len(LINES)])
+
+
+def each(dataset: xr.Dataset, by: str | None, first: int = 0) -> Iterator[tuple[int, xr.Dataset]]:
+    """Yield the number and the part of a dataset for each entry of the dimension ``by``; the whole where there is none."""
+    if by is None:
+        yield first, dataset
+        return
+    for place in range(dataset.sizes[by]):
+        yield first + place, dataset.isel({by: place})
+
+
+def entry(axes: Axes, label: str | None, k: int = 0, **style) -> None:
+    """Add an entry of series ``k`` to the legend, of nothing that is drawn."""
+    axes.plot([], [], **{"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none", "label": label} | style)
+
+
+def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray | None]:
+    """Return a variable and two standard errors, by ``NAME_se`` or of its mean over seeds; None where it has neither."""
+    values = dataset[name]
+    if f"{name}_se" in dataset:
+        return values, 2 * dataset[f"{name}_se"]
+    if "seed" in values.dims:
+        found = over_seeds(values)
+        return found.value, found.two_se
+    return values, None
+
+
+def said(label: Label, dataset: xr.Dataset, by: str | None = None) -> str | None:
+    """Return the label of a part of a dataset, with the coordinates at which it was taken."""
+    here = {key: value.item() for key, value in dataset.coords.items() if not value.ndim}
+    if isinstance(label, Mapping):
+        return label[here[by]]
+    return label and COORDINATE.sub(lambda found: format(here[found[1]], found[2]) if found[1] in here else found[0], label)
+
+
+def _places(dataset: xr.Dataset, along: Places):
+    return dataset[along] if isinstance(along, str) else along
