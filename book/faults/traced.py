@@ -18,7 +18,22 @@ from icl_lib.companion import results
 STORED, QUICK, TEST = "stored", "quick", "test"
 Check = tuple[float, str, str]
 """Its seconds, its kind and its name: the slug of a result, or the id of a test."""
-SLOW = {"browser", "browser_explorers", "browser_policy", "bundle", "elsewhere", "faults", "kills", "lock", "notebooks", "run"}
+SLOW = {
+    *(
+        "browser",
+        "browser_explorers",
+        "browser_policy",
+        "build",
+        "bundle",
+        "elsewhere",
+        "faults",
+        "identities",
+        "kills",
+        "lock",
+    ),
+    *("mutants", "notebooks", "quick", "run", "stopped"),
+}
+"""Tests that are not tried: what they run of ours, they run in processes of their own."""
 IMPORTED = [*catch.IMPORTED, "papers.registry"]
 
 
