@@ -10,16 +10,17 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
 
-from book.build import workers
+from book.build import closure, workers
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.faults import catch, mutants, plant, traced
 from book.faults.mutants import Mutant
 from icl_lib.companion import results
+from papers import registry
 
 FILE = "equivalent.txt"
 STORED = "mutants.json"
@@ -63,11 +64,23 @@ def read(root: Path) -> dict[str, str]:
 
 
 def _rests_on(mutant: Mutant, end: str, root: Path) -> str:
-    """Return a digest of what decided the end of a mutant: its file and the test that noticed, or else all code."""
-    test = root / "tests" / end.removeprefix("a unit test: ").split("::")[0]
-    if end == catch.NEVER or end.startswith("a unit test: ") and test.is_file():
-        return plant.digest((root / mutant.file, *([] if end == catch.NEVER else [test])))
-    return plant.digest(plant.code(root))
+    """Return a digest of what decided the end of a mutant: its file and the code of what noticed, or else all code."""
+    return plant.digest((root / mutant.file, *_decided(end, root)))
+
+
+def _decided(end: str, root: Path) -> Iterable[Path]:
+    kind, _, what = end.partition(": ")
+    test = root / "tests" / what.split("::")[0]
+    if end == catch.NEVER:
+        return ()
+    if kind == "a unit test" and test.is_file():
+        return (test,)
+    if kind.startswith("a claim"):
+        claim = registry.CLAIMS.get(name := what.split()[0])
+        module = registry.experiment(claim.experiment if claim else name).module
+        room = closure.graph().find_children(module.rpartition(".")[0])
+        return closure.code_closure(module, *(each for each in room if each.rpartition(".")[2].startswith("claims")))
+    return plant.code(root)
 
 
 def _try(waiting: dict[str, Mutant], layout: Layout, tried: dict[str, str], note: Path) -> None:
