@@ -1,13 +1,26 @@
-"""Try one plan on one copy, in a process of its own: what it imports of ours comes from the copy."""
+"""Try checks on a change, in a process of its own, until one notices. Nothing of ours is imported before it is made."""
 
+import gc
+import importlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType, FunctionType
 
+STORED, QUICK, TEST = "stored", "quick", "test"
+Check = tuple[float, str, str]
+"""Its seconds, its kind and its name: the slug of a result, or the id of a test."""
+BUDGET = 60.0
+"""Seconds that the checks tried on one change may take together, the cheapest first."""
+BATCH = 3.0
+"""Seconds of tests that are started together."""
 LIMIT = 300
-"""Seconds after which a fault counts as one that never ends."""
+"""Seconds after which a change counts as one that never ends."""
 NEVER = "never ends"
 IMPORTED = [
     __name__,
@@ -22,23 +35,52 @@ IMPORTED = [
 ]
 
 
-def work(copy: str, stored: tuple[str, ...], tests: tuple[str, ...], quick: tuple[str, ...]) -> int:
-    """Print the first catch, ``KIND: WHAT``, or nothing; the exit status is 0 either way."""
+def work(root: str, file: str, function: str, wrong: str, checks: list[Check]) -> int:
+    """Print what notices that ``file`` has the source ``wrong``, ``KIND: WHAT``, or nothing; the exit status is 0 either way.
+
+    Where the change lies in a function, its code is exchanged in the modules that are loaded; else the file is loaded anew.
+    """
     end_in_time()
-    os.chdir(copy)
-    sys.path.insert(0, copy)
-    os.environ["PYTHONPATH"] = copy
+    sys.path.insert(0, root)
+    path = str(Path(root, file))
+    if not function:
+        load_as(path, wrong)
     no_digest_counts()
-    for caught in _catches(stored, tests, quick):
+    if function:
+        importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+        exchange(path, function, wrong)
+    for caught in catches(checks):
         print(caught, flush=True)
         break
     return 0
 
 
 def end_in_time() -> None:
-    """Let this process say that a fault never ends, and leave, after ``LIMIT`` seconds."""
+    """Let this process say that a change never ends, and leave, after ``LIMIT`` seconds."""
     signal.signal(signal.SIGALRM, lambda *_: os._exit(print(NEVER, flush=True) or 0))
     signal.alarm(LIMIT)
+
+
+def load_as(path: str, wrong: str) -> None:
+    """Let a module be imported from other source than its file has."""
+    right = SourceFileLoader.get_code
+    SourceFileLoader.get_code = lambda self, name: compile(wrong, path, "exec") if self.path == path else right(self, name)
+
+
+def exchange(path: str, function: str, wrong: str) -> None:
+    """Give a function, wherever it is held, the code that it has in other source."""
+    code = next(each for each in _codes(compile(wrong, path, "exec")) if each.co_qualname == function)
+    for each in gc.get_objects():
+        if type(each) is FunctionType and (each.__code__.co_filename, each.__code__.co_qualname) == (path, function):
+            each.__code__ = code
+
+
+def _codes(of: CodeType) -> Iterator[CodeType]:
+    """Yield the codes of all functions in a module's or a class's code."""
+    for each in of.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _codes(each)
 
 
 def no_digest_counts() -> None:
@@ -48,13 +90,21 @@ def no_digest_counts() -> None:
     results.difference = lambda *_: None
 
 
-def _catches(stored: tuple[str, ...], tests: tuple[str, ...], quick: tuple[str, ...]) -> Iterator[str]:
-    for slug in stored:
-        yield from (f"a claim in full: {each}" for each in contradicted(slug, "full"))
-    if tests:
-        yield from (f"a unit test: {each}" for each in failed(tests))
-    for slug in quick:
-        yield from (f"a claim in quick: {each}" for each in contradicted(slug, "quick"))
+def catches(checks: list[Check]) -> Iterator[str]:
+    """Yield what contradicts, in the order of the checks; tests that follow each other are started together."""
+    spent, tests = 0.0, []
+    began = time.monotonic()
+    for seconds, kind, name in [*checks, (0.0, "", "")]:
+        if tests and (kind != TEST or spent + seconds > BATCH):
+            yield from (f"a unit test: {each}" for each in failed(tests))
+            spent, tests = 0.0, []
+        if not kind or time.monotonic() - began > BUDGET:
+            return
+        if kind == TEST:
+            spent, tests = spent + seconds, [*tests, name]
+            continue
+        profile = "full" if kind == STORED else "quick"
+        yield from (f"a claim in {profile}: {each}" for each in contradicted(name, profile))
 
 
 def contradicted(slug: str, profile: str) -> Iterator[str]:
@@ -88,7 +138,7 @@ class _First:
             self.name = f"{report.nodeid.removeprefix('tests/')} cannot be imported"
 
 
-def failed(tests: tuple[str, ...]) -> Iterator[str]:
+def failed(tests: Iterable[str]) -> Iterator[str]:
     """Yield the first of these tests that fails."""
     first = _First()
     run_tests(["-x", *tests], first)

@@ -51,6 +51,17 @@ class Mutant:
     right: str
     wrong: str
 
+    def source(self, root: Path) -> str:
+        """Return the source of the file with the change made."""
+        tree = ast.parse((root / self.file).read_text(encoding="utf-8"))
+        _, right, wrong = list(changes(dict(functions(tree))[self.function]))[self.number]
+
+        class Exchange(ast.NodeTransformer):
+            def visit(self, node):
+                return wrong if node is right else super().visit(node)
+
+        return ast.unparse(ast.fix_missing_locations(Exchange().visit(tree)))
+
     def __str__(self) -> str:
         return f"{self.file}: {self.function}: {self.right} -> {self.wrong} ({self.number})"
 
@@ -69,19 +80,6 @@ def every(root: Path) -> list[Mutant]:
             rows.append(sorted(found, key=_order))
     rows.sort(key=lambda row: _order(row[0]) if row else "")
     return [each for each in chain.from_iterable(zip_longest(*rows)) if each is not None]
-
-
-def code(mutant: Mutant, root: Path) -> ast.Module:
-    """Return the tree of the mutant's file with its change made."""
-    tree = ast.parse((root / mutant.file).read_text(encoding="utf-8"))
-    function = dict(functions(tree))[mutant.function]
-    _, right, wrong = list(changes(function))[mutant.number]
-
-    class Exchange(ast.NodeTransformer):
-        def visit(self, node):
-            return wrong if node is right else super().visit(node)
-
-    return ast.fix_missing_locations(Exchange().visit(tree))
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:

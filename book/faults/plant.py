@@ -1,48 +1,35 @@
-"""The faults, and copies of the code with one of them in it."""
+"""The planted faults: small wrong changes, each with the words that it replaces."""
 
 import ast
 import hashlib
 import json
-import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from book.build.problem import Problem
+from book.faults.mutants import functions
 from icl_lib.companion import results
 
 FILE = "planted.txt"
 STORED = "faults.json"
 """What became of the faults, in ``book/data``."""
-COPIED = ("icl_lib", "papers", "tests", "pyproject.toml")
+CODE = ("icl_lib", "papers", "tests", "pyproject.toml")
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One replacement in one file of ours; ``kind`` is the heading that it stands under."""
+    """One replacement in one file of ours; ``kind`` is the heading that it stands under, ``function`` where it lies."""
 
     kind: str
     file: str
     right: str
     wrong: str
+    function: str = ""
 
-    @property
-    def module(self) -> str:
-        """The module that it is in."""
-        return self.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-    def definition(self, root: Path) -> str:
-        """Return the name that the top-level statement around the fault binds; empty when it binds none."""
-        source = (root / self.file).read_text(encoding="utf-8")
-        line = source[: source.index(self.right)].count("\n") + 1
-        for statement in ast.parse(source).body:
-            first = min([statement.lineno, *(mark.lineno for mark in getattr(statement, "decorator_list", ()))])
-            if first <= line <= statement.end_lineno:
-                names = [
-                    node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-                ]
-                return getattr(statement, "name", names[0] if names else "")
-        return ""
+    def source(self, root: Path) -> str:
+        """Return the source of the file with the replacement made."""
+        return (root / self.file).read_text(encoding="utf-8").replace(self.right, self.wrong)
 
     def __str__(self) -> str:
         return f"{self.file}: {self.right} -> {self.wrong}"
@@ -55,40 +42,31 @@ def read(root: Path) -> list[Fault]:
         if line.startswith("#"):
             kind = line.lstrip("# ").strip()
         elif line.strip():
-            parts = line.split(" | ")
+            parts = [part.strip() for part in line.split(" | ")]
             if len(parts) != 3:
                 raise Problem(f"{FILE}, line {number}: write FILE | RIGHT | WRONG, with blanks around the bars.")
-            found.append(Fault(kind, *(part.strip() for part in parts)))
-            _require_one(found[-1], number, root)
+            found.append(Fault(kind, *parts, _function(parts[0], parts[1], number, root)))
     return found
 
 
-def _require_one(fault: Fault, number: int, root: Path) -> None:
-    file = root / fault.file
-    times = file.read_text(encoding="utf-8").count(fault.right) if file.is_file() else 0
-    if times != 1:
-        raise Problem(f"{FILE}, line {number}: {fault.file} has '{fault.right}' {times} times; quote what is there once.")
+def _function(file: str, right: str, number: int, root: Path) -> str:
+    """Return the function in whose body the words stand, or nothing; raises Problem where they do not stand there once."""
+    source = (root / file).read_text(encoding="utf-8") if (root / file).is_file() else ""
+    if source.count(right) != 1:
+        raise Problem(f"{FILE}, line {number}: {file} has '{right}' {source.count(right)} times; quote what is there once.")
+    line = source[: source.index(right)].count("\n") + 1
+    bodies = {name: (each.body[0].lineno, each.end_lineno) for name, each in functions(_parsed(source))}
+    return next((name for name, (first, last) in bodies.items() if first <= line <= last), "")
 
 
-def copy(fault: Fault | None, root: Path, to: Path) -> None:
-    """Copy the code with a fault in it; stored results and weights are those of ``root``."""
-    for name in COPIED:
-        if (root / name).is_dir():
-            shutil.copytree(root / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(root / name, to / name)
-    (to / "book").mkdir()
-    (to / "book" / "data").symlink_to(root / "book" / "data", target_is_directory=True)
-    if fault is not None:
-        source = (to / fault.file).read_text(encoding="utf-8")
-        (to / fault.file).write_text(source.replace(fault.right, fault.wrong), encoding="utf-8")
+_parsed = cache(ast.parse)
 
 
 @cache
 def code(root: Path, *names: str) -> tuple[Path, ...]:
     """Return the files that decide what becomes of a fault, or those below these names alone."""
     return tuple(
-        sorted(path for name in names or COPIED for path in [root / name, *(root / name).rglob("*.py")] if path.is_file())
+        sorted(path for name in names or CODE for path in [root / name, *(root / name).rglob("*.py")] if path.is_file())
     )
 
 

@@ -2,6 +2,7 @@
 
 import cProfile
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -9,29 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 
-from book.build import workers
+from book.build import closure, workers
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.faults import catch, plant
+from book.faults.catch import QUICK, STORED, TEST, Check
 from icl_lib.companion import results
 
-STORED, QUICK, TEST = "stored", "quick", "test"
-Check = tuple[float, str, str]
-"""Its seconds, its kind and its name: the slug of a result, or the id of a test."""
 SLOW = {
-    *(
-        "browser",
-        "browser_explorers",
-        "browser_policy",
-        "build",
-        "bundle",
-        "elsewhere",
-        "faults",
-        "identities",
-        "kills",
-        "lock",
-    ),
-    *("mutants", "notebooks", "quick", "run", "stopped"),
+    *("browser", "browser_explorers", "browser_policy", "build", "bundle", "elsewhere", "faults", "identities", "kills"),
+    *("lock", "mutants", "notebooks", "quick", "run", "stopped"),
 }
 """Tests that are not tried: what they run of ours, they run in processes of their own."""
 IMPORTED = [*catch.IMPORTED, "papers.registry"]
@@ -46,11 +34,7 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
     tests = [path for path in sorted(layout.root.glob("tests/**/test_*.py")) if path.stem[5:] not in SLOW]
     asked = {f"{kind} {slug}": (kind, slug) for kind in (STORED, QUICK) for slug in registry.EXPERIMENTS}
     asked |= {f"{TEST} {path.stem}": (TEST, str(path.relative_to(layout.root))) for path in tests}
-    code = plant.code(layout.root, "icl_lib", "papers")
-    notes = {
-        name: note / f"{name} {plant.digest((*code, *([layout.root / check] if kind == TEST else [])))}.json"
-        for name, (kind, check) in asked.items()
-    }
+    notes = {name: note / f"{name} {plant.digest(_read_by(*check, layout.root))}.json" for name, check in asked.items()}
     tasks = {name: (trace, (str(layout.root), *asked[name], str(path))) for name, path in notes.items() if not path.exists()}
     for name, outcome in workers.run_all(tasks, layout.root, layout.child_environment(), IMPORTED).items() if tasks else ():
         if outcome.status:
@@ -61,6 +45,25 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
             for function in called:
                 found.setdefault(function, []).append((seconds, name.split()[0], check))
     return {function: sorted(checks) for function, checks in found.items()}
+
+
+def _read_by(kind: str, name: str, root: Path) -> tuple[Path, ...]:
+    """Return the files whose functions a check may call."""
+    if kind != TEST:
+        return tuple(of_experiment(name))
+    source = (root / name).read_text(encoding="utf-8")
+    modules = closure.imported_modules(source)
+    everything = "papers.registry" in modules or re.search("^from tests", source, re.MULTILINE)
+    return root / name, *(plant.code(root, "icl_lib", "papers") if everything else closure.code_closure(*modules))
+
+
+def of_experiment(slug: str) -> list[Path]:
+    """Return the code of an experiment and of the claims of its room."""
+    from papers import registry
+
+    module = registry.experiment(slug).module
+    room = closure.graph().find_children(module.rpartition(".")[0])
+    return closure.code_closure(module, *(each for each in room if each.rpartition(".")[2].startswith("claims")))
 
 
 def trace(root: str, kind: str, name: str, to: str) -> int:

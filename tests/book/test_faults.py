@@ -1,21 +1,24 @@
 """The planted faults: the list, what can see a fault, and that a fault is caught where nothing is wrong otherwise."""
 
+import dataclasses
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from book.build.layout import Layout
 from book.build.problem import Problem
 from book.build.recorded import calibration_page, faults_page
 from book.faults import __main__ as command
-from book.faults import catch, plant, reach
+from book.faults import catch, plant, trials
 from book.faults.plant import Fault
 
 ROOT = Path(__file__).resolve().parents[2]
 WRONG_STEP = Fault(
-    "sign", "papers/zhang/theory/one_step.py", "np.trace(Lambda) - 2 * step_size", "np.trace(Lambda) + 2 * step_size"
+    "sign", "papers/zhang/theory/one_step.py", "np.trace(Lambda) - 2 * step_size", "np.trace(Lambda) + 2 * step_size", "risk"
 )
 
 
@@ -48,37 +51,66 @@ def test_a_bad_line_is_named(tmp_path, line, says):
         plant.read(tmp_path)
 
 
-def test_a_plan_has_the_nearest_tests_first_and_no_test_of_storing():
-    found = reach.plan(WRONG_STEP, ROOT)
-    assert WRONG_STEP.module == "papers.zhang.theory.one_step" and WRONG_STEP.definition(ROOT) == "risk"
-    assert found.stored[0] == "zhang-one-step" and "zhang-one-step" in found.quick
-    assert "one_step" in (ROOT / found.tests[0]).read_text(encoding="utf-8")
-    every = reach.plan(Fault("", "icl_lib/tasks/prompts.py", "x, y, x_query, y_query = prompts", "0"), ROOT)
-    assert every.stored == () and len(every.quick) > 50
-    assert not {"tests/icl_lib/test_identity.py", "tests/icl_lib/test_results.py", "tests/book/test_faults.py"} & {*every.tests}
+def test_a_fault_lies_in_the_function_whose_body_holds_its_words():
+    places = {fault.function for fault in plant.read(ROOT)}
+    assert "risk" in places and "" in places and any("." in each for each in places)
 
 
-def test_stored_results_catch_a_fault(tmp_path):
-    plant.copy(WRONG_STEP, ROOT, tmp_path)
-    program = f"from book.faults import catch; catch.work({str(tmp_path)!r}, ('zhang-one-step',), (), ())"
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip().startswith("a claim in full: Z1 fails")
+def noticed(fault, checks):
+    program = f"""
+from book.faults import catch
+catch.work({str(ROOT)!r}, {fault.file!r}, {fault.function!r}, {fault.source(ROOT)!r}, {checks!r})"""
+    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_nothing_is_caught_where_nothing_is_wrong():
-    assert list(catch._catches(("zhang-one-step",), (), ())) == []
+@pytest.mark.parametrize("function", ["risk", ""])
+def test_a_fault_is_noticed_in_a_function_that_is_exchanged_and_in_a_module_that_is_loaded_anew(function):
+    wrong = dataclasses.replace(WRONG_STEP, function=function)
+    assert noticed(wrong, [(0.1, catch.STORED, "zhang-one-step")]).startswith("a claim in full: Z1 fails")
+    assert noticed(wrong, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]) == ""
+
+
+def test_a_constant_of_a_module_is_tried_on_what_calls_the_module_or_its_neighbours():
+    checks = {
+        "papers/zhang/theory/one_step.py:risk": [(1.0, catch.TEST, "near")],
+        "papers/li/theory/odr.py:f": [(0.1, catch.TEST, "far")],
+    }
+    assert trials._of(checks, dataclasses.replace(WRONG_STEP, function="")) == [(1.0, catch.TEST, "near")]
+
+
+def test_what_is_known_of_a_change_is_not_tried_again_until_its_file_or_what_noticed_is_another(tmp_path, monkeypatch):
+    for name in ("icl_lib/a.py", "tests/test_a.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+    ends, tasks = {"one": "a unit test: test_a.py::test", "other": ""}, []
+
+    def run_all(asked, root, environment, imported, keep):
+        for name in asked:
+            tasks.append(name)
+            keep(name, SimpleNamespace(lines=[ends[name]] if ends[name] else [], status=0))
+        return {}
+
+    def again():
+        plant.code.cache_clear(), plant.digest.cache_clear(), tasks.clear()
+        found = trials.tried({name: Fault("", "icl_lib/a.py", "1", "2", "f") for name in ends}, Layout(tmp_path), "them")
+        assert found == ends
+        return tasks
+
+    monkeypatch.setattr(trials.workers, "run_all", run_all)
+    monkeypatch.setattr(trials.traced, "reached", lambda layout: {})
+    assert again() == ["one", "other"] and again() == []
+    (tmp_path / "tests" / "test_b.py").write_text("2\n")
+    assert again() == ["other"]
+    (tmp_path / "tests" / "test_a.py").write_text("2\n")
+    assert again() == ["one", "other"]
 
 
 def test_survivors_are_named_and_counted(tmp_path, monkeypatch, capsys):
     one, other = Fault("sign", "a.py", "+", "-"), Fault("divisor", "b.py", "/ 2", "/ 3")
-    said = {
-        str(one): {"stored results": "a claim in full: Z1 fails"},
-        str(other): {"stored results": "", "tests and quick results": ""},
-    }
+    said = {str(one): "a claim in full: Z1 fails", str(other): ""}
     monkeypatch.setattr(plant, "read", lambda root: [one, other])
-    monkeypatch.setattr(command, "_try", lambda faults, stage, layout, tried, note: tried.update(said))
+    monkeypatch.setattr(trials, "tried", lambda changes, layout, name: said)
     monkeypatch.setattr(plant, "keep", lambda content, path: (tmp_path / path.name).write_text(json.dumps(content)))
-    monkeypatch.setattr(plant, "digest", lambda files: "none")
     assert command.main([]) == 1
     assert capsys.readouterr().out.splitlines() == ["survived: b.py: / 2 -> / 3", "2 planted, 1 survived."]
     page = faults_page(tmp_path / plant.STORED)

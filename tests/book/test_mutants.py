@@ -11,7 +11,7 @@ import pytest
 
 from book.build.problem import Problem
 from book.build.recorded import faults_page
-from book.faults import everywhere, mutants, traced
+from book.faults import catch, everywhere, mutants, traced, trials
 from book.faults.mutants import Mutant
 from papers.zhang.theory import optimum
 
@@ -58,29 +58,28 @@ def first(function: str, rule: str) -> Mutant:
     return next(each for each in mutants.every(ROOT) if (each.function, each.rule) == (function, rule))
 
 
-def tried(one: Mutant, checks: list) -> str:
+def tried(one: trials.Change, checks: list) -> str:
     program = f"""
-from book.faults import everywhere
-from book.faults.mutants import Mutant
-everywhere.work({str(ROOT)!r}, {one!r}, {checks!r})"""
+from book.faults import catch
+catch.work({str(ROOT)!r}, {one.file!r}, {one.function!r}, {one.source(ROOT)!r}, {checks!r})"""
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
 def test_a_mutant_is_caught_by_a_claim_or_a_test_that_calls_it_and_by_nothing_else():
     wrong = first("error_terms", "a factor dropped")
-    assert tried(wrong, [(0.1, traced.STORED, "zhang-risk")]).startswith("a claim in full: ")
-    assert tried(wrong, [(0.1, traced.TEST, "tests/icl_lib/test_verdict.py")]) == ""
+    assert tried(wrong, [(0.1, catch.STORED, "zhang-risk")]).startswith("a claim in full: ")
+    assert tried(wrong, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]) == ""
     unloaded = next(
         each
         for each in mutants.every(ROOT)
         if each.file.endswith("theory/skip_connections.py") and each.function == "layer_norm"
     )
-    assert tried(unloaded, [(0.1, traced.TEST, "tests/papers/dherin/test_dherin_skip_connections.py")]).startswith(
+    assert tried(unloaded, [(0.1, catch.TEST, "tests/papers/dherin/test_dherin_skip_connections.py")]).startswith(
         "a unit test: papers"
     )
     method = first("Discrepancy.verdict", "< and <=")
-    assert tried(method, [(0.1, traced.TEST, "tests/icl_lib/test_verdict.py")]).startswith("a unit test: icl_lib/test_verdict")
+    assert tried(method, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]).startswith("a unit test: icl_lib/test_verdict")
 
 
 def test_a_trace_names_the_functions_that_a_check_calls():
@@ -100,7 +99,7 @@ def test_survivors_are_told_and_equivalent_ones_with_their_reason(tmp_path, monk
     ends = {str(every[0]): "a unit test: it", str(every[1]): ""}
     monkeypatch.setattr(mutants, "every", lambda root: every)
     monkeypatch.setattr(everywhere, "NUMBER", 3)
-    monkeypatch.setattr(everywhere, "_try", lambda waiting, layout, tried, note: tried.update(ends))
+    monkeypatch.setattr(trials, "tried", lambda changes, layout, name: ends)
     layout = everywhere.Layout(tmp_path)
     assert everywhere.run(layout, 3) == 1
     said = capsys.readouterr().out
@@ -124,4 +123,4 @@ def test_no_line_of_the_equivalent_ones_is_left_over():
 
 
 def test_nothing_is_caught_where_nothing_is_wrong():
-    assert list(everywhere._catches([(0.1, traced.STORED, "zhang-one-step")])) == []
+    assert list(catch.catches([(0.1, catch.STORED, "zhang-one-step")])) == []

@@ -1,0 +1,85 @@
+"""What notices each of many changes: those are tried whose end is not known."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from book.build import closure, workers
+from book.build.layout import Layout
+from book.build.problem import Problem
+from book.faults import catch, plant, traced
+from papers import registry
+
+
+class Change(Protocol):
+    """A change of a file; ``function`` is where it lies, by qualified name, or empty."""
+
+    file: str
+    function: str
+
+    def source(self, root: Path) -> str:
+        """Return the source of the file with the change made."""
+
+
+def tried(changes: Mapping[str, Change], layout: Layout, name: str) -> dict[str, str]:
+    """Return what notices each change, or an empty text; what is found is noted under ``name``, as soon as it is."""
+    note = layout.build / "faults" / f"{name}.json"
+    rows = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    known = {
+        each: rows[each][0]
+        for each in changes
+        if each in rows and rows[each][1] == _rests_on(changes[each], *rows[each][:1], layout.root)
+    }
+    waiting = {each: change for each, change in changes.items() if each not in known}
+    checks = traced.reached(layout) if waiting else {}
+
+    def keep(each: str, outcome: workers.Outcome) -> None:
+        known[each] = outcome.lines[-1] if outcome.lines else ""
+        rows[each] = known[each], _rests_on(changes[each], known[each], layout.root)
+        plant.keep(rows, note)
+
+    for inside, imported in ((True, [*catch.IMPORTED, "papers.registry"]), (False, catch.IMPORTED)):
+        tasks = {
+            each: (
+                catch.work,
+                (str(layout.root), change.file, change.function, change.source(layout.root), _of(checks, change)),
+            )
+            for each, change in waiting.items()
+            if bool(change.function) == inside
+        }
+        outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), imported, keep) if tasks else {}
+        for each, outcome in outcomes.items():
+            if outcome.status:
+                raise Problem(f"{each}: {outcome.complaint}")
+    return known
+
+
+def _of(checks: dict[str, list[catch.Check]], change: Change) -> list[catch.Check]:
+    """Return the checks that call the changed function; or any function of its module, or of those that import it."""
+    if change.function:
+        return checks.get(f"{change.file}:{change.function}", [])
+    module = change.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    near = [
+        change.file,
+        *(f"{each.replace('.', '/')}.py" for each in closure.graph().find_modules_that_directly_import(module)),
+    ]
+    return sorted({check for key, found in checks.items() if key.split(":")[0] in near for check in found})
+
+
+def _rests_on(change: Change, end: str, root: Path) -> str:
+    """Return a digest of what decided the end of a change: its file and the code of what noticed, or else all code."""
+    return plant.digest((root / change.file, *_decided(end, root)))
+
+
+def _decided(end: str, root: Path) -> Iterable[Path]:
+    kind, _, what = end.partition(": ")
+    test = root / "tests" / what.split("::")[0]
+    if end == catch.NEVER:
+        return ()
+    if kind == "a unit test" and test.is_file():
+        return (test,)
+    if kind.startswith("a claim"):
+        claim = registry.CLAIMS.get(name := what.split()[0])
+        return traced.of_experiment(claim.experiment if claim else name)
+    return plant.code(root)
