@@ -25,7 +25,7 @@ class Fault:
     file: str
     right: str
     wrong: str
-    function: str = ""
+    function: str
 
     def source(self, root: Path) -> str:
         """Return the source of the file with the replacement made."""
@@ -50,13 +50,16 @@ def read(root: Path) -> list[Fault]:
 
 
 def _function(file: str, right: str, number: int, root: Path) -> str:
-    """Return the function in whose body the words stand, or nothing; raises Problem where they do not stand there once."""
+    """Return the function in whose body the words stand; raises Problem where they do not stand in one, once."""
     source = (root / file).read_text(encoding="utf-8") if (root / file).is_file() else ""
     if source.count(right) != 1:
         raise Problem(f"{FILE}, line {number}: {file} has '{right}' {source.count(right)} times; quote what is there once.")
     line = source[: source.index(right)].count("\n") + 1
     bodies = {name: (each.body[0].lineno, each.end_lineno) for name, each in functions(_parsed(source))}
-    return next((name for name, (first, last) in bodies.items() if first <= line <= last), "")
+    inside = [name for name, (first, last) in bodies.items() if first <= line <= last]
+    if not inside:
+        raise Problem(f"{FILE}, line {number}: '{right}' lies in no function of {file}; what is changed is a function's code.")
+    return inside[0]
 
 
 _parsed = cache(ast.parse)

@@ -22,7 +22,6 @@ SLOW = {
     *("lock", "mutants", "notebooks", "quick", "run", "stopped"),
 }
 """Tests that are not tried: what they run of ours, they run in processes of their own."""
-IMPORTED = [*catch.IMPORTED, "papers.registry"]
 
 
 def reached(layout: Layout) -> dict[str, list[Check]]:
@@ -36,7 +35,9 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
     asked |= {f"{TEST} {path.stem}": (TEST, str(path.relative_to(layout.root))) for path in tests}
     notes = {name: note / f"{name} {plant.digest(_read_by(*check, layout.root))}.json" for name, check in asked.items()}
     tasks = {name: (trace, (str(layout.root), *asked[name], str(path))) for name, path in notes.items() if not path.exists()}
-    for name, outcome in workers.run_all(tasks, layout.root, layout.child_environment(), IMPORTED).items() if tasks else ():
+    for name, outcome in (
+        workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED).items() if tasks else ()
+    ):
         if outcome.status:
             raise Problem(f"{name}: {outcome.complaint}")
     found: dict[str, list[Check]] = {}

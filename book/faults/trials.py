@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from book.build import closure, workers
+from book.build import workers
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.faults import catch, plant, traced
@@ -13,7 +13,7 @@ from papers import registry
 
 
 class Change(Protocol):
-    """A change of a file; ``function`` is where it lies, by qualified name, or empty."""
+    """A change in a function, which goes by its qualified name."""
 
     file: str
     function: str
@@ -39,32 +39,16 @@ def tried(changes: Mapping[str, Change], layout: Layout, name: str) -> dict[str,
         rows[each] = known[each], _rests_on(changes[each], known[each], layout.root)
         plant.keep(rows, note)
 
-    for inside, imported in ((True, [*catch.IMPORTED, "papers.registry"]), (False, catch.IMPORTED)):
-        tasks = {
-            each: (
-                catch.work,
-                (str(layout.root), change.file, change.function, change.source(layout.root), _of(checks, change)),
-            )
-            for each, change in waiting.items()
-            if bool(change.function) == inside
-        }
-        outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), imported, keep) if tasks else {}
-        for each, outcome in outcomes.items():
-            if outcome.status:
-                raise Problem(f"{each}: {outcome.complaint}")
+    tasks = {
+        each: (catch.work, (str(layout.root), change.file, change.function, change.source(layout.root),
+                            checks.get(f"{change.file}:{change.function}", [])))
+        for each, change in waiting.items()
+    }  # fmt: skip
+    outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED, keep) if tasks else {}
+    for each, outcome in outcomes.items():
+        if outcome.status:
+            raise Problem(f"{each}: {outcome.complaint}")
     return known
-
-
-def _of(checks: dict[str, list[catch.Check]], change: Change) -> list[catch.Check]:
-    """Return the checks that call the changed function; or any function of its module, or of those that import it."""
-    if change.function:
-        return checks.get(f"{change.file}:{change.function}", [])
-    module = change.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    near = [
-        change.file,
-        *(f"{each.replace('.', '/')}.py" for each in closure.graph().find_modules_that_directly_import(module)),
-    ]
-    return sorted({check for key, found in checks.items() if key.split(":")[0] in near for check in found})
 
 
 def _rests_on(change: Change, end: str, root: Path) -> str:

@@ -1,6 +1,5 @@
 """The planted faults: the list, what can see a fault, and that a fault is caught where nothing is wrong otherwise."""
 
-import dataclasses
 import json
 import subprocess
 import sys
@@ -40,6 +39,7 @@ def test_the_list_is_long_and_every_fault_has_one_place():
         ("icl_lib/seeds.py | stream", "line 1: write FILE"),
         ("icl_lib/seeds.py | seed | 0", "times; quote what is there once"),
         ("icl_lib/nothing.py | a | b", "has 'a' 0 times"),
+        ("icl_lib/seeds.py | = | +", "lies in no function"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, line, says):
@@ -51,11 +51,6 @@ def test_a_bad_line_is_named(tmp_path, line, says):
         plant.read(tmp_path)
 
 
-def test_a_fault_lies_in_the_function_whose_body_holds_its_words():
-    places = {fault.function for fault in plant.read(ROOT)}
-    assert "risk" in places and "" in places and any("." in each for each in places)
-
-
 def noticed(fault, checks):
     program = f"""
 from book.faults import catch
@@ -63,19 +58,9 @@ catch.work({str(ROOT)!r}, {fault.file!r}, {fault.function!r}, {fault.source(ROOT
     return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-@pytest.mark.parametrize("function", ["risk", ""])
-def test_a_fault_is_noticed_in_a_function_that_is_exchanged_and_in_a_module_that_is_loaded_anew(function):
-    wrong = dataclasses.replace(WRONG_STEP, function=function)
-    assert noticed(wrong, [(0.1, catch.STORED, "zhang-one-step")]).startswith("a claim in full: Z1 fails")
-    assert noticed(wrong, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]) == ""
-
-
-def test_a_constant_of_a_module_is_tried_on_what_calls_the_module_or_its_neighbours():
-    checks = {
-        "papers/zhang/theory/one_step.py:risk": [(1.0, catch.TEST, "near")],
-        "papers/li/theory/odr.py:f": [(0.1, catch.TEST, "far")],
-    }
-    assert trials._of(checks, dataclasses.replace(WRONG_STEP, function="")) == [(1.0, catch.TEST, "near")]
+def test_a_fault_is_noticed_by_a_claim_that_calls_its_function_and_by_nothing_else():
+    assert noticed(WRONG_STEP, [(0.1, catch.STORED, "zhang-one-step")]).startswith("a claim in full: Z1 fails")
+    assert noticed(WRONG_STEP, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]) == ""
 
 
 def test_what_is_known_of_a_change_is_not_tried_again_until_its_file_or_what_noticed_is_another(tmp_path, monkeypatch):
@@ -106,7 +91,7 @@ def test_what_is_known_of_a_change_is_not_tried_again_until_its_file_or_what_not
 
 
 def test_survivors_are_named_and_counted(tmp_path, monkeypatch, capsys):
-    one, other = Fault("sign", "a.py", "+", "-"), Fault("divisor", "b.py", "/ 2", "/ 3")
+    one, other = Fault("sign", "a.py", "+", "-", "f"), Fault("divisor", "b.py", "/ 2", "/ 3", "g")
     said = {str(one): "a claim in full: Z1 fails", str(other): ""}
     monkeypatch.setattr(plant, "read", lambda root: [one, other])
     monkeypatch.setattr(trials, "tried", lambda changes, layout, name: said)
