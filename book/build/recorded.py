@@ -38,10 +38,9 @@ FAULTS = template(
     """
 # Planted faults
 
-Would the checks of this book notice a mistake? {{ total }} small faults were planted, each alone in a copy of the code, and
-the checks that can see it were run until one of them did: first the claims on the stored measurements, with the faulty
-theory beside them; then the unit tests, the nearest first; then the claims on quick results computed anew. That a digest
-changed does not count.
+Would the checks of this book notice a mistake? {{ total }} small faults were planted, each alone in a process
+of its own, and the checks that call the faulty function were run, the cheapest first, until one of them noticed: claims on the
+stored measurements, unit tests, claims on quick results computed anew. That a digest changed does not count.
 
 {% for what, number in by %}
 - Caught by {{ what }}: {{ number }}.

@@ -1,1 +1,1 @@
-"""Small faults, each planted in a copy of the code, and the check that catches it."""
+"""Small faults, each planted in a process of its own, and the check that catches it."""
