@@ -1,15 +1,17 @@
-"""A wall of loss around the optimum, and points of low loss beyond it: local minima at every long prompt (derived here).
+"""A wall of loss around the optimum, and points of low loss beyond it: local minima at all long enough prompts (derived here).
 
 Lambda is the covariance, (d, d), d >= 2; N the training prompt length; U = [[U_11, u_12], [u_21^T, u_-1]] as in Lemma 5.1.
 The wall is where (1 + 3/N) u_12^T Lambda u_12 = tr(Lambda) u_-1^2; the optimum, u_12 = 0, is on its near side.
 """
+
+from bisect import bisect_left
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
 from papers.zhang.theory.full_loss import label_moment
-from papers.zhang.theory.optimum import Gamma
+from papers.zhang.theory.optimum import Gamma, loss_minimum
 
 
 def wall_ratio(Lambda: Float[ndarray, "d d"], N: float, U: Float[ndarray, "... d+1 d+1"]) -> Float[ndarray, "..."] | np.float64:
@@ -51,6 +53,17 @@ def far_point_loss(Lambda: Float[ndarray, "d d"], N: float) -> float:
     """L = (3 d - 1) tr(Lambda)/(2 N) + [(d - 1) (1/N + (d + 1)/N^2) label_moment]^1/2 at ``far_point``, whichever e."""
     d = len(Lambda)
     return (3 * d - 1) * float(np.trace(Lambda)) / (2 * N) + (_stiffness(d, N) * label_moment(Lambda, N)) ** 0.5
+
+
+def sure_length(Lambda: Float[ndarray, "d d"]) -> int:
+    """N_0: from this N on the far point lies beyond the wall, with L < L* + the wall's height (by bisection)."""
+
+    def sure(N: int) -> bool:
+        beyond = wall_ratio(Lambda, N, far_point(Lambda, N, 0)) > 1
+        return bool(beyond) and far_point_loss(Lambda, N) < loss_minimum(Lambda, N) + wall_height(Lambda, N)
+
+    high = next(2**k for k in range(1, 60) if sure(2**k))
+    return bisect_left(range(high), True, lo=high // 2, key=sure)
 
 
 def _pull(Lambda: Float[ndarray, "d d"], N: float) -> tuple[float, float]:

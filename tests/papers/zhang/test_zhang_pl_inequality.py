@@ -135,6 +135,19 @@ def test_wall_by_hand():
     assert wall.far_point_loss(SKEW, 2) == pytest.approx(3.75 + 47.5**0.5, rel=1e-13)
 
 
+def test_the_length_from_which_a_local_minimum_is_proved():
+    """The last N at which far point, L* and wall do not prove it, written out for Lambda = diag(2, 1)."""
+    N = np.arange(2, 10_000)
+    gamma = np.stack([2 + 5 / N, 1 + 4 / N])
+    g = np.array([2, 1])[:, None] / gamma
+    far = 7.5 / N + np.sqrt((1 / N + 3 / N**2) * (1 + 2 / N) * 19)
+    least = (3 - 2 * g[0] - g[1]) / 2
+    pull = (1 + 2 / N) * g.min(0) + g.sum(0) / N
+    height = pull**2 / (2 * ((1 + 3 / N) / 3 + (1 + (2 + 2**0.5) / N) ** 2 / gamma.min(0)))
+    assert wall.sure_length(SKEW) == N[far >= least + height][-1] + 1
+    assert wall.sure_length(covariance(2, 5.0)) > wall.sure_length(covariance(2, 1.5))
+
+
 @pytest.mark.parametrize("place", [0, -1])
 @pytest.mark.parametrize(("d", "N", "kappa"), [(2, 3, 1.5), (3, 40, 5.0), (4, 1000, 10.0)])
 def test_far_points(d, N, kappa, place):
