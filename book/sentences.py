@@ -2,8 +2,9 @@
 
 A person writes in `sentences.yml` which claims carry a sentence of the front pages, of the answers and of the boxes, what it
 says of each (holds, fails, not reproduced here; ``told`` where the verdict itself is printed), and under ``if`` which
-quantifier or condition it leaves to the page. A sentence without a claim says what it ``is``. Beside each claim stands a
-digest of what the person saw: when sentence or verdict of the claim change, somebody has to look again.
+quantifier, condition or number it leaves to the page. A sentence without a claim says what it ``is``. Beside each claim stands
+a digest of what the person saw: when sentence or verdict of the claim change, somebody has to look again. What a sentence and
+its ``if`` leave out of their claims, or say beyond them, is told as far as words show it.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from icl_lib.companion.claim import Claim
+from icl_lib.companion.verdict import HOLDS
 from papers import registry
 
 BOOK = Path(__file__).parent
@@ -31,12 +33,29 @@ NO_TEXT = re.compile(r"^(---|lang:|:|<!--|\([\w-]+\)=|#{1,2} |\| )")
 ASKED = re.compile(r"[?？]\*?$|^(?:New|Does not hold|Not reproduced here)\.$|^(?:不成立|此处未能重现|新发现)。$")
 """Questions, and the words that open a list."""
 LINK = re.compile(r"\{doc\}`([^`<]*?) ?<[^>]*>`|\[([^]]*)\]\([^)]*\)|<a [^>]*>([^<]*)</a>")
+MEAN = r"in the mean|\bmean (?:over|of)|on average|in the median|in root mean square|typically|平均|通常"
+PART = r"in one (?!block)|in two (?:and|networks)|one of (?!scale)|not every|并非每|(?:in|the) (?:the )?three networks|first of"
 LIMITS = {
-    "mean": r"in the mean|\bmean (?:over|of)|on average|in the median|in root mean square|typically|平均|通常",
-    "part": r"in one (?!block)|in two (?:and|networks)|one of (?!scale)|not every|并非每|in (?:the )?three networks|first of",
+    "mean": (MEAN, MEAN),
+    "part": (PART, PART),
+    "isotropic": (r"Λ ∝ I|Λ = λI", r"isotropic|Lambda ?= ?I|one variance|各向同性"),
+    "independent": (r"drawn apart|independent of the context", r"apart|independent"),
+    "dimension": (r"At \$d = \d", r"dimension|d = \d|维"),
+    "random": (r"[Ii]n random networks", r"random|随机"),
+    "trained": (r"[Ii]n trained blocks", r"trained|训练"),
+    "size": (r"ξ = 0", r"[Ss]mall \$?W_O|ξ = 0|初值很小"),
+    "skips": (r"[Ww]ith skips", r"skip"),
+    "norm": (r"fixed norm|norm held fixed", r"length|norm|范数"),
+    "setting": (r"setting A", r"setting|设定"),
+    "projected": (r"projected on the query", r"project|投影"),
+    "prompts": (r"[Ss]hort prompts|prompts are short", r"short|contexts|examples"),
 }
-"""What makes a claim narrower; a sentence that it carries has to say so too."""
+"""What makes a claim narrower, and how a sentence that it carries may say so."""
 ALL = re.compile(r"\b(?:every|all|always|any|never|whatever|each)\b|每|任何|总是|所有", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![\w.^_{\\-])\d+(?:\.\d+)?%?")
+NO_NUMBER = re.compile(r"(?:predicting|by|near) 0|⟦.*?⟧|\{\w+\}|(?:Theorem|Condition|Example) [\d.]+\d|" + ID.pattern)
+DENIED = re.compile(r"\b(?:not?|nor|wrong|repair|fewer|less|inequality)\b|不|未|并非|修补", re.IGNORECASE)
+"""How a sentence says that a claim does not hold."""
 
 
 def spoken() -> dict[str, list[str]]:
@@ -93,18 +112,25 @@ def wrong(entry: dict) -> Iterator[str]:
             yield f"{id} has changed since a person looked"
         if verdict not in (claim.recorded, TOLD):
             yield f"says of {id} that it {verdict}; recorded is: {claim.recorded}"
-    if not condition:
-        yield from wider(entry["says"], [registry.CLAIMS[id] for id in carried if id in registry.CLAIMS])
+        elif verdict not in (HOLDS, TOLD) and not DENIED.search(entry["says"] + condition):
+            yield f"does not say that {id} does not hold"
+    yield from wider(entry["says"], condition, [registry.CLAIMS[id] for id in carried if id in registry.CLAIMS])
 
 
-def wider(text: str, claims: list[Claim]) -> Iterator[str]:
-    """Where a sentence says more than the claims behind it: a limit of theirs left out, or an "all" that none of them has."""
+def wider(text: str, condition: str, claims: list[Claim]) -> Iterator[str]:
+    """Where a sentence says more than its claims: a limit left out, an "all" or a number that none of them has."""
+    said, carried = f"{text} {condition}", " ".join(claim.sentence for claim in claims)
     for claim in claims:
-        for name, limit in LIMITS.items():
-            if re.search(limit, claim.sentence, re.I) and not re.search(limit, text, re.I):
+        for name, (has, says) in LIMITS.items():
+            if re.search(has, claim.sentence, re.I) and not re.search(says, said, re.I):
                 yield f"leaves out a limit of {claim.id} ({name})"
-    if claims and ALL.search(text) and not any(ALL.search(claim.sentence) for claim in claims):
-        yield f"says “{ALL.search(text)[0]}”, which none of its claims does"
+    everything = ALL.search(text)
+    if claims and everything and not ALL.search(carried) and everything[0].lower() not in condition.lower():
+        yield f"says “{everything[0]}”, which none of its claims does"
+    known = {*NUMBER.findall(carried), *NUMBER.findall(condition)}
+    for number in dict.fromkeys(NUMBER.findall(NO_NUMBER.sub(" ", text)) if claims else ()):
+        if number not in known:
+            yield f"says {number}, which none of its claims does"
 
 
 def looked(entry: dict) -> dict:

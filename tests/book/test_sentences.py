@@ -60,11 +60,35 @@ def test_a_limit_of_the_claim_that_the_sentence_leaves_out_is_told(monkeypatch):
     assert not list(sentences.wrong(entry(says="In the mean training reaches the optimum (Z8).")))
 
 
-def test_an_all_that_no_claim_has_is_told(monkeypatch):
-    changed(monkeypatch, "Z8", sentence="The flow reaches the optimum.")
-    assert list(sentences.wrong(entry(says="Training always reaches it (Z8)."))) == [
-        "says “always”, which none of its claims does"
-    ]
+def test_what_an_entry_leaves_to_the_page_hides_nothing_else(monkeypatch):
+    changed(monkeypatch, "Z8", sentence="In the mean over seeds the flow reaches the optimum.")
+    assert list(sentences.wrong(entry(**{"if": "small initialisation"}))) == ["leaves out a limit of Z8 (mean)"]
+
+
+@pytest.mark.parametrize(
+    ("says", "claimed", "told"),
+    [
+        ("Training always reaches it (Z8).", "The flow reaches the optimum.", "says “always”, which none of its claims does"),
+        ("It is within 10% (Z8).", "The flow comes within 30% of it.", "says 10%, which none of its claims does"),
+        ("It is 0 (Z8).", "It is 0 when $Λ ∝ I$.", "leaves out a limit of Z8 (isotropic)"),
+        ("It comes near (Z8).", "At $d = 2$ and 3 it comes near.", "leaves out a limit of Z8 (dimension)"),
+        ("It is predicted (Z8).", "At $ξ = 0.01$ it is predicted.", "leaves out a limit of Z8 (size)"),
+        ("It is a step (Z8).", "It is the step projected on the query.", "leaves out a limit of Z8 (projected)"),
+        ("A sum of 1 is needed (Z8).", "A sum of 1 is needed, norm held fixed.", "leaves out a limit of Z8 (norm)"),
+    ],
+)
+def test_an_all_a_number_or_a_condition_that_differs_from_the_claim_s_is_told(monkeypatch, says, claimed, told):
+    changed(monkeypatch, "Z8", sentence=claimed)
+    assert list(sentences.wrong(entry(says=says))) == [told]
+    assert not list(sentences.wrong(entry(says=claimed.replace("$Λ ∝ I$", "the inputs are isotropic") + " (Z8)")))
+
+
+@pytest.mark.parametrize("verdict", [FAILS, NOT_REPRODUCED])
+def test_a_claim_that_does_not_hold_is_told_as_one(monkeypatch, verdict):
+    changed(monkeypatch, "Z8", recorded=verdict)
+    assert list(sentences.wrong(entry())) == ["does not say that Z8 does not hold"]
+    assert not list(sentences.wrong(entry(says="Training does not reach the optimum (Z8).")))
+    assert not list(sentences.wrong(entry(claims={"Z8": f"{sentences.TOLD} 0"})))
 
 
 def test_a_sentence_names_its_claims_or_what_it_is():

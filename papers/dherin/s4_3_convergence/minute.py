@@ -9,8 +9,8 @@ def minute(compared):
     add that with a recurrent layer it does not, and that this goes with poor learning in context.
 
     So: In part. With attention the changes fall like one over the number of tokens ({D26}); with recurrent layers they do not
-    fall ({D28}). That they learn worse for it: {D29b} for three tanh RNNs, of which one trained at another rate does better
-    ({D29f}), {D29} for the GRU, which ends with an error of {gru} where attention has {attention}.
+    fall ({D28}). That they learn worse for it is not reproduced here ({D29}): the GRU ends with an error of {gru} where
+    attention has {attention}. Three tanh RNNs do learn worse ({D29b}), and one trained at another rate learns better ({D29f}).
     New: The fall is that of an average. It is the same in attention that has learned nothing ({D27}) and on labels that are
     noise ({D27b}), and in root mean square its constant can be read off the weights ({D26d}). So it shows that attention
     averages, and nothing about learning.

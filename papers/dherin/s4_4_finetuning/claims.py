@@ -110,7 +110,8 @@ claim = claims_of("dherin-two-starts")
 
 @claim("D", "bound", margin=0, control=replaced("start", OURS, OTHER))
 def D31b(dataset):
-    """From a start of a third of the variance the loss $½(p − y)²$ falls by less than half at rate 0.01, though ICL is as good.
+    """From an initialisation of a third of the variance the loss $½(p − y)²$ falls by less than half at rate 0.01, though ICL
+    is as good.
 
     Margin: 0.5 minus the loss after all examples over that before, mean over networks. From our start it falls to less than a
     tenth (D31).
@@ -122,7 +123,8 @@ def D31b(dataset):
 
 @claim("D", "bound", margin=0, control=replaced("start", OURS, OTHER))
 def D32f(dataset):
-    """From a start of a third of the variance the curves with $(p − y)²$ are apart by more than a factor 3 on average.
+    """From an initialisation of a third of the variance the curves with $(p − y)²$ are apart by more than a factor 3 on
+    average.
 
     Margin: 1.58 minus the mean over $i = 5$ to 100 of the size of $log₂$ of the ratio. From our start they are within it
     (D32b).

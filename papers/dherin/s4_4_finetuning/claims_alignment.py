@@ -172,7 +172,7 @@ claim = claims_of("dherin-two-starts")
     positive=replaced("start", OTHER, OURS),
 )  # fmt: skip
 def D33b(dataset):
-    """The alignment is high: at least half of its ceiling after all examples, in the three networks from our start.
+    """The alignment is high: at least half of its ceiling after all examples, in the three networks from our initialisation.
 
     Margin: 0.5 minus the mean alignment over the mean of κ. High is a summary's word, without a number; the half is ours.
     Moved: from 0.5 of the alignment itself, which no patch for one query exceeds on average when d is 4 or more.
@@ -186,7 +186,8 @@ def D33b(dataset):
 
 @claim("S", "bound", part_of="D33b", margin=0, check=_of_ceiling(OTHER), control=replaced("start", OURS, OTHER))
 def D33h(dataset):
-    """The alignment is high, at least half of its ceiling, in three networks trained from a start of a third of the variance.
+    """The alignment is high, at least half of its ceiling, in three networks trained from an initialisation of a third of the
+    variance.
 
     Margin: As D33b. The start of the paper's networks is not known; this one is the default of PyTorch's linear layers.
     Control: our start
@@ -196,7 +197,7 @@ def D33h(dataset):
 @claim("D", "bound", margin=0.05, control=at(i=slice(2)))
 def D34e(dataset):
     """After all examples the mirrored task, which shares the label at the query only, aligns as well with a one-query patch:
-    from both starts, and for the block of Example 2.5 whose patch is an exact gradient step.
+    from both initialisations, and for the block of Example 2.5 whose patch is an exact gradient step.
 
     Margin: Absolute difference of the means after all examples; before, finetuning has not come to its end.
     Slack: The difference is 0 within its error, so that any factor on it is small.

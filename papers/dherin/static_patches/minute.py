@@ -9,8 +9,8 @@ def minute(one):
     calibration queries, by least squares. It then stands for the context whatever the query.
 
     So: Yes, nearly, in small trained networks and for queries of the same kind. In one block {K} queries are enough: of the
-    squared distance to the answers with the context {left} is left, and {most} after {many} queries ({D54}). That what
-    is left settles at 10 to 25 queries: {D54c} in one block, {D56c} in several.
+    squared distance to the answers with the context {left} is left, and {most} after {many} queries ({D54}). What is
+    left settles at 10 to 25 queries in one block ({D54c}); that it does in several is not reproduced here ({D56c}).
     New: The number of queries is the rank of what the matrix reads. Taking the average of single patches instead of fitting
     leaves {average} ({D55}). The same blocks before training leave {untrained}: this patch, unlike that for one query,
     depends on what was learned.

@@ -178,7 +178,7 @@ def L6f(dataset):
 
 @claim("D", "bound", margin=0.95, control=lambda dataset: dataset.assign(best=dataset.error.isel(tasks=0).mean("seed")))
 def L6c(dataset):
-    """Half of that is no floor for every predictor: one that knows the law of tasks errs less than $(1−α′/2)ˡ/2$.
+    """Half of that is no floor for every predictor: one that knows the distribution of tasks errs less than $(1−α′/2)ˡ/2$.
 
     Margin: Error over half the missing probability; exactly $(1−α′)/(1−α′/2)$ at $l = 1$, which is 0.89 for $α′ = 0.2$.
     Control: the trained model

@@ -234,7 +234,7 @@ def L8(dataset):
 
 @claim("D", "bound", margin=0.0, control=lambda dataset: dataset.assign(error_out=dataset.error_out.roll({"shifts": 1})))
 def L8b(dataset):
-    """Covering all patterns and labels is not enough out of domain: with the $M₁$ cyclic tasks the error exceeds 0.002.
+    """Covering all patterns and labels once leaves more out of domain: with the $M₁$ cyclic tasks the error exceeds 0.002.
 
     Margin: 0.002 − error ≤ 0 at $r = 1$; a trial run had 0.008 to 0.011.
     Slack: the bound is that of L8, and the error is four times as large.

@@ -46,7 +46,7 @@ def L9b(dataset):
 
 @claim("D", "bound", margin=0.0, control=put(error_literal="error_guaranteed"))
 def L9n(dataset):
-    """With independent contexts, the law of this book, $l = 1/α′$ is not enough: the out-of-domain error exceeds 0.15.
+    """With independent contexts, as in this book, $l = 1/α′$ is not enough: the out-of-domain error exceeds 0.15.
 
     Margin: 0.15 − error at $l = 1/α′$ rounded up. Half the probability of a missing pattern is 0.18 or more there.
     Moved: it stood as a failure of the slides' $l_ts ≥ 1/α′$, which is about other prompts (L9o).

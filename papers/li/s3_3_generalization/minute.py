@@ -6,7 +6,7 @@ from icl_lib.companion.minute import minute_of
 @minute_of("li-coefficient-sum")
 def minute(sums):
     """Says: Trained on a few tasks, the layer answers prompts of tasks that it never saw, and prompts over new patterns. These
-    have to be combinations of the old ones whose coefficients sum to $S₁ ≥ 1$. A slide adds that this "is needed".
+    have to be combinations of the old ones whose coefficients sum to $S₁ ≥ 1$. A slide adds that this “is needed”.
 
     So: In part. A sum of 1 suffices: from there upward the hinge loss is small ({L7}). Nothing changes at 1, though: at 0.9 it
     is {hinge} at most. The share of wrong answers, the 0-1 error, is at most {kept} even at 0.5, while new patterns keep the

@@ -8,8 +8,8 @@ def minute(times):
     """Says: Theorem 3.3 counts the steps of SGD up to a constant. A larger share $α$ of relevant contexts, longer patterns
     $β$ and larger steps $η$ make it fewer, more patterns $M₁$ make it more. A retelling gives an exponent for each.
 
-    So: In part. All four directions are as stated ({L10}). The exponents are another matter ({L10n}): that of $β$ is {beta}
-    where {beta_stated} is stated, that of $M₁$ is {M1} where the formula has {M1_stated} over the same values.
+    So: In part. All four directions are as stated ({L10}). The exponents are not reproduced here ({L10n}): that of $β$ is
+    {beta} where {beta_stated} is stated, that of $M₁$ is {M1} where the formula has {M1_stated} over the same values.
     New: {share} of the steps pass before the loss begins to fall: training waits near its start, where all signals are small. A
     reduced model gives the length of this wait without a fit, if $W_O$ starts near 0 ($ξ = 0.01$): the runs take {ratio} of it
     in the mean ({L10c}), and in most settings less from a larger $W_O$. Prompts of two contexts are long enough to train on

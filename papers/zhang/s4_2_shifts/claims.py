@@ -77,8 +77,8 @@ def Z16a(dataset):
 
 @claim("V", "rate", margin=0.05, control=exchanged("training", "matched", "short"))
 def Z16d(dataset):
-    """Query shift is tolerated: for a query law independent of the context the error vanishes like $1/M$ along $N = M$, even
-    when all queries lie on one line.
+    """Query shift is tolerated: for a query distribution independent of the context the error vanishes like $1/M$ along $N =
+    M$, even when all queries lie on one line.
 
     Margin: On the slope of the log of the measured error between $N = M = 10⁴$ and $10⁶$; contexts are drawn by their
     covariance alone. The bias adds a term in $1/N²$.

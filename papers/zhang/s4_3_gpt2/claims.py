@@ -22,8 +22,8 @@ claim = claims_of("zhang-gpt2")
 
 @claim("D", "bound", margin=0.1, recorded=UNDECIDED, control=after(3))
 def ZF1(dataset):
-    """On their own training law and at their own length, $M = N$, models of every $N$ are within 0.1 of least squares, which
-    has error 0.
+    """On their own training distribution and at their own length, $M = N$, models of every $N$ are within 0.1 of least squares,
+    which has error 0.
 
     Margin: Error per dimension less that of least squares, mean over three trainings. Predicting 0 has 1. At the scale of the
     paper 0.01 would be asked. One of three trainings at $N = 10$ errs by 0.14 and 0.21.
@@ -34,7 +34,8 @@ def ZF1(dataset):
 
 @claim("D", "bound", margin=0.5, recorded=UNDECIDED, control=after(1))
 def ZF1b(dataset):
-    """There models of every $N$ have at most half the error of linear self-attention trained on the same law and length.
+    """There models of every $N$ have at most half the error of linear self-attention trained on the same distribution and
+    length.
 
     Margin: Ratio to the exact error of Theorems 4.1 and 4.5, mean over three trainings. Just below 1 would do for “better”;
     half leaves no doubt. Set when one model had been seen.
@@ -84,10 +85,10 @@ def ZF3(dataset):
 @claim("V", "order", margin=1.0, recorded=UNDECIDED, control=after(1))
 def ZF4(dataset):
     """Models trained on random covariances stay above least squares at $c = 9$, $M = N$, for every $N$: relative to predicting
-    0 their excess is more than twice what it is on the training law.
+    0 their excess is more than twice what it is on the training distribution.
 
     Margin: 2 times the relative excess at $c = 1$ over that at $c = 9$, mean over three trainings. More than 0 alone would say
-    nothing: it is so on every law. The factor was set when one training of each had been seen.
+    nothing: it is so on every distribution. The factor was set when one training of each had been seen.
     Control: the errors after one example, at both scales
     """
     return ratio(*cells.excesses(dataset), 2.0, "run")
@@ -118,8 +119,8 @@ def _below(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "order", margin=1.0, control=_below)
 def ZF5a(dataset):
-    """The error jumps where $M$ exceeds $N$: just above $N$ it is more than twice that at $N$, for both laws and every $N$, on
-    covariance $I$ and on random covariances at $c = 1$.
+    """The error jumps where $M$ exceeds $N$: just above $N$ it is more than twice that at $N$, for both training distributions
+    and every $N$, on covariance $I$ and on random covariances at $c = 1$.
 
     Margin: 2 times the error at $N$ over the mean error for $N < M ≤ 1.2 N$. The paper shows a spike; the factor is ours.
     Slack: A jump is twice the error at $N$; the paper's spike is higher, and by how much differs from training to training.
@@ -130,8 +131,8 @@ def ZF5a(dataset):
 
 @claim("D", "order", margin=1.0, control=at(N=slice(2)))
 def ZF7(dataset):
-    """Once lengths beyond $N$ count, larger $N$ need not be better: averaged over $M = 1$ to 40 on its training law, the fixed
-    model of the largest $N$ errs more than that of the next smaller $N$, in the first of three trainings.
+    """Once lengths beyond $N$ count, larger $N$ need not be better: averaged over $M = 1$ to 40 on its training distribution,
+    the fixed model of the largest $N$ errs more than that of the next smaller $N$, in the first of three trainings.
 
     Margin: Error of the smaller $N$ over that of the larger. Written when the curves of this training had been seen. How high
     the error jumps differs from one training to the next: in the other two the larger $N$ is better.
@@ -146,7 +147,7 @@ def ZF7(dataset):
 @claim("V", "order", margin=1.0, recorded=UNDECIDED, control=cells.half_the_examples)
 def ZF7b(dataset):
     """Larger $N$ is better, at lengths within reach: at $M = 10$, on which all were trained, the models of $N = 20$ are better
-    than those of $N = 10$, for both training laws, on all four test laws.
+    than those of $N = 10$, for both training distributions, on all four of the test.
 
     Margin: Error of $N = 20$ over that of $N = 10$, on the same prompts, mean over three trainings. The caption says smaller
     error with larger training contexts, but a spike beyond them. Written when the curves of one training had been seen.
@@ -158,7 +159,7 @@ def ZF7b(dataset):
 @claim("V", "order", margin=1.0, control=exchanged("test", "c = 1", "c = 9"))
 def ZF8(dataset):
     """The jump above $N$ is smaller when the test covariance is larger: the error just above $N$ over that at $N$ is smaller at
-    $c = 4$ and $c = 9$ than at $c = 1$, for both laws and every $N$.
+    $c = 4$ and $c = 9$ than at $c = 1$, for both training distributions and every $N$.
 
     Margin: The ratio at $c = 4$ and 9 over that at $c = 1$. That the paper means the ratio, and not the height, is our reading.
     Set when one model had been seen.

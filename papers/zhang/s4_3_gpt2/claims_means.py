@@ -20,7 +20,7 @@ def _beyond_shortest(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "bound", margin=0.1, control=after(3))
 def ZF1c(dataset):
-    """On their own training law and at $M = N$, models of $N = 15$ and 20 are within 0.1 of least squares.
+    """On their own training distribution and at $M = N$, models of $N = 15$ and 20 are within 0.1 of least squares.
 
     Margin: As ZF1, mean over three trainings. Written when ZF1 had been left open at $N = 10$.
     Control: the errors after 3 examples, fewer than d
@@ -30,7 +30,7 @@ def ZF1c(dataset):
 
 @claim("D", "bound", margin=0.5, control=after(1))
 def ZF1d(dataset):
-    """In the mean over nine trainings of a law models have at most half the error of linear self-attention, $M = N$.
+    """In the mean over nine trainings of a distribution models have at most half the error of linear self-attention, $M = N$.
 
     Margin: As ZF1b.
     Slack: the ratios are 0.16 and 0.12, two standard errors over trainings 0.1; half is asked for as at each $N$ (ZF1b).
@@ -64,7 +64,7 @@ def ZF3b(dataset):
 @claim("D", "order", margin=1.0, control=after(1))
 def ZF4b(dataset):
     """In the mean over nine trainings the excess of models trained on random covariances over least squares, relative to
-    predicting 0, is more than twice as large at $c = 9$ as on the training law.
+    predicting 0, is more than twice as large at $c = 9$ as on the training distribution.
 
     Margin: As ZF4.
     Slack: A factor of 2 was set before the other trainings; the excess grows by more.
@@ -75,8 +75,8 @@ def ZF4b(dataset):
 
 @claim("D", "order", margin=1.0, control=cells.half_the_examples)
 def ZF7c(dataset):
-    """In the mean over three trainings of each law the models of $N = 20$ are better at $M = 10$ than those of $N = 10$, on all
-    four test laws.
+    """In the mean over three trainings of each distribution the models of $N = 20$ are better at $M = 10$ than those of $N =
+    10$, on all four test distributions.
 
     Margin: As ZF7b.
     Control: the models of $N = 20$ after half as many examples

@@ -5,14 +5,14 @@ from icl_lib.companion.minute import minute_of
 
 @minute_of("zhang-time-course")
 def minute(course):
-    """Says: From the paper's start two of the four blocks of weights never move. The other two obey closed equations, the
-    gradient flow of a simpler loss whose minimum can be read off.
+    """Says: From the paper's initialisation two of the four blocks of weights never move. The other two obey closed equations,
+    the gradient flow of a simpler loss whose minimum can be read off.
 
     So: Yes. The equations are the gradient of the layer's own loss, to rounding ({Z19}), and the loss above its minimum is a
     square ({Z19d}).
-    New: When all directions have one variance, and the start prefers none, the loss falls in a single drop, of closed form
-    ({Z22}). A start {smaller} times smaller delays it by {delay} units of time. Where the other two blocks do not start at zero
-    they grow as well, at up to {share} of the speed ({Z21}).
+    New: When all directions have one variance, and the initialisation prefers none, the loss falls in a single drop, of closed
+    form ({Z22}). An initialisation {smaller} times smaller delays it by {delay} units of time. Where the other two blocks do
+    not start at zero they grow as well, at up to {share} of the speed ({Z21}).
     """
     small, large = course.isel(sigma=0), course.isel(sigma=1)
     fast, slow = course.rate.transpose("direction", "kappa").values

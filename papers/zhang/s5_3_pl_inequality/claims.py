@@ -86,7 +86,7 @@ claim = claims_of("zhang-dense-init")
     "N", "convergence", margin=0.9, control=lambda d: d.drop_dims("start").assign(loss=d.loss_allowed.rename(allowed="start"))
 )
 def Z26(dataset):
-    """From dense starts of all live parameters not every flow is at the optimum by time $T = 150$ ($d = 3$).
+    """From dense initialisations of all live parameters not every flow is at the optimum by time $T = 150$ ($d = 3$).
 
     Margin: Share that arrives, with its binomial interval; 'not every' is read as at most nine in ten.
     Control: starts of Assumption 3.3, which all arrive
@@ -168,7 +168,7 @@ def Z26d(dataset):
 
 @claim("D", "order", margin=0, control=lambda d: d.assign(minimum=0 * d.minimum + 1))
 def Z26e(dataset):
-    """The longer the prompt, the farther above the optimum: the lowest of these local minima, over $L^*$, grows with $N$.
+    """At $d = 2$ and 3, the longer the prompt, the farther above the optimum: the lowest of these minima, over $L^*$, grows.
 
     Margin: Fall of its log from one $N$ to the next, $d = 2$ and 3.
     Control: the loss itself, which falls
@@ -180,7 +180,7 @@ def Z26e(dataset):
 
 @claim("N", "convergence", margin=0.9, control=put(dense_loss="dense_loss_zero_blocks"))
 def Z26f(dataset):
-    """Dense starts are not all at the optimum by time $T = 150$ at long prompts either ($d = 3$).
+    """Dense initialisations do not all lead to the optimum by time $T = 150$ at long prompts either ($d = 3$).
 
     Margin: As Z26, the largest share over $N$.
     Control: the same starts with $u₁₂ = u₂₁ = 0$
