@@ -19,8 +19,8 @@ SIDES = {"Left:": "Above:", "Right:": "Below:"}
 TALLY = {
     "": "**{holds} of the {total} sentences of the papers hold**; {fails} fail, {missing} are not reproduced at the scale or "
     "in the setting of this book, and {undecided} are undecided. Of the {findings} findings of this book {ours} hold.",
-    "zh": "**论文的 {total} 个论断中 {holds} 个成立**；{fails} 个不成立，{missing} 个在本书的规模或设定下没有重现，"
-    "{undecided} 个未决。本书的 {findings} 个发现中 {ours} 个成立。",
+    "zh": "**论文的 {total} 句话中 {holds} 句成立**；{fails} 句不成立，{missing} 句在本书的规模或设定下未能重现，"
+    "{undecided} 句未定。本书的 {findings} 个发现中 {ours} 个成立。",
 }
 """By language; the numbers are counted in the ledger."""
 

@@ -272,7 +272,7 @@ def test_a_sentence_of_a_paper_counts_once_whatever_it_is_split_into():
         told.startswith("**0 of the 3 sentences of the papers hold**; 1 fail, 1 are not reproduced")
         and "1 are undecided" in told
     )
-    assert "1 findings of this book 1 hold" in told and "论文的 3 个论断中 0 个成立" in front.tally(rows, "zh")
+    assert "1 findings of this book 1 hold" in told and "论文的 3 句话中 0 句成立" in front.tally(rows, "zh")
     panel = soup(failures.panel(rows))
     assert [title.get_text().split() for title in panel.select("h3")] == [
         ["Fails", "1"], ["Not", "reproduced", "here", "1"], ["Undecided", "1"],

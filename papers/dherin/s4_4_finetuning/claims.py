@@ -33,7 +33,7 @@ def _on_average(dataset: xr.Dataset) -> xr.DataArray:
 claim = claims_of("dherin-finetuning")
 
 
-@claim("Q", "bound", margin=0.5, control=put(loss_own="loss_other", loss_patch="loss_patch_other"))
+@claim("Q", "bound", part_of="D32", margin=0.5, control=put(loss_own="loss_other", loss_patch="loss_patch_other"))
 def D31(dataset):
     """Both test losses fall: that of finetuning at rate 0.01, with loss factor 1 or ½, and that of the patch.
 

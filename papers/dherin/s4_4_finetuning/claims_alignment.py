@@ -55,7 +55,7 @@ def _of_ceiling(start: str):
 claim = claims_of("dherin-alignment")
 
 
-@claim("S", "bound", margin=0, control=replaced("labels", "query's label reversed", "true"))
+@claim("S", "bound", part_of="D33b", margin=0, control=replaced("labels", "query's label reversed", "true"))
 def D33(dataset):
     """The alignment of the patch with finetuning is positive in the mean, at every context length read from 2 on.
 

@@ -157,7 +157,7 @@ def L15(ds):
     return over_seeds(1 - ds.feature_cosine.sel(setting=["A", "A, r = 1"]).isel(step=-1))
 
 
-@claim("S", "bound", margin=0.02, control=everywhere("label_cosine", step=0))
+@claim("S", "bound", part_of="L15", margin=0.02, control=everywhere("label_cosine", step=0))
 def L15b(ds):
     """Proposition 2, labels: the label parts of the large rows point along $+q$ for $a > 0$ and along $−q$ for $a < 0$.
 

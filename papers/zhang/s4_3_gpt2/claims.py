@@ -44,7 +44,7 @@ def ZF1b(dataset):
     return over_trainings(*cells.over_lsa(dataset), "run")
 
 
-@claim("V", "bound", margin=0.3, control=after(1))
+@claim("V", "bound", part_of="ZF2b", margin=0.3, control=after(1))
 def ZF2a(dataset):
     """Models trained on the fixed covariance do well on random covariances at $c = 1$: error below 0.3 of that of predicting
     0, at $M = N$.
@@ -82,7 +82,7 @@ def ZF3(dataset):
     return over_trainings(*cells.lost_by_random(dataset), "run")
 
 
-@claim("V", "order", margin=1.0, recorded=UNDECIDED, control=after(1))
+@claim("V", "order", part_of="ZF3", margin=1.0, recorded=UNDECIDED, control=after(1))
 def ZF4(dataset):
     """Models trained on random covariances stay above least squares at $c = 9$, $M = N$, for every $N$: relative to predicting
     0 their excess is more than twice what it is on the training distribution.
@@ -156,7 +156,7 @@ def ZF7b(dataset):
     return over_trainings(dataset.reach, 2 * dataset.reach_se, "run")
 
 
-@claim("V", "order", margin=1.0, control=exchanged("test", "c = 1", "c = 9"))
+@claim("V", "order", part_of="ZF5a", margin=1.0, control=exchanged("test", "c = 1", "c = 9"))
 def ZF8(dataset):
     """The jump above $N$ is smaller when the test covariance is larger: the error just above $N$ over that at $N$ is smaller at
     $c = 4$ and $c = 9$ than at $c = 1$, for both training distributions and every $N$.
