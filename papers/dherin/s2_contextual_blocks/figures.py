@@ -150,7 +150,7 @@ def other_sites(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Pairs of queries under one context, <i>Y</i> = <i>C</i>. Left: cosine between their updates (Frobenius); line: "
-        "law of cos² of two random directions in <b>R</b><sup>d</sup>. Right: "
+        "distribution of cos² of two random directions in <b>R</b><sup>d</sup>. Right: "
         "relative error of the prediction when a query gets the other's update, the worse of the two. Each marker "
         "is the median over the pairs of a bin in one network. Dashed and dotted: no update at all (trained and random)."
     ),

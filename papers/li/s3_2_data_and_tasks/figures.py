@@ -58,8 +58,8 @@ def _in_words(name: str) -> str:
     ),
     caption=(
         "Left: error of models trained on three shifts, on unseen tasks. Filled markers: measured. Thick lines: the "
-        "vote law. Thin lines and open markers: the best predictor that knows the law of tasks, exact and measured. Right: "
-        "error over the vote law at the middle share, by training set, two standard errors; dotted at 1."
+        "vote law. Thin lines and open markers: the best predictor that knows the distribution of tasks, exact and measured. "
+        "Right: error over the vote law at the middle share, by training set, two standard errors; dotted at 1."
     ),
     size=(7.8, 4.0),
 )

@@ -17,7 +17,7 @@ from icl_lib.companion.series import each, line, points, series
     ),
     caption=(
         "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of Theorem 4.1. "
-        "Right: loss above its minimum, relative to the minimum. One start a setting is drawn."
+        "Right: loss above its minimum, relative to the minimum. One initialisation a setting is drawn."
     ),
     size=(8.4, 3.5),
 )
@@ -41,8 +41,8 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Left: error after population gradient descent. The product <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> is right at "
-        "every step size for which descent is stable, the factor only in the limit of small steps. Right: loss of SGD on fresh "
-        "minibatches, one thin line a seed; the dashed line is the least population loss."
+        "every step size tried, the factor only in the limit of small steps. Right: loss of SGD on fresh minibatches, one thin "
+        "line a seed; the dashed line is the least population loss."
     ),
     size=(8.4, 3.5),
 )

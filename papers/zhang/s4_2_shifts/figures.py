@@ -60,9 +60,9 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
         "with M; their floors are much lower for the longer N."
     ),
     caption=(
-        "Query shift: error of LSA when only the query's law changes, all laws of equal trace. Lines: the formula. Markers: "
-        "Monte Carlo with two standard errors. How much a query law costs depends on the task and on the law. Under every "
-        "law the error falls with <i>M</i>, and it falls lower for the longer <i>N</i>."
+        "Query shift: error of LSA when only the query's distribution changes, all of equal trace. Lines: the formula. "
+        "Markers: Monte Carlo with two standard errors. What a distribution costs depends on it and on the task. Under every "
+        "one of them the error falls with <i>M</i>, and it falls lower for the longer <i>N</i>."
     ),
     size=(6.4, 3.8),
 )

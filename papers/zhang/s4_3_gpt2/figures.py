@@ -19,11 +19,11 @@ LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
 @drawing(
     "zhang-gpt2",
     alt=(
-        "Twelve panels, one row a training length N, one column a test law: error per dimension on a logarithmic axis against "
-        "the number of examples, for models trained on the fixed and on random covariances. On the fixed covariance and on "
-        "random ones at scale 1 both curves fall from 1 to about 0.1 or less at N, marked by a vertical line, and jump up "
-        "right after. At scales 4 and 9 they stay far above least squares and the jump is smaller; up to N models trained on "
-        "random covariances lie below."
+        "Twelve panels, one row a training length N, one column a test distribution: error per dimension on a logarithmic axis "
+        "against the number of examples, for models trained on the fixed and on random covariances. On the fixed covariance "
+        "and on random ones at scale 1 both curves fall from 1 to about 0.1 or less at N, marked by a vertical line, and jump "
+        "up right after. At scales 4 and 9 they stay far above least squares and the jump is smaller; up to N models trained "
+        "on random covariances lie below."
     ),
     caption=(
         "Figure 1 of the paper at the size of two cores: squared error over <i>d</i> at the query against the number of "
@@ -97,9 +97,9 @@ def by_way(dataset: xr.Dataset) -> Table:
         "untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short beyond."
     ),
     caption=(
-        "Left and middle: squared error over <i>d</i> on the training law, with two standard errors over covariances, <i>N</i> "
-        "= 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> (vertical line) is "
-        "the last that training reaches; beyond it both models keep the start, which they share."
+        "Left and middle: squared error over <i>d</i> on the training distribution, with two standard errors over covariances, "
+        "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> (vertical "
+        "line) is the last that training reaches; beyond it both models keep the initialisation, which they share."
     ),
     size=(7.6, 4.4),
 )

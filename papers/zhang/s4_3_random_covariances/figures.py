@@ -14,7 +14,7 @@ from papers.zhang.lines import plain_logarithms, series
     "zhang-random-covariance-flow",
     alt=(
         "Left: on a logarithmic axis the relative distance of the product to A star falls in straight lines to rounding. "
-        "Right: u over its limit rises to 1 for both laws; the limits printed without squares lie elsewhere."
+        "Right: u over its limit rises to 1 for both distributions; the limits printed without squares lie elsewhere."
     ),
     caption=(
         "Gradient flow under random diagonal covariances, over time as a fraction of the run. Left: relative distance of "
@@ -130,9 +130,9 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
         "with the start size and saturates; the lower bound stays below it and above zero."
     ),
     caption=(
-        "Starts with σ² at multiples of the largest value that Theorem 4.5 allows (vertical line at 1). Left: distance of the "
-        "end of the flow from <i>A</i><sub>*</sub>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and the bound "
-        "for every σ (lines through the lowest bound over the starts)."
+        "Initialisations with σ² at multiples of the largest value that Theorem 4.5 allows (vertical line at 1). Left: "
+        "distance of the end of the flow from <i>A</i><sub>*</sub>. Right: least <i>u</i><sub>−1</sub> along the flow "
+        "(markers) and the bound for every σ (lines through the lowest bound over the starts)."
     ),
     size=(7.4, 3.4),
 )

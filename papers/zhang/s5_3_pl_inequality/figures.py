@@ -49,9 +49,9 @@ def slack(figure: Figure, dataset: xr.Dataset) -> None:
         "flow rises with the start size and saturates; the lower bound stays below it and above zero."
     ),
     caption=(
-        "Starts with σ² at multiples of the largest value that Theorem 4.1 allows (vertical line at 1). Left: distance of the "
-        "end of the flow from Γ<sup>−1</sup>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and the bound for "
-        "every σ (line through the lowest bound over the starts)."
+        "Initialisations with σ² at multiples of the largest value that Theorem 4.1 allows (vertical line at 1). Left: "
+        "distance of the end of the flow from Γ<sup>−1</sup>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and "
+        "the bound for every σ (line through the lowest bound over the starts)."
     ),
     size=(7.4, 3.4),
 )
