@@ -34,7 +34,10 @@ ASKED = re.compile(r"[?？]\*?$|^(?:New|Does not hold|Not reproduced here)\.$|^(
 """Questions, and the words that open a list."""
 LINK = re.compile(r"\{doc\}`([^`<]*?) ?<[^>]*>`|\[([^]]*)\]\([^)]*\)|<a [^>]*>([^<]*)</a>")
 MEAN = r"in the mean|\bmean (?:over|of)|on average|in the median|in root mean square|typically|平均|通常"
-PART = r"in one (?!block)|in two (?:and|networks)|one of (?!scale)|not every|并非每|(?:in|the) (?:the )?three networks|first of"
+PART = (
+    r"in one (?!block)|in (?:the )?two (?:and|networks)|one of (?!scale)|not every|(?:in|the) (?:the )?three networks|first of"
+    r"|两个网络|并非每"
+)
 LIMITS = {
     "mean": (MEAN, MEAN),
     "part": (PART, PART),

@@ -45,7 +45,8 @@ def ZF5d(dataset):
 
 @claim("D", "order", margin=1.0, control=lambda d: d.where(d.table != "untrained rows throughout", d.sel(table="as trained")))
 def ZF5e(dataset):
-    """These fail on short prompts too when they stand on untouched rows: at $M = N$ the error is more than twice the usual one.
+    """In two networks short prompts fail too when they stand on untouched rows: at $M = N$ the error is more than twice the
+    usual one.
 
     Margin: 2 times the error at $N$ as trained over that at $N$ with the table moved on by $2N + 1$ rows. The prompts are the
     same.
@@ -59,8 +60,8 @@ def ZF5e(dataset):
 
 @claim("D", "order", margin=2.0, control=exchanged("table", "last rows beyond N", "as trained"))
 def ZF5f(dataset):
-    """Their long prompts do not fail when they stand on trained rows: with the last trained rows repeated beyond $N$ the error
-    just above $N$ is at most twice that at $N$.
+    """In two networks long prompts do not fail when they stand on trained rows: with the last trained rows repeated beyond $N$
+    the error just above $N$ is at most twice that at $N$.
 
     Margin: Twice is what ZF5a calls a jump. Set after the result was seen; 1.25, as for ZF5b, is met by the full result and
     left open by the few prompts of quick.
