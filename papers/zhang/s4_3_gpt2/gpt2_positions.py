@@ -10,10 +10,11 @@ from torch import Tensor
 from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
+from icl_lib.companion.weights import seed_of
 from icl_lib.measure.estimate import mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
-from papers.garg.decoders import DecoderTraining, trained
+from papers.garg.decoders import DecoderTraining, repeated
 from papers.garg.trainings import FIXED, FROZEN, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2_prompts import by_covariance, common_dimension, draw, jump, prefix_errors
 
@@ -26,6 +27,7 @@ TABLES = ("as trained", "zeros beyond N", "last rows beyond N", "untrained rows 
 class Gpt2Positions(Declaration):
     """Two models, of the fixed and of the random law, and their controls without a table, all of one N.
 
+    runs                   trainings of each, of different seeds
     longest                test lengths 0 .. ``longest``
     covariances, prompts   covariances, and prompts of each
 
@@ -34,6 +36,7 @@ class Gpt2Positions(Declaration):
 
     models: tuple[DecoderTraining, DecoderTraining]
     frozen: tuple[DecoderTraining, DecoderTraining]
+    runs: AtLeastTwo
     longest: Count
     covariances: AtLeastTwo
     prompts: Count
@@ -51,32 +54,38 @@ class Gpt2Positions(Declaration):
         draws = draw(self.covariances, self.prompts, self.longest, d, seed)
         rows = [self._tables(*pair, seed, device) for pair in zip(self.models, self.frozen, strict=True)]
         errors = torch.stack([
-            torch.stack([prefix_errors(model, draws.prompts(law)) for model in row])
-            for law, row in zip(LAWS, rows, strict=True)
+            torch.stack([torch.stack([prefix_errors(model, prompts) for model in run]) for run in runs])
+            for prompts, runs in zip(map(draws.prompts, LAWS), rows, strict=True)
         ]).mT  # fmt: skip
         late = (2 * self.models[0].room - 2 * N - 2) // 2  # the last length for which the table, moved on, has rows
-        errors[:, TABLES.index("untrained rows throughout"), late + 1 :] = torch.nan
+        errors[:, :, TABLES.index("untrained rows throughout"), late + 1 :] = torch.nan
         risk, jumps = mean(by_covariance(errors, self.covariances)), jump(errors, N, self.covariances)
-        tables = [row[0].weights["positions"][0] for row in rows]
-        moved = [moves(training, table, seed, device) for training, table in zip(self.models, tables, strict=True)]
-        dims = "trained table M"
+        tables = torch.stack([torch.stack([run[0].weights["positions"][0] for run in runs]) for runs in rows])
+        moved = torch.stack([self._moved(*pair, seed, device) for pair in zip(self.models, tables, strict=True)])
+        dims = "trained run table M"
         data = {
             "risk": variable(dims, risk.value, "error over d; none where a table has no rows"),
             "risk_se": variable(dims, risk.standard_error, "its standard error over covariances"),
-            "jump": variable("trained table", jumps.value, "error for N < M <= 1.2 N over error at M = N"),
-            "jump_se": variable("trained table", jumps.standard_error, "its standard error over covariances"),
-            "row_moved": variable("trained row", torch.stack(moved), "largest change of an entry of a row in training"),
-            "row_norm": variable("trained row", torch.stack(tables).norm(dim=-1), "length of a row of the trained table"),
+            "jump": variable("trained run table", jumps.value, "error for N < M <= 1.2 N over error at M = N"),
+            "jump_se": variable("trained run table", jumps.standard_error, "its standard error over covariances"),
+            "row_moved": variable("trained run row", moved, "largest change of an entry of a row in training"),
+            "row_norm": variable("trained run row", tables.norm(dim=-1), "length of a row of the trained table"),
         }
         coords = {"trained": ["fixed", "random"], "table": list(TABLES), "M": range(self.longest + 1)}
         return xr.Dataset(data, coords=coords, attrs={"N": N, "d": d})
 
-    def _tables(self, training: DecoderTraining, frozen: DecoderTraining, seed: int, device: str) -> list[InContextGPT2]:
-        """Return one model with its tables, in the order of ``TABLES``, and last its control."""
-        model = trained(training, seed, device)
-        tables = exchanged(model.weights["positions"], 2 * training.N + 1)
-        models = [InContextGPT2(model.decoder, {**model.weights, "positions": table}) for table in tables]
-        return [*models, trained(frozen, seed, device)]
+    def _tables(self, training: DecoderTraining, frozen: DecoderTraining, seed: int, device: str) -> list[list[InContextGPT2]]:
+        """Return, for each training of a model, the model with its tables, in the order of ``TABLES``, and last its control."""
+        found = []
+        for model, control in zip(*(repeated(each, self.runs, seed, device) for each in (training, frozen)), strict=True):
+            tables = exchanged(model.weights["positions"], 2 * training.N + 1)
+            models = [InContextGPT2(model.decoder, {**model.weights, "positions": table}) for table in tables]
+            found.append([*models, control])
+        return found
+
+    def _moved(self, training: DecoderTraining, tables: Float[Tensor, "S T D"], seed: int, device: str) -> Float[Tensor, "S T"]:
+        """Return how far each training of a model, of seeds that follow each other, moved the rows of its table."""
+        return torch.stack([moves(training, table, seed_of(training, seed) + run, device) for run, table in enumerate(tables)])
 
 
 def exchanged(table: Float[Tensor, "S T D"], reached: int) -> list[Float[Tensor, "S T D"]]:
@@ -107,6 +116,6 @@ def moves(training: DecoderTraining, table: Float[Tensor, "T D"], seed: int, dev
 ZHANG_GPT2_POSITIONS = Experiment(
     slug="zhang-gpt2-positions",
     title="The spike beyond the training length",
-    quick=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, longest=40, covariances=64, prompts=6),
-    full=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, longest=40, covariances=64, prompts=124),
+    quick=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, runs=3, longest=40, covariances=64, prompts=6),
+    full=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, runs=3, longest=40, covariances=64, prompts=124),
 )

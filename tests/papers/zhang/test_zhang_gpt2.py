@@ -10,7 +10,7 @@ from icl_lib.companion import checkpoints, weights
 from icl_lib.models.baselines import MinimumNormOLS, Zero
 from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.prompts import Prompts
-from papers.garg.decoders import trained
+from papers.garg.decoders import repeated, trained
 from papers.garg.trainings import FIXED, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2 import ZHANG_GPT2, Gpt2
 from papers.zhang.s4_3_gpt2.gpt2_positions import TABLES, Gpt2Positions, exchanged, moves
@@ -25,7 +25,7 @@ LONGER = replace(TOY, N=4, points=Ramp(3, 5, 2, 2))
 FIXED_TOYS, RANDOM_TOYS = (tuple(replace(t, law=law) for t in (TOY, LONGER)) for law in ("fixed", "random"))
 FROZEN_TOYS = tuple(replace(toys[0], room=0) for toys in (FIXED_TOYS, RANDOM_TOYS))
 CURVES = Gpt2(FIXED_TOYS, RANDOM_TOYS, runs=2, longest=6, covariances=6, prompts=3, resamples=50)
-TABLES_OF_TOYS = Gpt2Positions((FIXED_TOYS[0], RANDOM_TOYS[0]), FROZEN_TOYS, longest=6, covariances=6, prompts=3)
+TABLES_OF_TOYS = Gpt2Positions((FIXED_TOYS[0], RANDOM_TOYS[0]), FROZEN_TOYS, runs=2, longest=6, covariances=6, prompts=3)
 SCALES = Gpt2Scale(FIXED_TOYS, RANDOM_TOYS, runs=2, c=(1.0, 4.0, 9.0), covariances=6, prompts=3)
 
 
@@ -172,14 +172,14 @@ def toy_tables():
 
 def test_tables_by_hand():
     """Training reaches rows 0 to 4 of 8: row 4 is the last of an input, row 3 the last of a label."""
-    usual, zeros, repeated, late = (table[0, :, 0].tolist() for table in exchanged(torch.arange(1.0, 9)[None, :, None], 5))
+    usual, zeros, last, late = (table[0, :, 0].tolist() for table in exchanged(torch.arange(1.0, 9)[None, :, None], 5))
     assert usual == [1, 2, 3, 4, 5, 6, 7, 8] and zeros == [1, 2, 3, 4, 5, 0, 0, 0]
-    assert repeated == [1, 2, 3, 4, 5, 4, 5, 4] and late == [6, 7, 8, 1, 2, 3, 4, 5]
+    assert last == [1, 2, 3, 4, 5, 4, 5, 4] and late == [6, 7, 8, 1, 2, 3, 4, 5]
 
 
 def test_rows_beyond_the_last_query_never_move(toy_tables):
     beyond = toy_tables.row > 4
-    assert (toy_tables.row_moved[:, beyond.values] == 0).all() and (toy_tables.row_moved[:, ~beyond.values] > 0).all()
+    assert (toy_tables.row_moved[..., beyond.values] == 0).all() and (toy_tables.row_moved[..., ~beyond.values] > 0).all()
     table = trained(RANDOM_TOYS[0], 0, "cpu").weights["positions"][0]
     assert (moves(RANDOM_TOYS[0], table, 1, "cpu") > 0).all()  # the start of another seed
 
@@ -191,15 +191,15 @@ def test_errors_of_tables(toy_tables):
         other = toy_tables.risk.sel(table=table)
         assert np.allclose(other[..., :3], usual[..., :3]) and not np.allclose(other[..., 3:], usual[..., 3:], rtol=1e-6)
     late = np.isnan(toy_tables.risk.sel(table=TABLES[3]))  # 14 rows less 5: nine tokens, four examples
-    assert late[:, 5:].all() and not late[:, :5].any() and not np.isnan(toy_tables.risk.sel(table=list(TABLES[:3]))).any()
+    assert late[..., 5:].all() and not late[..., :5].any() and not np.isnan(toy_tables.risk.sel(table=list(TABLES[:3]))).any()
     assert not np.allclose(toy_tables.risk.sel(table=TABLES[3], M=2), usual.sel(M=2), rtol=1e-6)
-    prompts, model = draw(6, 3, 6, 2, 0).prompts("c = 1"), trained(RANDOM_TOYS[0], 0, "cpu")
+    prompts, model = draw(6, 3, 6, 2, 0).prompts("c = 1"), repeated(RANDOM_TOYS[0], 2, 0, "cpu")[1]
     table = model.weights["positions"].clone()
     table[:, 5:] = 0  # rows 0 to 4 = 2N are those of a training prompt
     found = prefix_errors(replace(model, weights=model.weights | {"positions": table}), prompts).mean(0)
-    assert np.allclose(toy_tables.risk.sel(trained="random", table=TABLES[1]), found, rtol=1e-9)
-    found = prefix_errors(trained(FROZEN_TOYS[1], 0, "cpu"), prompts).mean(0)
-    assert np.allclose(toy_tables.risk.sel(trained="random", table=TABLES[4]), found)
+    assert np.allclose(toy_tables.risk.sel(trained="random", run=1, table=TABLES[1]), found, rtol=1e-9)
+    found = prefix_errors(repeated(FROZEN_TOYS[1], 2, 0, "cpu")[1], prompts).mean(0)
+    assert np.allclose(toy_tables.risk.sel(trained="random", run=1, table=TABLES[4]), found)
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,12 @@ def constructed_curves() -> xr.Dataset:
 def constructed_tables() -> xr.Dataset:
     M, row = np.arange(41), np.arange(84)
     level = np.stack([0.05 + 0.9 * (M > 10), 0.05 + 0.8 * (M > 10), 0.05 + 0 * M, 0.9 + 0 * M, 0.055 + 0 * M])
-    risk = np.broadcast_to(np.maximum(level, 1 - 0.19 * M), (2, 5, 41))
+    risk = np.broadcast_to(np.maximum(level, 1 - 0.19 * M), (2, 3, 5, 41))
     jump = risk[..., 11:13].mean(-1) / risk[..., 10]
-    moved = np.broadcast_to(1.0 * (row <= 20), (2, 84))
-    coords, dims = {"trained": ["fixed", "random"], "table": list(TABLES), "M": M}, ("trained", "table", "M")
-    data = {"risk": (dims, risk.copy()), "risk_se": (dims, 0.02 * risk), "row_moved": (("trained", "row"), moved.copy())}
-    data |= {"jump": (dims[:2], jump), "jump_se": (dims[:2], 0.02 * jump), "row_norm": data["row_moved"]}
+    moved = np.broadcast_to(1.0 * (row <= 20), (2, 3, 84))
+    coords, dims = {"trained": ["fixed", "random"], "table": list(TABLES), "M": M}, ("trained", "run", "table", "M")
+    data = {"risk": (dims, risk.copy()), "risk_se": (dims, 0.02 * risk), "row_moved": ((*dims[:2], "row"), moved.copy())}
+    data |= {"jump": (dims[:3], jump), "jump_se": (dims[:3], 0.02 * jump), "row_norm": data["row_moved"]}
     return xr.Dataset(data, coords=coords, attrs={"N": 10, "slug": "zhang-gpt2-positions"})
 
 
