@@ -1,7 +1,11 @@
 """What is read at all: files up to a size, that hold what their headers say. Looked at before a number of them is read."""
 
+import io
 import json
 import math
+import re
+import struct
+import zlib
 
 import h5netcdf
 import h5py
@@ -11,17 +15,22 @@ MB = 2**20
 LARGEST_NETCDF = 256 * MB
 """Bytes of a NetCDF file; the largest stored result has half a megabyte."""
 LARGEST_UNPACKED = 1024 * MB
-"""Bytes of all its variables once they are unpacked."""
+"""Bytes of all its variables once they are unpacked, each number with eight, as it may become when it is scaled."""
 LARGEST_TENSORS = 4096 * MB
 """Bytes of a safetensors file; a checkpoint at the scale of the papers has some hundred megabytes."""
-MOST_ENTRIES = 64
-"""Entries of any length of one attribute; the most that is written is one for each dimension."""
+HEAP = re.compile(rb"GCOL\x01\x00{3}(.{8})", re.DOTALL)
+"""Where HDF5 keeps what has any length, texts and references: its size. Any number of places may point at one entry."""
+LARGEST_HEAP = MB
+MOST_TEXTS = 100_000
+"""Texts of one variable; the most that is written is some hundred."""
+MOST_DIMENSIONS, MOST_ENTRIES = 32, 1000
+"""Dimensions of a variable; variables of a file, and attributes of each."""
 LARGEST_HEADER = 4 * MB
 """Bytes of the header of a safetensors file."""
 WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "F16": 2, "BF16": 2, "I16": 2, "F32": 4, "I32": 4, "F64": 8, "I64": 8}
 """Bytes of a number, by its name in safetensors."""
-ZLIB = 1032
-"""So many times its own size can a stream of zlib be once it is unpacked, and no more."""
+DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError, struct.error)
+"""What reading a file that is not what its name says may raise; `Refused` is a ValueError."""
 
 
 class Refused(ValueError):
@@ -37,40 +46,80 @@ def require_size(size: int, largest: int) -> None:
 # --- NetCDF -------------------------------------------------------------------------------------------------------
 
 
-def require_netcdf(source, size: int) -> None:
-    """Look at a NetCDF file of ``size`` bytes, or at its bytes in memory; raises Refused before any variable is read."""
-    require_size(size, LARGEST_NETCDF)
-    with h5py.File(source) as root:
+def require_netcdf(whole: bytes) -> None:
+    """Look at the bytes of a NetCDF file; raises Refused before any variable is read."""
+    require_size(len(whole), LARGEST_NETCDF)
+    if any(int.from_bytes(found[1], "little") > LARGEST_HEAP for found in HEAP.finditer(whole)):
+        raise Refused(f"holds longer texts than the {LARGEST_HEAP / MB:.0f} MB that are the most")
+    with h5py.File(io.BytesIO(whole)) as root:
+        _require_few("the file", root, "variables")
         for name in root:  # a link could lead to another file
             own = isinstance(root.get(name, getlink=True), h5py.HardLink)
             if not (own and isinstance(root[name], h5py.Dataset)):
                 raise Refused(f"holds {name!r}, which is no variable of its own")
-            _require_few(name, root[name])
-        _require_few("the file", root)
+        texts = sum(_attributes(name, each) for name, each in (("the file", root), *root.items()))
+        if texts > len(whole):
+            raise Refused(f"claims {texts:,} bytes of attributes, which it does not have")
         with h5netcdf.File(root) as file:
-            claimed = {name: _claimed(name, root[name], size) for name in file.variables}
+            _require_held({name: root[name] for name in file.variables}, len(whole))
+
+
+def _require_few(name: str, each: h5py.File | h5py.AttributeManager, what: str) -> None:
+    if len(each) > MOST_ENTRIES:
+        raise Refused(f"has {len(each):,} {what} of {name!r}, and {MOST_ENTRIES:,} is the most that is read")
+
+
+def _require_held(variables: dict[str, h5py.Dataset], size: int) -> None:
+    """Raise Refused where a file cannot hold its variables, or they are too much together; then unpack them, piece by piece."""
+    claimed = {name: _claimed(name, stored, size) for name, stored in variables.items()}
     if sum(claimed.values()) > LARGEST_UNPACKED:
         largest = max(claimed, key=claimed.get)
         told = f"{sum(claimed.values()) / MB:,.0f} MB once unpacked, most of it {largest!r}"
         raise Refused(f"claims {told}, and {LARGEST_UNPACKED / MB:,.0f} MB is the most that is read")
+    for name, stored in variables.items():
+        if stored.chunks:
+            _require_pieces(name, stored)
 
 
 def _claimed(name: str, stored: h5py.Dataset, size: int) -> int:
     """Return the bytes that a variable will take, which the file must be able to hold."""
     if stored.external or stored.is_virtual:
         raise Refused(f"takes {name!r} from another file")
+    if stored.dtype.kind not in "biufcSO" or (stored.dtype.kind == "O" and h5py.check_string_dtype(stored.dtype) is None):
+        raise Refused(f"holds {name!r}, which is neither numbers nor texts")
     claimed, held = math.prod(stored.shape) * stored.dtype.itemsize, stored.id.get_storage_size()
-    if stored.chunks and math.prod(stored.chunks) * stored.dtype.itemsize > max(MB, claimed):
-        raise Refused(f"would unpack a larger piece of {name!r} than there is of it")
-    if held > size or claimed > held * (ZLIB if stored.chunks else 1):
+    if stored.chunks:
+        piece = math.prod(stored.chunks) * stored.dtype.itemsize
+        if piece > max(MB, claimed):
+            raise Refused(f"would unpack a larger piece of {name!r} than there is of it")
+        held = stored.id.get_num_chunks() * piece
+    if claimed > held or not (stored.chunks or held <= size):
         raise Refused(f"claims {claimed:,} bytes of {name!r}, which it does not have")
-    return claimed + (_texts(name, stored, size) if stored.dtype.kind == "O" else 0)
+    if stored.dtype.kind == "O":
+        return claimed + _texts(name, stored, size)
+    return max(held, math.prod(stored.shape) * max(8, stored.dtype.itemsize))
+
+
+def _require_pieces(name: str, stored: h5py.Dataset) -> None:
+    """Raise Refused where a piece of a variable does not unpack to what it should be; HDF5 would unpack it to any length."""
+    made = stored.id.get_create_plist()
+    packed = [made.get_filter(place)[0] for place in range(made.get_nfilters())] == [h5py.h5z.FILTER_DEFLATE]
+    if stored.dtype.kind == "O" or not (packed or made.get_nfilters() == 0):
+        raise Refused(f"has packed {name!r} in another way than this book does")
+    places, piece = [], math.prod(stored.chunks) * stored.dtype.itemsize
+    stored.id.chunk_iter(lambda found: places.append(found.chunk_offset))
+    for place in places:
+        mask, content = stored.id.read_direct_chunk(place)
+        unpack = zlib.decompressobj()
+        length = len(unpack.decompress(content, piece + 1)) if packed and not mask else len(content)
+        if length != piece or (packed and not mask and not unpack.eof):
+            raise Refused(f"does not hold the {piece:,} bytes of a piece of {name!r}")
 
 
 def _texts(name: str, stored: h5py.Dataset, size: int) -> int:
     """Return the bytes of all texts of a variable, which lie in the file as they are, each at a place of its own."""
-    if h5py.check_string_dtype(stored.dtype) is None:
-        raise Refused(f"holds {name!r}, which is neither numbers nor texts")
+    if stored.size > MOST_TEXTS:
+        raise Refused(f"holds {stored.size:,} texts in {name!r}, and {MOST_TEXTS:,} is the most that is read")
     total = 0
     for place in np.ndindex(stored.shape):  # one at a time: many may point at one that is large
         total += len(stored[place])
@@ -79,12 +128,18 @@ def _texts(name: str, stored: h5py.Dataset, size: int) -> int:
     return total
 
 
-def _require_few(name: str, owner: h5py.Dataset | h5py.File) -> None:
-    """Raise Refused for an attribute of many entries of any length, each of which may point at the same large one."""
+def _attributes(name: str, owner: h5py.Dataset | h5py.File) -> int:
+    """Return the bytes of all texts among the attributes; raises Refused for what is neither number, text nor dimension."""
+    total = 0
+    _require_few(name, owner.attrs, "attributes")
     for each in owner.attrs:
         stored = owner.attrs.get_id(each)
-        if stored.dtype.kind == "O" and math.prod(stored.shape) > MOST_ENTRIES:
-            raise Refused(f"claims {math.prod(stored.shape):,} entries of the attribute {each!r} of {name!r}")
+        entries, text = math.prod(stored.shape or ()), h5py.check_string_dtype(stored.dtype)
+        few = entries <= (1 if text else MOST_DIMENSIONS if each == "DIMENSION_LIST" else 0)
+        if not (few or stored.dtype.kind in "biufS" or each == "REFERENCE_LIST"):  # which is never read
+            raise Refused(f"has {entries:,} entries of the attribute {each!r} of {name!r}, neither numbers nor one text")
+        total += sum(map(len, np.ravel(owner.attrs[each]))) if text and text.length is None else 0
+    return total
 
 
 # --- safetensors --------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ class Checkpoint:
             return _grown(json.loads(origin["tree"]), tensors)
         except FileNotFoundError:
             return None
-        except (*weights.UNREADABLE, KeyError, TypeError) as error:
+        except weights.UNREADABLE as error:
             why = f" (it {error})" if isinstance(error, bounds.Refused) else ""
             warnings.warn(f"checkpoint {self.path.name} is damaged{why}: the run starts anew", stacklevel=2)
             return None

@@ -164,13 +164,19 @@ def encoded(dataset: xr.Dataset) -> bytes:
 
 def decoded(source: Path | bytes) -> xr.Dataset:
     """Return the dataset in a NetCDF file, or in its bytes; raises Refused when it is not what was written."""
-    size = len(source) if isinstance(source, bytes) else source.stat().st_size
-    file = io.BytesIO(source) if isinstance(source, bytes) else source
-    bounds.require_netcdf(file, size)
-    dataset = xr.load_dataset(file, engine="h5netcdf")
+    dataset = xr.load_dataset(_looked_at(source), engine="h5netcdf")
     if dataset.attrs.pop(content.NAME, None) != content.of_dataset(dataset):
         raise bounds.Refused("was changed after it was written")
     return dataset
+
+
+def _looked_at(source: Path | bytes) -> io.BytesIO:
+    """Return a NetCDF file in memory once it is known that it can be read; another file may come to have its name."""
+    if isinstance(source, Path):
+        bounds.require_size(source.stat().st_size, bounds.LARGEST_NETCDF)
+        source = source.read_bytes()
+    bounds.require_netcdf(source)
+    return io.BytesIO(source)
 
 
 def save(dataset: xr.Dataset, path: Path) -> None:
@@ -198,8 +204,8 @@ def load(path: Path) -> xr.Dataset:
 
 
 def attributes(path: Path) -> dict[str, object]:
-    """Read where a dataset comes from, and not its data, which is not looked at; raises StaleResult as ``load`` does."""
-    with _sound(path), h5netcdf.File(path) as file:
+    """Read where a dataset comes from, and not its data; raises StaleResult as ``load`` does."""
+    with _sound(path), h5netcdf.File(_looked_at(path)) as file:
         return dict(file.attrs)
 
 
@@ -212,7 +218,7 @@ def _sound(path: Path) -> Iterator[None]:
         yield
     except bounds.Refused as error:
         raise Damaged(f"{path.name} {error}: {remedy}") from error
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except bounds.DAMAGED as error:
         raise Damaged(f"{path.name} is damaged: {remedy}") from error
 
 

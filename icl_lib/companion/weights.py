@@ -24,8 +24,8 @@ TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
 Weights = dict[str, torch.Tensor]
 
 
-UNREADABLE = (OSError, ValueError, safetensors.SafetensorError)
-"""What reading a damaged file raises; ``bounds.Refused`` is a ValueError."""
+UNREADABLE = (*bounds.DAMAGED, safetensors.SafetensorError)
+"""What reading a damaged file raises."""
 
 
 # --- files --------------------------------------------------------------------------------------------------------

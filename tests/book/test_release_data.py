@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 import struct
+import zlib
 
 import h5py
 import numpy as np
@@ -39,11 +41,94 @@ def test_data_that_claim_more_than_they_have(tmp_path, name, content, told):
     refused(written(tmp_path / "bundle.zip", {**FILES, name: content}), name, told)
 
 
-def test_data_that_lie_elsewhere(tmp_path):
+NUMBERS, TEXT = np.arange(20.0), h5py.string_dtype()
+
+
+def packed_larger(file):
+    """A piece of eight kilobytes that unpacks to sixteen megabytes; HDF5 would follow it to the end."""
+    made = file.create_dataset("risk", (1024,), "f8", chunks=(1024,), compression="gzip")
+    made.id.write_direct_chunk((0,), zlib.compress(bytes(2**24)))
+
+
+def linked(file):
+    file["other"] = NUMBERS
+    file["risk"] = h5py.SoftLink("/other")
+
+
+def virtual(file):
+    layout = h5py.VirtualLayout((20,), "f8")
+    layout[:] = h5py.VirtualSource("other.nc", "risk", (20,))
+    file.create_virtual_dataset("risk", layout)
+
+
+def noted(value, kind=None, name="title"):
+    def make(file):
+        file["risk"] = NUMBERS
+        file["risk"].attrs.create(name, value, dtype=kind)
+
+    return make
+
+
+def many(file):
+    for number in range(1001):
+        file[str(number)] = 1.0
+
+
+LISTS = np.empty(2, object)
+LISTS[:] = [NUMBERS, NUMBERS[:3]]
+RECORDS = np.dtype([("text", TEXT)])
+TRICKS = {
+    "packed larger": (packed_larger, "does not hold the 8,192 bytes of a piece of 'risk'"),
+    "another packer": (lambda file: file.create_dataset("risk", data=NUMBERS, compression="lzf"), "in another way"),
+    "packed twice": (
+        lambda file: file.create_dataset("risk", data=NUMBERS, compression="gzip", shuffle=True),
+        "in another way",
+    ),
+    "packed texts": (lambda file: file.create_dataset("risk", (9,), TEXT, chunks=(9,))[:].sort(), "risk"),
+    "many texts": (lambda file: file.create_dataset("risk", data=np.full(100_001, "", object), dtype=TEXT), "100,001 texts"),
+    "pieces not there": (lambda file: file.create_dataset("risk", (10**6,), "f8", chunks=(100,), fillvalue=1.0), "claims"),
+    "records of texts": (lambda file: file.create_dataset("risk", (3,), RECORDS), "neither numbers nor texts"),
+    "lists": (lambda file: file.create_dataset("risk", (3,), h5py.vlen_dtype(int)), "neither numbers nor texts"),
+    "references": (lambda file: file.create_dataset("risk", (3,), h5py.ref_dtype), "neither numbers nor texts"),
+    "link": (linked, "'risk', which is no variable of its own"),
+    "folder": (lambda file: file.create_group("risk"), "no variable of its own"),
+    "kind": (lambda file: file.__setitem__("risk", np.dtype("f8")), "no variable of its own"),
+    "elsewhere": (lambda file: file.create_dataset("risk", (8,), "u1", external=[("/etc/passwd", 0, 8)]), "from another file"),
+    "virtual": (virtual, "from another file"),
+    "nothing": (lambda file: file.create_dataset("risk", data=h5py.Empty("f8")), "is not what its name says"),
+    "long attribute": (noted(str([*range(300_000)]), TEXT), "longer texts"),
+    "attribute of texts": (noted(["x", "y"], TEXT), "2 entries of the attribute"),
+    "attribute of records": (noted(np.zeros(3, [("a", "f8")])), "3 entries of the attribute"),
+    "attribute of lists": (noted(LISTS, h5py.vlen_dtype(float)), "entries of the attribute"),
+    "many dimensions": (noted(np.full(33, h5py.Reference()), h5py.ref_dtype, "DIMENSION_LIST"), "33 entries"),
+    "many variables": (many, "1,001 variables"),
+}
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_tricks_of_hdf5(tmp_path, trick):
+    make, told = TRICKS[trick]
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
-        file["risk"] = h5py.ExternalLink("/etc/passwd", "/")
-    refused(written(tmp_path / "bundle.zip", {**FILES, DATA: content.getvalue()}), DATA, "no variable of its own")
+        make(file)
+    refused(written(tmp_path / "bundle.zip", {**FILES, DATA: content.getvalue()}), DATA, told)
+
+
+def test_attributes_that_all_point_at_one_long_text(tmp_path):
+    content, length = io.BytesIO(), 50_000
+    with h5py.File(content, "w") as file:
+        file["risk"] = NUMBERS
+        for number in range(40):
+            file["risk"].attrs.create(str(number), "x" * (13 if number else length), dtype=TEXT)
+    whole = content.getvalue()
+    pointer = rb"%s(.{3}\0{5}[\1-\xff]\0{3})"
+    (entry,) = re.findall(pointer % re.escape(struct.pack("<L", length)), whole, re.DOTALL)
+    shared = re.sub(
+        pointer % re.escape(struct.pack("<L", 13)), lambda _: struct.pack("<L", length) + entry, whole, flags=re.DOTALL
+    )
+    with h5py.File(io.BytesIO(shared)) as file:
+        assert len(file["risk"].attrs["39"]) == length
+    refused(written(tmp_path / "bundle.zip", {**FILES, DATA: shared}), DATA, "claims 2,000,000 bytes of attributes")
 
 
 def texts(path, number, length, place):
