@@ -12,6 +12,8 @@ from icl_lib.companion import results
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
 from icl_lib.companion.verdict import STANDARD_ERRORS, TOLERANCE
 
+SIZES = 4
+"""Two estimates of one standard error are not further apart than this factor."""
 ROUNDING = 1e-4
 """A margin up to here leaves room for rounding only, in float32 at most; within it digits mean nothing."""
 
@@ -42,19 +44,37 @@ def differences(stored: dict[str, dict], found: dict[str, dict], record: str = F
             sentences.append(f"{slug} is declared otherwise than in {record}; ./run outputs writes it anew.")
             continue
         for claim_id in known["claims"] | now["claims"]:
-            sentences += _differences(claim_id, known["claims"].get(claim_id), now["claims"].get(claim_id), record)
+            sentences += of_claim(claim_id, known["claims"].get(claim_id), now["claims"].get(claim_id), record)
     return sentences
 
 
-def _differences(claim_id: str, old: dict | None, new: dict | None, record: str) -> list[str]:
+def near_differences(stored: dict[str, dict], found: dict[str, dict]) -> list[str]:
+    """One sentence for every claim whose words differ from the stored ones so near its margin that this may be the machine."""
+    claims = [
+        (claim_id, stored[slug]["claims"].get(claim_id), new)
+        for slug, now in found.items()
+        if slug in stored
+        for claim_id, new in now["claims"].items()
+    ]
+    return [
+        f"{id} {_words(new)}; in {FILE} it {_words(old)}: it is so near its margin that another machine may say so."
+        for id, old, new in claims
+        if old and old["near"] and new["near"] and _words(old) != _words(new)
+    ]
+
+
+def of_claim(claim_id: str, old: dict | None, new: dict | None, record: str, sampled: bool = True) -> list[str]:
+    """What is said of a claim, where it is not what the record says; ``sampled`` as `apart` takes it."""
     if old is None:
-        return [f"{claim_id} is not in {record}; ./run outputs writes it."]
+        return [f"{claim_id} is not in {record}{'; ./run outputs writes it' if record == FILE else ''}."]
     if new is None:
         return [f"{claim_id} is in {record} and was not judged."]
     sentences = []
-    if not old["near"] and _words(old) != _words(new):
+    if not (old["near"] and new["near"]) and _words(old) != _words(new):
         sentences.append(f"{claim_id} {_words(new)}; in {record} it {_words(old)}.")
-    if apart(old, new):
+    if not np.isclose(old["margin"], new["margin"], TOLERANCE, 0):
+        sentences.append(f"{claim_id} has the margin {new['margin']:.3g}; in {record} it is {old['margin']:.3g}.")
+    if apart(old, new, sampled):
         sentences.append(f"{claim_id} has the value {number(new)}; in {record} it is {number(old)}.")
     return sentences
 
@@ -62,16 +82,19 @@ def _differences(claim_id: str, old: dict | None, new: dict | None, record: str)
 def apart(old: dict, new: dict, sampled: bool = True) -> bool:
     """Whether the values are further apart than some standard errors of their difference, or a share where there are none.
 
-    Values of the same stored data, not ``sampled`` again, may be apart by that share only.
+    Values of the same stored data, not ``sampled`` again, may be apart by that share only. Errors of another size would
+    leave any room that one likes, and are apart themselves.
     """
     values, margin = np.array([old["value"], new["value"]]), old["margin"]
     if not np.isfinite(values).all():
         return str(values[0]) != str(values[1])
     if 0 < margin <= ROUNDING and (abs(values) <= margin).all():
         return False
-    error = sampled * np.hypot(old["two_se"], new["two_se"]) / 2
-    room = STANDARD_ERRORS * error if error > 0 else TOLERANCE * max(abs(values[0]), abs(margin))
-    return bool(abs(values[1] - values[0]) > room)
+    rounding, errors = TOLERANCE * max(abs(values[0]), abs(margin)), (old["two_se"], new["two_se"])
+    if max(errors) > max(rounding, (SIZES if sampled else 1 + TOLERANCE) * min(errors)):
+        return True
+    error = sampled * np.hypot(*errors) / 2
+    return bool(abs(values[1] - values[0]) > (STANDARD_ERRORS * error if error > 0 else rounding))
 
 
 def _words(entry: dict) -> str:

@@ -10,6 +10,7 @@
 
 `verify`    ./run verify, in these steps:
 `opened`    what the zip says of itself, before anything is unpacked
+`line`      texts that may be printed, names that a file may have
 `intact`    every file against the manifest
 `recorded`  what was found, to compare with; `requirements` the versions that are asked for
 `sizes`     what data files claim to hold, before they are read

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from book.build.problem import Problem
+from book.release.line import is_line
 
 MOST_FILES, LARGEST, TOTAL = 20_000, 256 * 2**20, 2 * 2**30
 RATIO, SMALL = 100, 2**20
@@ -25,9 +26,11 @@ CENTRAL = struct.Struct("<4s6H3L5H2L")
 UNIX, VERSION = 3, 20
 LEVELS, UTF8 = 0x6, 0x800
 """The flags that a file may have: how hard it was packed, and how its name is written."""
-OUTSIDE = re.compile(r"^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|:|[. ](/|$)|/$|^$")
+LONGEST_NAME = 240
+"""Bytes of a name."""
+OUTSIDE = re.compile(r"^/|^[A-Za-z]:|(^|/)\.\.?(/|$)|//|[. ](/|$)|/$|^$|[\\:*?\"<>|]|~\d")
 """What a name has that leads out of its folder, or means something else on another system."""
-DEVICES = re.compile(r"(^|/)(con|prn|aux|nul|com\d|lpt\d)(\.[^/]*)?(/|$)", re.IGNORECASE)
+DEVICES = re.compile(r"(^|/)(con|prn|aux|nul|con(in|out)\$|clock\$|(com|lpt)[\d¹²³]) *(\.[^/]*)?(/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,16 @@ def _directory(file: BinaryIO, path: Path) -> tuple[int, int]:
     _, disk, first, here, count, length, begins, comment = END.unpack(tail)
     if disk or first or here != count or comment or begins + length + END.size != size:
         raise Problem(f"{path.name} is damaged: its last bytes do not agree with the rest.")
-    if count > MOST_FILES:
-        raise Problem(f"{path.name} has {count} files; {MOST_FILES} are the most.")
+    least = max(count, length // (CENTRAL.size + LONGEST_NAME))
+    if least > MOST_FILES:
+        raise Problem(f"{path.name} has {least} files; {MOST_FILES} are the most.")
     return begins, count
 
 
 def require_names(names: list[str]) -> None:
     """Raise a Problem for a name that leads outside, and for two names that are one file on some system."""
     for name in names:
-        if OUTSIDE.search(name) or DEVICES.search(name) or len(name) > 240 or not name.isprintable():
+        if not is_line(name) or len(name.encode()) > LONGEST_NAME or OUTSIDE.search(name) or DEVICES.search(name):
             raise Problem(f"{name!r} is no name for a file of a bundle: it leads outside, or means something else elsewhere.")
     same = Counter(map(_as_file, names))
     for name in names:

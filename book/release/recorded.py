@@ -40,12 +40,16 @@ FOUND = {
     },
 }
 """What an execution of a bundle's code notes."""
+NOT_RUN = "not run"
+"""The word of the ledger for a claim without a stored result."""
 NUMBERS = ("value", "two_se")
 STORED = {
     "type": "object",
-    "required": ["verdict"],
+    "required": ["verdict", "control_verdict", "positive_verdict", "margin"],
     "properties": {
-        "verdict": {"enum": [*WORDS, "not run"]},
+        "verdict": {"enum": [*WORDS, NOT_RUN]},
+        **dict.fromkeys(("control_verdict", "positive_verdict"), {"enum": ["", *WORDS]}),
+        "margin": {"type": ["number", "null"]},
         "found": {
             "type": "object",
             "required": NUMBERS,
@@ -74,5 +78,7 @@ class Recorded:
             if name not in kept:
                 raise Problem(f"{name} is missing; this is not all of a bundle.")
         ledger = read(LEDGER, kept[LEDGER], LEDGER_ROWS)
+        if len({row["id"] for row in ledger}) < len(ledger):
+            raise Problem(f"{LEDGER} tells of a claim twice.")
         stored = {row["id"]: row["full"] for row in ledger if "full" in row}
         return cls(read(QUICK, kept[QUICK], RESULTS), stored, kept[PINS].decode(errors="replace"))

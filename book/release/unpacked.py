@@ -3,9 +3,18 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from book.build.problem import Problem
+
 SOURCE = "source/"
 MADE = ("_build", "__pycache__")
 """What an execution leaves beside the source."""
+NO_SOURCE = {*MADE, ".git", ".venv"}
+
+
+def require_source(name: str) -> None:
+    """Raise a Problem for a file that an execution would take for its own, and for settings of git."""
+    if {*name.casefold().split("/")} & NO_SOURCE:
+        raise Problem(f"{name} lies where an execution of the source keeps what it made; ./run bundle packs no such file.")
 
 
 def unpack(files: Iterable[tuple[str, bytes]], folder: Path, kept: tuple[str, ...] = ()) -> None:

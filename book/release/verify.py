@@ -5,6 +5,7 @@ its own.
 """
 
 import argparse
+import math
 import shutil
 import sys
 from collections.abc import Mapping
@@ -15,15 +16,16 @@ from book.build import book
 from book.build.arguments import Parser
 from book.build.layout import Layout
 from book.build.problem import Problem
-from book.build.quick import apart, differences, number
+from book.build.quick import differences, near_differences, of_claim
 from book.release import archive, certificate, child, intact, rerun
+from book.release.line import is_line
 from book.release.manifest import FILE
 from book.release.opened import Opened, opened
-from book.release.recorded import FOUND, LEDGER, PINS, QUICK, Recorded
+from book.release.recorded import FOUND, LEDGER, NOT_RUN, PINS, QUICK, Recorded
 from book.release.requirements import require_same
 from book.release.sizes import require_sizes
-from book.release.unpacked import unpack
-from book.release.wellformed import is_line, read
+from book.release.unpacked import require_source, unpack
+from book.release.wellformed import read
 from icl_lib.companion import typed
 
 UNTOUCHED = "No certificate was written."
@@ -77,6 +79,7 @@ def check(bundle: Opened, digest: str | None) -> Checked:
     print(f"Checking {len(bundle.entries)} files.", flush=True)
     kept, as_written = {}, bundle.as_listed and as_packed(FILE, bundle.content(FILE), bundle)
     for name, content in intact.checked(bundle, manifest):
+        require_source(name)
         require_sizes(name, content)
         as_written = as_written and as_packed(name, content, bundle)
         if name in (QUICK, LEDGER, PINS):
@@ -105,6 +108,7 @@ def compare(recorded: Recorded, found: dict) -> tuple[list[str], list[str]]:
     executed += [f"Of them, in an earlier call that was stopped: {', '.join(found['earlier'])}."] if found["earlier"] else []
     differing = [f"{slug} is in quick.json and was not computed." for slug in recorded.quick if slug not in found["quick"]]
     differing += differences(recorded.quick, found["quick"])
+    executed += near_differences(recorded.quick, found["quick"])
     executed.append(
         f"The stored results were judged again; {len(recorded.stored)} verdicts and numbers compared with those of the ledger."
     )
@@ -120,14 +124,18 @@ def compare(recorded: Recorded, found: dict) -> tuple[list[str], list[str]]:
 def stored_differences(recorded: Mapping[str, dict], found: Mapping[str, dict]) -> list[str]:
     """What the claims say of the stored results, where it is not what the ledger says; numbers may differ by rounding."""
     judged = {claim: one for each in found.values() for claim, one in each["claims"].items()}
-    differing = []
-    for claim, told in recorded.items():
-        now, where = judged.get(claim, {"verdict": "not run"}), "on the stored result; in the ledger it"
-        if now["verdict"] != told["verdict"]:
-            differing.append(f"{claim} {now['verdict']} {where} {told['verdict']}.")
-        elif "found" in told and apart(told["found"] | {"margin": now["margin"]}, now, sampled=False):
-            differing.append(f"{claim} has the value {number(now)} {where} is {number(told['found'])}.")
-    return differing
+    told = {claim: as_judged(one, judged.get(claim)) for claim, one in recorded.items() if one["verdict"] != NOT_RUN}
+    ids = [*told, *(claim for claim in judged if claim not in told)]
+    return [each for id in ids for each in of_claim(id, told.get(id), judged.get(id), "the ledger", sampled=False)]
+
+
+def as_judged(told: Mapping, now: Mapping | None) -> dict:
+    """What the ledger says of a claim in the form of a judgement; it has no word for numbers that are not finite."""
+    unknown = {"value": math.nan, "two_se": 0.0}
+    if now and not (math.isfinite(now["value"]) and math.isfinite(now["two_se"])):
+        unknown = {name: now[name] for name in unknown}
+    words = {"verdict": told["verdict"], "control": told["control_verdict"], "positive": told["positive_verdict"]}
+    return {**words, "margin": told["margin"], "near": False, **told.get("found", unknown)}
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -142,9 +150,9 @@ def parse(words: list[str]) -> argparse.Namespace:
     asked.sha256 = asked.sha256 and asked.sha256.strip().lower()
     if asked.sha256 is not None and not intact.DIGEST.fullmatch(asked.sha256):
         parser.error("a SHA-256 has 64 digits from 0 to f")
-    if not is_line(str(asked.bundle)):
-        parser.error(f"the name {str(asked.bundle)!r} cannot stand in a certificate; rename the file")
     asked.words = [asked.bundle.name if word == str(asked.bundle) else word for word in words]
+    if other := [word for word in asked.words if not is_line(word)]:
+        parser.error(f"{other[0]!r} cannot stand in a certificate; rename the file")
     asked.bundle = typed.path(asked.bundle)
     return asked
 

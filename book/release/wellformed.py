@@ -5,6 +5,7 @@ import json
 import jsonschema
 
 from book.build.problem import Problem
+from book.release.line import is_line
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 WORDS = [HOLDS, FAILS, UNDECIDED, NOT_REPRODUCED]
@@ -14,10 +15,7 @@ LINE = {"type": "string", "minLength": 1, "maxLength": 200, "format": "line"}
 RULES = jsonschema.FormatChecker(formats=())
 
 
-@RULES.checks("line")
-def is_line(text: object) -> bool:
-    """Whether a text has nothing that breaks a line, turns its direction, cannot be seen or cannot be written."""
-    return not isinstance(text, str) or text.isprintable()
+RULES.checks("line")(is_line)
 
 
 def read(name: str, content: bytes, schema: dict):

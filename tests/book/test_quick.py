@@ -27,7 +27,12 @@ def test_a_changed_verdict_is_a_difference_unless_it_was_near():
     found = stored(verdict="undecided")
     (sentence,) = quick.differences(stored(), found)
     assert sentence == "Z0 undecided and its control fails; in quick.json it holds and its control fails."
-    assert quick.differences(stored(near=True), found) == []
+    near = stored(verdict="undecided", near=True)
+    assert quick.differences(stored(near=True), near) == []
+    assert quick.near_differences(stored(near=True), near)[0].startswith("Z0 undecided and its control fails; in quick.json it")
+    assert quick.near_differences(stored(near=True), stored(near=True)) == quick.near_differences({}, near) == []
+    for before, now in ((stored(near=True), found), (stored(), near)):  # one of the two could be said by nobody
+        assert len(quick.differences(before, now)) == 1 and quick.near_differences(before, now) == []
     assert len(quick.differences(stored(), stored(control="holds"))) == 1
     assert len(quick.differences(stored(positive="holds"), stored(positive="fails"))) == 1
 
@@ -43,6 +48,16 @@ def test_a_value_without_error_may_move_by_one_percent_of_the_larger_of_it_and_t
     assert quick.differences(stored(), stored(value=0.0509)) == []
     assert quick.differences(stored(), stored(value=0.0511)) == ["Z0 has the value 0.0511 ± 0; in quick.json it is 0.05 ± 0."]
     assert quick.differences(stored(value=-8.0), stored(value=-8.07)) == []
+
+
+def test_neither_errors_of_another_size_nor_another_margin_make_room():
+    before, now = stored(two_se=0.006), stored(two_se=0.006, value=0.09)
+    assert quick.differences(before, now)
+    for other in (dict(two_se=0.6), dict(two_se=1e9), dict(margin=1e-4), dict(margin=10.0)):
+        assert quick.differences(stored(**{"two_se": 0.006, **other}), now), other
+        assert quick.differences(stored(**{"two_se": 0.006, **other}), before), other
+    assert quick.differences(stored(two_se=0.01), before) == []
+    assert quick.differences(stored(two_se=1e-17), stored(two_se=9e-17)) == []  # rounding
 
 
 def test_rounding_may_be_any_rounding_within_the_margin():

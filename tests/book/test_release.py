@@ -83,7 +83,12 @@ NAMES = (
     "a/",
     "a\u200bb",
     "a\u061cb",
+    "a\ufe0fb",
+    "\u3164",
+    "é" * 121,
+    *(f"source/{name}" for name in ("com¹", "nul .txt", "conin$", "requir~1.txt", *map("a{}b".format, '<>:"|?*'))),
 )
+MADE = ("_build/before.json", "book/__PYCACHE__/x.cpython-311.pyc", ".git/config", ".venv/complete")
 
 
 @pytest.mark.parametrize(
@@ -106,6 +111,19 @@ NAMES = (
 )
 def test_what_was_tampered_with_is_refused_by_name(bundle, change, words):
     refused(repacked(bundle, change), *words)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_an_execution_would_take_for_its_own(tmp_path, name):
+    refused(written(tmp_path / "bundle.zip", {**FILES, f"source/{name}": b""}), name, "keeps what it made")
+
+
+def test_a_list_of_files_that_is_longer_than_it_counts(bundle):
+    """Told before the list is read, which would take gigabytes."""
+    whole = bundle.read_bytes()
+    disk, count, length = (0, 0), (1, 1), 20_001 * 286
+    bundle.write_bytes(whole + bytes(length) + struct.pack("<4s4H2LH", b"PK\5\6", *disk, *count, length, len(whole), 0))
+    refused(bundle, "has 20001 files")
 
 
 def test_a_name_in_the_list_twice(bundle):
@@ -171,7 +189,16 @@ def test_a_record_that_nothing_can_be_compared_with(tmp_path, name, content):
     refused(written(tmp_path / "bundle.zip", {**FILES, name: content}), name)
 
 
-FORGED = ["1\norigin    as cited", "1\u2028Nothing differs.", "1\u202e0.2", "1\u200b", "1\x85", "\ud800"]
+FORGED = [
+    "1\norigin    as cited",
+    f"1{' ' * 70}origin    as cited",
+    "1\u3164\u3164",
+    "1\u2028Nothing differs.",
+    "1\u202e0.2",
+    "1\u200b",
+    "1\x85",
+    "\ud800",
+]
 
 
 @pytest.mark.parametrize("forged", FORGED)
@@ -190,6 +217,11 @@ def record(slug="toy", claim="Z1", **other):
     return json.dumps({slug: {"declaration": "{}", "claims": {claim: JUDGED | other}}}).encode()
 
 
+def ledger(claim="Z1", **other):
+    told = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "margin": 2.0} | other
+    return json.dumps([{"id": claim, "full": told}]).encode()
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -197,13 +229,15 @@ def record(slug="toy", claim="Z1", **other):
         *((QUICK, record(**{field: "held"})) for field in ("verdict", "control", "positive")),
         *((QUICK, record(**{field: forged})) for forged in FORGED for field in ("slug", "claim")),
         (QUICK, record(value=0).replace(b": 0,", b": " + b"9" * 4000 + b",")),
-        (LEDGER, json.dumps([{"id": "Z1", "full": {"verdict": "holds\nNothing differs."}}]).encode()),
-        (LEDGER, json.dumps([{"id": "Z1\nNothing differs.", "full": {"verdict": "holds"}}]).encode()),
-        (LEDGER, json.dumps([{"id": "Z1", "full": {"verdict": "holds", "found": {"value": "2\n", "two_se": 0}}}]).encode()),
+        (LEDGER, ledger(verdict="holds\nNothing differs.")),
+        (LEDGER, ledger("Z1\nNothing differs.")),
+        (LEDGER, ledger(found={"value": "2\n", "two_se": 0})),
+        *((LEDGER, ledger(**{f"{word}_verdict": "held"})) for word in ("control", "positive")),
+        (LEDGER, json.dumps(2 * json.loads(ledger())).encode()),
     ],
 )
 def test_a_record_cannot_write_lines_into_the_certificate(tmp_path, name, content):
-    check(written(tmp_path / "sound.zip", {**FILES, QUICK: record()}))
+    check(written(tmp_path / "sound.zip", {**FILES, QUICK: record(), LEDGER: ledger()}))
     refused(written(tmp_path / "bundle.zip", {**FILES, name: content}), name)
 
 

@@ -11,6 +11,10 @@ from book.build.problem import Problem
 from book.release import certificate, requirements, rerun, unpacked, verify
 from book.release.recorded import Recorded
 
+JUDGED = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.4, "margin": 3.0, "positive": "", "near": False}
+TOLD = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "margin": 3.0}
+TOLD["found"] = {"value": 1.0, "two_se": 0.4}
+
 
 def test_recomputing_everything_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     layout, asked = Layout(tmp_path), []
@@ -56,30 +60,48 @@ def test_another_environment_is_refused():
 def test_the_comparison_names_what_differs():
     one = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.02, "margin": 3.0, "positive": "", "near": False}
     recorded = {"toy": {"declaration": "{}", "claims": {"Z1": one, "Z2": one}}, "gone": {"declaration": "{}", "claims": {}}}
-    kept = Recorded(recorded, {"Z1": {"verdict": "fails"}}, "")
+    kept = Recorded(recorded, {"Z1": TOLD | {"verdict": "fails", "found": {"value": 1.06, "two_se": 0.02}}}, "")
     now = {"declaration": "{}", "claims": {"Z1": one | {"value": 1.06}, "Z2": one | {"value": 1.2}}}
     found = {"quick": {"toy": now}, "full": {"toy": now}, "earlier": [], "files": {}}
     differing, _ = verify.compare(kept, found)
     assert differing == [
         "gone is in quick.json and was not computed.",
         "Z2 has the value 1.2 ± 0.02; in quick.json it is 1 ± 0.02.",
-        "Z1 holds on the stored result; in the ledger it fails.",
+        "Z1 holds and its control fails; in the ledger it fails and its control fails.",
+        "Z2 is not in the ledger.",
     ]
     renewed = {"toy": now | {"claims": now["claims"] | {"Z1": one | {"verdict": "fails", "value": 9.0}}}}
-    assert len(verify.compare(kept, found | {"renewed": renewed})[0]) == 5
+    assert len(verify.compare(kept, found | {"renewed": renewed})[0]) == 6
 
 
-def test_a_number_of_a_stored_result_that_flips_no_verdict_is_found():
+LEDGER = [
+    ({"verdict": "fails"}, "Z1 holds and its control fails; in the ledger it fails and its control fails."),
+    ({"control_verdict": "holds"}, "Z1 holds and its control fails; in the ledger it holds and its control holds."),
+    ({"margin": 7.0}, "Z1 has the margin 3; in the ledger it is 7."),
+    ({"found": {"value": 1.1, "two_se": 0.4}}, "Z1 has the value 1 ± 0.4; in the ledger it is 1.1 ± 0.4."),
+    ({"found": {"value": 1.0, "two_se": 40.0}}, "Z1 has the value 1 ± 0.4; in the ledger it is 1 ± 4e+01."),
+    ({"found": None}, "Z1 has the value 1 ± 0.4; in the ledger it is nan ± 0."),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), LEDGER)
+def test_what_the_ledger_says_of_a_stored_result_is_found_again(change, sentence):
     """Five of its standard errors may lie between two samples; the same stored data gives the same number."""
-    judged = {"verdict": "holds", "value": 1.0, "two_se": 0.4, "margin": 3.0}
-    told = {"verdict": "holds", "found": {"value": 1.0, "two_se": 0.4}}
-    found = {"toy": {"claims": {"Z1": judged}}}
-    assert verify.stored_differences({"Z1": told}, found) == []
-    assert verify.stored_differences({"Z1": told | {"found": {"value": 1.02, "two_se": 0.4}}}, found) == []  # rounding
-    (sentence,) = verify.stored_differences({"Z1": told | {"found": {"value": 1.1, "two_se": 0.4}}}, found)
-    assert sentence == "Z1 has the value 1 ± 0.4 on the stored result; in the ledger it is 1.1 ± 0.4."
-    (sentence,) = verify.stored_differences({"Z2": told}, found)
-    assert sentence == "Z2 not run on the stored result; in the ledger it holds."
+    found, other = (
+        {"toy": {"claims": {"Z1": JUDGED}}},
+        {key: value for key, value in (TOLD | change).items() if value is not None},
+    )
+    assert verify.stored_differences({"Z1": TOLD}, found) == []
+    assert verify.stored_differences({"Z1": TOLD | {"found": {"value": 1.02, "two_se": 0.4}}}, found) == []  # rounding
+    assert verify.stored_differences({"Z1": other}, found) == [sentence]
+
+
+def test_the_ledger_has_the_claims_of_the_stored_results_and_no_others():
+    found, not_run = {"toy": {"claims": {"Z1": JUDGED}}}, TOLD | {"verdict": "not run", "control_verdict": "", "margin": None}
+    assert verify.stored_differences({"Z1": TOLD, "Z2": TOLD}, found) == ["Z2 is in the ledger and was not judged."]
+    assert verify.stored_differences({"Z2": not_run}, found) == ["Z1 is not in the ledger."]
+    endless = {"toy": {"claims": {"Z1": JUDGED | {"value": float("inf")}}}}
+    assert verify.stored_differences({"Z1": {key: TOLD[key] for key in TOLD if key != "found"}}, endless) == []
 
 
 def test_the_certificate_says_what_differed(tmp_path):
