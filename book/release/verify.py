@@ -135,7 +135,8 @@ def as_judged(told: Mapping, now: Mapping | None) -> dict:
     if now and not (math.isfinite(now["value"]) and math.isfinite(now["two_se"])):
         unknown = {name: now[name] for name in unknown}
     words = {"verdict": told["verdict"], "control": told["control_verdict"], "positive": told["positive_verdict"]}
-    return {**words, "margin": told["margin"], "near": False, **told.get("found", unknown)}
+    margin = math.nan if told["margin"] is None else told["margin"]
+    return {**words, "margin": margin, "near": False, **told.get("found", unknown)}
 
 
 def parse(words: list[str]) -> argparse.Namespace:

@@ -100,6 +100,8 @@ def test_the_ledger_has_the_claims_of_the_stored_results_and_no_others():
     found, not_run = {"toy": {"claims": {"Z1": JUDGED}}}, TOLD | {"verdict": "not run", "control_verdict": "", "margin": None}
     assert verify.stored_differences({"Z1": TOLD, "Z2": TOLD}, found) == ["Z2 is in the ledger and was not judged."]
     assert verify.stored_differences({"Z2": not_run}, found) == ["Z1 is not in the ledger."]
+    (sentence,) = verify.stored_differences({"Z1": TOLD | {"margin": None}}, found)
+    assert sentence == "Z1 has the margin 3; in the ledger it is nan."
     endless = {"toy": {"claims": {"Z1": JUDGED | {"value": float("inf")}}}}
     assert verify.stored_differences({"Z1": {key: TOLD[key] for key in TOLD if key != "found"}}, endless) == []
 
