@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import time
+import warnings
 from functools import partial
 
 from icl_lib.companion import results, typed, weights
@@ -23,10 +24,10 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true")
     compute = commands.add_parser("compute", help="compute one result, and print it or write it")
     compute.add_argument("slug")
-    compute.add_argument("--out", type=typed.path, help="NetCDF file to write")
+    compute.add_argument("--out", type=typed.file, help="NetCDF file to write")
     figure = commands.add_parser("figure", help="draw one figure anew, open it, and judge its claims")
     figure.add_argument("slug")
-    figure.add_argument("--out", type=typed.path, help="SVG file to write; then nothing is opened")
+    figure.add_argument("--out", type=typed.file, help="SVG file to write; then nothing is opened")
     check = commands.add_parser("check", help="run experiments and judge their claims")
     check.add_argument("slugs", nargs="*", metavar="SLUG")
     check.add_argument("--json", action="store_true")
@@ -45,8 +46,9 @@ def parser() -> argparse.ArgumentParser:
     train.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     renew = commands.add_parser("renew", help="compute what is outdated: networks, then results; goes on where it was stopped")
     renew.add_argument("names", nargs="*", metavar="NAME", help="networks and results; all that are stored unless named")
-    renew.add_argument("--all", action="store_true", help="also what is up to date")
-    renew.add_argument("--list", action="store_true", help="say what is outdated, and compute nothing")
+    extent = renew.add_mutually_exclusive_group()
+    extent.add_argument("--all", action="store_true", help="also what is up to date")
+    extent.add_argument("--list", action="store_true", help="say what is outdated, and compute nothing")
     renew.add_argument("--jobs", type=sweep_commands.positive, default=2, metavar="N", help="processes at a time")
     renew.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     sweep_commands.add_parsers(commands)
@@ -77,8 +79,8 @@ def list_experiments(options: argparse.Namespace) -> int:
 
 def run_experiment(options: argparse.Namespace) -> int:
     """Run one experiment; write its dataset, or print it."""
-    experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
-    renewal.announce(renewal.alike([experiment.slug], options))
+    experiment = registry.asked(options.slug, options.profile, options.settings)
+    renewal.announce(renewal.alike([experiment.slug], options), options.settings)
     dataset = experiment.run(options.profile, options.seed, options.device)
     if options.out:
         results.save(dataset, options.out)
@@ -141,9 +143,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; bad input gives one sentence and exit status 2."""
     options = parser().parse_args(arguments)
     weights.TRAINING_SEED.set(getattr(options, "train_seed", 0))
+    if getattr(options, "settings", None):
+        warnings.simplefilter("ignore", RuntimeWarning)  # of numbers that grow too large, which is told in a sentence
     try:
         status = COMMANDS[options.command](options)
-        sys.stdout.flush()
+        print(end="", flush=True)
         return status
     except (ValueError, results.StaleResult) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
@@ -154,7 +158,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         raise  # who read the output has gone: nothing to be told
     except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
+        place = getattr(options, "out", None) or error.filename
+        place = f" ({place})" if place else ""
         print(f"error: {error.strerror or error}{place}: free space or write elsewhere; nothing was written", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -22,9 +22,11 @@ OFTEN = 10
 def run(options: argparse.Namespace) -> int:
     """Run experiments and judge their claims; 1 when one contradicts the record, each of which is named."""
     require_device(options.device)
-    named = [registry.experiment(slug) for slug in options.slugs or registry.EXPERIMENTS]
-    experiments = [experiment.with_settings(options.profile, options.settings) for experiment in named]
-    renewal.announce(renewal.alike([experiment.slug for experiment in experiments], options))
+    experiments = [registry.asked(slug, options.profile, options.settings) for slug in options.slugs]
+    experiments = experiments or [
+        each.with_settings(options.profile, options.settings) for each in registry.EXPERIMENTS.values()
+    ]
+    renewal.announce(renewal.alike([experiment.slug for experiment in experiments], options), options.settings)
     rows, wrong = 0, {}
     for experiment in counted(experiments):
         began = time.perf_counter()

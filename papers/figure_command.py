@@ -16,11 +16,11 @@ from papers import registry, renewal
 
 def run(options: argparse.Namespace) -> int:
     """Compute one result, write its figure as SVG and open it, and print its judged claims."""
-    experiment = registry.experiment(options.slug).with_settings(options.profile, options.settings)
+    experiment = registry.asked(options.slug, options.profile, options.settings)
     drawings = [each for each in declared(seen_by(experiment), Drawing) if each.name == experiment.slug]
     if not drawings:
         raise ValueError(f"{experiment.slug} has no figure: ./run check {experiment.slug} judges its claims")
-    renewal.announce(renewal.alike([experiment.slug], options))
+    renewal.announce(renewal.alike([experiment.slug], options), options.settings)
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)
     path = options.out or results.BUILD / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"

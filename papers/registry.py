@@ -104,6 +104,14 @@ def experiment(slug: str) -> Experiment:
     return EXPERIMENTS[slug]
 
 
+def asked(slug: str, profile: str, settings: list[str]) -> Experiment:
+    """Return an experiment as a command asks for it; raises ValueError for what it does not have."""
+    found = experiment(slug).with_settings(profile, settings)
+    if weights.TRAINING_SEED.get() and not weights.trainings(found.declaration(profile)):
+        raise ValueError(f"{slug} reads no trained networks in this profile: leave out --train-seed")
+    return found
+
+
 def claims_of(slug: str) -> list[Claim]:
     """Return the claims that an experiment decides."""
     return [claim for claim in CLAIMS.values() if claim.experiment == slug]

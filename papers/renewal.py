@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,8 +212,10 @@ def alike(slugs: list[str], options: Namespace) -> list[Item]:
     return [Result(slug) for slug in slugs] if options.profile == "full" and not options.settings else []
 
 
-def announce(kept: list[Item]) -> None:
-    """Say on the error stream how long these may take, when it is long enough to wonder."""
+def announce(kept: list[Item], settings: Sequence[str] = ()) -> None:
+    """Say on the error stream how long these may take, when it is long enough to wonder or, with own settings, unknown."""
+    if settings:
+        print("How long this takes with your settings is not known; Ctrl-C stops it.", file=sys.stderr, flush=True)
     expected = sum(map(seconds, kept))
     if expected > PATIENCE:
         told = f"{expected:.0f} s" if expected < 120 else f"{expected / 60:.0f} minutes"

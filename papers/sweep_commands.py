@@ -43,36 +43,36 @@ def add_parsers(commands: argparse._SubParsersAction) -> None:
 
 def seed(text: str) -> int:
     """Read one seed."""
-    if not re.fullmatch(r"\d+", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed: write a whole number of at least 0")
+    if not re.fullmatch(r"\d{1,400}", text):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no seed: write a whole number of at least 0, of 400 digits at most")
     return int(text)
 
 
 def seed_list(text: str) -> tuple[int, ...]:
     """Read seeds such as ``0-9`` or ``0,3,5-7``."""
-    found = [re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",")]
+    found = [re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part.strip()) for part in text.split(",")]
     if not all(found):
-        raise argparse.ArgumentTypeError(f"{text!r} names no seeds: write for example 0-9 or 0,3,5-7")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} names no seeds: write for example 0-9 or 0,3,5-7")
     ranges = [range(int(first), int(last or first) + 1) for first, last in (match.groups() for match in found)]
     if not all(ranges):
-        raise argparse.ArgumentTypeError(f"{text!r} holds an empty range: write the smaller seed first")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} holds an empty range: write the smaller seed first")
     if sum(map(len, ranges)) > MOST_SEEDS:
-        raise argparse.ArgumentTypeError(f"{text!r} names more than {MOST_SEEDS} seeds: sweep over them in parts")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} names more than {MOST_SEEDS} seeds: sweep over them in parts")
     return tuple(dict.fromkeys(seed for each in ranges for seed in each))
 
 
 def positive(text: str) -> int:
     """Read a positive number."""
-    if not re.fullmatch(r"0*[1-9]\d*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number: write for example 2")
+    if not re.fullmatch(r"0*[1-9]\d{0,5}", text):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no positive number: write for example 2")
     return int(text)
 
 
 def fraction(text: str) -> tuple[int, int]:
     """Read a shard such as ``2/8``; raises ValueError when there is none of this name."""
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise ValueError(f"there is no shard {text}: write 1/8 to 8/8 for a sweep in eight shards")
+        raise ValueError(f"there is no shard {text[:40]}: write 1/8 to 8/8 for a sweep in eight shards")
     return int(match[1]), int(match[2])
 
 
@@ -115,8 +115,12 @@ def plans_in(folder: Path) -> list[Plan]:
     for file in sorted((folder / "plans").glob("[!.]*.json")):
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
-            plans.append(Plan(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}))
-        except (ValueError, TypeError, AttributeError) as error:
+            plan = Plan(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
+            words = (*plan.slugs, *plan.settings, plan.profile, plan.device)
+            if not all(type(each) is int and each >= 0 for each in plan.seeds) or not all(type(each) is str for each in words):
+                raise TypeError("no plan")
+            plans.append(plan)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{file} is damaged: remove it, and start its sweep again") from error
     return plans
 

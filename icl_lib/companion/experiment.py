@@ -152,6 +152,7 @@ def _like(present, text: str, field: str):
     except OverflowError as error:
         raise ValueError(f"{field}={text[:20]}... is larger than any number that can be computed with") from error
     if text == "" or not entries or any(type(entry) is not type(one) for entry in entries):
+        text = text if len(text) < 60 else f"{text[:60]}..."
         raise ValueError(f"{field}={text} is not of the kind of its present value {present!r}: give one of that kind")
     return entries if several else entries[0]
 

@@ -27,6 +27,14 @@ def path(text: str | Path) -> Path:
     return Path(os.environ.get(CALLER, ""), text)
 
 
+def file(text: str) -> Path:
+    """Return a file to write; refuses a folder, a device and the like, which writing would replace."""
+    found = path(text)
+    if os.path.lexists(found) and not os.path.isfile(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a file that can be written: give another name")
+    return found
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence instead of printing the usage."""
 

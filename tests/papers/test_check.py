@@ -95,17 +95,18 @@ def test_without_a_terminal_it_says_now_and_then_how_far_it_is(monkeypatch, caps
 
 def test_a_figure_is_drawn_of_the_networks_that_were_asked_for(monkeypatch, tmp_path):
     seeds = []
-    shipped = weights.shipped
-
-    def note(declaration):
-        seeds.append(weights.TRAINING_SEED.get())
-        return shipped(declaration)
-
-    monkeypatch.setattr(weights, "shipped", note)
+    monkeypatch.setattr(weights, "trainings", lambda declaration: [(SimpleNamespace(name="network"), 0)])
+    monkeypatch.setattr(weights, "shipped", lambda declaration: seeds.append(weights.TRAINING_SEED.get()) or {})
     for words, wanted in ((["--train-seed", "1"], 1), ([], 0)):
         assert main(["figure", "zhang-flow", *words, "--out", str(tmp_path / "x.svg")]) == 0
         assert {*seeds} == {wanted}
         seeds.clear()
+
+
+@pytest.mark.parametrize("command", ["compute", "figure", "check"])
+def test_a_seed_of_trainings_is_refused_where_nothing_was_trained(command, capsys):
+    assert main([command, SLUG, "--train-seed", "1"]) == 2
+    assert capsys.readouterr().err == f"error: {SLUG} reads no trained networks in this profile: leave out --train-seed\n"
 
 
 def test_a_file_is_written_where_the_command_was_given(monkeypatch, tmp_path):
@@ -125,12 +126,14 @@ def test_a_file_is_written_where_the_command_was_given(monkeypatch, tmp_path):
         (["compute", "zhang-flow", "--set", "start=1"], "unknown field of"),
         (["compute", "zhang-flow", "--set", f"starts={'-' * 50_000}1"], "is too long to be read"),
         (["compute", "zhang-time-course", "--set", f"kappa={'9' * 400}"], "larger than any number"),
+        (["compute", "zhang-time-course", "--set", f"N={'9' * 5000}"], "is not of the kind"),
+        (["sweep", SLUG, "--shard", f"1/{'9' * 5000}"], "there is no shard"),
     ],
 )
 def test_what_cannot_be_asked_gets_one_sentence(words, says, capsys):
     assert main(words) == 2
     message = capsys.readouterr().err
-    assert message.startswith("error: ") and says in message and message.count("\n") == 1
+    assert message.startswith("error: ") and says in message and message.count("\n") == 1 and len(message) < 400
 
 
 @pytest.mark.parametrize(
@@ -150,10 +153,32 @@ def test_what_is_too_large_gets_one_sentence(error, monkeypatch, capsys):
     assert main(["compute", "zhang-flow", "--set", "starts=2"]) == 2
 
 
-def test_too_many_seeds_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        parser().parse_args(["sweep", "--seeds", "0-99999999999"])
-    assert "names more than 10000 seeds" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["sweep", "--seeds", "0-99999999999"], "names more than 10000 seeds"),
+        (["sweep", "--seeds", f"0-{'9' * 5000}"], "names no seeds"),
+        (["sweep", "--jobs", "9" * 5000], "is no positive number"),
+        (["check", "--seed", "9" * 5000], "is no seed"),
+        (["renew", "--list", "--all"], "not allowed with argument --list"),
+        *((["compute", SLUG, "--out", place], "not a file that can be written") for place in ("/dev/null", "/", "")),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_a_short_sentence(words, says, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        parser().parse_args(words)
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2 and says in said and said.count("\n") == 1 and len(said) < 200
+
+
+@pytest.mark.parametrize("change", [{"seeds": [-1]}, {"seeds": "12"}, {"settings": 5}, {"slugs": [3]}, None])
+def test_a_plan_of_a_sweep_that_is_none_is_refused_before_anything_is_written(change, tmp_path, capsys):
+    sound = {"slugs": [SLUG], "profile": "quick", "seeds": [0], "settings": [], "device": "cpu"}
+    plan = tmp_path / "in" / "plans" / "a.json"
+    plan.parent.mkdir(parents=True)
+    plan.write_text(json.dumps(sound | change) if change else "[" * 100_000)
+    assert main(["merge", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 2
+    assert "a.json is damaged: remove it" in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 def test_a_training_that_nobody_asked_for_is_told(monkeypatch, tmp_path, capsys):

@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     about = "What the library's choices save, how fast it trains and what limits it."
     options = typed.Parser(prog="./run bench", description=about)
     options.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    options.add_argument("--out", type=typed.path, help="JSON file to write")
+    options.add_argument("--out", type=typed.file, help="JSON file to write")
     options.add_argument("--only", nargs="+", default=list(GROUPS), choices=GROUPS, metavar="GROUP", help=", ".join(GROUPS))
     options.add_argument("--quick", action="store_true", help="a short look: small sizes, one repeat")
     return options
