@@ -12,12 +12,12 @@ import sys
 def main(words: list[str]) -> int:
     """Run a module with the words after its name."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="replace")  # a terminal may have no sign for what is printed
     module, *sys.argv[1:] = words
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
-        sys.stdout.flush()
+        print(end="", flush=True)
     except KeyboardInterrupt:
         print("Stopped; nothing half-finished is used by the next call.", file=sys.stderr)
         return 130
@@ -26,6 +26,9 @@ def main(words: list[str]) -> int:
         return 141
     except SyntaxError as error:
         print(f"{error.filename}, line {error.lineno}: {error.msg}. Mend it, or restore it from git.", file=sys.stderr)
+        return 1
+    except ImportError as error:
+        print(f"{error}. Restore the library from git; where a package is missing, remove .venv.", file=sys.stderr)
         return 1
     except (MemoryError, RecursionError) as error:
         print(f"Stopped: this needs more than the machine has ({type(error).__name__}).", file=sys.stderr)

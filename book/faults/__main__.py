@@ -21,6 +21,8 @@ def main(words: list[str]) -> int:
         help=f"in the place of the list: so many changes by rule, of every function ({everywhere.NUMBER})",
     )  # fmt: skip
     asked, layout = parser.parse_args(words), Layout(Path(__file__).resolve().parents[2])
+    if asked.everywhere is not None and (asked.words or asked.everywhere < 1):
+        parser.error("--everywhere takes the place of the list: give it no words, and a number of at least 1")
     if asked.everywhere is not None:
         return everywhere.run(layout, asked.everywhere)
     every = plant.read(layout.root)

@@ -11,7 +11,6 @@ train     a decoder at the scale of the papers, in checkpoints, so that another 
 What is through is not done again; ``_build/gpu/steps.json`` says what was, and how long it took.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-from icl_lib.companion import results
+from icl_lib.companion import results, typed
 from icl_lib.companion.experiment import require_device
 
 OUT = results.BUILD / "gpu"
@@ -82,10 +81,10 @@ def run(commands: Mapping[str, list[str]], minutes: float, out: Path) -> dict[st
 
 def main(arguments: list[str] | None = None) -> int:
     """Run all steps; 0 when each is through, 1 when one failed or time was over, 2 without the device."""
-    options = argparse.ArgumentParser(prog="./run gpu", description="All that is asked of a GPU.")
+    options = typed.Parser(prog="./run gpu", description="All that is asked of a GPU.")
     options.add_argument("--minutes", type=float, default=40, help="how long all steps may take together")
     options.add_argument("--device", default="cuda", choices=("cpu", "cuda"), help="cpu tries the steps themselves")
-    options.add_argument("--out", type=Path, default=OUT)
+    options.add_argument("--out", type=typed.path, default=OUT)
     asked = options.parse_args(arguments)
     if not asked.minutes > 0:
         options.error("--minutes has to be positive")

@@ -94,8 +94,12 @@ def test_an_interrupt_while_libraries_are_imported_is_one_sentence(tmp_path):
 
 def test_a_library_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "broken.py").write_text("x = (\n")
-    status, _, err = said(tmp_path, "import broken")
-    assert status == 1 and "broken.py, line 1: '(' was never closed" in err and err.count("\n") == 1
+    for text, told in (
+        ("import broken", "broken.py, line 1: '(' was never closed"),
+        ("import gone", "No module named 'gone'."),
+    ):
+        status, _, err = said(tmp_path, text)
+        assert status == 1 and told in err and "estore it from git" in err.replace("the library", "it") and err.count("\n") == 1
 
 
 def test_a_reader_that_goes_is_no_fault(tmp_path):
@@ -103,6 +107,24 @@ def test_a_reader_that_goes_is_no_fault(tmp_path):
     process.stdout.readline()
     process.stdout.close()
     assert process.stderr.read() == "" and process.wait() == 141
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_no_file_takes_the_place_of_a_stream_that_is_closed(tmp_path, closed):
+    """The next file that is opened has the lowest number that is free, and what is printed would stand in it."""
+    program = (
+        RUN.format(run=str(ROOT / "run"))
+        + f"""
+os.close({closed})
+run.open_streams()
+with open({str(tmp_path / "data")!r}, "w"):
+    print("a word", flush=True)
+    print("a word", file=sys.stderr, flush=True)
+    os.system("echo a word")
+"""
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
+    assert (tmp_path / "data").read_text() == ""
 
 
 def test_a_terminal_without_the_signs_gets_others(tmp_path):
@@ -162,6 +184,9 @@ def test_lab_on_a_disk_that_cannot_be_written_is_told(run, monkeypatch):
 UNKNOWN = [
     (("book.build.outputs", "--junk"), "unrecognized arguments: --junk"),
     (("book.build.pdf", "--junk"), "unrecognized arguments: --junk"),
+    (("book.faults", "junk", "--everywhere"), "--everywhere takes the place of the list"),
+    (("book.faults", "--everywhere", "-1"), "a number of at least 1"),
+    (("papers.engine.on_gpu", "--junk"), "unrecognized arguments: --junk"),
     (("book.faults", "junk"), "no planted fault has junk in its line"),
     (("papers.engine.bench", "--only", "junk"), "invalid choice: 'junk'"),
 ]
