@@ -22,6 +22,7 @@ from icl_lib.companion.table import Table
 )
 def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
     """The six terms behind Theorem 4.2: theory as bars, measured around the right and a wrong centre."""
+    dataset = dataset.isel(d=0)
     axes, place = figure.subplots(), np.arange(dataset.sizes["term_name"])
     axes.bar(place, dataset.term_theory, 0.7, color="C0", alpha=0.35, label="Theorem 4.2")
     points(axes, place - 0.12, dataset.term, 2 * dataset.term_se, 0, label="around $a$")

@@ -25,6 +25,7 @@ from papers.zhang.lines import series
 )
 def one_step(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error over prompt length: the best scalar gradient step beside the trained model."""
+    dataset = dataset.isel(d=0)
     left, right = figure.subplots(1, 2, sharey=True)
     for k, kappa in enumerate(dataset.kappa.values):
         cell, name = dataset.sel(kappa=kappa), rf"$\kappa={kappa:g}$"
@@ -39,6 +40,7 @@ def one_step(figure: Figure, dataset: xr.Dataset) -> None:
 
 def remaining(dataset: xr.Dataset) -> Table:
     """Return the error over tr Lambda by condition number: one step at two lengths, its floor, the trained model."""
+    dataset = dataset.isel(d=0)
     first, last = dataset.isel(M_long=0), dataset.isel(M_long=-1)
     rows = []
     for kappa in dataset.kappa.values:

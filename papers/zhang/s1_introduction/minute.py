@@ -14,7 +14,7 @@ def minute(errors):
     New: What one step leaves has a closed form. On endless prompts it depends on the spread of the variances alone, and is
     zero only where they are all equal.
     """
-    last = errors.isel(kappa=-1, M_long=-1)
+    last = errors.isel(d=0, kappa=-1, M_long=-1)
     return {
         "spread": f"{float(last.kappa):g}",
         "floor": f"{100 * float(last.risk_long):.0f}%",

@@ -15,6 +15,7 @@ from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.baselines import OneGradientStep
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import near_misses, of_blocks, of_gammas
 from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import error, one_step
@@ -24,13 +25,14 @@ from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 
 @dataclass(frozen=True)
 class OneStep(Declaration):
-    """Error / tr Lambda of the best scalar step over condition numbers kappa and prompt lengths.
+    """Error / tr Lambda of the best scalar step over condition numbers kappa and prompt lengths; tr Lambda is that at every d.
 
     ``M``: lengths whose examples are drawn one by one; ``M_long``: lengths drawn by empirical covariance.
-    Shared stream: one-step/#: the step and the trained model meet the same contexts.
+    Shared stream: one-step/#/#/#: the step and the trained model meet the same contexts.
     """
 
-    d: Count
+    d: Several[Count]
+    trace: Positive
     kappa: Several[Positive]
     M: Several[Count]
     prompts: AtLeastTwo
@@ -39,14 +41,18 @@ class OneStep(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        if list(self.M_long) != sorted(self.M_long) or self.M_long[0] < self.d:
-            raise ValueError(f"long lengths {self.M_long}: take rising ones, from d = {self.d} on")
+        if list(self.M_long) != sorted(self.M_long) or self.M_long[0] < max(self.d):
+            raise ValueError(f"long lengths {self.M_long}: take rising ones, from d = {max(self.d)} on")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the best scalar step, and the trained model at long lengths."""
-        covariances = self._covariances(seed)
+        return along_d(self.d, lambda d: self._measured(d, seed))
+
+    def _measured(self, d: int, seed: int) -> xr.Dataset:
+        covariances = self._covariances(d, seed)
         short, long, trained = (
-            np.array([[measure(Lambda, M, seed) for M in lengths] for Lambda in covariances]) / self.d
+            np.array([[measure(Lambda, M, seed, f"{d}/{kappa:g}") for M in lengths] for kappa, Lambda in covariances.items()])
+            / self.trace
             for measure, lengths in ((self._examples, self.M), (self._contexts, self.M_long), (self._trained, self.M_long))
         )
         step, model = "relative error, best scalar step, measured", "relative error, trained model with N = M, measured"
@@ -65,10 +71,14 @@ class OneStep(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the formulas of both beside them, at the lengths measured and along a line."""
-        covariances, length = self._covariances(seed), np.geomspace(self.M[0], self.M_long[-1], 61)
+        return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d, seed))
+
+    @expectation
+    def _expected(self, dataset: xr.Dataset, d: int, seed: int) -> xr.Dataset:
+        covariances, length = list(self._covariances(d, seed).values()), np.geomspace(self.M[0], self.M_long[-1], 61)
 
         def tabulate(formula, lengths) -> np.ndarray:
-            return np.array([[formula(Lambda, M) for M in lengths] for Lambda in covariances]) / self.d
+            return np.array([[formula(Lambda, M) for M in lengths] for Lambda in covariances]) / self.trace
 
         def trained(Lambda: np.ndarray, M: float) -> float:
             return error.averaged_error(Lambda, M, M)
@@ -94,20 +104,21 @@ class OneStep(Declaration):
             }
         )
 
-    def _covariances(self, seed: int) -> list[np.ndarray]:
-        return [geometric_covariance(self.d, kappa, seed, f"basis/{kappa:g}") for kappa in self.kappa]
+    def _covariances(self, d: int, seed: int) -> dict[float, np.ndarray]:
+        """Return the covariance by condition number."""
+        return {kappa: self.trace / d * geometric_covariance(d, kappa, seed, f"basis/{kappa:g}") for kappa in self.kappa}
 
-    def _examples(self, Lambda: np.ndarray, M: int, seed: int) -> Estimate:
+    def _examples(self, Lambda: np.ndarray, M: int, seed: int, cell: str) -> Estimate:
         model = OneGradientStep(one_step.best_step_size(Lambda, M))
         law = LinearRegression(torch.tensor(Lambda))
-        return risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"one-step/{M}")
+        return risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"one-step/{cell}/{M}")
 
-    def _contexts(self, Lambda: np.ndarray, M: int, seed: int) -> Estimate:
-        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{M}")
-        return risk_over_contexts(Lambda, one_step.best_step_size(Lambda, M) * np.eye(self.d), contexts)
+    def _contexts(self, Lambda: np.ndarray, M: int, seed: int, cell: str) -> Estimate:
+        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{cell}/{M}")
+        return risk_over_contexts(Lambda, one_step.best_step_size(Lambda, M) * np.eye(len(Lambda)), contexts)
 
-    def _trained(self, Lambda: np.ndarray, M: int, seed: int) -> Estimate:
-        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{M}")
+    def _trained(self, Lambda: np.ndarray, M: int, seed: int, cell: str) -> Estimate:
+        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{cell}/{M}")
         return risk_over_contexts(Lambda, np.linalg.inv(Gamma(Lambda, M)), contexts)
 
 
@@ -127,7 +138,7 @@ def _exact_context(Lambda: np.ndarray, M: float) -> float:
 
 _KAPPA, _M_LONG = (1.0, 3.0, 10.0, 100.0), (100, 1_000, 10_000, 1_000_000)
 
-_QUICK = OneStep(d=20, kappa=_KAPPA, M=(10, 40), prompts=20_000, M_long=_M_LONG, contexts=200)
+_QUICK = OneStep(d=(20, 5), trace=20.0, kappa=_KAPPA, M=(10, 40), prompts=20_000, M_long=_M_LONG, contexts=200)
 ONE_STEP = Experiment(
     slug="zhang-one-step",
     title="One gradient step with a scalar step size",

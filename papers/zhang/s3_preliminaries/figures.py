@@ -28,6 +28,7 @@ from papers.zhang.lines import series
 )
 def two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test prompt length for models trained at finite N: it levels off."""
+    dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True)
     for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
         for k, N in enumerate(dataset.N.values):

@@ -13,7 +13,7 @@ def minute(errors):
     that the paper keeps ({Z3}).
     New: What is left on endless prompts, and the least loss in training, in closed form.
     """
-    left = errors.risk.sel(kappa=1).isel(M=-1)
+    left = errors.risk.isel(d=0, M=-1).sel(kappa=1)
     ends = {"short": left.isel(N=0), "long": left.isel(N=-1)}
     numbers = {name: f"{int(cell.N)}" for name, cell in ends.items()}
     return numbers | {f"{name}_floor": f"{100 * float(cell):.0f}%" for name, cell in ends.items()}

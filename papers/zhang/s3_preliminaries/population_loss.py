@@ -16,6 +16,7 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
 from icl_lib.tasks.regression import LinearRegression
+from papers.zhang.dimensions import entries, sides
 from papers.zhang.near_misses import near_misses, of_gammas
 from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import loss, optimum
@@ -28,10 +29,11 @@ POINTS = ("start", "dense", "0.5 / Gamma", "1 / Gamma", "1.5 / Gamma", "1 / Lamb
 class PopulationLoss(Declaration):
     """Training lengths N: E[Lambda_hat^2] from ``examples`` inputs each, the loss from ``prompts`` prompts each.
 
-    The loss formula is also evaluated in ``directions`` random directions at ``distances`` from the minimiser.
+    The loss is that of the first d; its formula is also evaluated in ``directions`` random directions at ``distances`` from
+    the minimiser.
     """
 
-    d: Count
+    d: Several[Count]
     kappa: Positive
     N: Several[Count]
     examples: Count
@@ -46,17 +48,26 @@ class PopulationLoss(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure E[Lambda_hat^2] and L."""
-        Lambda = geometric_covariance(self.d, self.kappa, seed)
-        moments = [second_moment(Lambda, N, self.examples // N, seed) for N in self.N]
+        covariances = self._covariances(seed)
+        moments = xr.concat([self._moments(each, seed) for each in covariances], "entry")
+        Lambda = covariances[0]
         risks = [self._risk(Lambda, N, seed) for N in self.N]
         return xr.Dataset(
             {
-                "second_moment": variable("N i j", [m.value for m in moments], "mean of Lambda_hat^2", "x^4"),
-                "second_moment_se": variable("N i j", [m.standard_error for m in moments], "standard error", "x^4"),
                 "loss": variable("N point", [r.value / 2 for r in risks], "measured loss", "y^2"),
                 "loss_se": variable("N point", [r.standard_error / 2 for r in risks], "standard error", "y^2"),
             },
-            coords={"N": list(self.N), "point": list(POINTS)},
+            coords={"N": list(self.N), "point": list(POINTS), "d": sides(self.d)},
+        ).merge(moments)
+
+    def _moments(self, Lambda: np.ndarray, seed: int) -> xr.Dataset:
+        found = [second_moment(Lambda, N, self.examples // N, seed) for N in self.N]
+        names = {"second_moment": "mean of Lambda_hat^2", "second_moment_se": "standard error"}
+        return xr.Dataset(
+            {
+                name: variable("N entry", entries([np.array(each)]), text, "x^4")
+                for each, (name, text) in zip(zip(*found, strict=True), names.items(), strict=True)
+            }
         )
 
     def _risk(self, Lambda: np.ndarray, N: int, seed: int) -> Estimate:
@@ -66,20 +77,30 @@ class PopulationLoss(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the formulas beside it, and the loss around its minimum."""
-        Lambda, s = geometric_covariance(self.d, self.kappa, seed), np.linspace(0, 2, 41)
-        second = [optimum.second_moment(Lambda, N) for N in self.N]
-        wrong = of_gammas(lambda Gamma: [*second[:-1], Gamma(Lambda, self.N[-1]) @ Lambda])
+        covariances, s = self._covariances(seed), np.linspace(0, 2, 41)
+        Lambda = covariances[0]
+        second = [np.array([optimum.second_moment(each, N) for N in self.N]) for each in covariances]
+        means = [np.array([L @ L for _ in self.N]) for L in covariances]
+        sizes = [np.linalg.norm(each, axis=(-2, -1), keepdims=True) + 0 * each for each in second]
+        wrong = of_gammas(
+            lambda Gamma: entries(
+                [np.array([*right[:-1], Gamma(L, self.N[-1]) @ L]) for L, right in zip(covariances, second, strict=True)]
+            )
+        )
         exact, exact_context = np.moveaxis([self._losses(Lambda, N, seed) for N in self.N], 1, 0)
         return dataset.assign(
-            second_moment_theory=variable("N i j", second, "Gamma Lambda", "x^4"),
-            second_moment_of_mean=variable("N i j", [Lambda @ Lambda for _ in self.N], "Lambda^2", "x^4"),
-            second_moment_scale=variable("N", np.linalg.norm(second, axis=(-2, -1)), "its Frobenius norm", "x^4"),
-            second_moment_near=near_misses("N i j", wrong, "x^4"),
+            second_moment_theory=variable("N entry", entries(second), "Gamma Lambda", "x^4"),
+            second_moment_of_mean=variable("N entry", entries(means), "Lambda^2", "x^4"),
+            second_moment_scale=variable("N entry", entries(sizes), "its Frobenius norm", "x^4"),
+            second_moment_near=near_misses("N entry", wrong, "x^4"),
             second_moment_se=dataset.second_moment_se.assign_attrs(blocks=self.examples // max(self.N)),
             loss_theory=variable("N point", exact, "loss, formula", "y^2"),
             loss_exact_context=variable("N point", exact_context, "the same formula with Lambda for Gamma", "y^2"),
             **self._minima(Lambda, s, seed),
         ).assign_coords(s=s, distance=list(self.distances))
+
+    def _covariances(self, seed: int) -> list[np.ndarray]:
+        return [geometric_covariance(d, self.kappa, seed) for d in self.d]
 
     @expectation
     def _losses(self, Lambda: np.ndarray, N: int, seed: int) -> list[list[float]]:
@@ -90,7 +111,7 @@ class PopulationLoss(Declaration):
 
     @expectation
     def _minima(self, Lambda, s, seed) -> dict[str, xr.Variable]:
-        around = standard_normal((self.directions, self.d, self.d), seed, "directions") / self.d
+        around = standard_normal((self.directions, *Lambda.shape), seed, "directions") / len(Lambda)
         line, nearby, minimum, by_length, at_inverse = [], [], [], [], []
         for N in self.N:
             best = np.linalg.inv(optimum.Gamma(Lambda, N))
@@ -110,7 +131,7 @@ class PopulationLoss(Declaration):
 
 def second_moment(Lambda: np.ndarray, N: int, contexts: int, seed: int) -> Estimate:
     """Estimate E[Lambda_hat^2] over contexts of N examples, with the standard error of each entry."""
-    generator, covariance = stream(seed, f"second-moment/{N}"), torch.tensor(Lambda)
+    generator, covariance = stream(seed, f"second-moment/{len(Lambda)}/{N}"), torch.tensor(Lambda)
     total, squares = torch.zeros_like(covariance), torch.zeros_like(covariance)
     for size in chunks(contexts, N):
         x = gaussian(generator, (size, N), covariance)
@@ -141,6 +162,6 @@ POPULATION_LOSS = Experiment(
     slug="zhang-population-loss",
     title="The population loss and where it starts",
     section="3.3",
-    quick=PopulationLoss(4, 5.0, (3, 10), 5_000_000, 100_000, distances=_DISTANCES, directions=20),
-    full=PopulationLoss(4, 5.0, (3, 10, 40), 60_000_000, 2_000_000, distances=_DISTANCES, directions=50),
+    quick=PopulationLoss((4, 2), 5.0, (3, 10), 5_000_000, 100_000, distances=_DISTANCES, directions=20),
+    full=PopulationLoss((4, 2), 5.0, (3, 10, 40), 60_000_000, 2_000_000, distances=_DISTANCES, directions=50),
 )

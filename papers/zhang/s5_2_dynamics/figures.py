@@ -46,6 +46,7 @@ def loss(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def time_course(figure: Figure, dataset: xr.Dataset) -> None:
     """The isotropic drop of the loss in closed form and integrated; growth rates over condition number."""
+    dataset = dataset.isel(d=0)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
     for k, sigma in enumerate(dataset.sigma.values):
         cell = dataset.sel(sigma=sigma)

@@ -14,6 +14,7 @@ def minute(course):
     form ({Z22}). An initialisation {smaller} times smaller delays it by {delay} units of time. Where the other two blocks do
     not start at zero they grow as well, at up to {share} of the speed ({Z21}).
     """
+    course = course.isel(d=0)
     small, large = course.isel(sigma=0), course.isel(sigma=1)
     fast, slow = course.rate.transpose("direction", "kappa").values
     return {

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from annotated_types import Ge, MinLen
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerShare
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -25,9 +25,12 @@ RESOLVED = 1e-16
 
 @dataclass(frozen=True)
 class PL(Declaration):
-    """Flows over dimension and condition number, several random Theta each, at ``share`` of the largest sigma^2 allowed."""
+    """Flows over dimension and condition number, several random Theta each, at ``share`` of the largest sigma^2 allowed.
 
-    N: Count
+    The starts take the training lengths N in turn; the isotropic start has the first.
+    """
+
+    N: Several[Count]
     share: InnerShare
     d: Annotated[tuple[Count, ...], MinLen(2)]
     kappa: Annotated[tuple[Annotated[float, Ge(1)], ...], MinLen(2)]
@@ -85,53 +88,54 @@ class PL(Declaration):
         near = near_misses("d kappa start", {"δ = 0": balanced, "N + 1 for N": longer})
         return dataset.assign(columns | {"slack": slack, "u_last_unbalanced_near": near})
 
-    def _times(self, Lambda: np.ndarray) -> np.ndarray:
-        return np.append(0.0, np.geomspace(0.01, 25.0, self.times) / relaxation_rate(Lambda, self.N))
+    def _times(self, Lambda: np.ndarray, N: int) -> np.ndarray:
+        return np.append(0.0, np.geomspace(0.01, 25.0, self.times) / relaxation_rate(Lambda, N))
 
-    def _start(self, d: int, kappa: float, start: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return Lambda, Theta and sigma."""
-        Lambda = geometric_covariance(d, kappa, seed, f"basis/{start}")
-        return Lambda, random_Theta(d, seed, f"Theta/{d}/{start}"), self._sigma(Lambda)
+    def _start(self, d: int, kappa: float, start: int, seed: int) -> tuple[np.ndarray, int, np.ndarray, float]:
+        """Return Lambda, N, Theta and sigma."""
+        Lambda, N = geometric_covariance(d, kappa, seed, f"basis/{start}"), self.N[start % len(self.N)]
+        return Lambda, N, random_Theta(d, seed, f"Theta/{d}/{start}"), self._sigma(Lambda, N)
 
     def _isotropic_start(self, d: int, kappa: float, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
         Lambda = geometric_covariance(d, kappa, seed)
-        return Lambda, np.eye(d) / d**0.25, self._sigma(Lambda)
+        return Lambda, np.eye(d) / d**0.25, self._sigma(Lambda, self.N[0])
 
-    def _sigma(self, Lambda: np.ndarray) -> float:
-        return largest_sigma(Lambda, self.N) * self.share**0.5
+    def _sigma(self, Lambda: np.ndarray, N: int) -> float:
+        return largest_sigma(Lambda, N) * self.share**0.5
 
     def _isotropic_ratio(self, d: int, kappa: float, seed: int) -> float:
         Lambda, Theta, sigma = self._isotropic_start(d, kappa, seed)
-        return least_pl_ratio(Lambda, self.N, reduced_flow(Lambda, self.N, balanced_start(Theta, sigma), self._times(Lambda)))
+        N = self.N[0]
+        return least_pl_ratio(Lambda, N, reduced_flow(Lambda, N, balanced_start(Theta, sigma), self._times(Lambda, N)))
 
     @expectation
     def _isotropic_constant(self, d: int, kappa: float, seed: int) -> float:
         Lambda, Theta, sigma = self._isotropic_start(d, kappa, seed)
-        return pl_inequality.pl_constant(Lambda, self.N, Theta, sigma)
+        return pl_inequality.pl_constant(Lambda, self.N[0], Theta, sigma)
 
     def _flow(self, d: int, kappa: float, start: int, seed: int) -> list[float]:
-        Lambda, Theta, sigma = self._start(d, kappa, start, seed)
+        Lambda, N, Theta, sigma = self._start(d, kappa, start, seed)
         balanced = balanced_start(Theta, sigma)
         starts = (balanced, balanced._replace(u_last=2 * sigma), balanced._replace(u_last=0.0))
-        times = self._times(Lambda)
-        even, uneven, from_zero = (reduced_flow(Lambda, self.N, weights, times) for weights in starts)
+        times = self._times(Lambda, N)
+        even, uneven, from_zero = (reduced_flow(Lambda, N, weights, times) for weights in starts)
         return [
             *(max(abs(dynamics.balance(weights)) for weights in flow) for flow in (even, uneven)),
             dynamics.balance(uneven[0]),
             uneven[-1].u_last,
-            least_pl_ratio(Lambda, self.N, even),
+            least_pl_ratio(Lambda, N, even),
             *(min(weights.u_last for weights in flow) for flow in (even, from_zero)),
         ]
 
     @expectation
     def _bounds(self, d: int, kappa: float, start: int, seed: int, delta: float) -> list[float]:
         """Return ||Gamma^-1||, the limits of u_-1 with delta, with 0 and at N + 1, mu and the bound on u_-1."""
-        Lambda, Theta, sigma = self._start(d, kappa, start, seed)
+        Lambda, N, Theta, sigma = self._start(d, kappa, start, seed)
         return [
-            np.linalg.norm(np.linalg.inv(optimum.Gamma(Lambda, self.N))),
-            *(dynamics.limit(Lambda, N, each).u_last for N, each in ((self.N, delta), (self.N, 0.0), (self.N + 1, delta))),
-            pl_inequality.pl_constant(Lambda, self.N, Theta, sigma),
-            pl_inequality.u_last_squared_bound(Lambda, self.N, Theta, sigma) ** 0.5,
+            np.linalg.norm(np.linalg.inv(optimum.Gamma(Lambda, N))),
+            *(dynamics.limit(Lambda, n, each).u_last for n, each in ((N, delta), (N, 0.0), (N + 1, delta))),
+            pl_inequality.pl_constant(Lambda, N, Theta, sigma),
+            pl_inequality.u_last_squared_bound(Lambda, N, Theta, sigma) ** 0.5,
         ]
 
 
@@ -143,7 +147,7 @@ def least_pl_ratio(Lambda: np.ndarray, N: int, flow: list[Weights]) -> float:
     return float((squares[resolved] / gaps[resolved]).min())
 
 
-_QUICK = PL(N=20, share=0.3, d=(2, 4), kappa=(2.0, 10.0), starts=3, times=120)
+_QUICK = PL(N=(20, 8), share=0.3, d=(2, 4), kappa=(2.0, 10.0), starts=3, times=120)
 PL_INEQUALITY = Experiment(
     slug="zhang-pl",
     title="Balance, the PL inequality and the lower bound",

@@ -96,7 +96,7 @@ def test_six_terms_add_up_to_the_error_of_the_model(centre):
     Lambda = root @ root.T
     batch = CubicLabels(torch.tensor(Lambda), torch.tensor(v)).sample(stream(0, "six"), (50,), M)
     a = error.cubic_labels(Lambda, v).a
-    terms = six_terms.SixTerms(3, 1.0, N, M, 0.5, 50)._terms(batch, Lambda, a, torch.tensor(centre * a))
+    terms = six_terms.terms(batch, Lambda, N, a, torch.tensor(centre * a))
     model = LinearSelfAttention(torch.tensor(W_PV_limit(Lambda, N)), torch.tensor(W_KQ_limit(Lambda, N)))
     assert np.allclose(terms.sum(0), (model(batch) - batch.y_query) ** 2, rtol=1e-9, atol=1e-8)
 
@@ -104,8 +104,8 @@ def test_six_terms_add_up_to_the_error_of_the_model(centre):
 # --- claims on small runs: the right dataset holds, each planted fault fails ---------------------------------------
 
 SMALL = {
-    "zhang-six-terms": six_terms.SixTerms(d=2, kappa=10.0, N=4, M=5, shrunk=0.5, prompts=150_000),
-    "zhang-fourth-moment": fourth_moment.FourthMoment(d=2, kappa=5.0, draws=3_000_000),
+    "zhang-six-terms": six_terms.SixTerms(d=(2,), kappa=10.0, N=(4,), M=(5,), shrunk=0.5, prompts=150_000),
+    "zhang-fourth-moment": fourth_moment.FourthMoment(d=(2, 3), kappa=5.0, draws=3_000_000),
     "zhang-off-diagonal": off_diagonal.OffDiagonal(2, 3, 0.5, 5_000, 50, 20.0, 40),
     "zhang-random-covariance-flow": random_covariance_flow.RandomCovarianceFlow(3, (2, 9), 0.5, 5_000, 20),
     "zhang-random-start-size": random_start_size.RandomStartSize(2, 5, (0.01, 1000.0), 2, 5_000, 60),
@@ -124,6 +124,7 @@ def datasets():
 @pytest.mark.parametrize(
     ("slug", "change", "words"),
     [
+        ("zhang-six-terms", {"N": (4, 5)}, "as many of each"),
         ("zhang-random-covariance", {"M": (3, 9)}, "the length of training"),
         ("zhang-random-covariance-limit", {"edges": (0.5, 0.5)}, "rising order"),
         ("zhang-random-covariance-flow", {"fraction": 1.0}, "below 1"),

@@ -5,6 +5,7 @@ from boxes import PERCENT, Number, by_second_routes
 
 
 def one_step(d):
+    d = d.isel(d=0)
     kappa, M = int(np.argmax(d.kappa.values)), int(np.argmax(d.M_long.values))
     floor, trained = d.risk_long.transpose("kappa", "M_long").values, d.trained_long.transpose("kappa", "M_long").values
     return {
@@ -15,6 +16,7 @@ def one_step(d):
 
 
 def two_notions(d):
+    d = d.isel(d=0)
     left = d.risk.sel(kappa=1).transpose("N", "M").values[:, int(np.argmax(d.M.values))]
     N = d.N.values
     return {
@@ -103,6 +105,7 @@ def full_loss(d):
 
 
 def time_course(d):
+    d = d.isel(d=0)
     sigma = d.sigma.values
     drop = dict(zip(sigma, d.drop_time.values, strict=True))
     fast, slow = (d.rate.isel(direction=k).values for k in (0, 1))
@@ -128,6 +131,7 @@ def dense_init(d):
 
 def six_terms(d):
     away = np.abs(d.term - d.term_theory) / d.term_se
+    d = d.isel(d=0)
     cross, error = float(d.term_wrong.sel(term_name="I x III")), float(d.term_theory.sum())
     return {
         "worst": Number(

@@ -10,15 +10,19 @@ from icl_lib.companion.verdict import FAILS, HOLDS, UNDECIDED
 from icl_lib.measure import risk as measured
 from papers import registry
 from papers.zhang import wishart
+from papers.zhang.s3_preliminaries.two_notions import TWO_NOTIONS
 from papers.zhang.s4_1_convergence import claims
 from papers.zhang.s4_1_convergence.averaged_error import AVERAGED_ERROR
 from papers.zhang.s4_1_convergence.risk import RISK
+from papers.zhang.s4_2_shifts.covariate_shift import COVARIATE_SHIFT
 from papers.zhang.s4_2_shifts.query_shift import QUERY_SHIFT
 from papers.zhang.theory import random_covariance as theory
 
 SMALL = {
     "zhang-risk": (replace(RISK.quick, M=(5, 8), prompts=20), 2 * 3 * 2),
     "zhang-averaged-error": (replace(AVERAGED_ERROR.quick, prompts=20, contexts=4), 2 * 2 * 2 + 2 * 2 * 6),
+    "zhang-covariate-shift": (replace(COVARIATE_SHIFT.quick, M=(5, 8), prompts=20, ols_prompts=20), 2 * 4 * 2 * 2),
+    "zhang-two-notions": (replace(TWO_NOTIONS.quick, prompts=20, contexts=4), 2 * 2 * 6 + 2 * 2),
     "zhang-query-shift": (replace(QUERY_SHIFT.quick, M=(5, 8), prompts=20, contexts=4), 2 * 3 * 2 + 2 * 3 * 2),
 }
 """A declaration and in how many cells it draws prompts or contexts."""

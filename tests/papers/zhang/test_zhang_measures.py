@@ -34,12 +34,13 @@ LAMBDA = np.array([[2.0, 0.5], [0.5, 1.0]])
 
 
 def test_standard_error_of_a_moment_is_that_of_the_same_draws():
-    tiny = replace(FOURTH_MOMENT.quick, d=2, draws=5000)
-    Lambda, A = tiny._matrices(3)
-    x = gaussian(stream(3, "fourth-moment"), (5000,), torch.tensor(Lambda)).numpy()
+    tiny = replace(FOURTH_MOMENT.quick, d=(2,), draws=5000)
+    Lambda, A = tiny._matrices(2, 3)
+    x = gaussian(stream(3, "fourth-moment/2"), (5000,), torch.tensor(Lambda)).numpy()
     each = np.einsum("bi,ij,bj,bk,bl->bkl", x, A, x, x, x)
     dataset = tiny.run(3, "cpu")
-    assert np.allclose(dataset.moment, each.mean(0)) and np.allclose(dataset.moment_se, each.std(0, ddof=1) / 5000**0.5)
+    assert np.allclose(dataset.moment, each.mean(0).ravel())
+    assert np.allclose(dataset.moment_se, each.std(0, ddof=1).ravel() / 5000**0.5)
 
 
 def test_ratio_of_the_pl_inequality_by_finite_differences():
@@ -111,7 +112,7 @@ def test_wrong_gammas_are_what_their_labels_say():
 
 def test_antithetic_pairs_have_the_smaller_standard_error():
     """What is odd in w is no noise for pairs: u_12 and u_21 have gradient 0 then, in every block and at every point."""
-    dataset = replace(STATIONARITY.quick, d=2, N=5, blocks=4, pairs=20).run(0, "cpu")
+    dataset = replace(STATIONARITY.quick, d=(2,), N=(5,), blocks=4, pairs=20).run(0, "cpu")
     odd = [name for name in dataset.entry.values if name.startswith(("u_12", "u_21"))]
     assert abs(dataset.gradient.sel(entry=odd)).max() < 1e-12 < 1e-3 < dataset.gradient_unpaired_se.sel(entry=odd).max()
 
@@ -121,9 +122,9 @@ def test_scaled_and_long_prompts_by_hand():
     rows = known_errors(4, 1.0, ("2",), 2)
     assert rows["inputs × 2"].zero == rows["weights × 2"].zero == 4 and rows["orthants"].zero == 1
     assert rows["skewed covariance"].ols(4) == 0 and np.isnan(rows["skewed covariance"].ols(3))
-    tiny = replace(COVARIATE_SHIFT.quick, d=2, M=(4,), prompts=2, ols_prompts=2)
+    tiny = replace(COVARIATE_SHIFT.quick, d=(2,), trace=2.0, M=(4,), prompts=2, ols_prompts=2)
     dataset = tiny.expect(tiny.run(0, "cpu"), 0)
-    assert dataset.scaling_limit.sel(c=[2.0, 3.0, 0.5]).values.tolist() == pytest.approx([36, 576, 0.140625])
+    assert dataset.scaling_limit.sel(d=2, c=[2.0, 3.0, 0.5]).values.tolist() == pytest.approx([36, 576, 0.140625])
     assert np.allclose(dataset.long_theory.isel(length=-1), dataset.scaling_limit, rtol=1e-4)
 
 
@@ -144,9 +145,9 @@ def test_zero_estimator_under_random_covariances():
 
 def test_growth_rate_across_is_read_where_both_parts_add():
     """The sum of u_12 and u_21 along the top eigenvector grows; their difference does not."""
-    tiny = replace(TIME_COURSE.quick, d=2, kappa=(2.0,), speck=1e-6, times=5)
-    Lambda = tiny._covariances(4)[0]
-    assert tiny._transverse_rate(Lambda, 4) == pytest.approx(dynamics.transverse_growth_rate(Lambda), rel=0.02)
+    tiny = replace(TIME_COURSE.quick, d=(2,), N=(10,), kappa=(2.0,), speck=1e-6, times=5)
+    Lambda = tiny._covariances(2, 4)[0]
+    assert tiny._transverse_rate(Lambda, 10, 4) == pytest.approx(dynamics.transverse_growth_rate(Lambda), rel=0.02)
 
 
 def test_least_loss_on_the_wall_is_found_on_the_wall(monkeypatch):
@@ -165,7 +166,7 @@ def test_least_loss_on_the_wall_is_found_on_the_wall(monkeypatch):
 
 def test_starts_are_below_the_end_of_the_flow():
     """d = 3, N = 2, lambda = 1: g = 3, and u_-1 ends at (d/(sqrt(d) g))^1/2 = 3^(-1/4) = 0.76."""
-    three = replace(TIME_COURSE.quick, d=3, N=2, lam=1.0, sigma=(0.75,))
+    three = replace(TIME_COURSE.quick, d=(3,), N=(2,), lam=1.0, sigma=(0.75,))
     with pytest.raises(ValueError, match="below 0.76"):
         replace(three, sigma=(0.77,))
 

@@ -18,16 +18,16 @@ from papers.zhang.s3_preliminaries.two_notions import TWO_NOTIONS, TwoNotions
 from papers.zhang.theory import error
 
 SMALL = {
-    "zhang-one-step": OneStep(4, (1.0, 10.0), (3, 12), 20_000, (100, 1_000_000), 50),
-    "zhang-two-notions": TwoNotions(4, (1.0, 10.0), (8, 14), (4, 100, 1_000_000), 50, 30, 20_000),
+    "zhang-one-step": OneStep((4, 2), 5.0, (1.0, 10.0), (3, 12), 20_000, (100, 1_000_000), 50),
+    "zhang-two-notions": TwoNotions((4, 2), (1.0, 10.0), (8, 14), (4, 100, 1_000_000), 50, 30, 20_000),
     "zhang-attention": Attention((1, 3), (1, 5), 10.0, 2, 20, 7.0),
-    "zhang-population-loss": PopulationLoss(3, 5.0, (2, 10), 6_000_000, 150_000, (0.001, 0.1), 5),
+    "zhang-population-loss": PopulationLoss((3, 2), 5.0, (2, 10), 6_000_000, 150_000, (0.001, 0.1), 5),
 }
 TINY = {
-    "zhang-one-step": OneStep(4, (1.0, 10.0), (3, 12), 10, (100, 1_000_000), 5),
-    "zhang-two-notions": TwoNotions(4, (1.0, 10.0), (8, 14), (4, 100, 1_000_000), 5, 30, 10),
+    "zhang-one-step": OneStep((4, 2), 5.0, (1.0, 10.0), (3, 12), 10, (100, 1_000_000), 5),
+    "zhang-two-notions": TwoNotions((4, 2), (1.0, 10.0), (8, 14), (4, 100, 1_000_000), 5, 30, 10),
     "zhang-attention": Attention((1, 3), (1, 5), 10.0, 2, 20, 7.0),
-    "zhang-population-loss": PopulationLoss(3, 5.0, (2, 10), 100, 10, (0.001, 0.1), 5),
+    "zhang-population-loss": PopulationLoss((3, 2), 5.0, (2, 10), 100, 10, (0.001, 0.1), 5),
 }
 EXPERIMENTS = {e.slug: e for e in (ONE_STEP, TWO_NOTIONS, ATTENTION, POPULATION_LOSS)}
 CLAIMS = [v for module in (introduction, preliminaries) for v in vars(module).values() if isinstance(v, Claim)]
@@ -97,7 +97,7 @@ def test_the_query_row_is_another_route_than_the_layer(small):
 
 def test_two_notions_floor_by_hand(small):
     """Lambda = I, d = 4, N = 8: a = 1/(1 + 5/8) = 8/13, floor (5/13)^2."""
-    assert float(small["zhang-two-notions"].floor_theory.sel(kappa=1, N=8)) == pytest.approx((5 / 13) ** 2)
+    assert float(small["zhang-two-notions"].floor_theory.sel(d=4, kappa=1, N=8)) == pytest.approx((5 / 13) ** 2)
     assert error.isotropic_shrinkage(4, 8) == pytest.approx(8 / 13)
 
 
