@@ -17,6 +17,11 @@ def at_d(dataset: xr.Dataset, d: int) -> xr.Dataset:
     return dataset.sel(d=d, drop=True)
 
 
+def draws(dimensions: tuple[int, ...], d: int, most: int) -> int:
+    """Return how many contexts of dimension d are as good as ``most`` of the largest: the mean over few directions scatters."""
+    return most * (max(dimensions) // d) ** 2
+
+
 def sizes(dimensions: tuple[int, ...], *others: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
     """Return the other sizes that belong to each d; raises ValueError where one has none."""
     if {len(each) for each in others} != {len(dimensions)}:

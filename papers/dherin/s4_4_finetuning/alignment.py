@@ -35,6 +35,7 @@ class Alignment(Declaration):
     tasks       per trained network; ``checked`` of them also with full matrices
     untrained   networks as drawn at the start of the training, with ``untrained_tasks`` each
     queries     fresh queries a task, for the mean of kappa^2
+    One size: d: that of the shipped networks; the formula meets draws in other dimensions in its tests.
     """
 
     training: Training

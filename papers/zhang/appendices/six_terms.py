@@ -100,11 +100,11 @@ def terms(batch: Prompts, Lambda: np.ndarray, N: int, a: np.ndarray, centre: tor
     return torch.stack([I**2, II**2, III**2, 2 * I * II, 2 * I * III, 2 * II * III])
 
 
-_QUICK = SixTerms(d=(4, 2), kappa=10.0, N=(10, 5), M=(8, 12), shrunk=0.5, prompts=1_000_000)
+_QUICK = SixTerms(d=(4, 6), kappa=10.0, N=(10, 25), M=(8, 10), shrunk=0.5, prompts=1_000_000)
 SIX_TERMS = Experiment(
     slug="zhang-six-terms",
     title="The six terms behind Theorem 4.2",
     section="B",
     quick=_QUICK,
-    full=replace(_QUICK, M=(20, 40), prompts=4_000_000),
+    full=replace(_QUICK, M=(20, 10), prompts=4_000_000),
 )

@@ -15,7 +15,7 @@ from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.baselines import OneGradientStep
 from icl_lib.tasks.regression import LinearRegression
-from papers.zhang.dimensions import along_d, at_d
+from papers.zhang.dimensions import along_d, at_d, draws
 from papers.zhang.near_misses import near_misses, of_blocks, of_gammas
 from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import error, one_step
@@ -27,7 +27,8 @@ from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 class OneStep(Declaration):
     """Error / tr Lambda of the best scalar step over condition numbers kappa and prompt lengths; tr Lambda is that at every d.
 
-    ``M``: lengths whose examples are drawn one by one; ``M_long``: lengths drawn by empirical covariance.
+    ``M``: lengths whose examples are drawn one by one; ``M_long``: lengths drawn by empirical covariance, ``contexts`` of
+    them at the largest d.
     Shared stream: one-step/#/#/#: the step and the trained model meet the same contexts.
     """
 
@@ -114,12 +115,15 @@ class OneStep(Declaration):
         return risk(model, law, prompts=self.prompts, length=M, seed=seed, name=f"one-step/{cell}/{M}")
 
     def _contexts(self, Lambda: np.ndarray, M: int, seed: int, cell: str) -> Estimate:
-        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{cell}/{M}")
+        contexts = self._long(Lambda, M, seed, f"one-step/{cell}/{M}")
         return risk_over_contexts(Lambda, one_step.best_step_size(Lambda, M) * np.eye(len(Lambda)), contexts)
 
     def _trained(self, Lambda: np.ndarray, M: int, seed: int, cell: str) -> Estimate:
-        contexts = empirical_covariances(Lambda, M, self.contexts, seed, f"one-step/{cell}/{M}")
+        contexts = self._long(Lambda, M, seed, f"one-step/{cell}/{M}")
         return risk_over_contexts(Lambda, np.linalg.inv(Gamma(Lambda, M)), contexts)
+
+    def _long(self, Lambda: np.ndarray, M: int, seed: int, role: str) -> torch.Tensor:
+        return empirical_covariances(Lambda, M, draws(self.d, len(Lambda), self.contexts), seed, role)
 
 
 def _step_risk(Lambda: np.ndarray, M: float) -> float:

@@ -14,7 +14,7 @@ from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearRegression
-from papers.zhang.dimensions import along_d, at_d
+from papers.zhang.dimensions import along_d, at_d, draws
 from papers.zhang.near_misses import near_misses, of_averages, of_blocks
 from papers.zhang.spectra import geometric_covariance, stacked_limits
 from papers.zhang.theory import error
@@ -26,7 +26,8 @@ from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 class TwoNotions(Declaration):
     """Error / d of the model trained at N, on prompts of length M; condition number 1 is the identity covariance.
 
-    ``M`` are lengths drawn by empirical covariance; ``M_examples`` one length whose examples meet the attention layer.
+    ``M`` are lengths drawn by empirical covariance, ``contexts`` of them at the largest d; ``M_examples`` one length whose
+    examples meet the attention layer.
     """
 
     d: Several[Count]
@@ -110,7 +111,8 @@ class TwoNotions(Declaration):
         return [geometric_covariance(d, kappa, seed) for kappa in self.kappa]
 
     def _contexts(self, Lambda, seed, cell) -> list[list[Estimate]]:
-        contexts = {M: empirical_covariances(Lambda, M, self.contexts, seed, f"two-notions/{cell}/{M}") for M in self.M}
+        count = draws(self.d, len(Lambda), self.contexts)
+        contexts = {M: empirical_covariances(Lambda, M, count, seed, f"two-notions/{cell}/{M}") for M in self.M}
         inverses = [np.linalg.inv(Gamma(Lambda, N)) for N in self.N]
         return [[risk_over_contexts(Lambda, inverse, contexts[M]) for M in self.M] for inverse in inverses]
 

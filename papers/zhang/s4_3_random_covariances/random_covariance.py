@@ -24,7 +24,10 @@ from papers.zhang.theory import random_covariance as theory
 
 @dataclass(frozen=True)
 class RandomCovariance(Declaration):
-    """Models trained on random covariances, or on their mean, tested on c times random covariances at lengths M."""
+    """Models trained on random covariances, or on their mean, tested on c times random covariances at lengths M.
+
+    One size: N: the error is one of given weights, whichever training made them; training has zhang-random-covariance-flow.
+    """
 
     d: Several[Count]
     N: Count

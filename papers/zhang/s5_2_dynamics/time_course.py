@@ -31,6 +31,7 @@ class TimeCourse(Declaration):
     N is that of each d. The top eigenvector, along which (u_12, u_21) grow fastest, is one for kappa > 1. A speck is far below
     the window of the fit and far above what the integrator resolves.
     Shared stream: Theta: one initial direction, followed at two sizes.
+    One size: T: the loss at a time does not depend on how many times are looked at.
     """
 
     d: Several[Count]
@@ -77,7 +78,7 @@ class TimeCourse(Declaration):
 
     @expectation
     def _expected(self, dataset: xr.Dataset, d: int, N: int, seed: int) -> xr.Dataset:
-        formulas, times = (dynamics.origin_growth_rate, dynamics.transverse_growth_rate), self._times()
+        formulas, times = (dynamics.origin_growth_rate, dynamics.transverse_growth_rate), dataset.time.values
         rates = [[rate(Lambda) for Lambda in self._covariances(d, seed)] for rate in formulas]
         cells = self._cells(d, N)
         return dataset.assign(
