@@ -1,6 +1,9 @@
 """Cells are independent, every measured formula is judged by a claim, and what one small rule decides."""
 
-from dataclasses import replace
+import inspect
+import re
+import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,39 +13,31 @@ from icl_lib.companion.verdict import FAILS, HOLDS, UNDECIDED
 from icl_lib.measure import risk as measured
 from papers import registry
 from papers.zhang import wishart
-from papers.zhang.s3_preliminaries.two_notions import TWO_NOTIONS
 from papers.zhang.s4_1_convergence import claims
-from papers.zhang.s4_1_convergence.averaged_error import AVERAGED_ERROR
-from papers.zhang.s4_1_convergence.risk import RISK
-from papers.zhang.s4_2_shifts.covariate_shift import COVARIATE_SHIFT
-from papers.zhang.s4_2_shifts.query_shift import QUERY_SHIFT
 from papers.zhang.theory import random_covariance as theory
+from tests.papers.test_streams import opener, small
 
-SMALL = {
-    "zhang-risk": (replace(RISK.quick, M=(5, 8), prompts=20), 2 * 3 * 2),
-    "zhang-averaged-error": (replace(AVERAGED_ERROR.quick, prompts=20, contexts=4), 2 * 2 * 2 + 2 * 2 * 6),
-    "zhang-covariate-shift": (replace(COVARIATE_SHIFT.quick, M=(5, 8), prompts=20, ols_prompts=20), 2 * 4 * 2 * 2),
-    "zhang-two-notions": (replace(TWO_NOTIONS.quick, prompts=20, contexts=4), 2 * 2 * 6 + 2 * 2),
-    "zhang-query-shift": (replace(QUERY_SHIFT.quick, M=(5, 8), prompts=20, contexts=4), 2 * 3 * 2 + 2 * 3 * 2),
-}
-"""A declaration and in how many cells it draws prompts or contexts."""
-
-
-@pytest.mark.parametrize("slug", SMALL)
-def test_no_two_cells_share_a_stream(slug, monkeypatch):
-    """Dimension, labels or condition number, and length: each has draws of its own; models alone share prompts."""
-    opened = []
-    for module in (measured, wishart):
-        real = module.stream
-        monkeypatch.setattr(module, "stream", lambda seed, role, real=real: opened.append(role) or real(seed, role))
-    declaration, cells = SMALL[slug]
-    declaration.run(3, "cpu")
-    assert len(opened) == len(set(opened)) == cells
-
-
+PAIRED = re.compile(r"Paired stream: ([^:]+): \S")
+"""The line by which an experiment declares a stream that one line opens more than once."""
 FORMULAS = sorted(
     {claim.experiment for claim in registry.CLAIMS.values() if claim.paper == "zhang" and claim.kind == "formula"}
 )
+
+
+@pytest.mark.parametrize("slug", FORMULAS)
+def test_no_two_cells_share_a_stream(slug, monkeypatch):
+    """Where one line draws the same prompts or contexts twice, the experiment says why."""
+    opened, experiment = Counter(), registry.experiment(slug)
+    for module in (measured, wishart):
+
+        def stream(seed: int, role: str, real=module.stream):
+            opened[opener(sys._getframe(1), role), role] += 1
+            return real(seed, role)
+
+        monkeypatch.setattr(module, "stream", stream)
+    small(experiment.quick).run(3, "cpu")
+    twice = {re.sub(r"\d+(\.\d+)?", "#", role) for (_, role), times in opened.items() if times > 1}
+    assert twice == set(PAIRED.findall(inspect.getdoc(type(experiment.quick))))
 
 
 @pytest.mark.parametrize("slug", FORMULAS)
