@@ -133,6 +133,7 @@ def test_skewness_of_the_step_is_the_angle():
 
 def test_bounds_by_hand():
     assert dynamics.rank_bound(30, 128, 32, 24) == 24 and dynamics.rank_bound(3, 128, 32, 24) == 3
+    assert dynamics.rank_bound(30, 5, 32, 24) == 5 and dynamics.rank_bound(30, 128, 7, 24) == 7
     assert dynamics.attention_span(8, 4, 3, 32) == 24 and dynamics.attention_span(1, 32, 10, 32) == 10
     assert even(4) == 4 and even(5) == 4 and even(1) == 2
 

@@ -49,6 +49,10 @@ def test_sums_by_hand():
     assert coefficient_sum.largest_sum(4, 2) == pytest.approx(2**0.5)
     assert np.allclose(coefficient_sum.remainder_gram(2**0.5, 4, 2), [[0.5, -0.5], [-0.5, 0.5]])
     assert coefficient_sum.feature_to_label(3.0, 2.0, 6) == pytest.approx(3 / 8)
+    for M1 in (2, 9):  # a row along (mu_bar, q), read on every pattern and on the label
+        relevant, q = 1.7 * np.eye(M1), np.array([0.6, 0.3])
+        read = relevant @ relevant.mean(0) / (q @ q)
+        assert read == pytest.approx(np.full(M1, coefficient_sum.feature_to_label(1.7, (q @ q) ** 0.5, M1)))
     assert coefficient_sum.mean_label(0.9, 0.8) == pytest.approx(0.9 - 0.1 * 2 / 3)
     assert coefficient_sum.mean_label(1.0, 0.3) == 1
 
