@@ -38,9 +38,9 @@ def shown(text: str) -> tuple[float, float]:
 
 
 def reads(text: str, number: Number, value: float) -> bool:
-    """Say whether a text is this value, rounded."""
+    """Say whether a text is this value, rounded, with the sign of its unit."""
     said, last = shown(text)
-    return abs(said - max(value, number.least) / number.unit) <= HALF * last
+    return text.endswith("%") == (number.unit == PERCENT) and abs(said - max(value, number.least) / number.unit) <= HALF * last
 
 
 def require_right(texts: Mapping[str, str], expected: Mapping[str, Number]) -> None:

@@ -43,7 +43,8 @@ def test_a_row_says_what_was_found_in_the_profile_that_counts():
     quick = dataclasses.replace(ROW, full=Finding(NOT_RUN))
     told = words(Ledger([quick], {}, Path("nowhere")).page(), "tbody tr[id] td:nth-of-type(3)")
     assert told == (
-        "undecided 0.11 ± 0.07 a tenth margin 0.05, moved after a look, resolution 2e+01%, counted with Z0, control not rejected"
+        "undecided 0.11 ± 0.07 a tenth margin 0.05, moved after a look, resolution 2e+01%, counted with Z0, "
+        "control not rejected"
     )
 
 
@@ -62,8 +63,8 @@ def test_the_files_for_machines_tell_the_profile_that_counts_and_both():
     assert one["does_not_hold"] == {"whose": "scale", "why": "Missing: its scale."}
     for profile, found in (("quick", ROW.quick), ("full", ROW.full)):
         assert one[profile] == {
-            "verdict": found.verdict, "control_verdict": found.control, "positive_verdict": found.positive, "value": found.value,
-            "margin": found.margin, "resolution": found.resolution, "slack": found.slack, "found": found.found,
+            "verdict": found.verdict, "control_verdict": found.control, "positive_verdict": found.positive,
+            "value": found.value, "margin": found.margin, "resolution": found.resolution, "slack": found.slack, "found": found.found,
         }  # fmt: skip
     (line,) = csv.DictReader(io.StringIO(ledger_files.as_csv(ALONE)))
     assert (line["verdict"], line["value"], line["margin"]) == (NOT_REPRODUCED, "-0.62 ± 0.05", "0.05")
@@ -91,8 +92,8 @@ MANY = [
 
 def test_front_pages_and_landscape_count_both_tiers():
     assert front.tally(MANY) == (
-        "**5 of the 14 sentences of the papers hold**; 4 fail, 3 are not reproduced at the scale or in the setting of this book, "
-        "and 2 are undecided. Of the 22 findings of this book 7 hold."
+        "**5 of the 14 sentences of the papers hold**; 4 fail, 3 are not reproduced at the scale or in the setting of this "
+        "book, and 2 are undecided. Of the 22 findings of this book 7 hold."
     )
     assert front.tally(MANY, "zh") == (
         "**论文的 14 个论断中 5 个成立**；4 个不成立，3 个在本书的规模或设定下没有重现，2 个未决。本书的 22 个发现中 7 个成立。"

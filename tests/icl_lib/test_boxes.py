@@ -7,6 +7,7 @@ from boxes import PERCENT, Number, reads, require_right, shown
 def test_a_number_is_read_to_half_a_unit_of_its_last_digit():
     assert shown("2e-14") == (2e-14, 1e-14) and shown("0.052%") == (0.052, 0.001)
     assert reads("3.6", Number(3.62, {}), 3.62) and not reads("3.6", Number(3.62, {}), 3.68)
+    assert not reads("63", Number(0.63, {}, PERCENT), 0.63) and not reads("63%", Number(63, {}), 63)
     assert reads("0.01%", Number(0.0, {}, PERCENT, least=1e-4), 2e-6) and reads("−1.7", Number(0, {}), -1.72)
 
 

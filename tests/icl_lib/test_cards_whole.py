@@ -16,10 +16,12 @@ from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, A
 CLAIM = Claim(
     id="Z1", paper="zhang", section="4.1", sentence="The error is small.", confidence="V2", kind="bound", experiment="toy",
     margin=0.5, quick_margin=0.75, check=lambda dataset: Discrepancy(dataset.x),
-    controls={"twice the error": lambda dataset: dataset, "no prompt": lambda dataset: dataset}, positive=lambda dataset: dataset,
+    controls={"twice the error": lambda dataset: dataset, "no prompt": lambda dataset: dataset},
+    positive=lambda dataset: dataset,
     told={
         "Margin": "chance alone makes a tenth", "Number": "the largest error", "Moved": "from 0.3", "Slack": "it is coarse",
-        "Neglects": "a term of order 1/N", "Positive": "one prompt", "Missing": "its scale", "Fails because": "scale: too small",
+        "Neglects": "a term of order 1/N", "Positive": "one prompt", "Missing": "its scale",
+        "Fails because": "scale: too small",
     },
 )  # fmt: skip
 JUDGED = Judgement(

@@ -25,7 +25,9 @@ def test_sampled_formulas_are_taken_and_no_others():
 
 
 def test_a_row_counts_deviations_in_standard_errors():
-    """Deviations 1, -2 and 0, 10 standard errors; q of two cells is 4.75."""
+    """Deviations 1, -2 and 0, 10 standard errors, or -10; q of two cells is 4.75."""
+    below = calibration._row(registry.CLAIMS["Z10"], [formula([1.1, 0.8]), formula([1.0, 0.0])])
+    assert (below["cells"], below["mean"], below["largest"], below["failed"]) == (2, -2.75, 10.0, 1)
     row = calibration._row(registry.CLAIMS["Z10"], [formula([1.1, 0.8]), formula([1.0, 2.0])])
     assert (row["cells"], row["mean"], row["largest"], row["failed"]) == (2, 2.25, 10.0, 1)
     assert row["rms"] == pytest.approx((105 / 4) ** 0.5, abs=1e-3) and row["quantile"] == pytest.approx(4.76, abs=0.02)

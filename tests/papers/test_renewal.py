@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -97,6 +98,39 @@ def test_a_renewal_of_everything_goes_on_where_it_was_stopped(store, monkeypatch
     assert "0 of 1 networks to compute (1 done before it was stopped)" in said
     assert main(["renew", "--all"]) == 0  # that one was through: this is a new one
     assert len(lines(capsys.readouterr().out)) == 3 and not list((store / "build" / "renewed").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("verdict", "recorded", "control", "told"),
+    [
+        ("holds", "holds", "fails", "verdicts as recorded"),
+        ("undecided", "holds", "fails", "VERDICTS: Z0 undecided, recorded: holds"),
+        ("holds", "fails", "fails", "VERDICTS: Z0 holds, recorded: fails"),
+        ("fails", "fails", "undecided", "VERDICTS: Z0's control undecided"),
+    ],
+)
+def test_other_verdicts_and_controls_are_told(store, monkeypatch, capsys, verdict, recorded, control, told):
+    claim = SimpleNamespace(id="Z0", recorded=recorded)
+    claim.judge = lambda dataset: SimpleNamespace(claim=claim, verdict=verdict, control_verdict=control)
+    monkeypatch.setattr(registry, "claims_of", lambda slug: [claim] if slug == "toy-ramp" else [])
+    assert main(["renew", "toy-ramp"]) == 0
+    assert f"toy-ramp: 0 s, new; {told} (1 of 1" in capsys.readouterr().out
+
+
+def test_the_estimate_is_for_so_many_at_a_time(store, capsys):
+    main(["renew"])
+    for name in ("toy-ramp", "toy-steep"):
+        results.save(results.load(store / f"{name}.full.nc").assign_attrs(seconds="900"), store / f"{name}.full.nc")
+    capsys.readouterr()
+    assert main(["renew", "--all", "--jobs", "3"]) == 0
+    assert "2 of 2 results to compute, about 10 minutes with 3 at a time" in capsys.readouterr().out
+
+
+def test_a_change_is_a_share_of_the_largest_entry():
+    """A billionth of 1, beside entries of a thousandth and of 0."""
+    x = np.array([1.0, 1e-3, 0.0])
+    assert compared({"x": x}, {"x": x + 0.9e-9}).startswith("within rounding")
+    assert compared({"x": x}, {"x": x + np.array([0, 0, 1.1e-9])}) == "CHANGED: x by 1.1e-09"
 
 
 def test_other_weights_outdate_what_reads_them(store, monkeypatch, capsys):
