@@ -64,7 +64,8 @@ def test_the_files_for_machines_tell_the_profile_that_counts_and_both():
     for profile, found in (("quick", ROW.quick), ("full", ROW.full)):
         assert one[profile] == {
             "verdict": found.verdict, "control_verdict": found.control, "positive_verdict": found.positive,
-            "value": found.value, "margin": found.margin, "resolution": found.resolution, "slack": found.slack, "found": found.found,
+            "value": found.value, "margin": found.margin, "resolution": found.resolution, "slack": found.slack,
+            "found": found.found,
         }  # fmt: skip
     (line,) = csv.DictReader(io.StringIO(ledger_files.as_csv(ALONE)))
     assert (line["verdict"], line["value"], line["margin"]) == (NOT_REPRODUCED, "-0.62 ± 0.05", "0.05")
