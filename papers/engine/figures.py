@@ -80,10 +80,11 @@ def reached(dataset: xr.Dataset) -> Table:
 def limits(dataset: xr.Dataset) -> Table:
     """Return how near a step is to what the device can do, for one model and for several as one batch."""
     rate, intensity = dataset.operations / dataset.seconds, dataset.operations / dataset.traffic
+    roof = theory.attainable(float(dataset.peak), float(dataset.bandwidth), intensity.transpose(*rate.dims).values)
     columns = {
         "operations a byte": intensity,
         "share of product": rate / dataset.peak,
-        "share of roof": rate / theory.attainable(dataset.peak, dataset.bandwidth, intensity),
+        "share of roof": rate / roof,
         "products alone": rate / dataset.products_rate,
         "traffic alone": dataset.traffic / dataset.bandwidth / dataset.seconds,
     }

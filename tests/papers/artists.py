@@ -15,16 +15,18 @@ from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter
 
-from icl_lib.companion.figure import Drawing, style
+from icl_lib.companion.figure import LINES, Drawing, style
 
 NOTHING = ("None", "none", "", " ")
 
 
 @dataclass
 class Series:
-    """Points that were drawn: places, half-lengths of their intervals, and the legend entries of their style."""
+    """Points that were drawn: places, half-lengths of intervals, legend entries of their style, how many lie unseen."""
 
     kind: str
     x: np.ndarray
@@ -34,6 +36,7 @@ class Series:
     above: np.ndarray | None = None
     sideways: bool = False
     look: tuple = ()
+    outside: int = 0
 
 
 @dataclass
@@ -45,17 +48,35 @@ class Panel:
     scales: dict[str, str]
     ticks: dict[str, dict[float, str]]
     series: list[Series]
-    levels: list[tuple[str, float, list[str]]]
+    levels: list[tuple[str, float, list[str], tuple]]
+    texts: list[str]
 
 
-def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) -> list[Panel]:
-    """Draw a figure and read every panel of it back."""
+def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) -> tuple[list[Panel], list[str]]:
+    """Draw a figure and read every panel of it back, and what is written beside them."""
     size = drawing.size(dataset) if callable(drawing.size) else drawing.size
     with mpl.rc_context(style()):
         figure = kind(figsize=size)
         FigureCanvasAgg(figure)
         drawing.draw(figure, dataset)
-        return [_panel(axes, figure) for axes in figure.axes if axes.get_label() != "<colorbar>"]
+        panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+        return [_panel(axes, figure) for axes in panels], _beside(figure)
+
+
+def _beside(figure: Figure) -> list[str]:
+    """Return what is written outside of the panels: titles of a figure, of its legends and of its scales of colour."""
+    parts = [part for sub in (figure, *figure.subfigs) for part in (*sub.texts, *_of_all_panels(sub))]
+    found = [" ".join(part.get_text().split()) for part in parts if part.get_text()]
+    scales = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
+    ends = [(axes.get_ylabel() or axes.get_xlabel(), *axes._colorbar.mappable.get_clim()) for axes in scales]
+    return found + [f"colour: {label} from {low:.3g} to {high:.3g}" for label, low, high in ends]
+
+
+def _of_all_panels(figure: Figure) -> list:
+    titles = [getattr(figure, name) for name in ("_suptitle", "_supxlabel", "_supylabel")]
+    legends = [*figure.legends, *(each.get_legend() for each in figure.axes)]
+    known = [each for each in titles if each is not None and each not in figure.texts]
+    return known + [legend.get_title() for legend in legends if legend]
 
 
 def _panel(axes: Axes, figure: Figure) -> Panel:
@@ -64,9 +85,10 @@ def _panel(axes: Axes, figure: Figure) -> Panel:
     series, levels = [], []
     for each in _series(axes):
         each.labels = [label for label, look in entries if _alike(look, each.look)]
+        each.outside = _outside(each, axes)
         series.append(each)
     for side, value, look in _levels(axes):
-        levels.append((side, value, [label for label, entry in entries if _alike(entry, look)]))
+        levels.append((side, value, [label for label, entry in entries if _alike(entry, look)], look))
     return Panel(
         axes.get_title(),
         {"x": _label(axes, "x", figure), "y": _label(axes, "y", figure)},
@@ -74,7 +96,28 @@ def _panel(axes: Axes, figure: Figure) -> Panel:
         {name: _ticks(axis) for name, axis in sides.items()},
         series,
         levels,
+        [f"{' '.join(each.get_text().split())!r} at {_place(each)}" for each in axes.texts]
+        + [f"{name} falls" for name, axis in sides.items() if axis.get_inverted()],
     )
+
+
+def _place(text: Text) -> str:
+    """Return where a text stands, an annotation at what it points at, in the units of the data or as shares of the panel."""
+    x, y = text.xy if isinstance(text, Annotation) else text.get_position()
+    within = "" if isinstance(text, Annotation) or text.get_transform() == text.axes.transData else " of the panel"
+    return f"{x:.3g}, {y:.3g}{within}"
+
+
+def _outside(each: Series, axes: Axes) -> int:
+    """Return how many of its points the limits of the axes, or a logarithm, keep from being seen."""
+    if each.kind in ("image", "contour"):
+        return 0
+    there = np.isfinite(each.x) & np.isfinite(each.y)
+    seen = there.copy()
+    for values, limits in ((each.x, axes.get_xlim()), (each.y, axes.get_ylim())):
+        low, high = sorted(limits)
+        seen &= (values >= low - 1e-9 * abs(low)) & (values <= high + 1e-9 * abs(high))
+    return int((there & ~seen).sum())
 
 
 def _label(axes: Axes, side: str, figure: Figure) -> str:
@@ -96,6 +139,14 @@ def _entries(legend: Legend) -> list[tuple[str, tuple]]:
     return [(text.get_text(), _look_of_all(handle.get_children())) for handle, text in entries]
 
 
+def in_words(look: tuple) -> str:
+    """Return the marks of a look: markers, open or filled, and dashes, thin or not; areas and bars have none."""
+    _, marker, dashes, filled, width = look
+    words = [("" if filled else "open ") + MARKS.get(marker, str(marker))] if marker else []
+    words += [("thin " if width <= 1 else "") + DASHES.get(dashes, "dashes of its own")] if dashes not in (None, "area") else []
+    return " on ".join(words)
+
+
 def _look_of_all(parts: list) -> tuple:
     """Return the look of a legend's handle, which may be a line, a marker and the bars of an interval."""
     lines = [_look(each) for each in parts if isinstance(each, Line2D)]
@@ -110,15 +161,43 @@ def _look(artist) -> tuple:
     """Return (colour, marker, dashes, filled) of a line, a bar or a collection."""
     if isinstance(artist, Line2D):
         marker = artist.get_marker() if artist.get_marker() not in NOTHING else None
-        dashes = artist._unscaled_dash_pattern if artist.get_linestyle() not in NOTHING else None
+        dashes = _pattern(artist._unscaled_dash_pattern) if artist.get_linestyle() not in NOTHING else None
         colour = artist.get_color() if dashes or not marker else artist.get_markeredgecolor()
         hollow = marker and (artist.get_fillstyle() == "none" or str(artist.get_markerfacecolor()) in NOTHING)
-        return to_hex(colour), marker, str(dashes) if dashes else None, bool(marker) and not hollow, artist.get_linewidth()
+        return to_hex(colour), marker, dashes, bool(marker) and not hollow, artist.get_linewidth()
     if isinstance(artist, Collection):
         colours = artist.get_facecolor() if len(artist.get_facecolor()) else artist.get_edgecolor()
-        dashes = str(artist.get_linestyles()[0]) if isinstance(artist, LineCollection) else "area"
+        dashes = _pattern(artist._us_linestyles[0]) if isinstance(artist, LineCollection) else "area"
         return (to_hex(colours[0]) if len(colours) else "", None, dashes, True, 0.0)
     return to_hex(artist.get_facecolor()), None, "area", True, 0.0
+
+
+def _pattern(dashes: tuple) -> str:
+    """Return dashes in units of the width of their line, one text for each pattern."""
+    offset, lengths = dashes
+    return str((offset, tuple(lengths) if lengths else None))
+
+
+MARKS = {
+    "o": "circles", "s": "squares", "D": "diamonds", "^": "triangles", "v": "triangles down", "P": "filled pluses",
+    "X": "filled crosses", "x": "crosses", "+": "pluses", "|": "upright strokes", "_": "level strokes", ".": "dots",
+    "*": "stars", "1": "crosses of three arms down", "2": "crosses of three arms up",
+}  # fmt: skip
+DASHES = dict(zip(
+    (_pattern(Line2D([], [], linestyle=line)._unscaled_dash_pattern) for line in LINES),
+    ("full line", "dashed", "dash-dotted", "dotted", "dash and two dots", "sparse dots", "long dashes"), strict=True,
+))  # fmt: skip
+"""What captions call the marks and the lines of the house's style."""
+
+
+def _marker(each: Collection) -> str:
+    """Return which marker the points of a scatter are drawn with."""
+    styles = {marker: MarkerStyle(marker) for marker in MARKS}
+    shapes = {marker: style.get_path().transformed(style.get_transform()).vertices for marker, style in styles.items()}
+    drawn = each.get_paths()[0].vertices
+    return next(
+        (marker for marker, shape in shapes.items() if shape.shape == drawn.shape and np.allclose(shape, drawn)), "other"
+    )
 
 
 def _alike(entry: tuple, look: tuple) -> bool:
@@ -191,7 +270,9 @@ def _collection(each: Collection) -> list[Series]:
         return [Series(f"{side} end of the band", part[:, 0], part[:, 1], look=_look(each))
                 for side, part in (("lower", low), ("upper", high))]  # fmt: skip
     places = np.asarray(each.get_offsets(), float)
-    return [Series("points", places[:, 0], places[:, 1], look=(to_hex(each.get_edgecolor()[0]), "o", None, True, 0.0))]
+    return [
+        Series("points", places[:, 0], places[:, 1], look=(to_hex(each.get_edgecolor()[0]), _marker(each), None, True, 0.0))
+    ]
 
 
 def _levels(axes: Axes) -> list[tuple[str, float, tuple]]:

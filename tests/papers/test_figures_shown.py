@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from icl_lib.companion.figure import NARROW, NarrowFigure
-from tests.papers import told
+from tests.papers import stated, told
 
 UNREAD = {"zhang": 37, "li": 125, "dherin": 70, "garg": 0, "engine": 1}
 """How many series have no name in their dataset or in ``derived``, and are held by their numbers alone; to fall to none."""
@@ -21,23 +21,25 @@ def section(name: str) -> str:
 
 @pytest.mark.parametrize("name", told.DRAWINGS)
 def test_a_figure_shows_what_is_written_down(name):
-    data = told.dataset_of(name)
+    data, drawing = told.dataset_of(name), told.DRAWINGS[name][1]
     assert told.told(name, dataset=data).strip() == section(name)
-    caption = told.DRAWINGS[name][1].caption
-    caption = caption(data) if callable(caption) else caption
+    (panels, beside), narrow = (told.drawn(drawing, data, kind) for kind in (told.Figure, NarrowFigure))
+    alt, caption, size = (each(data) if callable(each) else each for each in (drawing.alt, drawing.caption, drawing.size))
     assert "ONE standard error" not in section(name)
     if re.search(r"(two|2) standard errors", caption):
         assert re.search("two standard errors|Student over seeds", section(name))
-    wide, narrow = (told.drawn(told.DRAWINGS[name][1], data, kind) for kind in (told.Figure, NarrowFigure))
-    size = told.DRAWINGS[name][1].size
-    if (size(data) if callable(size) else size)[0] > 1.1 * NARROW:
-        assert [numbers(panel) for panel in wide] == [numbers(panel) for panel in narrow]
+    for text in (alt, caption):
+        assert not stated.unseen(text, section(name)), "a mark that no series has"
+        assert not [*stated.unfounded(text, stated.shown(panels, data, name))], "a number that is not shown"
+    if size[0] > 1.1 * NARROW:
+        assert ([*map(numbers, panels)], beside) == ([*map(numbers, narrow[0])], narrow[1])
 
 
 def numbers(panel) -> tuple:
-    """What a panel draws and says, whatever its size."""
-    every = [(each.kind, *(np.asarray(part).tobytes() for part in (each.x, each.y)), each.look[:4]) for each in panel.series]
-    return panel.title, panel.scales, str(panel.ticks), every, [level[:2] for level in panel.levels]
+    """What a panel draws and says, whatever its size; an axis that several share is told at the first."""
+    every = [(each.kind, *(np.asarray(part).tobytes() for part in (each.x, each.y)), each.look[:4], each.labels)
+             for each in panel.series]  # fmt: skip
+    return panel.title, panel.axes, panel.scales, str(panel.ticks), every, panel.levels, panel.texts
 
 
 @pytest.mark.parametrize("wing", UNREAD)

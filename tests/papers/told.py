@@ -5,6 +5,7 @@
 
 import re
 import sys
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from icl_lib.companion import results
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.paper import declared
 from papers import PAPERS, registry
-from tests.papers.artists import Panel, Series, drawn
+from tests.papers.artists import Panel, Series, drawn, in_words
 from tests.papers.derived import DERIVED
 from tests.papers.recognised import NO_NAME, Found, Vocabulary
 
@@ -42,24 +43,62 @@ BELONGS = {
 """The results of the figures that are not named after theirs."""
 
 
+@dataclass
+class Line:
+    """What is said of one series or level, and what series of which the same is said differ in."""
+
+    text: str
+    each: dict[str, object] = field(default_factory=dict)
+    look: str = ""
+    outside: int = 0
+
+
 def told(name: str, kind: type[Figure] = Figure, dataset: xr.Dataset | None = None) -> str:
-    """Return what a figure shows, panel by panel; panels of which the same is to be said are told once."""
+    """Return what a figure shows, panel by panel; panels and series of which the same is to be said are told once."""
     data = dataset_of(name) if dataset is None else dataset
     words = Vocabulary(data, DERIVED.get(name, {}))
-    panels = [_panel(each, words) for each in drawn(DRAWINGS[name][1], data, kind)]
-    return "\n".join([name, *dict.fromkeys(panels), ""])
+    panels, beside = drawn(DRAWINGS[name][1], data, kind)
+    groups: dict[tuple, list[list[Line]]] = {}
+    for panel in panels:
+        head, lines, rest = _panel(panel, words)
+        groups.setdefault((head, *dict.fromkeys(line.text for line in lines), *rest), []).append((head, lines, rest))
+    found = [name]
+    for same in groups.values():
+        (head, _, rest), lines = same[0], [line for _, every, _ in same for line in every]
+        found.append(f"  {head}" + (f" ({len(same)} panels)" if len(same) > 1 else ""))
+        for text in dict.fromkeys(line.text for line in lines):
+            found.append(f"    {_together([line for line in lines if line.text == text], len(same), data)}")
+        found += [f"    {each}" for each in rest]
+    return "\n".join([*found, *(f"  beside: {each}" for each in dict.fromkeys(beside)), ""])
 
 
-def _panel(panel: Panel, words: Vocabulary) -> str:
+def _together(lines: list[Line], panels: int, dataset: xr.Dataset) -> str:
+    """Return what is said of several series, with the entries that they are of, how they look, and how much is unseen."""
+    text, count = lines[0].text, 1
+    for dim in lines[0].each:
+        entries = list(dict.fromkeys(_short(line.each[dim]) for line in lines))
+        every = {_short(each.item()) for each in dataset[dim]} if dim in dataset.coords else ()
+        if {*entries} != {*every}:
+            text = text.replace(f", each {dim}", f", each {dim} of {' '.join(entries)}")
+        count *= len(entries)
+    looks = dict.fromkeys(line.look for line in lines if line.look)
+    text += f" [{', '.join(looks)}]" if looks else ""
+    text += f" ({len(lines)} times)" if len(lines) not in (count, panels) else ""
+    outside = sum(line.outside for line in lines)
+    return text + (f", {outside} points outside" if outside else "")
+
+
+def _panel(panel: Panel, words: Vocabulary) -> tuple[str, list[Line], list[str]]:
     found = [(each, words.find(each)) for each in panel.series]
     common = _common([one.at for _, one in found if one])
     head = [f"{_named(panel.title, common)!r}" if panel.title else "panel"]
     head += [f"{side} {panel.axes[side]!r} {panel.scales[side]}" for side in ("x", "y")]
-    lines = [f"    {_series(each, one, common, panel, words)}" for each, one in found]
-    for side, value, labels in panel.levels:
-        lines.append(f"    level {side} = {words.value(side, value) or f'UNREAD {value!r}'}{_entry(labels, common)}")
-    ticks = [f"    {side} names {_ticks(panel, side, found)}" for side in ("x", "y") if panel.ticks[side]]
-    return "\n".join(["  " + ", ".join(head), *dict.fromkeys(lines), *ticks])
+    lines = [_series(each, one, common, panel, words) for each, one in found]
+    for side, value, labels, look in panel.levels:
+        level = f"level {side} = {words.value(side, value) or f'UNREAD {value!r}'}{_entry(labels, common)}"
+        lines.append(Line(level, look=in_words(look)))
+    ticks = [f"{side} names {_ticks(panel, side, found)}" for side in ("x", "y") if panel.ticks[side]]
+    return ", ".join(head), lines, ticks + panel.texts
 
 
 def _common(every: list[dict]) -> dict:
@@ -68,10 +107,12 @@ def _common(every: list[dict]) -> dict:
     return {dim: value for dim, value in first.items() if all(at.get(dim, value) == value for at in every)}
 
 
-def _series(each: Series, found: Found | None, common: dict, panel: Panel, words: Vocabulary) -> str:
+def _series(each: Series, found: Found | None, common: dict, panel: Panel, words: Vocabulary) -> Line:
     half = "" if each.above is None else f" \N{PLUS-MINUS SIGN} {_summary(each.above)}"
+    line = Line("", look=in_words(each.look), outside=each.outside)
     if found is None:
-        return f"UNREAD {each.kind} x {_summary(each.x)}, y {_summary(each.y)}{half}{_entry(each.labels, {})}"
+        unread = f"UNREAD {each.kind} x {_summary(each.x)}, y {_summary(each.y)}{half}{_entry(each.labels, {})}"
+        return replace(line, text=unread)
     said = _entry(each.labels, found.at)
     title, text = (
         _named(panel.title, found.at),
@@ -80,6 +121,7 @@ def _series(each: Series, found: Found | None, common: dict, panel: Panel, words
     text += f" ({', '.join(sorted(found.remarks))})" if found.remarks else ""
     for dim, value in found.at.items():
         named = f"{{{dim}}}" in said + title
+        line.each |= {dim: value} if named else {}
         text += (
             f", each {dim}"
             if named
@@ -88,7 +130,7 @@ def _series(each: Series, found: Found | None, common: dict, panel: Panel, words
             else ""
         )
     interval = f", {found.interval}" if found.interval else ""
-    return text + interval + (half if interval == f", {NO_NAME}" else "") + said
+    return replace(line, text=text + interval + (half if interval == f", {NO_NAME}" else "") + said)
 
 
 def _summary(values: np.ndarray) -> str:

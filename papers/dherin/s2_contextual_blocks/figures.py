@@ -17,7 +17,7 @@ ROUNDING = 3e-17
     alt=(
         "Relative error of the block's output on a logarithmic axis against the share of the context that is left out. "
         "Filled markers, with the update: all four layers stay near 3e-16 at every share. Open markers, without it: from "
-        "about 1e-2 for one token to about 1 for all of them; recurrent layers start far lower, near 1e-8 and below."
+        "about 1e-2 for one token to about 1 for all of them; recurrent layers start far lower, below 1e-8."
     ),
     caption=(
         "Relative error of the output when a random part <i>Y</i> of the context is left out: median over random blocks. "

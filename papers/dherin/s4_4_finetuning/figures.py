@@ -122,7 +122,7 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
         "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from 0.02 to 0.2; "
         "with labels of another task, shuffled labels and in untrained networks it stays near 0; the ceiling lies "
         "near 0.65. Right: labels of the mirrored task end on the same curve, reversed labels at the query on its "
-        "mirror image; the label parts reach 0.45, the answer written in 0.47."
+        "mirror image; the label parts reach 0.44, the answer written in 0.45."
     ),
     caption=(
         "Left: mean alignment of the patch with finetuning, and its three controls. Solid line: the same with the one "
@@ -175,7 +175,7 @@ def factors(dataset: xr.Dataset) -> Table:
 @drawing(
     "dherin-alignment-direction",
     alt=(
-        "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises from 0.44 "
+        "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises from 0.43 "
         "to 0.9, close to the predicted line; with shuffled labels it stays near 0. Right: the mean of kappa squared stays "
         "near 0.5, on the predicted line; at the first example in place of the query it falls from 1 to 0.5."
     ),

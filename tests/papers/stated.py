@@ -1,0 +1,68 @@
+"""Numbers and marks that captions and alternative texts state: each has to be there in what the figure shows."""
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from math import comb
+
+import numpy as np
+import xarray as xr
+
+from tests.papers.artists import Panel
+
+NUMBER = re.compile(r"(?<![\w.^_{-])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+NAMES = re.compile(
+    r"\b10<sup>.*?</sup>|<su[bp]>.*?</su[bp]>|<.*?>|"
+    r"(?:ln|Theorem|Lemma|Assumption|Figure|Condition|float|claims? )\s?\d+(?:\.\d+)*"
+)
+ROUGHLY = re.compile(r"(?:near|about|to|some)\s$")
+BOUND = re.compile(r"(?:below|above|than|under|over|at most|at least|between|between \S+ and)\s$")
+MARKS = ("circles", "squares", "diamonds", "triangles", "crosses", "dashed", "dotted", "open", "thin", "strokes", "pluses")
+
+BESIDE: dict[str, Callable[[xr.Dataset], np.ndarray]] = {
+    "garg-shifts": lambda d: np.array([40.0]),  # the length at which Garg et al. tell their own values
+    "garg-sparse": lambda d: np.array([comb(10, 2)]),
+    "zhang-gpt2": lambda d: d.lsa_limit.values,
+    "li-published-floor": lambda d: (d.slides / d.vote_theory).sel(alpha=0.8).values,
+}
+"""What texts state of a result that its figure does not draw, by figure."""
+
+
+def unfounded(text: str, shown: np.ndarray) -> Iterator[str]:
+    """Yield the numbers of a text that nothing shown rounds to.
+
+    What is near may be a quarter away, or half a decade where only the decade is told; a bound may be twofold or four decades.
+    """
+    text = html.unescape(NAMES.sub(" ", text))
+    for found in NUMBER.finditer(text):
+        before, after = text[: found.start()], text[found.end() :]
+        if not _read(found[0], np.concatenate([shown, 100 * shown]) if re.match("%| percent", after) else shown, before):
+            yield f"{before[-30:]}{found[0]}"
+
+
+def _read(written: str, shown: np.ndarray, before: str) -> bool:
+    number, decade = float(written.replace(",", "")), "e" in written
+    bound, roughly = BOUND.search(before), ROUGHLY.search(before)
+    factor = (1e4 if bound else 10**0.5) if decade else 2 if bound else 1.25 if roughly else 1
+    half = 0 if decade else 0.501 * 10.0 ** -len(written.partition(".")[2])
+    low, high = sorted((number / factor - half, number * factor + half))
+    return bool(((low <= shown) & (shown <= high)).any())
+
+
+def shown(panels: list[Panel], dataset: xr.Dataset, name: str) -> np.ndarray:
+    """Return the sizes of a figure's numbers: what is drawn, where, and what was declared."""
+    drawn = [part for panel in panels for each in panel.series for part in (each.x, each.y)]
+    drawn += [[level[1] for level in panel.levels] for panel in panels]
+    drawn += [each.values for each in dataset.coords.values() if each.dtype.kind in "fiu"]
+    drawn.append([float(each) for each in re.findall(r"\d+\.?\d*(?:e[-+]?\d+)?", dataset.attrs["declaration"])])
+    drawn.append(BESIDE[name](dataset) if name in BESIDE else [])
+    every = np.concatenate([np.ravel(np.asarray(part, float)) for part in drawn])
+    return abs(every[np.isfinite(every)])
+
+
+def unseen(text: str, section: str) -> list[str]:
+    """Return the marks that a text names and no series of the figure has."""
+    looks = " ".join(re.findall(r"\[(.*?)\]", section))
+    words = text.lower().replace("dashes", "dashed")
+    words = re.sub(r"(?:least|with|without) squares|it crosses", "", words)
+    return [mark for mark in MARKS if re.search(rf"\b{mark}\b", words) and mark not in looks]
