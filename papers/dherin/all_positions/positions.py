@@ -71,9 +71,13 @@ class Positions(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the share that epsilon leaves out beside what the update misses."""
-        shares = np.sort(positions.missing_share(dataset.squares.values, self.epsilon), -1)
-        median = shares[..., (self.prompts - 1) // 2]  # torch's median: the lower of the two in the middle
-        return dataset.assign(missing_theory=variable("scale network", median, "epsilon / (|n|^2 + epsilon), median"))
+        square = np.sort(dataset.squares.values, -1)[..., self.prompts // 2]  # torch's median: the lower share of two
+        median = positions.missing_share(square, self.epsilon)
+        return dataset.assign(
+            square_missing=variable("scale network", square, "|n|^2 at which the median share is missed"),
+            missing_theory=variable("scale network", median, "epsilon / (|n|^2 + epsilon), median"),
+            epsilon=variable("", self.epsilon, "what is added to |n|^2"),
+        )
 
     def cases(self) -> dict[str, tuple[Architecture, int]]:
         """Return the architecture and prompt length of every variant."""
