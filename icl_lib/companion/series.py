@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from icl_lib.companion.figure import LINES, MARKERS
 from icl_lib.companion.verdict import over_seeds
 
-Places = str | Sequence[float] | np.ndarray
-"""The name of a coordinate or of a variable, or places on an axis of names."""
+Places = str | Sequence[float] | np.ndarray | xr.DataArray
+"""The name of a coordinate or of a variable, or places: on an axis of names, or beside a coordinate."""
 Label = str | Mapping | None
 """A text in which coordinates stand in braces, ``$N={N}$``, or one text for each value of what tells series apart."""
 COORDINATE = re.compile(r"\{(\w+):?([^{}]*)\}")
@@ -19,9 +19,21 @@ COORDINATE = re.compile(r"\{(\w+):?([^{}]*)\}")
 
 def points(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
     """Draw the variable ``name`` as markers of series ``k`` with its interval; ``style`` goes before the house's."""
-    mean, two_se = interval(dataset, name)
-    style = {"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none", "label": said(label, dataset)} | style
-    axes.errorbar(_places(dataset, along), mean, two_se, **style)
+    values, reach = interval(dataset, name)
+    axes.errorbar(_places(dataset, along), values, reach, **_marks(k, said(label, dataset)) | style)
+
+
+def sideways(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
+    """Draw ``points`` with values and intervals along x, at places along y."""
+    values, reach = interval(dataset, name)
+    axes.errorbar(values, _places(dataset, along), xerr=reach, **_marks(k, said(label, dataset)) | style)
+
+
+def band(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0) -> None:
+    """Draw the interval of the variable ``name`` as an area."""
+    values, reach = interval(dataset, name)
+    below, above = reach if isinstance(reach, list) else (reach, reach)
+    axes.fill_between(_places(dataset, along), values - below, values + above, color=f"C{k}", alpha=0.15, linewidth=0)
 
 
 def line(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
@@ -66,12 +78,20 @@ def each(dataset: xr.Dataset, by: str | None, first: int = 0) -> Iterator[tuple[
 
 def entry(axes: Axes, label: str | None, k: int = 0, **style) -> None:
     """Add an entry of series ``k`` to the legend, of nothing that is drawn."""
-    axes.plot([], [], **{"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none", "label": label} | style)
+    axes.plot([], [], **_marks(k, label) | style)
 
 
-def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray | None]:
-    """Return a variable and two standard errors, by ``NAME_se`` or of its mean over seeds; None where it has neither."""
+def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray | list | None]:
+    """Return a variable and how far its interval reaches, None where it has none.
+
+    That is two standard errors, by ``NAME_se`` or of its mean over seeds, or down to ``NAME_low`` and up to ``NAME_high``.
+    """
     values = dataset[name]
+    if f"{name}_low" in dataset:
+        return values, [values - dataset[f"{name}_low"], dataset[f"{name}_high"] - values]
+    if f"{name}_se" in dataset and "seed" in values.dims:
+        error = dataset[f"{name}_se"]  # of each seed's own draws
+        return values.mean("seed"), 2 * (error**2).sum("seed") ** 0.5 / error.sizes["seed"]
     if f"{name}_se" in dataset:
         return values, 2 * dataset[f"{name}_se"]
     if "seed" in values.dims:
@@ -86,6 +106,10 @@ def said(label: Label, dataset: xr.Dataset, by: str | None = None) -> str | None
     if isinstance(label, Mapping):
         return label[here[by]]
     return label and COORDINATE.sub(lambda found: format(here[found[1]], found[2]) if found[1] in here else found[0], label)
+
+
+def _marks(k: int, label: str | None) -> dict:
+    return {"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none", "label": label}
 
 
 def _places(dataset: xr.Dataset, along: Places):

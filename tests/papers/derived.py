@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
+from tests.papers.derived_dherin import DHERIN
+
 Made = dict[str, Callable[[xr.Dataset], xr.DataArray]]
 
 
@@ -40,13 +42,7 @@ def sorted_over_longest(d: xr.Dataset) -> xr.DataArray:
     return (d.length / d.length.isel(row=-1)).assign_coords(row=share)
 
 
-def median_by_net(values: xr.DataArray) -> xr.DataArray:
-    return values.groupby("net").map(lambda each: xr.DataArray(np.median(each, axis=0), dims="i"))
-
-
-DERIVED: dict[str, Made] = {
-    "dherin-order": {"first": lambda d: d.position.isel(axis=0), "second": lambda d: d.position.isel(axis=1)}
-    | {"distance, median by net": lambda d: median_by_net(d.distance)},
+DERIVED: dict[str, Made] = DHERIN | {
     "zhang-averaged-error": {"least_error": lambda d: d.error_over_N.sel(curve_N=d.best_N)},
     "zhang-risk": {"best_linear + bias + variance over length": risk_curve},
     "zhang-covariate-shift": over("risk risk_theory limit ols", "zero"),

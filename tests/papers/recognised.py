@@ -170,7 +170,8 @@ class Vocabulary:
             known = np.isfinite(below) & np.isfinite(above)
             if known.any() and near(above[known], high[known]) and near(below[known], low[known], lower=True):
                 return rule
-        return NO_NAME
+        short = RTOL * np.nanmax(np.abs(found.whole))
+        return NO_NAME if np.nanmax([series.below, series.above], initial=0) > short else "of length 0"
 
     def _rules(self, found: Found) -> Iterator[tuple[str, np.ndarray]]:
         plain = found.name.removeprefix("mean over seed of ")

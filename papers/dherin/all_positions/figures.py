@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points_over_seeds
+from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, entry, line, points, sideways
 
 
 @drawing(
@@ -34,9 +35,9 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     panels["map"].set(xlabel="token $i$ (the last is the query)", ylabel="block", yticks=dataset.block)
     panels["map"].grid(False)
     figure.colorbar(image, ax=panels["map"], label="log$_{10}$ error")
-    axes, row = panels["variants"], np.arange(dataset.sizes["variant"])
-    for k, (name, label) in enumerate((("error", "exact update"), ("fault", "with the fault"))):
-        axes.plot(dataset[name].max(("block", "network")), row, f"C{k}{MARKERS[k]}", label=label)
+    axes, row, worst = panels["variants"], np.arange(dataset.sizes["variant"]), dataset.max(("block", "network"))
+    sideways(axes, worst, "error", row, 0, label="exact update")
+    sideways(axes, worst, "fault", row, 1, label="with the fault")
     axes.set_yticks(row, dataset.variant.values)
     axes.set_ylim(len(row) - 0.5, -2)
     axes.set(xscale="log", xlabel="worst relative error", xlim=(1e-17, 1e4))
@@ -45,13 +46,13 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _draw_epsilon(axes: Axes, dataset: xr.Dataset) -> None:
-    square = dataset.square.mean("network")
-    fine = np.geomspace(float(square.min()), float(square.max()), 100)
-    epsilon = float((dataset.missing_theory * dataset.square / (1 - dataset.missing_theory)).median())
-    axes.plot(fine, epsilon / (fine + epsilon), color="C2", label="ε/(|n|² + ε)")
-    axes.plot(dataset.square.values.ravel(), dataset.missing.values.ravel(), "C2" + MARKERS[2], label="missing share, with ε")
-    axes.plot(dataset.square.values.ravel(), dataset.error_exact.values.ravel(), "C0" + MARKERS[0], label="error without ε")
-    axes.set(xscale="log", yscale="log", xlabel="$|n|^2$", ylim=(1e-17, 1e4))
+    every = dataset[["missing", "error_exact", "square", "square_missing"]].stack(point=("scale", "network"))
+    fine = dataset.assign_coords(fine=np.geomspace(float(every.square.min()), float(every.square.max()), 100))
+    fine = fine.assign(share=dataset.epsilon / (fine.fine + dataset.epsilon))
+    line(axes, fine, "share", "fine", color="C2", label="ε/(|n|² + ε)")
+    points(axes, every, "missing", "square_missing", 2, label="missing share, with ε")
+    points(axes, every, "error_exact", "square", 0, label="error without ε")
+    axes.set(xscale="log", yscale="log", xlabel="$|n|^2$", ylim=(1e-17, 1e7))
     axes.legend(loc="upper right", fontsize=8.5)
 
 
@@ -76,16 +77,15 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(2, len(shown), sharex=True, sharey="row", squeeze=False)
     for (top, bottom), variant in zip(panels.T, shown, strict=True):
         cell = dataset.sel(variant=variant)
-        for k, (name, label) in enumerate(
-            (("loss", "with the context"), ("loss_composed", "patched, query alone"), ("loss_fault", "last Δb′ left out"))
-        ):
-            style = {"color": f"C{k}"} if k == 0 else {"color": f"C{k}", "marker": MARKERS[k - 1], "linestyle": "none"}
-            top.plot(cell.step, np.exp(np.log(cell[name]).mean("seed")), label=label, **style)
-        for k, block in enumerate(cell.block.values):
-            worst = cell.difference.sel(block=block).max("seed")
-            bottom.plot(cell.step, worst, color=f"C{k % 7}", marker=MARKERS[k % 7], linestyle="none", label=f"block {block}")
-        least = cell.difference_fault.min(("block", "seed"))
-        bottom.plot(cell.step, least, color=mpl.rcParams["text.color"], linestyle="--", label="Δb′ left out")
+        mean = np.exp(np.log(cell[["loss", "loss_composed", "loss_fault"]]).mean("seed"))
+        line(top, mean, "loss", "step", 0, label="with the context")
+        points(top, mean, "loss_composed", "step", 1, marker=MARKERS[0], label="patched, query alone")
+        points(top, mean, "loss_fault", "step", 2, marker=MARKERS[1], label="last Δb′ left out")
+        for k, worst in each(cell.max("seed"), "block"):
+            points(bottom, worst, "difference", "step", k)
+            entry(bottom, f"block {worst.block.item()}", k)
+        least, ink = cell.min(("block", "seed")), mpl.rcParams["text.color"]
+        line(bottom, least, "difference_fault", "step", color=ink, linestyle="--", label="Δb′ left out")
         top.set(yscale="log", title=variant)
         bottom.set(yscale="log", xlabel="step", ylim=(1e-16, 1e4))
     panels[0, 0].set_ylabel("test loss")
@@ -112,7 +112,7 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
 def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Three matrices of mean cosines between tokens, and mean cosines by block."""
     variants = dataset.variant.values
-    plain = next((each for each in variants if str(each).startswith("no skips")), variants[-1])
+    plain = next((name for name in variants if str(name).startswith("no skips")), variants[-1])
     top, bottom = figure.subfigures(2, 1)
     maps, lines = top.subplots(1, 3, sharey=True), bottom.subplots(1, 3, sharey=True)
     for axes, shown in zip(maps, dataset.shown.values, strict=True):
@@ -136,10 +136,11 @@ def _draw_groups(axes: Axes, cell: xr.Dataset) -> None:
     for b, base in enumerate(cell.base.values):
         for k, (group, label) in enumerate((("others", "two others"), ("last", "with the query"))):
             style = {"linestyle": LINES[b], "linewidth": 0.8, "markerfacecolor": f"C{k}" if b == 0 else "none"}
-            label = f"{label}, {('own', 'unrelated')[b]} base"
-            points_over_seeds(axes, cell.block + 0.12 * b, cell.alignment.sel(base=base, group=group), k, label=label, **style)
+            label, pairs = f"{label}, {('own', 'unrelated')[b]} base", cell.sel(base=base, group=group)
+            points(axes, pairs, "alignment", pairs.block + 0.12 * b, k, label=label, **style)
     if "norms" not in str(cell.variant.values) and "no skips" not in str(cell.variant.values):
-        axes.hlines(cell.alignment_theory.mean("seed"), 0.6, 1.4, color=mpl.rcParams["text.color"], linestyle=":")
+        level = cell[["alignment_theory"]].expand_dims(place=[0.6, 1.4])
+        line(axes, level, "alignment_theory", "place", color=mpl.rcParams["text.color"], linestyle=":")
 
 
 @drawing(
@@ -158,18 +159,14 @@ def _draw_groups(axes: Axes, cell: xr.Dataset) -> None:
 def composition(figure: Figure, dataset: xr.Dataset) -> None:
     """Error behind every block: all patched, the first left out, none; and the sizes of the patches."""
     left, right = figure.subplots(1, 2)
-    every = max(1, dataset.sizes["block"] // 8)
-    for k, name in enumerate(dataset.architecture.values):
-        cell = dataset.sel(architecture=name)
-        marker = (MARKERS + "<")[k % 8]
-        style = {"color": f"C{k % 7}", "marker": marker, "markevery": every, "linewidth": 0.7, "linestyle": LINES[k % 7]}
-        left.plot(cell.block, cell.error.max("network").clip(1e-17), **style)
-        right.plot(cell.block, cell["size"].mean("network"), label=name, **style)
-    ink = mpl.rcParams["text.color"]
-    for name, line, label in (("error_left_out", "--", "first patch left out"), ("error_none", ":", "no patches")):
-        worst = dataset[name].max("network")
-        left.plot(dataset.block, worst.max("architecture"), color=ink, linestyle=line, label=label)
-        left.plot(dataset.block, worst.min("architecture"), color=ink, linestyle=line)
+    worst, ink = dataset.max("network"), mpl.rcParams["text.color"]
+    for k, cell in each(dataset, "architecture"):
+        style = {"marker": (MARKERS + "<")[k % 8], "markevery": max(1, dataset.sizes["block"] // 8), "linewidth": 0.7}
+        line(left, cell.max("network").clip(1e-17), "error", "block", k, **style)
+        line(right, cell.mean("network"), "size", "block", k, label="{architecture}", **style)
+    for name, dashes, label in (("error_left_out", "--", "first patch left out"), ("error_none", ":", "no patches")):
+        line(left, worst.max("architecture"), name, "block", color=ink, linestyle=dashes, label=label)
+        line(left, worst.min("architecture"), name, "block", color=ink, linestyle=dashes)
     left.set(yscale="log", xlabel="block", ylabel="relative error", ylim=(1e-17, 1e5))
     left.legend(loc="upper left", fontsize=8.5)
     right.set(yscale="log", xlabel="block", ylabel="relative size of the patch")

@@ -5,7 +5,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
+from icl_lib.companion.figure import MARKERS, drawing
+from icl_lib.companion.series import line, points
 
 PATCHES = {
     "none": "no patch",
@@ -40,9 +41,8 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
     panels, position = figure.subplots(1, 2, sharey=True), np.arange(dataset.sizes["architecture"])
     for axes, choice in zip(panels, dataset.choice.values, strict=True):
         for k, (name, label) in enumerate(KINDS.items()):
-            values = dataset.differ.sel(patches=name, choice=choice)
-            error = 2 * values.std("seed", ddof=min(1, values.sizes["seed"] - 1)) / values.sizes["seed"] ** 0.5
-            points(axes, position + 0.14 * (k - 1.5), values.mean("seed"), error, k, elinewidth=0.8, label=label)
+            cell = dataset.sel(patches=name, choice=choice)
+            points(axes, cell, "differ", position + 0.14 * (k - 1.5), k, elinewidth=0.8, label=label)
         names = [name.replace(", bias", "").replace(", conditioned", ",\ncond.") for name in dataset.architecture.values]
         axes.set_xticks(position, names, rotation=30)
         axes.set(title=choice, ylim=(-0.04, 1.05))
@@ -69,14 +69,14 @@ def stale(figure: Figure, dataset: xr.Dataset) -> None:
     """Logit error along the text for recomputed, stale and no patches; stale patches for the same and another token."""
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     name = "Llama" if "Llama" in dataset.architecture.values else dataset.architecture.values[0]
+    mean = np.exp(np.log(dataset[["error"]].sel(architecture=name).clip(1e-17)).mean("seed"))
     for k, (patches, label) in enumerate(PATCHES.items()):
-        values = np.exp(np.log(dataset.error.sel(architecture=name, patches=patches).clip(1e-17)).mean("seed"))
-        style = {"marker": MARKERS[k], "linestyle": LINES[k], "linewidth": 0.6, "markersize": 9 - 5 * (k % 2)}
-        left.plot(dataset.token, values, color=f"C{k}", fillstyle="full" if k % 2 else "none", label=label, **style)
+        style = {"linewidth": 0.6, "markersize": 9 - 5 * (k % 2), "fillstyle": "full" if k % 2 else "none"}
+        line(left, mean.sel(patches=patches), "error", "token", k, marker=MARKERS[k], label=label, **style)
     left.set(yscale="log", ylim=(1e-16, 30), xlabel="token", ylabel="relative error of the logits")
     position = np.arange(dataset.sizes["architecture"])
     for k, (key, label) in enumerate(TWICE.items()):
-        points_over_seeds(right, position + 0.18 * (k - 1), dataset[key], (0, 1, 4)[k], elinewidth=0.8, label=label)
+        points(right, dataset, key, position + 0.18 * (k - 1), (0, 1, 4)[k], elinewidth=0.8, label=label)
     right.set_xticks(position, [each.replace(", bias", "") for each in dataset.architecture.values], rotation=30)
     right.set(ylim=(0, 2.1), ylabel="median error", title="every token twice")
     right.legend(loc="upper left", fontsize=8.5)
@@ -100,12 +100,12 @@ def stale(figure: Figure, dataset: xr.Dataset) -> None:
 def costs(figure: Figure, dataset: xr.Dataset) -> None:
     """Operations of a step with patches over those of a step with the context."""
     axes = figure.subplots()
-    products = dataset.operations_theory.sel(decoding="patches") / dataset.operations_theory.sel(decoding="context")
-    axes.plot(dataset.length, products, color="C0", linestyle=LINES[0], label="no cache, formula")
-    axes.plot(dataset.length, dataset.ratio_cached, color="C1", linestyle=LINES[1], label="cache, formula")
-    axes.plot(dataset.length, dataset.ratio, color="C0", marker=MARKERS[0], linestyle="none", label="no cache, counted")
-    seconds = dataset.seconds.sel(decoding="patches") / dataset.seconds.sel(decoding="context")
-    axes.plot(dataset.length, seconds, color="C3", marker=MARKERS[2], linestyle="none", label="no cache, time")
+    both = dataset[["operations_theory", "seconds"]]
+    ratio = both.sel(decoding="patches", drop=True) / both.sel(decoding="context", drop=True)
+    line(axes, ratio, "operations_theory", "length", 0, label="no cache, formula")
+    line(axes, dataset, "ratio_cached", "length", 1, label="cache, formula")
+    points(axes, dataset, "ratio", "length", 0, label="no cache, counted")
+    points(axes, ratio, "seconds", "length", 2, color="C3", label="no cache, time")
     axes.axhline(1, color=mpl.rcParams["text.color"], linestyle=":", linewidth=1)
     axes.set(xscale="log", xlabel="tokens so far", ylabel="cost over that with the context", ylim=(0, None))
     axes.set_xticks(dataset.length.values, [str(T) for T in dataset.length.values])

@@ -3,10 +3,10 @@
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
+from icl_lib.companion.figure import LINES, drawing
+from icl_lib.companion.series import each, line, points
 from icl_lib.companion.table import Table
 
 PATCHES = {
@@ -44,10 +44,9 @@ FLOOR, ZERO = 1e-17, 0.01
 )
 def errors(figure: Figure, dataset: xr.Dataset) -> None:
     """Largest error of the logits by architecture, with the patch and with faulty ones."""
-    axes, position = figure.subplots(), np.arange(dataset.sizes["architecture"])
+    axes, position, mean = figure.subplots(), np.arange(dataset.sizes["architecture"]), _spread(dataset, "error")
     for k, (patch, label) in enumerate(PATCHES.items()):
-        values = dataset.error.sel(patch=patch).clip(FLOOR)
-        _spread(axes, position + 0.13 * (k - 2), values, k, label)
+        points(axes, mean.sel(patch=patch), "error", position + 0.13 * (k - 2), k, elinewidth=0.8, label=label)
     axes.set_xticks(position, [SITES.get(name, name) for name in dataset.architecture.values])
     axes.set(yscale="log", ylim=(1e-16, 30), ylabel="relative error of the logits")
     axes.tick_params(axis="x", labelsize=9)
@@ -73,10 +72,11 @@ def sizes(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     chosen = ["vanilla, bias", "Llama", "Gemma", "Gemma, conditioned", "parallel", "experts", "experts, each"]
     block = np.arange(1, dataset.sizes["block"] + 1)
-    for k, name in enumerate(name for name in chosen if name in dataset.architecture.values):
-        for axes, values, floor in ((left, dataset.size_in, ZERO), (right, dataset.size_out, FLOOR)):
-            style = {"linestyle": LINES[k], "linewidth": 0.7, "elinewidth": 0.8, "label": name, "clip_on": False}
-            points_over_seeds(axes, block, values.sel(architecture=name).clip(floor), k, **style)
+    there = dataset.sel(architecture=[name for name in chosen if name in dataset.architecture.values])
+    for k, cell in each(there, "architecture"):
+        style = {"linestyle": LINES[k], "linewidth": 0.7, "elinewidth": 0.8, "label": "{architecture}", "clip_on": False}
+        points(left, cell.clip(ZERO), "size_in", block, k, **style)
+        points(right, cell.clip(FLOOR), "size_out", block, k, **style)
     left.set(yscale="log", xlabel="block", ylabel="size of the patch", title="what reads $z$", ylim=(ZERO, 0.3))
     right.set(yscale="log", xlabel="block", title="the site")
     for axes, ticks in ((left, [0.01, 0.03, 0.1, 0.3]), (right, [0.1, 0.3, 1, 3, 10])):
@@ -101,12 +101,11 @@ def sizes(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def depth(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the logits over the depth, for every choice of patched blocks."""
-    axes = figure.subplots()
+    axes, mean = figure.subplots(), _spread(dataset.isel(architecture=0), "error")
     for k, name in enumerate(("none", "all but the last", "all, epsilon", "last block", "all blocks")):
-        shift = 1 + 0.025 * (k - 2)
         label = {"none": "no block", "all, epsilon": "all, ε in the denominator"}.get(name, name)
-        values = dataset.error.isel(architecture=0).sel(patched=name)
-        _spread(axes, dataset.depth * shift, values, k, label, linestyle=LINES[k], linewidth=0.6)
+        style = {"linestyle": LINES[k], "linewidth": 0.6, "elinewidth": 0.8, "label": label}
+        points(axes, mean.sel(patched=name), "error", mean.depth * (1 + 0.025 * (k - 2)), k, **style)
     axes.set(xscale="log", yscale="log", xlabel="number of blocks", ylabel="relative error of the logits", ylim=(1e-16, 30))
     axes.set_xticks(dataset.depth.values, [str(L) for L in dataset.depth.values])
     axes.minorticks_off()
@@ -132,25 +131,22 @@ def depth(figure: Figure, dataset: xr.Dataset) -> None:
 def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     """Change of the gain in both forms; error by precision, patches made in place and ahead."""
     left, middle, right = figure.subplots(1, 3, width_ratios=(0.8, 1, 1.5))
-    ink = mpl.rcParams["text.color"]
-    for k, form in enumerate(dataset.form.values):
-        values = dataset.change.sel(form=form)
-        left.plot(k + np.linspace(-0.15, 0.15, values.size), values, color=f"C{k}", marker=MARKERS[k], linestyle="none")
+    ink, position = mpl.rcParams["text.color"], np.arange(dataset.sizes["precision"])
+    for k, cell in each(dataset[["change"]].rename(seed="network"), "form"):
+        points(left, cell, "change", k + np.linspace(-0.15, 0.15, cell.sizes["network"]), k)
     left.set(yscale="log", ylabel="largest $|\\Delta m/m|$", xlim=(-0.6, 1.6), ylim=(0.1, 5 * float(dataset.change.max())))
     left.set_xticks([0, 1], ["published", "conditioned"], rotation=20)
-    middle.plot(dataset.x, dataset.beyond_theory, color=ink)
-    points(middle, dataset.x, dataset.beyond, 2 * dataset.beyond_se)
+    line(middle, dataset, "beyond_theory", "x", color=ink)
+    points(middle, dataset, "beyond", "x")
     middle.set(xscale="log", yscale="log", xlabel=r"$\tau$", ylabel=r"share beyond $\tau$")
     middle.set_xticks(dataset.x.values, [f"{x:g}" for x in dataset.x.values])
     middle.set_yticks(ticks := [t for t in SHARES if t >= 0.8 * float(dataset.beyond.min())], [f"{t:g}" for t in ticks])
     middle.minorticks_off()
-    position = np.arange(dataset.sizes["precision"])
-    for k, form in enumerate(dataset.form.values):
+    for k, cell in each(_spread(dataset, "median"), "form"):
         for made, fill in (("in place", "full"), ("ahead", "none")):
-            values = dataset["median"].sel(form=form, made=made)
-            label = f"{form}, {made}"
-            _spread(right, position + 0.16 * (k - 0.5), values, k, label, fillstyle=fill)
-    right.plot(position, dataset.floor.mean("seed").clip(FLOOR), color=ink, marker="x", linestyle="none", label="own error")
+            style = {"elinewidth": 0.8, "fillstyle": fill, "label": "{form}, {made}"}
+            points(right, cell.sel(made=made), "median", position + 0.16 * (k - 0.5), k, **style)
+    points(right, dataset[["floor"]].mean("seed").clip(FLOOR), "floor", position, color=ink, marker="x", label="own error")
     right.set(yscale="log", ylabel="median error of the logits", ylim=(1e-16, 30), xlim=(-0.5, len(position) - 0.5))
     right.set_xticks(position, dataset.precision.values, rotation=20)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -160,7 +156,7 @@ def agreement(dataset: xr.Dataset) -> Table:
     """Return the share of tokens that are those of the full network, by precision, form of the patch and where it was made."""
     found = dataset.agreement.mean("seed").stack(column=("form", "made")).transpose("precision", "column")
     rows = ((str(p), *(f"{value:.3f}" for value in row)) for p, row in zip(found.precision.values, found.values, strict=True))
-    return Table(("precision", *(", ".join(each) for each in found.column.values)), tuple(rows))
+    return Table(("precision", *(", ".join(names) for names in found.column.values)), tuple(rows))
 
 
 @drawing(
@@ -179,15 +175,15 @@ def agreement(dataset: xr.Dataset) -> Table:
 def alone(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of a block behind a norm when W_down alone is changed."""
     axes = figure.subplots()
-    points_over_seeds(axes, range(3), dataset.miss, 0)
+    points(axes, dataset, "miss", range(3))
     axes.axhline(float(dataset.miss_least.mean()), color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set_xticks(range(3), ["nearest", "right direction", "no norm assumed"])
     axes.set(xlim=(-0.5, 2.5), ylim=(0, 1.3 * float(dataset.miss.max())), ylabel="error of the output")
 
 
-def _spread(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> None:
-    """Geometric means over networks, with bars from the smallest to the largest."""
-    values = values.clip(FLOOR)
+def _spread(dataset: xr.Dataset, name: str) -> xr.Dataset:
+    """Return the geometric mean of a variable over networks, with the smallest and the largest as its interval."""
+    values = dataset[name].astype(float).clip(FLOOR)
     mean = np.exp(np.log(values).mean("seed"))
-    bars = [mean - values.min("seed"), values.max("seed") - mean]
-    points(axes, x, mean, np.maximum(bars, 0), k, **{"elinewidth": 0.8, "label": label} | style)
+    low, high = np.minimum(values.min("seed"), mean), np.maximum(values.max("seed"), mean)
+    return xr.Dataset({name: mean, f"{name}_low": low, f"{name}_high": high})

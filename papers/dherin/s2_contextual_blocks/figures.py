@@ -6,7 +6,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, entry, line, points
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""
@@ -29,17 +30,11 @@ ROUNDING = 3e-17
 def identity(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error with the update and without against the share of the context in Y, four layers."""
     axes = figure.subplots()
-    cell = dataset.isel(size=slice(1, None))
-    for k, layer in enumerate(cell.layer.values):
-        one = cell.sel(layer=layer)
-        x = one.share * (1 + 0.05 * (k - 1.5))
-        axes.plot(
-            x, _shown(one.error_bare.median("network")), color=f"C{k}", marker=MARKERS[k], mfc="none", ls=LINES[k], lw=0.8
-        )
-        worst = _shown(one.error.isel(mlp=0))
-        middle = worst.median("network")
-        reach = np.stack([0 * middle, worst.max("network") - middle])
-        points(axes, x, middle, reach, k, elinewidth=0.8, label=layer)
+    for k, cell in each(_shown(dataset.isel(mlp=0, size=slice(1, None))), "layer"):
+        place, middle = cell.share * (1 + 0.05 * (k - 1.5)), cell.median("network")
+        line(axes, middle, "error_bare", place, k, marker=MARKERS[k], markerfacecolor="none", linewidth=0.8)
+        middle = middle.assign(error_low=middle.error, error_high=cell.error.max("network"))
+        points(axes, middle, "error", place, k, elinewidth=0.8, label="{layer}")
     axes.set(xscale="log", yscale="log", ylim=(1e-17, 30), xlabel="share of the context in $Y$", ylabel="relative error")
     axes.text(0.02, 0.93, "without the update", transform=axes.transAxes)
     axes.text(0.02, 0.16, "with the update", transform=axes.transAxes)
@@ -77,7 +72,7 @@ def rank_one(figure: Figure, dataset: xr.Dataset) -> None:
     centre.tick_params(labelleft=False)
     for axes in (centre, left, top):
         axes.grid(False)
-    figure.colorbar(image, cax=figure.add_subplot(grid[1, 2]), label=r"entry of $\Delta W(C)$")
+    figure.colorbar(image, cax=figure.add_subplot(grid[1, 2], label="<colorbar>"), label=r"entry of $\Delta W(C)$")
 
 
 @drawing(
@@ -99,13 +94,14 @@ def rank_one(figure: Figure, dataset: xr.Dataset) -> None:
 def conditioning(figure: Figure, dataset: xr.Dataset) -> None:
     """Error and size of the update against |A(x)|."""
     left, right = figure.subplots(1, 2)
-    middle = dataset.median("network")
-    series = (("error", "float64"), ("error_single", "float32"), ("error_epsilon", "with ε"), ("error_nudged", "nudged"))
-    for k, (name, label) in enumerate(series):
-        left.plot(middle.length, _shown(middle[name]), color=f"C{k}", marker=MARKERS[k], ls=LINES[k], lw=0.8, label=label)
-    right.plot(middle.length, middle.norm_theory, color="C0", linestyle=LINES[0])
-    right.plot(middle.length, middle.norm, color="C0", marker=MARKERS[0], linestyle="none", label=r"$\Delta W$")
-    right.plot(middle.length, middle.norm_epsilon, color="C2", marker=MARKERS[2], ls=LINES[2], lw=0.8, label="with ε")
+    middle = _shown(dataset.median("network"))
+    errors = (("error", "float64"), ("error_single", "float32"), ("error_epsilon", "with ε"), ("error_nudged", "nudged"))
+    for k, (name, label) in enumerate(errors):
+        line(left, middle, name, "length", k, marker=MARKERS[k], linewidth=0.8, label=label)
+    line(right, middle, "norm_theory", "length", 0)
+    points(right, middle, "norm", "length", 0)
+    entry(right, r"$\Delta W$", 0)
+    line(right, middle, "norm_epsilon", "length", 2, marker=MARKERS[2], linewidth=0.8, label="with ε")
     left.set(xscale="log", yscale="log", ylim=(1e-17, 1e3), xlabel=r"$\|A(x)\|$", ylabel="relative error")
     right.set(xscale="log", yscale="log", xlabel=r"$\|A(x)\|$", ylabel=r"$\|\Delta W\|$")
     left.legend(loc="upper right", ncols=2)
@@ -128,12 +124,11 @@ def conditioning(figure: Figure, dataset: xr.Dataset) -> None:
 def other_sites(figure: Figure, dataset: xr.Dataset) -> None:
     """Error with the context put into six places of the block, and without."""
     axes = figure.subplots()
-    place, sizes = np.arange(dataset.sizes["site"]), dataset["size"].values
-    for k, size in enumerate(sizes):
-        cell = dataset.isel(size=k)
+    place = np.arange(dataset.sizes["site"])
+    for k, cell in each(dataset, "size"):
         axes.axhline(float(cell.error_bare.median()), color=f"C{k}", linestyle=LINES[k + 1], linewidth=0.9)
-        x, y = place + 0.12 * (k - (len(sizes) - 1) / 2), _shown(cell.error.max("network"))
-        axes.plot(x, y, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=f"|Y| = {size}")
+        beside = place + 0.12 * (k - (dataset.sizes["size"] - 1) / 2)
+        points(axes, _shown(cell.max("network")), "error", beside, k, label="|Y| = {size}")
     names = {"W_out": r"$W_\mathrm{out}$", "b_out": r"$b_\mathrm{out}$", "W_O": "$W_O$", "W_V": "$W_V$", "W": "$W$", "b": "$b$"}
     axes.set_xticks(place, [names[name] for name in dataset.site.values])
     axes.set(yscale="log", ylim=(1e-17, 30), ylabel="relative error")
@@ -159,17 +154,15 @@ def other_sites(figure: Figure, dataset: xr.Dataset) -> None:
 def query_dependence(figure: Figure, dataset: xr.Dataset) -> None:
     """How alike the updates of two queries are, and what one does to the other."""
     left, right = figure.subplots(1, 2)
-    for k, kind in enumerate(dataset.kind.values):
-        cell = dataset.sel(kind=kind)
+    for k, cell in each(dataset, "kind"):
         share = cell.pairs.sum("replicate") / cell.pairs.sum()
-        left.plot(cell.cosine_bin, share, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=kind)
-        shift = 0.015 * (2 * k - 1)
-        for s in range(cell.sizes["replicate"]):
-            miss = cell.miss.where(cell.pairs >= 5).isel(replicate=s)
-            right.plot(cell.cosine_bin + shift, miss, color=f"C{k}", marker=MARKERS[k], linestyle="none", markersize=3.5)
+        points(left, cell.assign(share=share), "share", "cosine_bin", k)
+        entry(left, cell.kind.item(), k)
+        for _, network in each(cell[["miss"]].where(cell.pairs >= 5), "replicate"):
+            points(right, network, "miss", network.cosine_bin + 0.015 * (2 * k - 1), k, markersize=3.5)
         right.axhline(float(cell.error_bare.mean()), color=f"C{k}", linestyle=LINES[1 + 2 * k], linewidth=0.9)
-    seen = dataset.share_theory > 0
-    left.plot(dataset.cosine_bin[seen], dataset.share_theory[seen], color=mpl.rcParams["text.color"], label="cos² at random")
+    seen = dataset.isel(cosine_bin=(dataset.share_theory > 0).values)
+    line(left, seen, "share_theory", "cosine_bin", color=mpl.rcParams["text.color"], label="cos² at random")
     left.set(xlabel="cosine of two updates", ylabel="share of the pairs", ylim=(0, None))
     right.set(yscale="log", xlim=(-1.05, 1.05), xlabel="cosine of two updates", ylabel="relative error, swapped")
     right.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
@@ -196,10 +189,8 @@ def query_dependence(figure: Figure, dataset: xr.Dataset) -> None:
 def joint_patch(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of one patch for K queries against K, with the rank of what W reads."""
     axes = figure.subplots()
-    for k, case in enumerate(dataset.case.values):
-        cell = dataset.sel(case=case)
-        mean = np.exp(np.log(_shown(cell.error)).mean("replicate"))
-        axes.plot(cell.K, mean, color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], lw=0.9, label=case)
+    for k, mean in each(np.exp(np.log(_shown(dataset[["error"]])).mean("replicate")), "case"):
+        line(axes, mean, "error", "K", k, marker=MARKERS[k], linewidth=0.9, label="{case}")
     for rank in np.unique(dataset.rank_theory):
         axes.axvline(rank, color=mpl.rcParams["text.color"], linestyle=LINES[3], linewidth=0.8)
     axes.set(xscale="log", yscale="log", ylim=(3e-17, 30), xlabel="number of queries $K$", ylabel="largest relative error")
@@ -228,16 +219,13 @@ def gradient_step(figure: Figure, dataset: xr.Dataset) -> None:
     cell = dataset.isel(block=slice(0, 60))
     ends = [float(cell.step.min()), float(cell.step.max())]
     axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1, label="one step")
-    shown = (("output_self", "s", "query attends to itself"), ("output", "o", "with context"))
-    for k, (name, marker, label) in enumerate(shown):
-        axes.plot(cell.step, cell[name], color=f"C{1 - k}", marker=marker, mfc="none", linestyle="none", label=label)
-    axes.plot(
-        cell.step, cell.patched.isel(size=-1), color="C2", marker="x", linestyle="none", label=r"$x$ alone, $\Delta W(C)$"
-    )
+    points(axes, cell, "output_self", "step", 1, markerfacecolor="none", label="query attends to itself")
+    points(axes, cell, "output", "step", 0, markerfacecolor="none", label="with context")
+    points(axes, cell.isel(size=-1), "patched", "step", 2, marker="x", label=r"$x$ alone, $\Delta W(C)$")
     axes.set(xlabel=r"prediction after one step, $(w_0-\eta\nabla L)\cdot q$", ylabel="output of the block")
     axes.legend(loc="upper left")
 
 
-def _shown(values: xr.DataArray) -> xr.DataArray:
+def _shown(dataset: xr.Dataset) -> xr.Dataset:
     """Errors on a logarithmic axis: those of exactly 0 at the bottom."""
-    return values.where(values > 0, ROUNDING)
+    return dataset.where(dataset > 0, ROUNDING)

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
-from icl_lib.companion.figure import MARKERS, drawing
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, sideways
 
 
 @drawing(
@@ -27,8 +28,8 @@ from icl_lib.companion.figure import MARKERS, drawing
 def placebo(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error of the identity and error of the prediction, for patches from four vectors."""
     left, right = figure.subplots(1, 2, sharey=True)
-    _rows(left, dataset.error)
-    _rows(right, dataset.risk / dataset.variance)
+    _rows(left, dataset, "error")
+    _rows(right, dataset.assign(share=dataset.risk / dataset.variance), "share")
     left.axvline(1e-13, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
     right.axvline(1, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
     left.set(xscale="log", xlim=(1e-16, 10), xlabel="relative error of the identity")
@@ -39,8 +40,7 @@ def placebo(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_ylim(dataset.sizes["vector"] - 0.5, -0.5)
 
 
-def _rows(axes: Axes, values: xr.DataArray) -> None:
+def _rows(axes: Axes, dataset: xr.Dataset, name: str) -> None:
     """One row a vector, one marker a network."""
-    for k, vector in enumerate(values.vector.values):
-        cell = values.sel(vector=vector)
-        axes.plot(cell, k + np.linspace(-0.15, 0.15, cell.size), color=f"C{k}", marker=MARKERS[k], linestyle="none")
+    for k, cell in each(dataset, "vector"):
+        sideways(axes, cell, name, k + np.linspace(-0.15, 0.15, cell.sizes["replicate"]), k)

@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, entry, line, points, sideways
 
 READINGS = {
     "step": "$W_{i+1}=W_i-h\\Delta_i$",
@@ -31,11 +32,9 @@ def readings(figure: Figure, dataset: xr.Dataset) -> None:
     """How far three readings of the step are from the path, for each network."""
     axes = figure.subplots()
     nets = list(dict.fromkeys(dataset.net.values))
+    row = np.array([nets.index(net) for net in dataset.net.values]) + np.linspace(-0.06, 0.06, dataset.sizes["case"])
     for k, (name, label) in enumerate(READINGS.items()):
-        row = np.array([nets.index(net) for net in dataset.net.values])
-        beside = row + 0.22 * (k - 1) + np.linspace(-0.06, 0.06, len(row))
-        value = np.maximum(dataset[name], 1e-17)
-        axes.plot(value, beside, MARKERS[k], color=f"C{k}", label=label, linestyle="none", markersize=4)
+        sideways(axes, dataset.clip(1e-17), name, row + 0.22 * (k - 1), k, label=label, markersize=4)
     axes.axvline(1e-13, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
     axes.text(1.8e-13, -0.42, "margin of D13", va="top", fontsize=9)
     axes.set_xscale("log")
@@ -62,15 +61,15 @@ def readings(figure: Figure, dataset: xr.Dataset) -> None:
 def order(figure: Figure, dataset: xr.Dataset) -> None:
     """The path of W for several orders of one context, and the distance between orders along the path."""
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
-    for k in range(dataset.sizes["order"]):
-        x, y = dataset.position.isel(order=k).values.T
+    plane = dataset.assign({name: dataset.position.isel(axis=k) for k, name in enumerate(("first", "second"))})
+    for k, path in each(plane, "order"):
         label = ("as given", "reversed")[k] if k < 2 else f"random {k - 1}"
-        left.plot(x, y, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markersize=3, linewidth=1.1, label=label)
+        line(left, path, "second", "first", k, marker=MARKERS[k], markersize=3, linewidth=1.1, label=label)
     ink = mpl.rcParams["text.color"]
     for i, text, shift in ((0, "$W_0$", (-9, 9)), (-1, "$W_N$", (6, 6))):
-        point = dataset.position.isel(order=0, i=i).values
-        left.plot(*point, "*", color=ink, markersize=13, zorder=5)
-        left.annotate(text, point, xytext=shift, textcoords="offset points", fontsize=12)
+        end = plane.isel(order=0, i=i)
+        points(left, end, "second", "first", marker="*", color=ink, markersize=13, zorder=5)
+        left.annotate(text, (end.first, end.second), xytext=shift, textcoords="offset points", fontsize=12)
     share = f"{100 * float(dataset.kept):.0f}%"
     left.set(xlabel="first coordinate", ylabel="second coordinate", title=f"paths in a plane that keeps {share}")
     low, high = left.get_ylim()
@@ -78,8 +77,8 @@ def order(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend(loc="upper center", ncols=2, fontsize=9)
     nets = dict.fromkeys(dataset.isel(case=dataset.path.notnull().values).net.values)
     for k, net in enumerate(nets):
-        values = dataset.distance.isel(case=(dataset.net == net).values).median("case")
-        right.plot(dataset.i, values, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 6), label=net)
+        middle = dataset.isel(case=(dataset.net == net).values).median("case")
+        line(right, middle, "distance", "i", k, marker=MARKERS[k], markevery=(k, 6), label=net)
     right.set(xlabel="tokens consumed, $i$", ylabel="distance between orders", ylim=(0, None))
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
 
@@ -102,13 +101,11 @@ def order(figure: Figure, dataset: xr.Dataset) -> None:
 def loss(figure: Figure, dataset: xr.Dataset) -> None:
     """The fall of the losses of proposition 3.1 and the squared error, for true labels and others."""
     left, right = figure.subplots(1, 2)
-    mean = dataset.sel(net="trained").mean("seed")
-    for k, kind in enumerate(dataset.kind.values):
-        cell = mean.sel(kind=kind)
-        left.plot(cell.i, cell.fall_of_moves, color=f"C{k}", linestyle=LINES[k])
-        left.plot(cell.i[k::6], cell.fall[k::6], MARKERS[k], color=f"C{k}")
-        left.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=kind)
-        right.plot(cell.i, cell.error, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 6))
+    for k, mean in each(dataset.sel(net="trained").mean("seed"), "kind"):
+        line(left, mean, "fall_of_moves", "i", k)
+        points(left, mean.isel(i=slice(k, None, 6)), "fall", "i", k)
+        entry(left, mean.kind.item(), k, linestyle=LINES[k])
+        line(right, mean, "error", "i", k, marker=MARKERS[k], markevery=(k, 6))
     left.set(xlabel="tokens consumed, $i$", ylabel="fall of the losses $L_j$, $j<i$", ylim=(0, None))
     right.set(xlabel="tokens consumed, $i$", ylabel="squared error at the query", ylim=(0, None))
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -133,18 +130,16 @@ def left_consuming(figure: Figure, dataset: xr.Dataset) -> None:
     """Norm and rank of the left-consuming change beside the least change."""
     left, right = figure.subplots(1, 2)
     ink = mpl.rcParams["text.color"]
-    for k, kind in enumerate(dataset.kind.values):
-        style = dict(color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 6))
-        left.plot(dataset.i, dataset.ratios.sel(kind=kind), label=kind, **style)
+    for k, cell in each(dataset, "kind"):
+        line(left, cell, "ratios", "i", k, marker=MARKERS[k], markevery=(k, 6), label="{kind}")
     left.axhline(1, color=ink, linestyle="--", linewidth=0.9)
     left.set(xlabel="tokens consumed, $i$", ylabel="norm, over that of the least change")
-    trained = str(dataset.kind.values[-1])
-    for k, text in enumerate(("$10^{-10}$", "$10^{-2}$")):
-        style = dict(color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=5)
-        right.plot(dataset.i, dataset.ranks.sel(kind=trained).isel(share=k), label=f"above {text}", **style)
+    trained = dataset.isel(kind=-1, case=-1)
+    for (k, cell), text in zip(each(trained, "share"), ("$10^{-10}$", "$10^{-2}$"), strict=True):
+        line(right, cell, "ranks", "i", k, marker=MARKERS[k], markevery=5, label=f"above {text}")
     right.axhline(1, color=ink, linestyle=":", linewidth=1.2, label="least change")
-    bound = int(dataset.bound.isel(case=-1))
-    right.plot(dataset.i, np.minimum(dataset.i, bound), color=ink, linestyle="--", linewidth=0.9, label="bound")
-    right.set(xlabel="tokens consumed, $i$", ylabel="rank", ylim=(0, 1.45 * bound), title=trained)
+    along = trained.assign(bound=np.minimum(trained.i, trained.bound))
+    line(right, along, "bound", "i", color=ink, linestyle="--", linewidth=0.9, label="bound")
+    right.set(xlabel="tokens consumed, $i$", ylabel="rank", ylim=(0, 1.45 * int(trained.bound)), title=trained.kind.item())
     right.legend(loc="upper left", ncols=2, fontsize=9)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, line, points
 from icl_lib.companion.table import Table
 
 
@@ -27,22 +28,24 @@ from icl_lib.companion.table import Table
 def training(figure: Figure, dataset: xr.Dataset) -> None:
     """Loss over training with the context, with the patch and without; how far the answers are apart."""
     left, right = figure.subplots(1, 2)
-    loss = dataset.loss.mean("seed")
-    left.plot(dataset.step, loss.sel(way="context"), color="C0", label="with the context")
-    left.plot(dataset.step, loss.sel(way="patch"), "x", color="C1", markersize=7, label="patch, no context")
-    left.plot(dataset.step, loss.sel(way="no patch"), MARKERS[2], color="C2", linestyle=LINES[3], label="no patch, no context")
+    mean = dataset.mean("seed")
+    line(left, mean.sel(way="context"), "loss", "step", 0, label="with the context")
+    cross = {"marker": "x", "markersize": 7, "linestyle": "none", "label": "patch, no context"}
+    line(left, mean.sel(way="patch"), "loss", "step", 1, **cross)
+    bare = {"marker": MARKERS[2], "linestyle": LINES[3], "label": "no patch, no context"}
+    line(left, mean.sel(way="no patch"), "loss", "step", 2, **bare)
     left.set(xlabel="training step", ylabel="loss", yscale="log", ylim=(0.03, 30))
     left.legend(loc="upper right")
     largest = dataset.max("seed")
-    rows = [
-        (largest.difference.sel(way="another task's patch"), "another task's patch"),
-        (largest.difference.sel(way="the last mark's patch"), "patch of the mark before"),
-        (largest.difference_single.sel(way="patch"), "patch, float32"),
-        (largest.difference.sel(way="patch"), "patch, float64"),
-    ]
-    for k, (values, label) in enumerate(rows):
-        color = ("C2", "C3", "C1", "C0")[k]
-        right.plot(dataset.step, values, color=color, marker=MARKERS[k], linestyle=LINES[k], linewidth=0.8, label=label)
+    rows = (
+        ("another task's patch", "difference", "another task's patch"),
+        ("the last mark's patch", "difference", "patch of the mark before"),
+        ("patch", "difference_single", "patch, float32"),
+        ("patch", "difference", "patch, float64"),
+    )
+    for k, (way, name, label) in enumerate(rows):
+        style = {"color": ("C2", "C3", "C1", "C0")[k], "marker": MARKERS[k], "linewidth": 0.8}
+        line(right, largest.sel(way=way), name, "step", k, label=label, **style)
     right.set(xlabel="training step", ylabel="largest difference", yscale="log", ylim=(1e-16, 1e6))
     right.set_yticks(10.0 ** np.arange(-16, 4, 3))
     right.legend(loc="upper right", ncols=2, fontsize=8, columnspacing=0.8)
@@ -98,20 +101,21 @@ def deep(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set_title(name)
     panels[0].set_ylabel("relative patch size")
     panels[1].tick_params(labelleft=False)
-    labels = [r"$W_\mathrm{gate}$", r"$W_\mathrm{up}$", r"$W_\mathrm{down}$"]
-    panels[1].legend(panels[1].get_lines()[: len(labels)], labels, loc="upper right", ncols=1)
+    panels[1].legend(loc="upper right")
     place = np.arange(dataset.sizes["way"])
-    for k, name in enumerate(dataset.network.values):
-        values = dataset.mean_single.sel(network=name)
-        right.plot(place + 0.16 * (k - 0.5), values, MARKERS[k], color=f"C{k + 3}", label=name, markersize=7)
+    for k, cell in each(dataset, "network"):
+        points(right, cell, "mean_single", place + 0.16 * (k - 0.5), k, color=f"C{k + 3}", label="{network}", markersize=7)
     right.set_xticks(place, ["patch", "half\npatch", "no\npatch"])
     right.set(yscale="log", ylim=(1e-8, 20), xlim=(-0.5, len(place) - 0.5), ylabel="mean difference")
     right.legend(loc="center right")
 
 
+MATRICES = {"W_gate": r"$W_\mathrm{gate}$", "W_up": r"$W_\mathrm{up}$", "W_down": r"$W_\mathrm{down}$"}
+
+
 def _draw_sizes(axes: Axes, cell: xr.Dataset) -> None:
-    size = cell["size"].dropna("block")
+    size = cell[["size"]].dropna("block")
     block = np.arange(1, size.sizes["block"] + 1)
-    for k, matrix in enumerate(cell.matrix.values):
-        axes.plot(block, size.sel(matrix=matrix), color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k])
+    for k, one in each(size, "matrix"):
+        line(axes, one, "size", block, k, marker=MARKERS[k], label=MATRICES[one.matrix.item()])
     axes.set(xlabel="block", yscale="log", xticks=block[:: max(1, len(block) // 5)])

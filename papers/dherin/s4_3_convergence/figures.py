@@ -5,9 +5,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from icl_lib.companion.figure import LINES, drawing, points, points_over_seeds
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, entry, line, points
 
 BESIDE = 1.06
 """The factor by which markers of one n stand apart on a logarithmic axis."""
@@ -32,18 +32,15 @@ BESIDE = 1.06
 def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     """Marginal updates and steps of the prediction along the context; both scaled by the predicted law."""
     (first, second), (third, fourth) = figure.subplots(2, 2)
-    n = dataset.n.values
-    shown = _spread(n)
-    for k, case in enumerate(dataset.case.values):
-        cell = dataset.sel(case=case).isel(n=shown)
-        x = cell.n * BESIDE ** (k - 1)
-        points(first, x, cell.marginal, 2 * cell.marginal_se, k, elinewidth=0.8, label=case)
-        points(second, x, cell.output, None, k)
-        if case != "no normalisation":
-            points(third, x, cell.scaled, None, k)
-            points(fourth, x, cell.apart, None, k)
-    _law(first, n, float(dataset.marginal.sel(case="trained").isel(n=-1)))
-    _law(second, n, float(dataset.output.sel(case="trained").isel(n=-1)))
+    for k, cell in each(dataset.isel(n=_spread(dataset.n)), "case"):
+        beside = cell.n * BESIDE ** (k - 1)
+        points(first, cell, "marginal", beside, k, elinewidth=0.8, label="{case}")
+        points(second, cell, "output", beside, k)
+        if cell.case != "no normalisation":
+            points(third, cell, "scaled", beside, k)
+            points(fourth, cell, "apart", beside, k)
+    _law(first, dataset.sel(case="trained"), "marginal")
+    _law(second, dataset.sel(case="trained"), "output")
     first.set(ylabel=r"$\|\Delta W_n-\Delta W_{n-1}\|$")
     second.set(ylabel="step of the prediction")
     third.set(ylabel=r"$n\,\|\Delta W_n-\Delta W_{n-1}\|\,\|A(x)\|/\kappa$", ylim=(0, 1.5))
@@ -76,21 +73,20 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
 def layers(figure: Figure, dataset: xr.Dataset) -> None:
     """Marginal updates, shares and errors along the prompt for attention, tanh RNN and GRU."""
     (first, second), (third, fourth) = figure.subplots(2, 2)
-    n = _spread(dataset.n.values)
-    for k, layer in enumerate(dataset.layer.values):
-        for state in dataset.state.values:
-            cell = dataset.sel(layer=layer, state=state)
-            style = {} if state == "trained" else {"markerfacecolor": "none", "alpha": 0.8}
-            label = layer if state == "trained" else None
-            se, mean = (cell.marginal_se**2).mean("seed") ** 0.5 / cell.sizes["seed"] ** 0.5, cell.mean("seed")
-            points(first, cell.n[n], mean.marginal[n], 2 * se[n], k, elinewidth=0.8, label=label, **style)
-            points_over_seeds(second, cell.N[n + 1], cell.loss[:, n + 1], k, elinewidth=0.8, **style)
-            points(third, cell.n[n], mean.share[n], None, k, **style)
-            points(fourth, cell.slope, cell.loss_end, None, k, **style)
-    own = float(dataset.marginal.sel(layer=dataset.layer[0], state="trained").mean("seed").isel(n=-1))
-    _law(first, dataset.n.values, own)
-    _law(third, dataset.n.values, 1 / dataset.sizes["n"])
-    second.plot(dataset.N[1:], dataset.loss_step[1:], color=mpl.rcParams["text.color"], linewidth=1, label="one gradient step")
+    n, ink = _spread(dataset.n), mpl.rcParams["text.color"]
+    for k, both in each(dataset.isel(n=n, N=n + 1), "layer"):
+        for _, cell in each(both, "state"):
+            trained = cell.state == "trained"
+            style = {} if trained else {"markerfacecolor": "none", "alpha": 0.8}
+            points(first, cell, "marginal", "n", k, elinewidth=0.8, label="{layer}" if trained else None, **style)
+            points(second, cell, "loss", "N", k, elinewidth=0.8, **style)
+            if cell.share.notnull().any():
+                points(third, cell.mean("seed"), "share", "n", k, **style)
+            points(fourth, cell[["slope", "loss_end"]].rename(seed="network"), "loss_end", "slope", k, **style)
+    own = dataset.isel(layer=0).sel(state="trained").mean("seed")
+    _law(first, own, "marginal")
+    _law(third, own.assign(share=1 / own.n), "share")
+    line(second, dataset.isel(N=slice(1, None)), "loss_step", "N", color=ink, linewidth=1, label="one gradient step")
     for axes in (first, second, third):
         axes.set(xscale="log", yscale="log", xlabel="token $n$")
     first.set_ylabel(r"$\|\Delta W_n-\Delta W_{n-1}\|$")
@@ -100,19 +96,18 @@ def layers(figure: Figure, dataset: xr.Dataset) -> None:
     fourth.set(
         yscale="log", xlabel="slope of the marginal updates", ylabel=f"error after {int(dataset.N[-1])}", xlim=(-1.3, 0.3)
     )
-    handles, labels = first.get_legend_handles_labels()
-    ink = mpl.rcParams["text.color"]
-    handles += [Line2D([], [], color=ink, marker="o", ls="none", mfc=face) for face in (ink, "none")]
-    labels += ["filled: trained", "hollow: untrained"]
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    entry(fourth, "filled: trained", color=ink)
+    entry(fourth, "hollow: untrained", color=ink, markerfacecolor="none")
+    entries = zip(first.get_legend_handles_labels(), fourth.get_legend_handles_labels(), strict=True)
+    figure.legend(*(layers + states for layers, states in entries), loc="outside lower center", ncols=3)
 
 
-def _law(axes: Axes, n: np.ndarray, end: float) -> None:
+def _law(axes: Axes, dataset: xr.Dataset, name: str) -> None:
     """Draw the line 1/n through the last point."""
-    line = {"color": mpl.rcParams["text.color"], "linestyle": LINES[0], "linewidth": 1}
-    axes.plot(n, end * n[-1] / n, label="$1/n$", **line)
+    law = dataset.assign({name: dataset[name].isel(n=-1) * dataset.n[-1] / dataset.n})
+    line(axes, law, name, "n", color=mpl.rcParams["text.color"], linewidth=1, label="$1/n$")
 
 
-def _spread(n: np.ndarray) -> np.ndarray:
+def _spread(n: xr.DataArray) -> np.ndarray:
     """Return places of n that lie evenly on a logarithmic axis."""
     return np.unique(np.geomspace(1, len(n), 16).round().astype(int)) - 1

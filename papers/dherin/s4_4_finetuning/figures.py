@@ -7,11 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
+from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, interval, line, points
 from icl_lib.companion.table import Table
 
 LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}
 """Labels of finetuning in the left panel of the alignment, as the legend has them."""
+BARS = {"elinewidth": 0.8}
 
 
 @drawing(
@@ -35,12 +37,11 @@ LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "
 def losses(figure: Figure, dataset: xr.Dataset) -> None:
     """Test loss over the number of examples for several rates, and at the end over the rate."""
     left, right = figure.subplots(1, 2)
-    patch = dataset.loss_patch.mean("seed")
     _curves(left, dataset)
     _ends(right, dataset)
     style = dict(color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW")
-    left.plot(dataset.i, patch, **style)
-    right.axhline(float(patch[-1]), **style)
+    line(left, dataset, "loss_patch", "i", **style)
+    right.axhline(float(dataset.loss_patch.mean("seed")[-1]), **style)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     right.legend(loc="upper left")
 
@@ -48,25 +49,23 @@ def losses(figure: Figure, dataset: xr.Dataset) -> None:
 def _curves(axes: Axes, dataset: xr.Dataset) -> None:
     """Draw the loss over the number of examples, for the rates at which it falls."""
     for k, rate in enumerate(rate for rate in dataset.rate.values if rate <= 0.03):
-        cell = dataset.sel(factor=1.0, rate=rate)
-        axes.plot(cell.i, cell.loss_theory.mean("seed"), color=f"C{k}", linewidth=0.9, linestyle=LINES[k + 1])
-        _pooled(axes, cell.isel(i=slice(1, None, 2)), "loss", k, label=f"finetuned, rate {rate:g}")
+        cell, marked = dataset.sel(rate=rate), dataset.sel(rate=rate).isel(i=slice(1, None, 2))
+        line(axes, cell, "loss_theory", "i", k, linewidth=0.9, linestyle=LINES[k + 1])
+        points(axes, marked.sel(factor=1.0), "loss", "i", k, label="finetuned, rate {rate:g}", **BARS)
         if rate == dataset.rate_of_paper:
-            half = dataset.sel(factor=0.5, rate=rate).isel(i=slice(1, None, 2))
-            _pooled(axes, half, "loss", k, markerfacecolor="none", label=f"rate {rate:g}, factor ½")
+            style = {"markerfacecolor": "none", "label": "rate {rate:g}, factor ½"}
+            points(axes, marked.sel(factor=0.5), "loss", "i", k, **style, **BARS)
     axes.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
     _plain(axes.yaxis, (0.01, 0.1, 1))
 
 
 def _ends(axes: Axes, dataset: xr.Dataset) -> None:
     """Draw the loss after all examples over the rate, and the limit of stability."""
-    end = dataset[["loss", "loss_se"]].isel(i=-1)
-    for k, factor in enumerate(dataset.factor.values, start=4):  # looks that no rate has in the left panel
-        cell = end.sel(factor=factor)
-        value = cell.loss.mean("seed").clip(max=100)
-        error = (2 * _error(cell.loss_se)).where(value < 100)
-        style = dict(linestyle=LINES[k - 4], linewidth=0.8, elinewidth=0.8)
-        points(axes, dataset.rate, value, error, k, label=f"finetuned, factor {factor:g}", **style)
+    loss, two_se = interval(dataset.isel(i=-1), "loss")
+    end = xr.Dataset({"loss": loss.clip(max=100), "loss_se": two_se.where(loss < 100) / 2})
+    for k, cell in each(end, "factor", 4):  # looks that no rate has in the left panel
+        style = {"linestyle": LINES[k - 4], "linewidth": 0.8, "label": "finetuned, factor {factor:g}"} | BARS
+        points(axes, cell, "loss", "rate", k, **style)
     limit = 2 / float(dataset.speed.mean() * (dataset.d + 2))
     axes.axvline(limit, color=mpl.rcParams["text.color"], linewidth=0.9, linestyle=":", ymax=0.72)
     axes.set(xlabel="learning rate", ylabel=f"test loss at $i$ = {int(dataset.i[-1])}", xscale="log", yscale="log")
@@ -105,12 +104,11 @@ def distances(dataset: xr.Dataset) -> Table:
 def scales(figure: Figure, dataset: xr.Dataset) -> None:
     """The same function at three scales of its weights, finetuned at one rate."""
     axes = figure.subplots()
-    mean = dataset[["loss", "loss_scaled", "loss_patch"]].mean("seed")
-    one = mean.loss.sel(factor=1.0, rate=dataset.rate_of_paper)
-    curves = [(float(s), mean.loss_scaled.sel(scale=s)) for s in dataset.scale.values] + [(1.0, one)]
-    for k, (s, curve) in enumerate(sorted(curves, key=lambda each: each[0])):
-        axes.plot(dataset.i, curve, color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], linewidth=0.8, label=f"$s$ = {s:g}")
-    axes.plot(dataset.i, mean.loss_patch, color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW, any $s$")
+    one = dataset.loss.sel(factor=1.0, rate=dataset.rate_of_paper, drop=True).expand_dims(scale=[1.0])
+    curves = xr.Dataset({"loss": xr.concat([dataset.loss_scaled, one], "scale").sortby("scale")})
+    for k, curve in each(curves, "scale"):
+        line(axes, curve, "loss", "i", k, marker=MARKERS[k], linewidth=0.8, label="$s$ = {scale:g}")
+    line(axes, dataset, "loss_patch", "i", color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW, any $s$")
     axes.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
     _plain(axes.yaxis, (0.01, 0.1, 1))
     axes.legend(loc="lower left")
@@ -136,17 +134,17 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
 def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Alignment over the number of examples, with ceiling, controls, and what explains it."""
     left, right = figure.subplots(1, 2)
-    ink, thin = mpl.rcParams["text.color"], dict(linewidth=0.6)
-    left.plot(dataset.i, dataset.share.mean("seed"), color=ink, linestyle="--", linewidth=1.2, label="ceiling κ")
-    left.plot(dataset.i, dataset.alignment_mean.mean("seed"), color="C0", label="with $u(Gw)^T$")
+    ink, thin = mpl.rcParams["text.color"], dict(linewidth=0.6) | BARS
+    line(left, dataset, "share", "i", color=ink, linestyle="--", linewidth=1.2, label="ceiling κ")
+    line(left, dataset, "alignment_mean", "i", 0, label="with $u(Gw)^T$")
     for k, (labels, name) in enumerate(LABELS.items()):
-        _pooled(left, dataset.sel(labels=labels), "alignment", k, label=name)
-    points_over_seeds(left, dataset.i, dataset.alignment_untrained.rename(start="seed"), 3, label="untrained")
+        points(left, dataset.sel(labels=labels), "alignment", "i", k, label=name, **BARS)
+    points(left, dataset[["alignment_untrained"]].rename(start="seed"), "alignment_untrained", "i", 3, label="untrained")
     for k, labels, name in ((0, "true", "true labels"), (4, "mirrored task", "mirrored task"),
                             (5, "query's label reversed", "reversed at the query")):  # fmt: skip
-        _pooled(right, dataset.sel(labels=labels), "alignment", k, linestyle=LINES[k], label=name, **thin)
-    for k, variable, name in ((1, "alignment_label", "label parts"), (2, "answer", "answer written in")):
-        _pooled(right, dataset, variable, k, linestyle=LINES[k], label=name, **thin)
+        points(right, dataset.sel(labels=labels), "alignment", "i", k, linestyle=LINES[k], label=name, **thin)
+    points(right, dataset, "alignment_label", "i", 1, linestyle=LINES[1], label="label parts", **thin)
+    points(right, dataset, "answer", "i", 2, linestyle=LINES[2], label="answer written in", **thin)
     for axes in (left, right):
         axes.axhline(0, color=ink, linewidth=0.8)
         axes.set(ylim=(-0.3, 1))
@@ -190,12 +188,12 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
     """Where finetuning goes: its cosine with u (G w)^T, measured and predicted."""
     left, right = figure.subplots(1, 2)
     mean = dataset.mean("seed")
-    left.plot(dataset.i, mean.towards_mean_theory, color="C0", label="predicted")
-    points(left, dataset.i, mean.towards_mean_shuffled, None, 1, label="shuffled labels")
-    _pooled(left, dataset, "towards_mean", 0, label="measured")
-    right.plot(dataset.i, mean.ceiling_theory, color="C2", label="expected")
-    points(right, dataset.i, mean.share_squared_first, None, 3, label="at the first example")
-    _pooled(right, dataset, "ceiling", 2, label="at other queries")
+    line(left, mean, "towards_mean_theory", "i", 0, label="predicted")
+    points(left, mean, "towards_mean_shuffled", "i", 1, label="shuffled labels")
+    points(left, dataset, "towards_mean", "i", 0, label="measured", **BARS)
+    line(right, mean, "ceiling_theory", "i", 2, linestyle="-", label="expected")
+    points(right, mean, "share_squared_first", "i", 3, label="at the first example")
+    points(right, dataset, "ceiling", "i", 2, label="at other queries", **BARS)
     left.set(ylabel="cosine with $u(Gw)^T$", ylim=(-0.1, 1.05))
     right.set(ylabel="$κ^2$", ylim=(0, 1.05))
     for axes, place in ((left, "center right"), (right, "lower right")):
@@ -221,30 +219,17 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
 def starts(figure: Figure, dataset: xr.Dataset) -> None:
     """Alignment from two starts, of the patch for one query and of one for many."""
     panels, ink = figure.subplots(1, 2, sharey=True), mpl.rcParams["text.color"]
-    panels[0].plot(
-        dataset.i, dataset.share.mean(("start", "seed")), color=ink, linestyle="--", linewidth=1.2, label="ceiling κ"
-    )
+    line(panels[0], dataset.mean("start"), "share", "i", color=ink, linestyle="--", linewidth=1.2, label="ceiling κ")
     for axes, name in zip(panels, ("alignment", "joint"), strict=True):
-        for k, start in enumerate(dataset.start.values):
-            for j, labels in enumerate(("true", "mirrored task")):
-                cell = dataset.sel(start=start, labels=labels)
-                _pooled(axes, cell, name, 2 * k + j, linestyle=LINES[j], linewidth=0.8, label=f"{start}, {labels}")
+        for k, start in each(dataset.sel(labels=["true", "mirrored task"]), "start"):
+            for j, cell in each(start, "labels"):
+                style = {"linestyle": LINES[j], "linewidth": 0.8, "label": "{start}, {labels}"} | BARS
+                points(axes, cell, name, "i", 2 * k + j, **style)
         axes.axhline(0, color=ink, linewidth=0.8)
         _over_examples(axes)
     panels[0].set(ylabel="alignment", ylim=(-0.1, 1.3), yticks=np.arange(0, 1.1, 0.2), title="patch for one query")
     panels[1].set_title("one patch for many queries")
     panels[0].legend(loc="upper left", fontsize=8.5)
-
-
-def _pooled(axes: Axes, dataset: xr.Dataset, name: str, k: int, **style) -> None:
-    """Draw means over networks over the number of examples, with two standard errors over tasks."""
-    mean, error = dataset[name].mean("seed"), _error(dataset[f"{name}_se"])
-    points(axes, dataset.i, mean, 2 * error, k, **{"elinewidth": 0.8} | style)
-
-
-def _error(error: xr.DataArray) -> xr.DataArray:
-    """Return the standard error of the mean over networks, each with tasks of its own."""
-    return np.sqrt((error**2).sum("seed")) / error.sizes["seed"]
 
 
 def _over_examples(axes: Axes) -> None:

@@ -5,7 +5,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import MARKERS, drawing
+from icl_lib.companion.series import line, points
 from icl_lib.companion.table import Table
 
 PARTS = ("both parts", "without the bias", "without the matrix", "no patch")
@@ -38,18 +39,16 @@ def left_over(dataset: xr.Dataset) -> Table:
 def skip_connections(figure: Figure, dataset: xr.Dataset) -> None:
     """Error with both parts of the patch and without one, over the size of Y; and readings of the usual block."""
     left, right = figure.subplots(1, 2)
-    cell = np.maximum(dataset["median"].isel(block=0), 1e-17)
+    middle = dataset.clip(1e-17)
     for k, way in enumerate(PARTS):
-        values = cell.sel(way=way)
-        left.plot(dataset.share, values, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=way)
+        line(left, middle.sel(way=way).isel(block=0), "median", "share", k, marker=MARKERS[k], label="{way}")
     left.set(yscale="log", ylim=(3e-18, 30), xlabel="share of the context in $Y$", ylabel="relative error (median)")
     left.legend(loc="center right")
     blocks = [block for block in dataset.block.values if block.startswith("x inside")]
     labels = [block.removeprefix("x inside, ") for block in blocks]
     for k, way in enumerate(READINGS):
-        values = dataset["median"].isel(share=-1).sel(block=blocks, way=way)
-        place = np.arange(len(blocks)) + 0.16 * (k - 1.5)
-        right.plot(place, np.maximum(values, 1e-17), MARKERS[k], color=f"C{(0, 4, 5, 6)[k]}", linestyle="none", label=way)
+        cell, place = middle.sel(block=blocks, way=way).isel(share=-1), np.arange(len(blocks)) + 0.16 * (k - 1.5)
+        points(right, cell, "median", place, k, color=f"C{(0, 4, 5, 6)[k]}", label="{way}")
     right.axhline(1e-13, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
     right.set_xticks(range(len(blocks)), labels)
     right.set(yscale="log", ylim=(3e-18, 30), xlim=(-0.6, len(blocks) - 0.4), xlabel="norm of the block with $x$ inside")

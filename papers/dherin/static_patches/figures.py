@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, line, points
 from icl_lib.companion.table import Table
 
 
@@ -29,22 +30,17 @@ from icl_lib.companion.table import Table
 def one_block(figure: Figure, dataset: xr.Dataset) -> None:
     """Error against K in the network of one block, by fit and by what is fitted to."""
     left, right = figure.subplots(1, 2, sharey=True)
-    cell = dataset.sel(network="trained").isel(span=-1)
-    for k, fit in enumerate(dataset.fit.values):
-        _median(left, cell.error.sel(fit=fit), k, fit)
-    wrong = cell.error_targets
-    before = dataset.sel(network="before training").isel(span=-1)
-    series = {
-        "own targets": wrong.sel(targets="own"),
-        "queries on a line": dataset.error.sel(network="trained", fit="least squares").isel(span=0),
-        "of another context": wrong.sel(targets="other context"),
-        "shuffled": wrong.sel(targets="shuffled"),
-        "before training": before.error.sel(fit="least squares"),
-    }
-    for k, (label, values) in enumerate(series.items()):
-        _median(right, values, k, label)
+    middle = _medians(dataset)
+    trained, least = middle.sel(network="trained").isel(span=-1), middle.sel(fit="least squares")
+    for k, cell in each(trained, "fit"):
+        _along_K(left, cell, "error", k, "{fit}")
+    _along_K(right, trained.sel(targets="own"), "error_targets", 0, "own targets")
+    _along_K(right, least.sel(network="trained").isel(span=0), "error", 1, "queries on a line")
+    _along_K(right, trained.sel(targets="other context"), "error_targets", 2, "of another context")
+    _along_K(right, trained.sel(targets="shuffled"), "error_targets", 3, "{targets}")
+    _along_K(right, least.sel(network="before training").isel(span=-1), "error", 4, "{network}")
     for axes in (left, right):
-        _levels(axes, float(cell.task_icl.sel(part="median") / cell.level.sel(part="median")))
+        _levels(axes, float(trained.task_icl / trained.level))
         _log_K(axes, dataset.K.values)
     left.set_ylabel("error over that without a patch")
     left.set_ylim(1e-4, 300)
@@ -84,37 +80,34 @@ def readings(dataset: xr.Dataset) -> Table:
 )
 def deep(figure: Figure, dataset: xr.Dataset) -> None:
     """Error against K in networks of several blocks, its estimate, and the sizes of the patches by block."""
-    for (left, right), network in zip(figure.subplots(2, 2), dataset.network.values, strict=True):
-        cell = dataset.sel(network=network)
-        series = {
-            "down projection": cell.error.sel(patch="down projection"),
-            "all matrices": cell.error.sel(patch="all matrices"),
-            "cross-validated": cell.held_out,
-            "fitted queries": cell.calibration.sel(patch="down projection"),
-            "another context": cell.error_targets.sel(targets="other context"),
-        }
-        for k, (label, values) in enumerate(series.items()):
-            _median(left, values, k, label)
-        _levels(left, float(cell.task_icl.sel(part="median") / cell.level.sel(part="median")))
+    for (left, right), (_, cell) in zip(figure.subplots(2, 2), each(_medians(dataset), "network"), strict=True):
+        down, title = cell.sel(patch="down projection"), cell.network.item()
+        _along_K(left, down, "error", 0, "{patch}")
+        _along_K(left, cell.sel(patch="all matrices"), "error", 1, "{patch}")
+        _along_K(left, cell, "held_out", 2, "cross-validated")
+        _along_K(left, down, "calibration", 3, "fitted queries")
+        _along_K(left, cell.sel(targets="other context"), "error_targets", 4, "another context")
+        _levels(left, float(cell.task_icl / cell.level))
         _log_K(left, dataset.K.values)
-        left.set(title=network, ylabel="error over that without a patch", ylim=(1e-7, 1e5))
-        for k, K in enumerate(dataset.K.values):
-            size = cell["size"].sel(part="median", patch="down projection", K=K).dropna("block")
-            right.plot(
-                size.block, size, color=f"C{k % 7}", marker=(MARKERS + "<")[k % 8], linestyle=LINES[k % 7], label=f"K = {K}"
-            )
-        right.set(title=network, yscale="log", xlabel="block", ylabel="size of the patch", ylim=(0.03, 100))
+        left.set(title=title, ylabel="error over that without a patch", ylim=(1e-7, 1e5))
+        size = down[["size"]].dropna("block")
+        for k, one in each(size, "K"):
+            line(right, one, "size", "block", k, marker=(MARKERS + "<")[k % 8], label="K = {K}")
+        right.set(title=title, yscale="log", xlabel="block", ylabel="size of the patch", ylim=(0.03, 100))
         right.set_xticks(size.block.values)
         right.legend(fontsize=8.5, ncols=3, loc="upper right")
         left.legend(fontsize=8.5, ncols=2, loc="upper right")
 
 
-def _median(axes: Axes, values: xr.DataArray, k: int, label: str) -> None:
-    middle, low, high = (values.sel(part=part) for part in ("median", "low", "high"))
-    keep = np.isfinite(middle.values)
-    error = np.maximum(np.stack([middle - low, high - middle]), 0)[:, keep]
-    style = {"linestyle": LINES[k], "linewidth": 0.8, "elinewidth": 0.8}
-    points(axes, values.K[keep], middle[keep], error, k, label=label, **style)
+def _medians(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the medians, and their intervals as NAME_low and NAME_high."""
+    middle, low, high = (dataset.sel(part=part, drop=True) for part in ("median", "low", "high"))
+    ends = [part.rename({name: f"{name}_{end}" for name in part}) for end, part in (("low", low), ("high", high))]
+    return xr.merge([middle, *ends])
+
+
+def _along_K(axes: Axes, dataset: xr.Dataset, name: str, k: int, label: str) -> None:
+    points(axes, dataset, name, "K", k, label=label, linestyle=LINES[k], linewidth=0.8, elinewidth=0.8)
 
 
 def _levels(axes: Axes, task: float) -> None:
