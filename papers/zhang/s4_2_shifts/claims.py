@@ -49,8 +49,8 @@ def Z15b(dataset):
     """
     last = dataset.sel(training="matched").isel(M=[-2, -1])
     run = np.log(last.M.values[1] / last.M.values[0])
-    slope = np.diff(np.log(last.distance.values), axis=1)[:, 0] / run
-    error = np.sqrt(((last.distance_se / last.distance) ** 2).sum("M").values) / run
+    slope = np.log(last.distance).diff("M").isel(M=0, drop=True) / run
+    error = np.sqrt(((last.distance_se / last.distance) ** 2).sum("M")) / run
     return Discrepancy(abs(slope + 1), 2 * error)
 
 

@@ -15,6 +15,7 @@ from icl_lib.measure.risk import risk
 from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearLabels
+from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_shift
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import shifts
@@ -24,10 +25,11 @@ from papers.zhang.theory import shifts
 class CovariateShift(Declaration):
     """Errors on one task when inputs are scaled by c (covariance c^2 Lambda), or drawn from another covariance.
 
-    One size: d: it enters through Gamma and Sigma alone, which zhang-risk and zhang-query-shift measure at two.
+    tr Lambda is ``trace`` at every d.
     """
 
-    d: Count
+    d: Several[Count]
+    trace: Positive
     kappa: Positive
     test_kappa: Positive
     scale: Several[Positive]
@@ -39,8 +41,8 @@ class CovariateShift(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        if min(self.M) < self.d:
-            raise ValueError(f"M = {self.M}: take M of at least d = {self.d}, where least squares is exact")
+        if min(self.M) < max(self.d):
+            raise ValueError(f"M = {self.M}: take M of at least d = {max(self.d)}, where least squares is exact")
         if 0.5 not in self.scale or 1 in self.scale or max(self.scale) < 2:
             raise ValueError(f"scales {self.scale}: take 0.5, one of 2 or more, and not 1, which shifts nothing")
         if list(self.length) != sorted(self.length):
@@ -48,20 +50,21 @@ class CovariateShift(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure LSA and least squares."""
-        Lambda, w, tests = self._task(seed)
+        return along_d(self.d, lambda d: self._measured(d, seed))
+
+    def _measured(self, d: int, seed: int) -> xr.Dataset:
+        Lambda, w, tests = self._task(d, seed)
         model = LinearSelfAttention(*stacked_limits(Lambda, self.N))
 
         def measure(predictor, prompts: int, role: str) -> list[list[Estimate]]:
             laws = {name: LinearLabels(torch.tensor(L), torch.tensor(w), 0.0) for name, L in tests.items()}
             return [
-                [
-                    risk(predictor, law, prompts=prompts, length=M, seed=seed, name=f"covariate-shift/{name}/{M}{role}")
-                    for M in self.M
-                ]
+                [risk(predictor, law, prompts=prompts, length=M, seed=seed, name=f"{role}/{d}/{name}/{M}") for M in self.M]
                 for name, law in laws.items()
             ]
 
-        lsa, ols, dims = measure(model, self.prompts, ""), measure(MinimumNormOLS(), self.ols_prompts, "/ols"), "test M N"
+        lsa, dims = measure(model, self.prompts, "covariate-shift"), "test M N"
+        ols = measure(MinimumNormOLS(), self.ols_prompts, "covariate-shift/ols")
         squares = "error of minimum-norm least squares"
         return xr.Dataset(
             {
@@ -75,7 +78,11 @@ class CovariateShift(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the covariate-shift formula and its limit beside it."""
-        Lambda, w, tests = self._task(seed)
+        return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d, seed))
+
+    @expectation
+    def _expected(self, dataset: xr.Dataset, d: int, seed: int) -> xr.Dataset:
+        Lambda, w, tests = self._task(d, seed)
 
         def cells(formula) -> list:
             return [[[formula(Lambda, N, M, L, L, w) for N in self.N] for M in self.M] for L in tests.values()]
@@ -95,16 +102,17 @@ class CovariateShift(Declaration):
             }
         )
 
-    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    def _task(self, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return the covariance of training, a w of unit length in its metric, and the covariances of the tests."""
-        Lambda, w = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "w")
+        Lambda, w = self.trace / d * geometric_covariance(d, self.kappa, seed), standard_normal((d,), seed, "w")
         tests = {f"inputs × {c:g}": c**2 * Lambda for c in self.scale}
-        tests["other covariance"] = geometric_covariance(self.d, self.test_kappa, seed, "test basis")
+        tests["other covariance"] = self.trace / d * geometric_covariance(d, self.test_kappa, seed, "test basis")
         return Lambda, w / np.sqrt(w @ Lambda @ w), tests
 
 
 _QUICK = CovariateShift(
-    d=5,
+    d=(5, 2),
+    trace=5.0,
     kappa=10.0,
     test_kappa=5.0,
     scale=(0.5, 2.0, 3.0),

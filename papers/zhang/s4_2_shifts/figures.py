@@ -39,6 +39,7 @@ def _lengths(axes: Axes, dataset: xr.Dataset) -> None:
 )
 def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
     """Distance to the best linear predictor over prompt length, trained at N = M and at a short N."""
+    dataset = dataset.isel(d=0)
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = {"matched": "trained at $N=M$", "short": "trained at $N=10$"}
     for axes, (training, title) in zip(panels, titles.items(), strict=True):
@@ -126,6 +127,7 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 against test length: shrunk and stretched inputs, another covariance."""
+    dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["test"], sharex=True, sharey=True)
     ink = mpl.rcParams["text.color"]
     for axes, test in zip(panels, dataset.test.values, strict=True):

@@ -18,6 +18,7 @@ from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import CubicLabels, LinearLabels
+from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_theorem
 from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import error
@@ -40,12 +41,12 @@ class BestLinearTarget:
 class TaskShift(Declaration):
     """Distance of LSA to the best linear predictor for one fixed linear, noisy or cubic task, and scaled weights.
 
-    The model is trained at N = M ("matched") and at N = short_N ("short").
+    The model is trained at N = M ("matched") and at N = short_N ("short"). tr Lambda is ``trace`` at every d.
     Paired stream: task-shift/scale: scales are compared on the same prompts.
-    One size: d: the two terms are those of zhang-risk, which is measured at two.
     """
 
-    d: Count
+    d: Several[Count]
+    trace: Positive
     kappa: Positive
     noise_sd: NotNegative
     short_N: Count
@@ -64,9 +65,12 @@ class TaskShift(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the distances, then scale the weights."""
-        Lambda, w = self._task(seed)
+        return along_d(self.d, lambda d: self._measured(d, seed))
+
+    def _measured(self, d: int, seed: int) -> xr.Dataset:
+        Lambda, w = self._task(d, seed)
         laws = self._laws(Lambda, w)
-        found = [[self._distance(Lambda, name, *law, M, seed) for M in self.M] for name, law in laws.items()]
+        found = [[self._distance(Lambda, f"{d}/{name}", *law, M, seed) for M in self.M] for name, law in laws.items()]
         squares, errors = ([[getattr(e, part) for e in row] for row in found] for part in Estimate._fields)
         scaled = [[self._scaled_error(Lambda, w, c, sd, seed) for c in self.scales] for sd in (0.0, self.noise_sd)]
         return xr.Dataset(
@@ -87,7 +91,11 @@ class TaskShift(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Divide the distances by E y^2 and put variance + bias of Theorem 4.2 beside them."""
-        Lambda, w = self._task(seed)
+        return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d, seed))
+
+    @expectation
+    def _expected(self, dataset: xr.Dataset, d: int, seed: int) -> xr.Dataset:
+        Lambda, w = self._task(d, seed)
         laws = [moments for _, moments in self._laws(Lambda, w).values()]
         power = np.array([law.a @ Lambda @ law.a + law.best_linear_error for law in laws])[:, None, None]
         terms = np.array([[[error.error_terms(Lambda, N, M, law) for N in (M, self.short_N)] for M in self.M] for law in laws])
@@ -106,9 +114,9 @@ class TaskShift(Declaration):
             distance_se=of_blocks(found.distance_se, self.prompts),
         )
 
-    def _task(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _task(self, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda and a w of unit length in its metric."""
-        Lambda, w = geometric_covariance(self.d, self.kappa, seed), standard_normal((self.d,), seed, "w")
+        Lambda, w = self.trace / d * geometric_covariance(d, self.kappa, seed), standard_normal((d,), seed, "w")
         return Lambda, w / np.sqrt(w @ Lambda @ w)
 
     def _laws(self, Lambda: np.ndarray, w: np.ndarray) -> dict:
@@ -129,13 +137,14 @@ class TaskShift(Declaration):
     def _scaled_error(self, Lambda, w, c, noise_sd, seed) -> float:
         law = LinearLabels(torch.tensor(Lambda), torch.tensor(c * w), noise_sd)
         model = LinearSelfAttention(*stacked_limits(Lambda, (self.scaled_M,)))
-        role = "task-shift/scale"
+        role = f"task-shift/scale/{len(w)}"
         measured = risk(model, law, prompts=self.scaled_prompts, length=self.scaled_M, seed=seed, name=role)
         return float(measured.value[0]) / c**2
 
 
 _QUICK = TaskShift(
-    d=5,
+    d=(5, 2),
+    trace=5.0,
     kappa=10.0,
     noise_sd=0.5,
     short_N=10,

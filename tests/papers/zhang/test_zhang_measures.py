@@ -112,7 +112,7 @@ def test_wrong_gammas_are_what_their_labels_say():
 
 def test_antithetic_pairs_have_the_smaller_standard_error():
     """What is odd in w is no noise for pairs: u_12 and u_21 have gradient 0 then, in every block and at every point."""
-    dataset = replace(STATIONARITY.quick, d=2, N=5, blocks=4, pairs=20).run(0, "cpu")
+    dataset = replace(STATIONARITY.quick, d=(2,), N=(5,), blocks=4, pairs=20).run(0, "cpu")
     odd = [name for name in dataset.entry.values if name.startswith(("u_12", "u_21"))]
     assert abs(dataset.gradient.sel(entry=odd)).max() < 1e-12 < 1e-3 < dataset.gradient_unpaired_se.sel(entry=odd).max()
 
@@ -122,9 +122,9 @@ def test_scaled_and_long_prompts_by_hand():
     rows = known_errors(4, 1.0, ("2",), 2)
     assert rows["inputs × 2"].zero == rows["weights × 2"].zero == 4 and rows["orthants"].zero == 1
     assert rows["skewed covariance"].ols(4) == 0 and np.isnan(rows["skewed covariance"].ols(3))
-    tiny = replace(COVARIATE_SHIFT.quick, d=2, M=(4,), prompts=2, ols_prompts=2)
+    tiny = replace(COVARIATE_SHIFT.quick, d=(2,), trace=2.0, M=(4,), prompts=2, ols_prompts=2)
     dataset = tiny.expect(tiny.run(0, "cpu"), 0)
-    assert dataset.scaling_limit.sel(c=[2.0, 3.0, 0.5]).values.tolist() == pytest.approx([36, 576, 0.140625])
+    assert dataset.scaling_limit.sel(d=2, c=[2.0, 3.0, 0.5]).values.tolist() == pytest.approx([36, 576, 0.140625])
     assert np.allclose(dataset.long_theory.isel(length=-1), dataset.scaling_limit, rtol=1e-4)
 
 
