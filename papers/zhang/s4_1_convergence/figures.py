@@ -73,7 +73,7 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     """Every entry of the gradient at the closed form and beside it."""
-    axes, dataset = figure.subplots(), dataset.isel(entry=dataset.d == dataset.d[0])
+    axes = figure.subplots()
     places = range(dataset.sizes["entry"])
     labels = ("Theorem 4.1", r"$u_{-1}$ 10% too large", r"$\Lambda^{-1}$ for $\Gamma^{-1}$")
     for k, label in enumerate(labels):

@@ -8,7 +8,7 @@ import xarray as xr
 from torch import Tensor
 from torch.func import grad, vmap
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
+from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
@@ -17,7 +17,6 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic
 from icl_lib.tasks.regression import LinearRegression
-from papers.zhang.dimensions import sizes
 from papers.zhang.near_misses import near_misses, of_blocks
 from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import optimum
@@ -26,31 +25,26 @@ from papers.zhang.theory.full_loss import full_gradient
 
 @dataclass(frozen=True)
 class Stationarity(Declaration):
-    """Monte Carlo gradient at the closed form and at two points beside it, in all live parameters; N is that of each d.
+    """Monte Carlo gradient at the closed form and at two points beside it, in all live parameters.
 
+    One size: d, N: tests compare the polynomial with the layer, by exact quadrature, at others.
     Shared stream: basis: one basis for the points and for the covariance that they are points of.
     """
 
-    d: Several[Count]
-    N: Several[Count]
+    d: Count
+    N: Count
     kappa: Positive
     factor: Positive
     blocks: AtLeastTwo
     pairs: Count
 
-    def __post_init__(self):
-        super().__post_init__()
-        sizes(self.d, self.N)
-
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Estimate the gradient from ``blocks`` blocks of ``pairs`` antithetic pairs; a block is one sample."""
-        return xr.concat([self._measured(d, N, seed) for d, (N,) in sizes(self.d, self.N).items()], "entry")
-
-    def _measured(self, d: int, N: int, seed: int) -> xr.Dataset:
-        points, Lambda = self._points(d, N, seed), geometric_covariance(d, self.kappa, seed)
+        points, Lambda = self._points(seed), geometric_covariance(self.d, self.kappa, seed)
         law = LinearRegression(torch.tensor(Lambda))
         weights = [torch.tensor(np.stack(W)) for W in zip(*points.values(), strict=True)]
-        paired, plain = self._gradients(law, weights, N, stream(seed, f"stationarity/{d}"))
+        paired, plain = self._gradients(law, weights, seed)
+        d = self.d
         names = [f"{name}[{i}]" for name, n in (("U_11", d * d), ("u_21", d), ("u_12", d), ("u_-1", 1)) for i in range(n)]
         return xr.Dataset(
             {
@@ -59,38 +53,31 @@ class Stationarity(Declaration):
                 "gradient_unpaired": variable("point entry", plain.value, "the same from single prompts"),
                 "gradient_unpaired_se": variable("point entry", plain.standard_error, "standard error"),
             },
-            coords={"point": list(points), "entry": names, "d": ("entry", [d] * len(names))},
+            coords={"point": list(points), "entry": names},
         )
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the gradient of the loss as a polynomial in all live parameters beside it."""
-        cells = [self._expected(dataset.isel(entry=dataset.d == d), d, N, seed) for d, (N,) in sizes(self.d, self.N).items()]
-        return xr.concat(cells, "entry", data_vars="minimal")
-
-    @expectation
-    def _expected(self, dataset: xr.Dataset, d: int, n: int, seed: int) -> xr.Dataset:
-        Lambda, weights = geometric_covariance(d, self.kappa, seed), self._points(d, n, seed).values()
+        Lambda, weights = geometric_covariance(self.d, self.kappa, seed), self._points(seed).values()
         U = np.stack([np.c_[W_KQ[:, :-1], W_PV[-1]] for W_PV, W_KQ in weights])
 
         def gradient(N: int) -> np.ndarray:
             found = full_gradient(Lambda, N, U)
             return np.c_[found[:, :, :-1].reshape(len(U), -1), found[:, :, -1]]
 
-        wrong = {"N + 1 for N": gradient(n + 1), "N − 1 for N": gradient(n - 1)}
+        wrong = {"N + 1 for N": gradient(self.N + 1), "N − 1 for N": gradient(self.N - 1)}
         return dataset.assign(
-            gradient_theory=variable("point entry", gradient(n), "gradient of the population loss"),
-            gradient_scale=variable(
-                "entry", np.full(dataset.sizes["entry"], abs(gradient(n)[1]).max()), "largest entry at the second point"
-            ),
+            gradient_theory=variable("point entry", gradient(self.N), "gradient of the population loss"),
+            gradient_scale=variable("", abs(gradient(self.N)[1]).max(), "largest entry at the second point"),
             gradient_near=near_misses("point entry", wrong),
             gradient_se=of_blocks(dataset.gradient_se, self.blocks),
         )
 
-    def _points(self, d: int, N: int, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    def _points(self, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return the weights of Theorem 4.1 and two pairs beside them."""
-        Lambda = geometric_covariance(d, self.kappa, seed)
-        W_PV, W_KQ = optimum.W_PV_limit(Lambda, N), optimum.W_KQ_limit(Lambda, N)
+        Lambda = geometric_covariance(self.d, self.kappa, seed)
+        W_PV, W_KQ = optimum.W_PV_limit(Lambda, self.N), optimum.W_KQ_limit(Lambda, self.N)
         u, naive = W_PV[-1, -1], np.pad(np.linalg.inv(Lambda), (0, 1))
         return {
             "Theorem 4.1": (W_PV, W_KQ),
@@ -98,12 +85,11 @@ class Stationarity(Declaration):
             "inverse Lambda": (W_PV, naive / u),
         }
 
-    def _gradients(
-        self, law: LinearRegression, weights: list[Tensor], N: int, generator: torch.Generator
-    ) -> tuple[Estimate, Estimate]:
+    def _gradients(self, law: LinearRegression, weights: list[Tensor], seed: int) -> tuple[Estimate, Estimate]:
+        generator = stream(seed, "stationarity")
         paired, plain = [], []
         for _ in range(self.blocks):
-            prompts = law.sample(generator, (self.pairs,), N)
+            prompts = law.sample(generator, (self.pairs,), self.N)
             plain.append(_gradient(weights, prompts))
             paired.append(_gradient(weights, antithetic(prompts)))
         return mean(torch.stack(paired, dim=-1)), mean(torch.stack(plain, dim=-1))
@@ -119,7 +105,7 @@ def _gradient(weights: list[Tensor], prompts: Prompts) -> Tensor:
     return torch.cat([by_KQ[:, :, :-1].flatten(1), by_PV[:, -1]], dim=-1)
 
 
-_QUICK = Stationarity(d=(4, 2), N=(10, 5), kappa=5.0, factor=1.1, blocks=75, pairs=1500)
+_QUICK = Stationarity(d=4, N=10, kappa=5.0, factor=1.1, blocks=75, pairs=1500)
 STATIONARITY = Experiment(
     slug="zhang-stationarity",
     title="The gradient vanishes at the limit",

@@ -160,7 +160,7 @@ def test_a_wrong_error_formula_turns_the_claim_red(monkeypatch):
 # --- claims on small runs: what is measured holds, each control and each planted fault fails ------------------------
 
 SMALL = {
-    "zhang-stationarity": replace(STATIONARITY.quick, d=(2, 3), N=(5, 4), blocks=100, pairs=600),
+    "zhang-stationarity": replace(STATIONARITY.quick, d=2, N=5, blocks=100, pairs=600),
     "zhang-flow": replace(FLOW.quick, settings=((2, 6, 4.0), (3, 10, 5.0)), starts=1),
     "zhang-training": replace(TRAINING.quick, d=2, N=8, kappa=1.2, descent_steps=1150, sgd_steps=400, sgd_rate=0.04),
     "zhang-risk": replace(RISK.quick, d=(3, 2), M=(8, 30), prompts=200_000),

@@ -40,7 +40,7 @@ def three_traces(Lambda: np.ndarray, N: float) -> np.ndarray:
 
 
 SMALL = {
-    "Z7a": replace(STATIONARITY.quick, d=(2,), N=(5,), blocks=60, pairs=600),
+    "Z7a": replace(STATIONARITY.quick, d=2, N=5, blocks=60, pairs=600),
     "Z10": replace(RISK.quick, d=(3, 2), M=(8, 30), prompts=30_000),
     "Z11b": replace(AVERAGED_ERROR.quick, d=(4, 2), N=(3, 6, 12), M=(6, 12), searched_N=60, prompts=30_000),
     "Z14b": replace(ISOTROPIC.quick, N=(10, 40)),

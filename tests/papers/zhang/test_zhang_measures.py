@@ -112,7 +112,7 @@ def test_wrong_gammas_are_what_their_labels_say():
 
 def test_antithetic_pairs_have_the_smaller_standard_error():
     """What is odd in w is no noise for pairs: u_12 and u_21 have gradient 0 then, in every block and at every point."""
-    dataset = replace(STATIONARITY.quick, d=(2,), N=(5,), blocks=4, pairs=20).run(0, "cpu")
+    dataset = replace(STATIONARITY.quick, d=2, N=5, blocks=4, pairs=20).run(0, "cpu")
     odd = [name for name in dataset.entry.values if name.startswith(("u_12", "u_21"))]
     assert abs(dataset.gradient.sel(entry=odd)).max() < 1e-12 < 1e-3 < dataset.gradient_unpaired_se.sel(entry=odd).max()
 
