@@ -36,10 +36,21 @@ def band(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0) 
     axes.fill_between(_places(dataset, along), values - below, values + above, color=f"C{k}", alpha=0.15, linewidth=0)
 
 
+def strokes(axes: Axes, dataset: xr.Dataset, name: str, along: Places, width: float, *, label: Label = None, **style) -> None:
+    """Draw the variable ``name`` as level strokes of this width, each around its place."""
+    middle = np.asarray(_places(dataset, along))
+    axes.hlines(interval(dataset, name)[0], middle - width / 2, middle + width / 2, label=said(label, dataset), **style)
+
+
 def line(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
     """Draw the variable ``name``, or its mean over seeds, as the line of series ``k``; ``style`` goes before the house's."""
     style = {"color": f"C{k}", "linestyle": LINES[k % len(LINES)], "label": said(label, dataset)} | style
     axes.plot(_places(dataset, along), interval(dataset, name)[0], **style)
+
+
+def bars(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
+    """Draw the variable ``name`` as bars of series ``k``; ``style`` goes before the house's."""
+    axes.bar(_places(dataset, along), dataset[name], **{"color": f"C{k}", "label": said(label, dataset)} | style)
 
 
 def series(

@@ -5,6 +5,13 @@ No other place holds them: claims and figures take them from here, and a test co
 Settings behind them (optimiser, widths, number of prompts and patterns) were not found.
 """
 
+import math
+
+import numpy as np
+import xarray as xr
+
+from icl_lib.companion.results import variable
+
 READING_ERROR = 0.1
 """Relative error of a point read off by eye."""
 
@@ -50,6 +57,9 @@ ATTENTION = ((0.52, 0.85), (0.43, 0.77), (0.43, 0.88))
 """Attention to the query's ODR pattern in layers 1, 2, 3 of the GPT-2: at the start and at the end of training."""
 
 
+ATTENTION_STEPS, ATTENTION_COURSE = (0, 120, 200), (0.43, 0.98, 1.0)
+"""The one-layer model's attention to the query's pattern out of domain, against epochs."""
+
 PRUNED_SHARES = (0.0, 0.05, 0.10, 0.16, 0.20, 0.25, 0.30, 0.35, 0.40)
 
 PRUNED = {
@@ -66,6 +76,15 @@ ROW_LENGTHS = {"small": (0.14, 0.18), "large": (0.48, 0.51)}
 
 PROJECTED = (0.40, 1.75)
 """Length of a projected pattern at the start and at the end of training."""
+
+PROJECTED_ENDS = (PROJECTED[1], 1.45)
+"""The same at the end of training, and of a projected pattern's part along itself."""
+
+ENDS = {
+    "feature_angle": math.pi / 8, "label_angle_plus": math.pi / 7, "label_angle_minus": 6 * math.pi / 7,
+    "feature_norm": 0.42, "label_norm": 1.2,
+}  # fmt: skip
+"""Where the curves of the rows' angles and lengths end."""
 
 QUOTED = {
     "L12f": (PRUNED["slides, by magnitude"][-1] / 7e-3, PRUNED["slides, random"][-1] / 7e-3),
@@ -86,6 +105,18 @@ def learner_points(alpha: float, learner: str, lengths: tuple[int, ...]) -> list
     """Return a learner's points at some lengths, NaN where none was read."""
     points = dict(zip(LENGTHS, LEARNERS.get((alpha, learner), ()), strict=False))
     return [float("nan") if points.get(l) is None else points[l] for l in lengths]
+
+
+def pruned_points() -> dict[str, xr.Variable]:
+    """Return the errors after deletion over the share of deleted neurons, by order."""
+    points = variable(
+        "plot deleted_share", list(PRUNED.values()), "0-1 error after deletion, read off the authors' slides by eye"
+    )
+    return {
+        "slides_pruned": points,
+        "plot": xr.Variable("plot", list(PRUNED)),
+        "deleted_share": xr.Variable("deleted_share", np.array(PRUNED_SHARES)),
+    }
 
 
 def sum_points(S_1: float, l: int) -> float:

@@ -80,6 +80,7 @@ def _of_all_panels(figure: Figure) -> list:
 
 
 def _panel(axes: Axes, figure: Figure) -> Panel:
+    axes.get_xlim()  # limits, and what rests on them, are brought up to date only when they are asked for
     sides = {"x": axes.xaxis, "y": axes.yaxis}
     entries = [entry for legend in _legends(axes, figure) for entry in _entries(legend)]
     series, levels = [], []
@@ -229,7 +230,7 @@ def _series(axes: Axes) -> list[Series]:
     for image in axes.images:
         values = np.ma.filled(image.get_array().astype(float), np.nan)
         found.append(Series("image", np.arange(values.shape[1]), values, look=("", None, None, True, 0.0)))
-    return found
+    return [each for each in found if each.kind in ("image", "contour") or np.isfinite(each.x + each.y).any()]
 
 
 def _with_bars(line: Line2D, container: ErrorbarContainer) -> Series:

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from tests.papers.derived_dherin import DHERIN
+from tests.papers.derived_li import LI
 
 Made = dict[str, Callable[[xr.Dataset], xr.DataArray]]
 
@@ -37,29 +38,25 @@ def risk_curve(d: xr.Dataset) -> xr.DataArray:
     return first.best_linear + first.bias + fallen
 
 
-def sorted_over_longest(d: xr.Dataset) -> xr.DataArray:
-    share = (np.arange(d.sizes["row"]) + 0.5) / d.sizes["row"]
-    return (d.length / d.length.isel(row=-1)).assign_coords(row=share)
-
-
-DERIVED: dict[str, Made] = DHERIN | {
-    "zhang-averaged-error": {"least_error": lambda d: d.error_over_N.sel(curve_N=d.best_N)},
-    "zhang-risk": {"best_linear + bias + variance over length": risk_curve},
-    "zhang-covariate-shift": over("risk risk_theory limit ols", "zero"),
-    "zhang-random-covariance": over("risk risk_line risk_limit", "zero"),
-    "zhang-random-covariance-flow": over("u u_printed", "u_theory"),
-    "zhang-garg-prompts": at_longest_over_zero("risk") | {"gpt2_of_garg / zero": lambda d: d.gpt2_of_garg.isel(k=-1) / d.zero},
-    "garg-shifts": at_longest_over_zero("risk risk_theory") | over("gpt2_of_garg", "zero"),
-    "zhang-dynamics": {f"{name} - 1": lambda d, name=name: d[name] - 1 for name in ("loss", "loss_towards_plain")},
-    "zhang-two-notions": {"attention_se": lambda d: d.attention_se},
-    "engine-roofline": {
-        "operations a second": lambda d: d.operations / d.seconds / 1e9,
-        "products a second": lambda d: (d.products_rate / 1e9 + 0 * d.operations).isel(models=0),
-        "operations a byte": lambda d: d.operations / d.traffic,
-    },
-    "li-floor": {"error / vote": lambda d: (d.error / d.error_theory).sel(alpha=0.6)},
-    "li-magnitudes": {"length over the longest, sorted": sorted_over_longest},
-    "li-prompt-length": {"1 / alpha": lambda d: 1 / d.alpha},
-    "li-hinge-margin": {"1 - mass": lambda d: 1 - d.mass},
-}
+DERIVED: dict[str, Made] = (
+    DHERIN
+    | LI
+    | {
+        "zhang-averaged-error": {"least_error": lambda d: d.error_over_N.sel(curve_N=d.best_N)},
+        "zhang-risk": {"best_linear + bias + variance over length": risk_curve},
+        "zhang-covariate-shift": over("risk risk_theory limit ols", "zero"),
+        "zhang-random-covariance": over("risk risk_line risk_limit", "zero"),
+        "zhang-random-covariance-flow": over("u u_printed", "u_theory"),
+        "zhang-garg-prompts": at_longest_over_zero("risk")
+        | {"gpt2_of_garg / zero": lambda d: d.gpt2_of_garg.isel(k=-1) / d.zero},
+        "garg-shifts": at_longest_over_zero("risk risk_theory") | over("gpt2_of_garg", "zero"),
+        "zhang-dynamics": {f"{name} - 1": lambda d, name=name: d[name] - 1 for name in ("loss", "loss_towards_plain")},
+        "zhang-two-notions": {"attention_se": lambda d: d.attention_se},
+        "engine-roofline": {
+            "operations a second": lambda d: d.operations / d.seconds / 1e9,
+            "products a second": lambda d: (d.products_rate / 1e9 + 0 * d.operations).isel(models=0),
+            "operations a byte": lambda d: d.operations / d.traffic,
+        },
+    }
+)
 """By figure; quantities that end in ``_se`` are standard errors of those without."""

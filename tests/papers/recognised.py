@@ -81,17 +81,32 @@ class Vocabulary:
         if series.y.size == 1 and (found := self._against(series)):
             return found
         for values, places, sideways in ((series.y, series.x, False), (series.x, series.y, True)):
-            if series.kind == "line" and sideways:
-                continue
-            found = list(self._along(values, places))
-            if found:
-                best = min(found, key=lambda each: _rank(each, series.labels))
-                best.remarks += ["sideways"] if sideways else []
+            if sideways and (series.kind == "line" or (len(values) == 2 and np.ptp(values) == 0)):
+                continue  # two places are always in rows, and two equal numbers are easily found
+            found = sorted(self._along(values, places), key=lambda each: _rank(each, series.labels))
+            for best in [*found, *found[:1]]:
                 best.interval = self._interval(best, series, sideways)
+                if best.interval != NO_NAME:
+                    break
+            if found:
+                best.remarks += ["sideways"] if sideways else []
                 return best
         if series.y.size == 2 and equal(series.x, series.y):
             return Found("equality", "", {})
-        return self._against(series) or self._in_a_row(series)
+        if series.y.size == 2 and equal(series.x, -series.y):
+            return Found("opposite numbers", "", {})
+        return self._against(series) or self._in_a_row(series) or self._alone(series)
+
+    def _alone(self, series: Series) -> Found | None:
+        """Return the entry of a variable that one point shows; that which the legend names, where there are several."""
+        found = []
+        for value, remarks in ((series.y, []), (series.x, ["sideways"])) if series.y.size == series.x.size == 1 else ():
+            for name, quantity in self._with(value.item()):
+                entries = np.isclose(quantity.values.astype(float), value, rtol=RTOL, atol=0)
+                for index in np.argwhere(entries) if name in self.plain else ():
+                    at = {dim: coordinate(quantity, dim, int(k)) for dim, k in zip(quantity.dims, index, strict=True)}
+                    found.append(Found(name, "", at, self._cloud_interval(name, at, series), [*remarks]))
+        return min(found, key=lambda each: (each.interval == NO_NAME, _rank(each, series.labels)), default=None)
 
     def _in_a_row(self, series: Series) -> Found | None:
         """Return the entries of a quantity in their order, or sorted, that stand side by side for room."""
@@ -188,20 +203,17 @@ class Vocabulary:
         if plain in self.plain and "seed" in self.plain[plain].dims:
             values = _like(self.plain[plain], found)
             if set(values.dims) == {"seed", found.along}:
-                several = values.transpose("seed", found.along).values.astype(float)
-                count = len(several)
-                error = several.std(0, ddof=1) / count**0.5 if count > 1 else np.zeros(several.shape[1])
+                count = values.sizes["seed"]
+                error = values.std("seed", ddof=1).values / count**0.5 if count > 1 else np.zeros(values.sizes[found.along])
                 yield "Student over seeds", student.ppf(norm.cdf(2), count - 1) * error if count > 1 else error
                 yield "two standard errors over seeds", 2 * error
                 yield "ONE standard error over seeds", error
         if found.at.get("part") == "median" and plain in self.plain:
             low, high = (_like(self.plain[plain], found, part=part).values for part in ("low", "high"))
             yield "order statistics", (np.maximum(entries.values - low, 0), np.maximum(high - entries.values, 0))
-        for name in ("low", "high"):
-            if f"{plain}_{name}" not in self.plain:
-                return
-        low, high = (_like(self.plain[f"{plain}_{name}"], found).values for name in ("low", "high"))
-        yield "from low to high", (entries.values - low, high - entries.values)
+        if f"{found.name}_low" in self.words:
+            low, high = (_like(self.words[f"{found.name}_{name}"], found).values for name in ("low", "high"))
+            yield "from low to high", (entries.values - low, high - entries.values)
 
     def _against(self, series: Series) -> Found | None:
         """Return one quantity over another, point by point; the pair that the legend names, where there are several."""

@@ -3,8 +3,8 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing, points_over_seeds
-from papers.li.series import series
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, line, points, series
 
 
 @drawing(
@@ -28,18 +28,15 @@ from papers.li.series import series
 def nonlinearity(figure: Figure, dataset: xr.Dataset) -> None:
     """Margin against S_1 and alpha', error on short prompts, for the four variants."""
     left, middle, right = figure.subplots(1, 3)
-    for k, name in enumerate(dataset.variant.values):
-        cell = dataset.sel(variant=name)
-        push = (cell.feature * cell.S_1 * cell.total_S_1).mean("seed")
-        predicted = cell.margin_S_1.isel(S_1=-1).mean() + push - push.isel(S_1=-1)
-        series(left, cell.S_1, cell.margin_S_1, k, name, predicted)
-        points_over_seeds(middle, cell.alpha, cell.margin_alpha, k)
-        points_over_seeds(right, cell.short + 0.12 * (k - 1.5), cell.error_short, k)
-    middle.plot(dataset.alpha, dataset.margin_alpha_theory.mean("seed"), color="C3", linestyle=LINES[3])
-    for k, name in enumerate(dataset.variant.values[:3]):
-        middle.plot(dataset.alpha, dataset.margin_alpha.sel(variant=name).mean("seed"), color=f"C{k}", linewidth=0.5)
-    for line, (sign, label) in zip(LINES, {1: "with the majority", -1: "against it"}.items(), strict=False):
-        right.plot(dataset.short, dataset.absent_error.sel(sign=sign), color="C5", linestyle=line, label=label)
+    series(left, dataset, "margin_S_1", "S_1", "variant", label="{variant}", theory=("margin_predicted", "S_1"))
+    for k, cell in each(dataset, "variant"):
+        points(middle, cell, "margin_alpha", "alpha", k)
+        points(right, cell, "error_short", cell.short + 0.12 * (k - 1.5), k)
+    line(middle, dataset, "margin_alpha_theory", "alpha", 3)
+    for k, cell in each(dataset.isel(variant=slice(3)), "variant"):
+        line(middle, cell, "margin_alpha", "alpha", k, linestyle="-", linewidth=0.5)
+    for k, cell in each(dataset, "sign"):
+        line(right, cell, "absent_error", "short", k, color="C5", label=("with the majority", "against it")[k])
     left.set(xlabel="$S_1$", ylabel="mean margin $zF$", ylim=(0, None))
     middle.set(xlabel="share of relevant contexts $\\alpha'$", xlim=(0, None), ylim=(0, None))
     right.set(xlabel="contexts $l$", ylabel="error", yscale="log")

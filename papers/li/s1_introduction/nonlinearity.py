@@ -87,6 +87,9 @@ class Nonlinearity(Declaration):
         slope = np.array([nonlinearity.margin_slope(relevant, form, readout, q) for form, readout in pairs])
         follows = [[float(name.endswith("ReLU"))] for name in FOUR]  # a linear MLP answers the labels alone
         absent = [[nonlinearity.absent_error(setting.alpha, l, sign) for l in self.short] for sign in (1, -1)]
+        feature = xr.DataArray(follows * dataset.response.values, dims=("variant", "seed"))
+        push = (feature * dataset.S_1 * dataset.total_S_1).mean("seed")
+        predicted = dataset.margin_S_1.isel(S_1=-1).mean("seed") + push - push.isel(S_1=-1)
         law = np.array(self.alpha)[:, None] / 2 * slope
         measured = dataset.margin_alpha.sel(variant="linear, linear").values
         factors = {
@@ -96,7 +99,8 @@ class Nonlinearity(Declaration):
         return (
             dataset.assign(_pooled(measured / law, factors))
             .assign(
-                feature=variable("variant seed", follows * dataset.response.values, FEATURE),
+                feature=variable("variant seed", feature.values, FEATURE),
+                margin_predicted=variable("variant S_1", predicted.transpose("variant", "S_1"), PREDICTED),
                 margin_alpha_theory=variable("alpha seed", law, "mean z F in closed form, linear both"),
                 absent_error=variable(
                     "sign short", absent, "error from prompts without the query's pattern, weights of one sign"
@@ -184,6 +188,7 @@ def _pooled(ratio: np.ndarray, near: dict[str, float]) -> dict[str, xr.Variable]
 
 
 FEATURE = "change of the mean margin per unit of S_1 and of total attention, in closed form"
+PREDICTED = "mean z F on ODR patterns, from its value at the largest S_1 and the feature parts of the neurons"
 READINGS = {
     "half": ("variant seed", "first step with training loss below 1/2, mean of 10 steps"),
     "error": ("variant seed", "classification error on unseen tasks"),

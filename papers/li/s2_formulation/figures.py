@@ -3,8 +3,8 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing, points_over_seeds
-from papers.li.series import series
+from icl_lib.companion.figure import LINES, drawing
+from icl_lib.companion.series import each, points, series
 
 
 @drawing(
@@ -23,13 +23,12 @@ from papers.li.series import series
 def start(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention mass and size of the output of the untrained network against the length of the patterns."""
     left, right = figure.subplots(1, 2)
-    for k, length in enumerate(dataset.length.values):
-        cell = dataset.sel(length=length)
+    for k, cell in each(dataset, "length"):
         left.axhline(float(cell.mass_uniform), color=f"C{k}", linewidth=0.7, linestyle=LINES[k])
-        series(left, cell.beta, cell.mass, k, f"$l={length}$", cell.mass_theory)
+    series(left, dataset, "mass", "beta", "length", label="$l={length}$", theory=("mass_theory", "beta"))
     longest = dataset.isel(length=-1)
     for k, (name, label) in enumerate((("square", "balanced signs"), ("square_coins", "signs by coins")), start=2):
-        series(right, longest.beta, longest[name], k, label, longest[f"{name}_theory"])
+        series(right, longest, name, "beta", label=label, theory=(f"{name}_theory", "beta"), first=k)
     left.set(xlabel="length of a pattern $\\beta$", ylabel="attention on the query's pattern")
     right.set(xlabel="length of a pattern $\\beta$", ylabel="$E\\,F^2$", yscale="log")
     left.legend(loc="upper left")
@@ -58,13 +57,12 @@ SETS = {"cyclic 3": "three shifts", "cyclic 1": "one shift"}
 def training(figure: Figure, dataset: xr.Dataset) -> None:
     """Hinge loss on training and unseen tasks, and without sight of the query, along training."""
     for axes, what, label in zip(figure.subplots(1, 2), ("hinge", "error"), ("hinge loss", "error"), strict=True):
-        for k, tasks in enumerate(dataset.tasks.values):
-            cell = dataset.sel(tasks=tasks)
-            known, new = cell[f"{what}_training"], cell[f"{what}_unseen"]
-            points_over_seeds(axes, cell.step, known, k, linestyle=LINES[0], linewidth=0.9, label=SETS.get(tasks, tasks))
-            points_over_seeds(axes, cell.step, new, k, linestyle=LINES[1], linewidth=0.9, mfc="none")
-        blind = dataset[f"{what}_blind"].isel(tasks=0)
-        points_over_seeds(axes, dataset.step, blind, 5, marker="x", linestyle=LINES[3], linewidth=0.9, label="$W_Q=0$")
+        for k, cell in each(dataset, "tasks"):
+            name = SETS.get(cell.tasks.item(), "{tasks}")
+            points(axes, cell, f"{what}_training", "step", k, linestyle=LINES[0], linewidth=0.9, label=name)
+            points(axes, cell, f"{what}_unseen", "step", k, linestyle=LINES[1], linewidth=0.9, mfc="none")
+        first, style = dataset.isel(tasks=0), dict(marker="x", linestyle=LINES[3], linewidth=0.9)
+        points(axes, first, f"{what}_blind", "step", 5, label="$W_Q=0$", **style)
         axes.set(xlabel="step", ylabel=label, xlim=(-1, None), ylim=(-0.02, None))
         axes.set_xscale("symlog", linthresh=20)
         ticks = dataset.step.values[1:] if dataset.sizes["step"] < 7 else [20, 60, 200, 1000]

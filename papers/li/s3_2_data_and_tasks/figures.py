@@ -6,9 +6,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points_over_seeds
-from icl_lib.companion.verdict import over_seeds
-from papers.li.series import series
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, line, points, series, sideways
 
 
 @drawing(
@@ -32,11 +31,9 @@ def unseen_tasks(figure: Figure, dataset: xr.Dataset) -> None:
     rows = dataset.isel(set=order)
     height = -np.arange(len(order))
     ink = mpl.rcParams["text.color"]
-    axes.plot(rows.error_theory, height, color=ink, marker="|", markersize=15, linestyle="none", label="predicted, unseen")
-    for k, (name, label) in enumerate((("error_trained", "training tasks"), ("error", "unseen tasks"))):
-        found = over_seeds(rows[name])
-        style = dict(marker=MARKERS[k], linestyle="none", markersize=(9, 5)[k], mfc=("none", f"C{k}")[k])
-        axes.errorbar(found.value, height, xerr=found.two_se, color=f"C{k}", label=label, **style)
+    sideways(axes, rows, "error_theory", height, color=ink, marker="|", markersize=15, label="predicted, unseen")
+    sideways(axes, rows, "error_trained", height, 0, markersize=9, mfc="none", label="training tasks")
+    sideways(axes, rows, "error", height, 1, label="unseen tasks")
     axes.axhline(0.5 - int(rows.covers.sum()), color=ink, linewidth=0.8)
     axes.set_yticks(height, [_in_words(name) for name in rows.set.values])
     axes.set(xlabel="0-1 error", xlim=(-0.02, 0.62))
@@ -59,19 +56,19 @@ def _in_words(name: str) -> str:
     caption=(
         "Left: error of models trained on three shifts, on unseen tasks. Filled markers: measured. Thick lines: the "
         "vote law. Thin lines and open markers: the best predictor that knows the distribution of tasks, exact and measured. "
-        "Right: error over the vote law at the middle share, by training set, two standard errors; dotted at 1."
+        "Right: error over the vote law at the middle share, by training set; dotted at 1. Intervals: two standard errors."
     ),
     size=(7.8, 4.0),
 )
 def length(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over prompt length with the vote law and the best predictor, and the ratio to the law by task set."""
     left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
-    for k, alpha in enumerate(dataset.alpha.values):
-        cell, color = dataset.sel(alpha=alpha), f"C{k}"
-        error = cell.error.isel(tasks=0)
-        series(left, cell.l, error.where(error.mean("seed") > 0), k, f"$\\alpha'={alpha:g}$", cell.error_theory)
-        left.plot(cell.l, cell.best_theory, color=color, linestyle=LINES[k], linewidth=0.8)
-        left.plot(cell.l, cell.best.where(cell.best > 0), color=color, marker=MARKERS[k], linestyle="none", mfc="none", ms=4)
+    shown = dataset.isel(tasks=0)
+    shown = shown.assign(error=shown.error.where(shown.error.mean("seed") > 0), best=shown.best.where(shown.best > 0))
+    for k, cell in each(shown, "alpha"):
+        series(left, cell, "error", "l", label="$\\alpha'={alpha:g}$", theory=("error_theory", "l"), first=k)
+        line(left, cell, "best_theory", "l", k, linewidth=0.8)
+        points(left, cell, "best", "l", k, mfc="none", ms=4)
     left.set(yscale="log", xlabel="contexts $l$", ylabel="0-1 error", ylim=(2e-5, 0.7))
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(dataset.alpha))
     _draw_ratio(right, dataset)
@@ -79,11 +76,11 @@ def length(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _draw_ratio(axes: Axes, dataset: xr.Dataset) -> None:
     alpha = float(dataset.alpha[dataset.sizes["alpha"] // 2])
-    cell = dataset.sel(alpha=alpha)
+    dataset = dataset.sel(alpha=alpha)
+    dataset = dataset.assign(ratio=dataset.error / dataset.error_theory)
     axes.axhline(1, color=mpl.rcParams["text.color"], linestyle=":", linewidth=1)
-    for k, tasks in enumerate(dataset.tasks.values):
-        ratio = cell.error.sel(tasks=tasks) / cell.error_theory
-        points_over_seeds(axes, cell.l * (1 + 0.02 * (k - 1)), ratio, k, label=_in_words(tasks))
+    for k, cell in each(dataset, "tasks"):
+        points(axes, cell, "ratio", cell.l * (1 + 0.02 * (k - 1)), k, label=_in_words(cell.tasks.item()))
     axes.set(xlabel="contexts $l$", ylabel=f"error / vote law at $\\alpha'={alpha:g}$", ylim=(0.5, 2.0))
     axes.legend(loc="upper left")
 
@@ -112,10 +109,9 @@ def grown_push(figure: Figure, dataset: xr.Dataset) -> None:
         part = dataset.isel(set=np.flatnonzero(keep.values))
         low, high = float(part.form_theory.min()), float(part.form_theory.max())
         axes.plot([low, high], [low, high], color=mpl.rcParams["text.color"], linewidth=0.8)
+        entries = part[["kind", "form", "form_theory"]].stack(entry=part.form.dims)
         for k, kind in enumerate(KINDS):
-            chosen = part.kind.values == k
-            predicted, measured = part.form_theory.values[chosen], part.form.values[chosen]
-            axes.plot(predicted, measured, color=f"C{k}", marker=MARKERS[k], linestyle="none", ms=4, alpha=0.6, label=kind)
+            points(axes, entries.where(entries.kind == k, drop=True), "form", "form_theory", k, ms=4, alpha=0.6, label=kind)
         axes.set(xlabel="predicted entry", title=f"{title} labels")
     figure.axes[0].set_ylabel("trained entry")
     figure.axes[0].legend(loc="upper left", fontsize=8.5)
@@ -141,11 +137,11 @@ def two_memories(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     ink = mpl.rcParams["text.color"]
     axes.axhline(float(dataset.error_theory), color=ink, linestyle="--", linewidth=1)
-    for threshold in (dataset.ratio / dataset.key_memory, dataset.ratio * dataset.value_memory**0.5):
-        axes.axvline(float(threshold.mean()), color=ink, linestyle=":", linewidth=1.2)
+    for threshold in (dataset.key_threshold, dataset.value_threshold):
+        axes.axvline(float(threshold), color=ink, linestyle=":", linewidth=1.2)
     labels = ("error, unseen tasks", "attention on query's pattern", "error, contrary contexts")
     for k, (name, label) in enumerate(zip(("error", "mass", "value_error"), labels, strict=True)):
-        points_over_seeds(axes, dataset.ratio, dataset[name], k, label=label)
+        points(axes, dataset, name, "ratio", k, label=label)
     axes.set(xscale="log", xlabel="$|q|/\\beta$", ylim=(-0.04, 1.04))
     ticks = [0.125, 0.25, 0.5, 1.0]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -60,7 +60,10 @@ class TwoMemories(Declaration):
         tasks, one_sided = task_set("one-sided", M1).numpy(), [settings[k] for k in self._one_sided()]
         key = [coverage.key_memory(tasks, M1, one.alpha, one.beta, one.q) for one in one_sided]
         value = [coverage.value_memory(tasks, M1, one.beta, one.q) for one in one_sided]
+        ratio = dataset.ratio.values
         return dataset.assign(
+            key_threshold=variable("", (ratio / key).mean(), "ratio at which label key and pattern are pushed alike"),
+            value_threshold=variable("", (ratio * np.sqrt(value)).mean(), "ratio at which the values weigh both alike"),
             error_theory=variable("", coverage.unseen_error(tasks, M1, 0.5, 0.0), "error of a pure memory"),
             key_memory=variable("ratio", key, "push to the label key over push to the pattern"),
             value_memory=variable("ratio", value, "pattern over label in the value function"),

@@ -1,16 +1,20 @@
 """Figures of section 3.3."""
 
 import matplotlib as mpl
-import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing, points_over_seeds
-from papers.li.series import series
+from icl_lib.companion.figure import LINES, drawing
+from icl_lib.companion.series import band, each, line, points, series
 
 CONVENTIONS = (("fixed norm", ""), ("rescaling", "_rescaled"))
 SMALLEST = 1e-5
 """Errors below are drawn here: no wrong answer among that many prompts."""
+
+
+def _lifted(dataset: xr.Dataset, *names: str) -> xr.Dataset:
+    """Return a dataset in which these errors are at least ``SMALLEST``."""
+    return dataset.assign({name: dataset[name].clip(SMALLEST) for name in names})
 
 
 @drawing(
@@ -33,14 +37,14 @@ def coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
     """0-1 error, hinge and margin over S_1, one row a setting."""
     grid = figure.subplots(dataset.sizes["setting"], 3, sharex=True, squeeze=False)
     ink = mpl.rcParams["text.color"]
-    for (error, hinge, margin), setting in zip(grid, dataset.setting.values, strict=True):
-        cell = dataset.sel(setting=setting)
+    shown = _lifted(dataset, "error", "error_rescaled")
+    for (error, hinge, margin), (_, cell) in zip(grid, each(shown, "setting"), strict=True):
         for k, (name, suffix) in enumerate(CONVENTIONS):
-            series(error, cell.S_1, np.maximum(cell[f"error{suffix}"], SMALLEST), k, name)
-            series(hinge, cell.S_1, cell[f"hinge{suffix}"], k, name)
-        series(margin, cell.S_1, cell.margin, 0, "fixed norm", cell.margin_theory.mean("seed"))
+            series(error, cell, f"error{suffix}", "S_1", label=name, first=k)
+            series(hinge, cell, f"hinge{suffix}", "S_1", label=name, first=k)
+        series(margin, cell, "margin", "S_1", label="fixed norm", theory=("margin_theory", "S_1"))
         error.axhline(0.01, color=ink, linewidth=0.8)
-        error.set(yscale="log", ylim=(SMALLEST / 2, 1), ylabel=f"setting {setting}\n0-1 error")
+        error.set(yscale="log", ylim=(SMALLEST / 2, 1), ylabel=f"setting {cell.setting.item()}\n0-1 error")
         hinge.set(ylabel="hinge", ylim=(-0.03, None))
         margin.set(ylabel="mean margin $zF$", ylim=(0, None))
         for axes in (error, hinge, margin):
@@ -68,14 +72,12 @@ def rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     """Error, attention and hinge over S_1 when it rescales the patterns."""
     left, middle, right = figure.subplots(1, 3)
     for axes, name, what in ((left, "error", "0-1 error"), (middle, "mass", "attention mass")):
-        axes.plot(
-            dataset.S_1, dataset[f"{name}_theory"].mean("seed"), color="C1", linestyle=LINES[0], label="gap $S_1^2\\gamma$"
-        )
-        axes.plot(dataset.S_1, dataset[f"{name}_linear"].mean("seed"), color="C2", linestyle=LINES[1], label="gap $S_1\\gamma$")
-        points_over_seeds(axes, dataset.S_1, dataset[name], 1, label="rescaling")
+        line(axes, dataset, f"{name}_theory", "S_1", 1, linestyle=LINES[0], label="gap $S_1^2\\gamma$")
+        line(axes, dataset, f"{name}_linear", "S_1", 2, linestyle=LINES[1], label="gap $S_1\\gamma$")
+        points(axes, dataset, name, "S_1", 1, label="rescaling")
         axes.set_ylabel(what)
-    series(right, dataset.S_1, dataset.hinge_fixed, 0, "fixed norm")
-    series(right, dataset.S_1, dataset.hinge, 1, "rescaling")
+    series(right, dataset, "hinge_fixed", "S_1", label="fixed norm")
+    series(right, dataset, "hinge", "S_1", label="rescaling", first=1)
     right.set_ylabel("hinge")
     for axes in (left, middle, right):
         axes.set(xlabel="$S_1$", ylim=(0, None))
@@ -101,10 +103,8 @@ def rescaling(figure: Figure, dataset: xr.Dataset) -> None:
 def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     """0-1 error and spread of the score gap over S_1 at fixed norm, for several settings."""
     left, right = figure.subplots(1, 2)
-    for k, setting in enumerate(dataset.setting.values):
-        cell = dataset.sel(setting=setting)
-        series(left, cell.S_1, np.maximum(cell.error, SMALLEST), k, setting)
-        series(right, cell.S_1, cell.gap_spread, k, setting)
+    series(left, _lifted(dataset, "error"), "error", "S_1", "setting", label="{setting}")
+    series(right, dataset, "gap_spread", "S_1", "setting", label="{setting}")
     left.set(xlabel="$S_1$", ylabel="0-1 error", yscale="log")
     right.set(xlabel="$S_1$", ylabel="spread of the score gap", ylim=(0, None))
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
@@ -129,16 +129,14 @@ def task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     shown = (("error_in", "in domain, unseen tasks"), ("error_out", "out of domain, mean"), ("error_worst", "worst ODR draw"))
     for k, (name, label) in enumerate(shown):
-        series(left, dataset.tasks, np.maximum(dataset[name], SMALLEST), k, label)
+        series(left, _lifted(dataset, name), name, "tasks", label=label, first=k)
     left.axvline(float(dataset.tasks_stated), color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
     left.set(yscale="log", xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="0-1 error", ylim=(SMALLEST / 2, 8))
     left.legend(loc="upper right")
-    right.plot(dataset.tasks, dataset.gap_theory.mean("seed"), color="C0", label="$\\gamma$")
-    spread = dataset.gap_spread.mean("seed")
-    ends = dict(color="C0", marker="o", linestyle="none", capsize=3, markersize=4)
-    right.errorbar(dataset.tasks, dataset.gap_out.mean("seed"), spread, label="ODR draws, spread", **ends)
-    series(right, dataset.tasks, dataset.gap_trained, 1, "trained pairs")
-    series(right, dataset.tasks, dataset.gap_untrained, 2, "untrained pairs")
+    line(right, dataset, "gap_theory", "tasks", label="$\\gamma$")
+    points(right, dataset.mean("seed"), "gap_out", "tasks", capsize=3, markersize=4, label="ODR draws, spread")
+    series(right, dataset, "gap_trained", "tasks", label="trained pairs", first=1)
+    series(right, dataset, "gap_untrained", "tasks", label="untrained pairs", first=2)
     right.set(xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="score gap", ylim=(0, None))
     right.legend(loc="lower right")
 
@@ -159,16 +157,14 @@ def task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
 def prompt_length(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over the prompt length, and the length that an error of eps takes."""
     left, right = figure.subplots(1, 2)
-    for k, alpha in enumerate(dataset.alpha.values):
-        cell = dataset.sel(alpha=alpha)
-        seen = cell.error.where(cell.error.mean("seed") > 2 * SMALLEST)
-        series(left, cell.length, seen, k, f"$\\alpha'={alpha:g}$", cell.error_theory)
+    seen = dataset.assign(error=dataset.error.where(dataset.error.mean("seed") > 2 * SMALLEST))
+    series(left, seen, "error", "length", "alpha", label="$\\alpha'={alpha:g}$", theory=("error_theory", "length"))
     left.set(yscale="log", ylim=(1e-4, 0.7), xlabel="prompt length $l$", ylabel="0-1 error")
     left.legend(loc="upper right")
-    right.fill_between(dataset.alpha, *dataset.bracket.values, color="C0", alpha=0.2, linewidth=0)
-    right.plot(dataset.alpha, dataset.needed_theory, color="C0", label="vote law")
-    points_over_seeds(right, dataset.alpha, dataset.needed, 0, label="measured")
-    right.plot(dataset.alpha, 1 / dataset.alpha, color=mpl.rcParams["text.color"], linestyle=":", label="$1/\\alpha'$")
+    band(right, dataset, "needed_theory", "alpha")
+    line(right, dataset, "needed_theory", "alpha", label="vote law")
+    points(right, dataset, "needed", "alpha", label="measured")
+    line(right, dataset, "needed_stated", "alpha", color=mpl.rcParams["text.color"], linestyle=":", label="$1/\\alpha'$")
     right.set(xscale="log", yscale="log", xlabel="share $\\alpha'$", ylabel="length for an error of 0.01")
     right.set_xticks(dataset.alpha.values, [f"{alpha:g}" for alpha in dataset.alpha.values], minor=False)
     right.minorticks_off()

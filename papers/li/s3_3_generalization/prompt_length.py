@@ -66,17 +66,15 @@ class PromptLength(Declaration):
         lower = [length_bracket(2 * self.eps, alpha)[0] for alpha in self.alpha]  # half the missing probability
         upper = [length_bracket(self.eps, alpha)[1] for alpha in self.alpha]
         needed, untrained = (self._needed(dataset[name].values) for name in ("error", "error_untrained"))
-        return (
-            dataset.assign(self._counted(dataset, law, missing, gap))
-            .assign(
-                error_theory=variable("alpha length", law, "vote law at the trained score gap"),
-                missing=variable("alpha length", missing, "probability that the query's pattern is absent"),
-                needed=variable("alpha seed", needed, "length at which the error passes eps"),
-                needed_untrained=variable("alpha seed", untrained, "the same for the start"),
-                needed_theory=variable("alpha", self._needed(law[..., None])[:, 0], "the same for the vote law"),
-                bracket=variable("side alpha", [lower, upper], "simple bounds on the needed length"),
-            )
-            .assign_coords(side=["lower", "upper"])
+        return dataset.assign(self._counted(dataset, law, missing, gap)).assign(
+            error_theory=variable("alpha length", law, "vote law at the trained score gap"),
+            missing=variable("alpha length", missing, "probability that the query's pattern is absent"),
+            needed=variable("alpha seed", needed, "length at which the error passes eps"),
+            needed_untrained=variable("alpha seed", untrained, "the same for the start"),
+            needed_theory=variable("alpha", self._needed(law[..., None])[:, 0], "the same for the vote law"),
+            needed_theory_low=variable("alpha", lower, "simple lower bound on the needed length"),
+            needed_theory_high=variable("alpha", upper, "simple upper bound on the needed length"),
+            needed_stated=variable("alpha", 1 / np.array(self.alpha), "1/alpha', the stated length"),
         )
 
     @expectation

@@ -70,6 +70,8 @@ class TaskFraction(Declaration):
         dims = "shifts seed"
         return dataset.assign(
             gap_out=variable(dims, mean, "mean score gap over ODR draws"),
+            gap_out_low=variable(dims, np.subtract(mean, spread), "one standard deviation over draws and pairs below it"),
+            gap_out_high=variable(dims, np.add(mean, spread), "one standard deviation over draws and pairs above it"),
             gap_spread=variable(dims, spread, "standard deviation over draws and pairs of the score gap"),
             gap_theory=variable(dims, mean_gap(W), "gamma"),
             tasks_stated=variable("", self.base.M1 * (self.base.M1 - 1) ** 0.5, "(M1 - 1)^(-1/2) of all M1 (M1 - 1) tasks"),

@@ -7,8 +7,8 @@ import xarray as xr
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing, points_over_seeds
-from papers.li.series import series
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import points, series, strokes
 
 
 @drawing(
@@ -31,8 +31,8 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
     symbols = dict(alpha="α", beta="β", eta="η", delta="δ", q="|q|", K="K", M1="M₁")
     first = dataset.isel(start=0)
     for k, letter in enumerate(dataset.letter.values):
-        cell = first.isel(cell=np.flatnonzero(dataset.cell_letter.values == letter)).sel(level=0.5)
-        points_over_seeds(left, cell.escape_theory, cell.time, k, label=symbols[letter])
+        cells = first.isel(cell=np.flatnonzero(dataset.cell_letter.values == letter)).sel(level=0.5)
+        points(left, cells, "time", "escape_theory", k, label=symbols[letter])
     ends = [float(first.escape_theory.min()), float(first.escape_theory.max())]
     left.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
     left.set(xscale="log", yscale="log", xlabel="predicted steps", ylabel="steps until the hinge is ½")
@@ -41,11 +41,11 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend(loc="upper left", ncols=2)
     at, ink = np.arange(dataset.sizes["letter"]), mpl.rcParams["text.color"]
     for law, width, label in (("slope_escape", 0.8, "escape law (long)"), ("slope_stated", 0.4, "stated law (short)")):
-        right.hlines(dataset[law], at - width / 2, at + width / 2, color=ink, linewidth=4 * width - 0.8, label=label)
+        strokes(right, dataset, law, at, width, color=ink, linewidth=4 * width - 0.8, label=label)
     shown = [(phase, start) for start in dataset.start.values for phase in ("to 0.1", "from 0.9 to 0.1")]
     for k, (phase, start) in enumerate(shown):
         offset = (k - (len(shown) - 1) / 2) * 0.15
-        points_over_seeds(right, at + offset, dataset.slope.sel(phase=phase, start=start), k, label=f"{phase}, {start}")
+        points(right, dataset.sel(phase=phase, start=start), "slope", at + offset, k, label="{phase}, {start}")
     right.set(ylabel="exponent")
     right.set_xticks(at, [symbols[letter] for letter in dataset.letter.values])
     right.legend(loc="upper left", fontsize=8)
@@ -67,8 +67,8 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
 def training_length(figure: Figure, dataset: xr.Dataset) -> None:
     """Steps over the length of the training prompts, one series a share."""
     axes = figure.subplots()
+    series(axes, dataset, "steps", "training_length", "alpha", label="$\\alpha={alpha:g}$")
     for k, alpha in enumerate(dataset.alpha.values):
-        series(axes, dataset.training_length, dataset.steps.sel(alpha=alpha), k, f"$\\alpha={alpha:g}$")
         axes.axvline(1 / alpha, color=f"C{k}", linestyle=":", linewidth=1.2)
     lengths = dataset.training_length.values
     axes.set(xscale="log", xlabel="contexts in a training prompt $l_{tr}$", ylabel="steps until the hinge is ½", ylim=(0, None))

@@ -7,9 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, drawing, points_over_seeds
-from papers.li.published import PRUNED, PRUNED_SHARES
-from papers.li.series import series
+from icl_lib.companion.figure import LINES, drawing
+from icl_lib.companion.series import each, line, points, series, strokes
 
 GROUPS = {"A": "setting A", "ξ = 1/√m": "long start, ξ = 1/√m"}
 """Names of the two groups in the legend."""
@@ -38,9 +37,9 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     _draw_lengths(panels["lengths"], dataset)
     _draw_time(panels["time"], dataset)
     axes, position = panels["settings"], np.arange(dataset.sizes["setting"])
-    points_over_seeds(axes, position - 0.12, dataset.small, 0, label="small")
-    points_over_seeds(axes, position + 0.12, dataset.silent, 1, label="silent")
-    axes.hlines(dataset.silent_alone, position - 0.3, position + 0.3, color="C2", label="silent, trained one by one")
+    points(axes, dataset, "small", position - 0.12, 0, label="small")
+    points(axes, dataset, "silent", position + 0.12, 1, label="silent")
+    strokes(axes, dataset, "silent_alone", position, 0.6, color="C2", label="silent, trained one by one")
     axes.set_xticks(position, [name.replace(" = ", " =\n") for name in dataset.setting.values])
     top = 1.6 * float(dataset.small.mean("seed").max())
     axes.set(ylim=(-0.01, top), xlim=(-0.6, len(position) - 0.4), ylabel="share of the neurons")
@@ -49,10 +48,9 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _draw_lengths(axes: Axes, dataset: xr.Dataset) -> None:
     share = (np.arange(dataset.sizes["row"]) + 0.5) / dataset.sizes["row"]
-    for k, group in enumerate(dataset.group.values):
-        rows = dataset.length.sel(group=group)
-        relative = (rows / rows.isel(row=-1)).isel(row=slice(None, None, 2))
-        points_over_seeds(axes, share[::2], relative, k, label=GROUPS.get(group, group), markersize=3)
+    shown = dataset.assign(relative=dataset.length / dataset.length.isel(row=-1)).isel(row=slice(None, None, 2))
+    for k, rows in each(shown, "group"):
+        points(axes, rows, "relative", share[::2], k, label=GROUPS.get(rows.group.item(), "{group}"), markersize=3)
     longest = float(dataset.length.isel(group=0, row=-1).mean())
     axes.axhline(float(dataset.start_size[0]) / longest, color=mpl.rcParams["text.color"], linestyle="--", linewidth=0.9)
     axes.set(xlabel="neurons, sorted (share)", ylabel="length over the longest", ylim=(0, 1.05))
@@ -60,10 +58,10 @@ def _draw_lengths(axes: Axes, dataset: xr.Dataset) -> None:
 
 
 def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
-    length = dataset.long_size / dataset.long_size.isel(step=-1).mean()
-    shown = {"small neurons at rest": dataset.at_rest, "attention": dataset.mass, "large neurons, length": length}
-    for k, (label, values) in enumerate(shown.items()):
-        series(axes, dataset.step, values, k, label)
+    dataset = dataset.assign(long_relative=dataset.long_size / dataset.long_size.isel(step=-1).mean())
+    shown = {"small neurons at rest": "at_rest", "attention": "mass", "large neurons, length": "long_relative"}
+    for k, (label, name) in enumerate(shown.items()):
+        series(axes, dataset, name, "step", label=label, first=k)
     axes.set_xscale("symlog", linthresh=20)
     axes.xaxis.set_major_locator(FixedLocator([0, 20, 50, 100, 400]))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -92,14 +90,12 @@ def pruning(figure: Figure, dataset: xr.Dataset) -> None:
     """Hinge loss and 0-1 error over the deleted fraction, with the prediction and the slides' points."""
     left, right = figure.subplots(1, 2)
     cell = dataset.sel(domain="out of domain")
-    for k, order in enumerate(dataset.order.values):
-        by_R = cell.sel(order=order)
-        series(left, cell.R, by_R.hinge, k, order, by_R.hinge_of_shares.mean("seed"))
-        kept = slice(None) if order == "one label" else slice(0, -1)  # with no large neuron left the error is a coin's
-        series(right, cell.R[kept], by_R.error.isel(R=kept), k, order)
-    series(left, cell.P, cell.hinge_shortest, 3, "smallest first")
-    series(right, cell.P, cell.error_shortest, 3, "smallest first")
-    _slide(right)
+    series(left, cell, "hinge", "R", "order", label="{order}", theory=("hinge_of_shares", "R"))
+    some_left = (cell["R"] < 1) | (cell.order == "one label")  # with no large neuron left the error is a coin's
+    series(right, cell.assign(error=cell.error.where(some_left)), "error", "R", "order", label="{order}")
+    series(left, cell, "hinge_shortest", "P", label="smallest first", first=3)
+    series(right, cell, "error_shortest", "P", label="smallest first", first=3)
+    _draw_slide(right, dataset)
     _log_errors(right)
     left.set(xlabel="deleted fraction", ylabel="hinge loss", ylim=(-0.02, 1.02))
     right.set(xlabel="deleted fraction", ylabel="0-1 error", ylim=(3e-4, 0.5))
@@ -124,25 +120,24 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
     """0-1 error over the deleted fraction in networks that differ in one thing, largest first and at random."""
     panels = figure.subplots(1, 2, sharey=True)
     shown = [name for name in ("A", "r = 1", "r = 1, 60 steps", "m = 20", "m = 10", "m = 10, r = 1") if name in dataset.setting]
-    for axes, order in zip(panels, dataset.order.values, strict=True):
-        for k, name in enumerate(shown):
-            cell = dataset.sel(setting=name, order=order)
-            if order == "random":
-                axes.plot(cell.R, cell.error_theory.mean("seed"), color=f"C{k}", linestyle=LINES[k])
-            joined = {"linestyle": LINES[k], "linewidth": 0.7} if order != "random" else {}
-            points_over_seeds(axes, cell.R + 0.004 * (k - 2), cell.error, k, label=name, **joined)
-        _slide(axes)
+    for axes, (_, panel) in zip(panels, each(dataset.sel(setting=shown), "order"), strict=True):
+        for k, cell in each(panel, "setting"):
+            joined = {"linestyle": LINES[k], "linewidth": 0.7}
+            if panel.order == "random":
+                line(axes, cell, "error_theory", "R", k)
+                joined = {}
+            points(axes, cell, "error", cell.R + 0.004 * (k - 2), k, label="{setting}", **joined)
+        _draw_slide(axes, dataset)
         _log_errors(axes)
-        axes.set(xlabel="deleted fraction $R$", title=order, ylim=(3e-4, 0.6))
+        axes.set(xlabel="deleted fraction $R$", title=panel.order.item(), ylim=(3e-4, 0.6))
     panels[0].set_ylabel("0-1 error")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
-def _slide(axes: Axes) -> None:
-    for marker, (label, error) in zip("12", PRUNED.items(), strict=True):
-        axes.plot(
-            PRUNED_SHARES, error, color=mpl.rcParams["text.color"], marker=marker, linewidth=0.6, linestyle=":", label=label
-        )
+def _draw_slide(axes: Axes, dataset: xr.Dataset) -> None:
+    style = dict(color=mpl.rcParams["text.color"], linewidth=0.6, linestyle=":", label="{plot}")
+    for k, plot in each(dataset, "plot"):
+        line(axes, plot, "slides_pruned", "deleted_share", marker="12"[k], **style)
 
 
 def _log_errors(axes: Axes) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration, PositiveShare, Several, Share
 from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.measure.classification import hinge, read, wrong
 from icl_lib.models.pruning import largest_first, random_large, small_neurons
@@ -18,6 +19,7 @@ from icl_lib.tasks.patterns import Patterns
 from icl_lib.tasks.task_sets import task_set, unseen_tasks
 from papers.li.evaluate import beside_draws, combined
 from papers.li.mechanism import neurons
+from papers.li.published import pruned_points
 from papers.li.theory import pruning
 from papers.li.trained import A, Setting, Trained, train_models
 
@@ -65,6 +67,11 @@ class Pruning(Declaration):
             columns[f"{name}_contrast"] = variable("order R seed", other[name].astype("f4"), text)
         coords = {"domain": list(DOMAINS), "order": list(ORDERS), "R": list(self.R), "P": list(self.P), "loss": list(LOSSES)}
         return xr.Dataset(columns, coords)
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the points of the slides beside it."""
+        return dataset.assign(pruned_points())
 
     def read(self, trained: Trained, domain: str, seed: int) -> dict[str, np.ndarray]:
         """Return all readings in one domain, the seed last; the deletions meet the same prompts."""

@@ -17,6 +17,7 @@ from icl_lib.models.softmax_attention import output_weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.task_sets import task_set
 from papers.li.evaluate import combined
+from papers.li.published import pruned_points
 from papers.li.s3_4_pruning.magnitudes import train_each
 from papers.li.s3_4_pruning.pruning import contributions, deleted_margins
 from papers.li.theory import pruning
@@ -81,6 +82,7 @@ class PruningReasons(Declaration):
                 name: variable("setting R seed", values.astype("f4"), text)
                 for name, values, text in (("lost", lost, LOST), ("error_theory", error, ERROR))
             }
+            | pruned_points()
         )
 
     @expectation

@@ -14,6 +14,7 @@ from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.seeds import stream
 from icl_lib.tasks.patterns import write
 from papers.li.evaluate import combined, in_domain, out_of_domain
+from papers.li.published import ATTENTION_COURSE, ATTENTION_STEPS
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores, unseen
 from papers.li.theory import mechanism
 from papers.li.trained import A, B, Setting, Trained
@@ -73,6 +74,8 @@ class Attention(Declaration):
         scale = abs(slope).max((1, 2))
         errors = [abs(formula - slope).max((1, 2)) / scale for formula in (centred, attention * phi)]
         return dataset.assign(
+            plotted=variable("epoch", ATTENTION_COURSE, "attention out of domain, read off the authors' plot by eye"),
+            epoch=("epoch", list(ATTENTION_STEPS)),
             mass_theory=variable("setting step seed", law[:, 0], "the same by the odds law, unseen tasks"),
             mass_theory_own=variable("setting step seed", law[:, 1], "odds law with other patterns' scores 0"),
             gradient_error=variable("step", errors[0], "score gradient, relative error"),

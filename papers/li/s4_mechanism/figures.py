@@ -6,8 +6,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points, points_over_seeds
-from papers.li.series import series
+from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, line, points, series
 
 NARROW = {"A, r = 1": "A, one shift"}
 """Short names of the settings for legends and titles."""
@@ -34,12 +34,12 @@ NARROW = {"A, r = 1": "A, one shift"}
 def attention(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention mass along training with the odds law; one prompt's attention at every mark."""
     left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
-    for k, setting in enumerate(dataset.setting.values):
-        cell = dataset.sel(setting=setting)
-        law, unseen = cell.mass_theory.mean("seed"), cell.mass.sel(split="unseen tasks")
-        series(left, cell.step, unseen, k, NARROW.get(setting, setting), law, markersize=4)
-        points_over_seeds(left, cell.step, cell.mass.sel(split="out of domain"), k, mfc="none", markersize=4)
-    left.plot([0, 120, 200], [0.43, 0.98, 1.0], "x", color=mpl.rcParams["text.color"], label="authors' plot")
+    for k, cell in each(dataset, "setting"):
+        unseen, new = cell.sel(split="unseen tasks"), cell.sel(split="out of domain")
+        name = NARROW.get(cell.setting.item(), "{setting}")
+        series(left, unseen, "mass", "step", label=name, theory=("mass_theory", "step"), first=k, markersize=4)
+        points(left, new, "mass", "step", k, mfc="none", markersize=4)
+    points(left, dataset, "plotted", "epoch", color=mpl.rcParams["text.color"], marker="x", label="authors' plot")
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="attention on the query's pattern", ylim=(0.4, 1.02))
     figure.legend(loc="outside upper center", ncols=5)
@@ -84,12 +84,12 @@ def growth(figure: Figure, dataset: xr.Dataset) -> None:
         "relevant, in no task": ("half of the patterns", "relevant, in no task"),
     }
     for k, (label, (setting, kind)) in enumerate(shown.items()):
-        cell = dataset.length.sel(setting=setting, kind=kind)
-        series(left, cell.step, cell.sel(quantity="|W_Q p|"), k, label)
+        cell = dataset.sel(setting=setting, kind=kind)
+        series(left, cell.sel(quantity="|W_Q p|"), "length", "step", label=label, first=k)
         along = cell.sel(quantity="W_Q p along p")
-        points_over_seeds(left, cell.step, along, k, mfc="none", linestyle=LINES[k], linewidth=0.8)
-    edge = float(dataset.step[-1])
-    left.plot([edge, edge], [1.75, 1.45], "x", color=mpl.rcParams["text.color"], label="authors' plot, end")
+        points(left, along, "length", "step", k, mfc="none", linestyle=LINES[k], linewidth=0.8)
+    crosses = dict(color=mpl.rcParams["text.color"], marker="x", label="authors' plot, end")
+    points(left, dataset, "plotted_end", "plotted_step", **crosses)
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="length of $W_Q\\,p$", ylim=(0, None))
     left.legend(loc="upper left", fontsize=8.5)
@@ -97,12 +97,8 @@ def growth(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
-    mean = dataset.mode_growth.mean("seed")
-    weight = dataset.multiplicity * dataset.eigenvalue
-    slope = float((weight * mean).sum() / (weight * dataset.eigenvalue).sum())
-    ends = np.array([0, float(dataset.eigenvalue.max())])
-    axes.plot(ends, slope * ends, color="C0")
-    points_over_seeds(axes, dataset.eigenvalue, dataset.mode_growth)
+    line(axes, dataset, "mode_line", "eigenvalue")
+    points(axes, dataset, "mode_growth", "eigenvalue")
     axes.set(xlabel="eigenvalue of the task Laplacian", ylabel="ln(mean on its space / $\\delta^2$)")
     axes.set_title(f"step {dataset.attrs['early']}")
 
@@ -156,21 +152,18 @@ def scores(figure: Figure, dataset: xr.Dataset) -> None:
 def neurons(figure: Figure, dataset: xr.Dataset) -> None:
     """Every neuron of one model at four steps: cosines of its feature and label parts."""
     row = figure.subplots(1, dataset.sizes["shown"], sharey=True)
-    for axes, step in zip(row, dataset.shown.values, strict=True):
-        cell = dataset.sel(shown=step)
+    for axes, (_, cell) in zip(row, each(dataset.assign(area=6 + 160 * dataset.point_length), "shown"), strict=True):
         for k, sign in enumerate((1, -1)):
-            own = cell.isel(neuron=np.flatnonzero(cell.point_sign == sign))
-            area = 6 + 160 * own.point_length
-            axes.scatter(own.point_feature, own.point_label, s=area, marker=MARKERS[k], facecolors="none", edgecolors=f"C{k}")
-        axes.set(title=f"step {step}", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+            own, style = cell.isel(neuron=np.flatnonzero(cell.point_sign == sign)), dict(facecolors="none", edgecolors=f"C{k}")
+            axes.scatter("point_feature", "point_label", "area", data=own, marker=MARKERS[k], **style)
+        axes.set(title=f"step {cell.shown.item()}", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     figure.supxlabel("feature part: cosine with $\\bar\\mu$", fontsize=11)
     row[0].set_ylabel("label part: cosine with $q$")
 
 
-ANGLES = (("feature_angle", "feature", np.pi / 8), ("label_angle_plus", "label, $a>0$", np.pi / 7))
-ANGLES += (("label_angle_minus", "label, $a<0$", 6 * np.pi / 7),)
-LENGTHS = (("feature_norm", "feature", 0.42), ("label_norm", "label", 1.2))
-"""Variable, name, and the end of the authors' curve."""
+ANGLES = {"feature_angle": "feature", "label_angle_plus": "label, $a>0$", "label_angle_minus": "label, $a<0$"}
+LENGTHS = {"feature_norm": "feature", "label_norm": "label"}
+"""Names of the variables in the legend."""
 
 
 @drawing(
@@ -192,23 +185,20 @@ LENGTHS = (("feature_norm", "feature", 0.42), ("label_norm", "label", 1.2))
 def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Angles and lengths of the large rows along training; which starts end small."""
     left, middle, right = figure.subplots(1, 3)
+    course = dataset.sel(setting="A")
     for axes, parts in ((left, ANGLES), (middle, LENGTHS)):
-        for k, (name, label, end) in enumerate(parts):
-            values = dataset[name].sel(setting="A")
-            series(axes, values.step, values, k, label)
-            axes.plot(values.step[-1], end, "x", color=f"C{k}", markersize=7)
+        for k, (name, label) in enumerate(parts.items()):
+            series(axes, course, name, "step", label=label, first=k)
+            points(axes, course.isel(step=-1), f"{name}_plotted", "step", k, marker="x", markersize=7)
         axes.set_xscale("symlog", linthresh=10)
         axes.set_xlabel("step")
     left.legend(loc="lower left", fontsize=8.5)
     middle.legend(loc="upper left", fontsize=8.5)
     left.set(ylabel="angle (rad)", ylim=(0, np.pi))
     middle.set(ylabel="length", ylim=(0, None))
-    for k, setting in enumerate(("A", "B", "A, r = 1")):
-        cell = dataset.sel(setting=setting)
-        share = cell.small_matched / cell.rows_matched.where(cell.rows_matched > 0)
-        error = 2 * (share * (1 - share) / cell.rows_matched) ** 0.5
-        place = cell.match + 0.08 * (k - 1)
-        points(right, place, share, error, k, linestyle=LINES[k], linewidth=0.8, label=NARROW.get(setting, setting))
+    for k, cell in each(dataset.sel(setting=["A", "B", "A, r = 1"]), "setting"):
+        style = dict(linestyle=LINES[k], linewidth=0.8, label=NARROW.get(cell.setting.item(), "{setting}"))
+        points(right, cell, "share_matched", cell.match + 0.08 * (k - 1), k, **style)
     right.set(xlabel="patterns matched at the start", ylabel="share that ends small", ylim=(-0.03, 1.05))
     right.legend(loc="upper right")
 
@@ -249,10 +239,11 @@ def _draw_responses(axes: Axes, cell: xr.Dataset) -> None:
     reach = 0.66
     for ends in ((-reach, reach), (reach, -reach)):
         axes.plot((-reach, reach), ends, color=mpl.rcParams["grid.color"], linewidth=0.8)
-    across, up = (np.sign(part) * np.sqrt(abs(part)) for part in (cell.feature_response, cell.label_response))
+    responses = cell[["feature_response", "label_response"]]
+    roots = np.sign(responses) * np.sqrt(abs(responses))
     for k, sign in enumerate((1, -1)):
-        own = np.flatnonzero(np.sign(cell.sign) == sign)
-        axes.plot(across[own], up[own], MARKERS[k], color=f"C{k}", markersize=3, fillstyle="none")
+        own = roots.isel(neuron=np.flatnonzero(np.sign(cell.sign) == sign))
+        points(axes, own, "label_response", "feature_response", k, markersize=3, fillstyle="none")
     limits = (-reach, reach)
     axes.set(xticks=[], yticks=[], aspect="equal", xlim=limits, ylim=limits)
 
@@ -275,12 +266,11 @@ def hinge_margin(figure: Figure, dataset: xr.Dataset) -> None:
     """The attention after the margin of the hinge loss is raised."""
     left, right = figure.subplots(1, 2)
     for k, (name, label) in enumerate((("mass_before", "attention mass"), ("active_before", "prompts with $zF<1$"))):
-        series(left, dataset.step, dataset[name], k, label)
+        series(left, dataset, name, "step", label=label, first=k)
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="share", ylim=(-0.03, 1.05))
     left.legend(loc="center left")
-    for k, c in enumerate(dataset.c.values):
-        series(right, dataset.resumed, 1 - dataset.mass.sel(c=c), k, f"$c={c:g}$")
+    series(right, dataset.assign(missing=1 - dataset.mass), "missing", "resumed", "c", label="$c={c:g}$")
     right.axhline(0.01, color=mpl.rcParams["text.color"], linewidth=0.7)
     right.set(xscale="log", yscale="log", ylim=(1e-3, None), xlabel="steps after the change")
     right.set_ylabel("1 − attention mass")

@@ -14,6 +14,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.tasks.task_sets import task_set
 from papers.li.mechanism import growth
+from papers.li.published import PROJECTED_ENDS
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores, unseen
 from papers.li.theory.coverage import grown_form, unit_push
@@ -72,6 +73,8 @@ class GrowthOfScores(Declaration):
             "grown_miss": variable("setting shown seed", _grown_misses(settings, scores.values), GROWN),
             "match": variable("setting tasks seed", match, "correlation of Laplacian and scores, different patterns"),
             "scores": variable("setting shown key query", scores.mean("seed").values, "u_j'W_K'W_Q u_k, mean over seeds"),
+            "plotted_end": variable("part", PROJECTED_ENDS, "|W_Q p| and its part along p, read off the authors' plot by eye"),
+            "plotted_step": variable("part", [self.course.marks[-1]] * 2, "where they are drawn: at the last step"),
             "laplacian": variable("setting key query", laplacian, "Laplacian of the tasks"),
         }
         one_shift = scores.sel(setting=ONE_SHIFT, shown=self.early).values
@@ -155,11 +158,14 @@ def _modes(setting: Setting, scores: np.ndarray) -> dict[str, xr.Variable]:
     """Return by eigenspace of the Laplacian the growth of the scores S, ln of the mean u'Su / delta^2 over its unit vectors."""
     everything = task_laplacian(task_set("all", setting.M1).numpy(), setting.M1)
     eigenvalue, P = eigenspaces(_laplacian(setting))
-    growth = np.log(mean_on_spaces(P, scores) / setting.delta**2)
+    growth, multiplicity = np.log(mean_on_spaces(P, scores) / setting.delta**2), np.einsum("nii->n", P).round().astype(int)
+    weight = multiplicity * eigenvalue
+    slope = weight @ growth.mean(0) / (weight @ eigenvalue)
     return {
         "mode_growth": variable("seed mode", growth, "ln(tr(P W_K'W_Q) / (tr P delta^2)), P on an eigenspace of the Laplacian"),
+        "mode_line": variable("mode", slope * eigenvalue, "the growth, proportional to the eigenvalue"),
         "eigenvalue": variable("mode", eigenvalue, "eigenvalue of the Laplacian of the tasks"),
-        "multiplicity": variable("mode", np.einsum("nii->n", P).round().astype(int), "dimension of the eigenspace"),
+        "multiplicity": variable("mode", multiplicity, "dimension of the eigenspace"),
         "eigenvalue_uniform": variable("mode", mean_on_spaces(P, everything), "the same mean of the Laplacian of all tasks"),
     }
 

@@ -9,9 +9,11 @@ from torch import Tensor
 
 from icl_lib.companion.declaration import Declaration, Several, Whole
 from icl_lib.companion.experiment import Experiment
+from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.pruning import small_neurons
 from papers.li.mechanism import Neurons, cosine, neurons
+from papers.li.published import ENDS
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE
 from papers.li.s4_mechanism.course import NAMES, Course
 from papers.li.trained import Trained
@@ -56,7 +58,18 @@ class Alignment(Declaration):
             },
         )
 
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put beside it the share of the rows that end small, and where the authors' curves end."""
+        rows = dataset.rows_matched.where(dataset.rows_matched > 0)
+        share = dataset.small_matched / rows
+        columns = {f"{name}_plotted": variable("", end, f"{COLUMNS[name]}, {EYE}") for name, end in ENDS.items()}
+        columns["share_matched"] = variable("setting match", share, "share of the rows with this match that end small")
+        columns["share_matched_se"] = variable("setting match", (share * (1 - share) / rows) ** 0.5, "its standard error")
+        return dataset.assign(columns)
 
+
+EYE = "the end of the authors' curve, read off by eye"
 COLUMNS = {
     "feature_cosine": "cosine of the feature part with the mean pattern, large rows",
     "label_cosine": "cosine of the label part with the label embedding times the sign of a, large rows",

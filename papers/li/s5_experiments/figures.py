@@ -3,11 +3,10 @@
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
-from icl_lib.companion.verdict import over_seeds
+from icl_lib.companion.figure import MARKERS, drawing
+from icl_lib.companion.series import band, each, entry, interval, line, points, sideways
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""
@@ -32,17 +31,18 @@ FLOOR = 1e-4
 def decoder(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the transformer over prompt length, in and out of domain, between the vote and the best predictor."""
     ink = mpl.rcParams["text.color"]
-    for axes, domain in zip(_both_domains(figure), ("in", "out"), strict=True):
-        for k, alpha in enumerate(dataset.alpha.values):
-            cell = dataset.sel(domain=domain, alpha=alpha)
-            axes.plot(cell.l, cell.error_vote.where(cell.error_vote > FLOOR), f"C{k}", linestyle=LINES[k], linewidth=2.2)
-            axes.plot(cell.l, cell.error_best.where(cell.error_best > FLOOR), f"C{k}", linestyle=LINES[k], linewidth=0.8)
-            _marks(axes, cell.l + 0.4 * (k - (dataset.sizes["alpha"] - 1) / 2), cell.error, k, rf"$\alpha'={alpha:g}$")
+    shown = _above_floor(_on_floor(dataset, "error"), "error_vote", "error_best")
+    for axes, (_, panel) in zip(_both_domains(figure), each(shown, "domain"), strict=True):
+        for k, cell in each(panel, "alpha"):
+            line(axes, cell, "error_vote", "l", k, linewidth=2.2)
+            line(axes, cell, "error_best", "l", k, linewidth=0.8)
+            place = cell.l + 0.4 * (k - (dataset.sizes["alpha"] - 1) / 2)
+            points(axes, cell, "error", place, k, label="$\\alpha'={alpha:g}$")
             if cell.l.values[-1] == 20:
-                axes.plot([21.2], [cell.slides_error], color=f"C{k}", marker="x", linestyle="none", markersize=7)
+                points(axes, cell, "slides_error", [21.2], k, marker="x", markersize=7)
         for width, label in ((2.2, "vote (thick)"), (0.8, "best predictor (thin)")):
-            axes.plot([], [], color=ink, linewidth=width, label=label)
-        axes.plot([], [], color=ink, marker="x", linestyle="none", label="slides, 20 contexts")
+            entry(axes, label, color=ink, linewidth=width, linestyle="-", marker="")
+        entry(axes, "slides, 20 contexts", color=ink, marker="x")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
@@ -62,11 +62,10 @@ def decoder(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def decoder_positions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of transformers with and without learned positions, over prompt length."""
-    for axes, domain in zip(_both_domains(figure), ("in", "out"), strict=True):
-        for k, kind in enumerate(dataset.positions.values):
-            cell = dataset.error.sel(domain=domain, positions=kind)
-            axes.plot(cell.l, np.maximum(cell.mean("seed"), FLOOR), f"C{k}", linestyle=LINES[k], linewidth=0.8)
-            _marks(axes, cell.l + 0.15 * k, cell, k, f"positions: {kind}")
+    for axes, (_, panel) in zip(_both_domains(figure), each(_on_floor(dataset, "error"), "domain"), strict=True):
+        for k, cell in each(panel, "positions"):
+            line(axes, cell, "error", "l", k, linewidth=0.8)
+            points(axes, cell, "error", cell.l + 0.15 * k, k, label="positions: {positions}")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
@@ -80,12 +79,16 @@ def _both_domains(figure: Figure) -> np.ndarray:
     return panels
 
 
-def _marks(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> None:
-    """Draw means over seeds with two standard errors; what is below the floor stands on it."""
-    found = over_seeds(values)
-    place = np.maximum(found.value, FLOOR)
-    low, high = np.maximum(found.value - found.two_se, FLOOR), np.maximum(found.value + found.two_se, place)
-    points(axes, x, place, [place - low, high - place], k, label=label, **style)
+def _on_floor(dataset: xr.Dataset, name: str) -> xr.Dataset:
+    """Return a dataset in which a variable is its mean over seeds with an interval; what is below the floor stands on it."""
+    mean, two_se = interval(dataset, name)
+    ends = {name: mean, f"{name}_low": mean - two_se, f"{name}_high": mean + two_se}
+    return dataset.assign({end: values.clip(FLOOR) for end, values in ends.items()})
+
+
+def _above_floor(dataset: xr.Dataset, *names: str) -> xr.Dataset:
+    """Return a dataset in which these laws end at the floor."""
+    return dataset.assign({name: dataset[name].where(dataset[name] > FLOOR) for name in names})
 
 
 @drawing(
@@ -107,23 +110,19 @@ def _marks(axes: Axes, x, values: xr.DataArray, k: int, label: str, **style) -> 
 def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention to the query's pattern by layer; error over the coefficient sum in two conventions."""
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.2))
-    out = dataset.sel(domain="out")
-    for k, (stage, values, label) in enumerate(
-        (("before", out.mass, "before"), ("after", out.mass, "after"), ("after", out.mass_head, "after, best head"))
-    ):
-        _marks(left, dataset.layer - 0.12 + 0.12 * k, values.sel(stage=stage), k, label)
-    for stage in ("before", "after"):
-        label = "slides, before and after" if stage == "after" else None
-        color = mpl.rcParams["text.color"]
-        left.plot(dataset.layer + 0.25, dataset.slides_mass.sel(stage=stage), "x", color=color, label=label)
+    out, crosses = dataset.sel(domain="out"), dict(color=mpl.rcParams["text.color"], marker="x")
+    for stage, label in (("before", None), ("after", "slides, before and after")):
+        points(left, dataset.sel(stage=stage), "slides_mass", dataset.layer + 0.25, label=label, **crosses)
+    shown = (("before", "mass", "before"), ("after", "mass", "after"), ("after", "mass_head", "after, best head"))
+    for k, (stage, name, label) in enumerate(shown):
+        points(left, out.sel(stage=stage), name, out.layer - 0.12 + 0.12 * k, k, label=label)
     left.set(xlabel="layer", ylabel="attention to the query's pattern", ylim=(0, 1.45), xticks=dataset.layer.values)
     left.set_yticks([0, 0.25, 0.5, 0.75, 1])
     left.legend(loc="upper left", ncols=2, fontsize=8.5)
-    for k, convention in enumerate(dataset.convention.values):
-        cell = dataset.sel(convention=convention).shifted
-        right.plot(dataset["sum"], np.maximum(cell.mean("seed"), FLOOR), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
-        _marks(right, dataset["sum"], cell, k, str(convention))
-    right.plot(dataset["sum"], dataset.slides_shifted, "x", color=mpl.rcParams["text.color"], label="GPT-2 on the slides")
+    points(right, dataset, "slides_shifted", "sum", label="GPT-2 on the slides", **crosses)
+    for k, cell in each(_on_floor(dataset, "shifted"), "convention"):
+        line(right, cell, "shifted", "sum", k, linewidth=0.8)
+        points(right, cell, "shifted", "sum", k, label="{convention}")
     right.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.7)
     right.set(yscale="log", ylim=(FLOOR / 1.5, 60), xlabel="coefficient sum $S_1$", ylabel="classification error")
     right.set_yticks([1e-4, 1e-3, 1e-2, 1e-1, 1])
@@ -148,18 +147,16 @@ def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
 def classical(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors of the model and of classical learners over prompt length, and the slides' points below."""
     grid = figure.subplots(2, dataset.sizes["alpha"], sharex=True, sharey=True, squeeze=False)
-    learners = [name for name in dataset.learner.values if name != "untrained"]
-    for column, alpha in enumerate(dataset.alpha.values):
-        cells = dataset.sel(alpha=alpha)
-        top, bottom = grid[:, column]
-        laws = (cells.vote_theory, *(cells.neighbours_theory.sel(learner=name) for name in ("1-NN", "3-NN")))
-        for law, k, line in zip(laws, (0, 4, 5), ("-", "--", ":"), strict=True):
-            top.plot(dataset.l, law.where(law > FLOOR), color=f"C{k}", linestyle=line)
-        for k, name in enumerate(learners):
-            cell = cells.sel(learner=name)
-            _marks(top, dataset.l + 0.12 * (k - 2.5), cell.error, k, name, markersize=4.5)
-            slides = cell.slides.dropna("l")
-            bottom.plot(slides.l, slides, color=f"C{k}", marker=MARKERS[k], linestyle=":", linewidth=0.8, markersize=4.5)
+    shown = _above_floor(_on_floor(dataset, "error"), "vote_theory", "neighbours_theory").drop_sel(learner="untrained")
+    for (top, bottom), (_, cells) in zip(grid.T, each(shown, "alpha"), strict=True):
+        alpha = cells.alpha.item()
+        line(top, cells, "vote_theory", "l", 0)
+        for name, k, dashes in (("1-NN", 4, "--"), ("3-NN", 5, ":")):
+            line(top, cells.sel(learner=name), "neighbours_theory", "l", k, linestyle=dashes)
+        style = dict(linestyle=":", linewidth=0.8, markersize=4.5)
+        for k, cell in each(cells, "learner"):
+            points(top, cell, "error", cell.l + 0.12 * (k - 2.5), k, label="{learner}", markersize=4.5)
+            line(bottom, cell[["slides"]].dropna("l"), "slides", "l", k, marker=MARKERS[k], **style)
         top.set(title=rf"measured, $\alpha'={alpha:g}$", yscale="log", ylim=(FLOOR / 1.5, 0.5))
         bottom.set(title=rf"slides, $\alpha'={alpha:g}$", xlabel="contexts $l$", xticks=dataset.l.values)
     for axes in grid[:, 0]:
@@ -185,16 +182,13 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors of all learners under changes of the classical learners and of the noise."""
     panels = np.atleast_1d(figure.subplots(1, dataset.sizes["l"], sharey=True))
     rows = np.arange(dataset.sizes["variant"])[::-1]
-    for axes, l in zip(panels, dataset.l.values, strict=True):
-        for k, name in enumerate(dataset.learner.values):
-            cell = dataset.sel(l=l, learner=name)
-            found, lift = over_seeds(cell.error), 0.09 * (2.5 - k)
-            place = np.maximum(found.value, FLOOR)
-            spread = [np.minimum(found.two_se, place - FLOOR), found.two_se]
-            points(axes, place, rows + lift, None, k, xerr=spread, label=name, markersize=4.5)
-            axes.plot([cell.slides], [rows[0] + 1 + lift], f"C{k}", marker=MARKERS[k], markerfacecolor="none")
+    for axes, (_, panel) in zip(panels, each(_on_floor(dataset, "error"), "l"), strict=True):
+        for k, cell in each(panel, "learner"):
+            lift = 0.09 * (2.5 - k)
+            sideways(axes, cell, "error", rows + lift, k, label="{learner}", markersize=4.5)
+            sideways(axes, cell, "slides", [rows[0] + 1 + lift], k, markerfacecolor="none")
         axes.axhline(rows[0] + 0.5, color=mpl.rcParams["text.color"], linewidth=0.7)
-        axes.set(xscale="log", xlabel="classification error", title=f"$l={l}$", xlim=(FLOOR / 1.5, 0.7))
+        axes.set(xscale="log", xlabel="classification error", title=f"$l={panel.l.item()}$", xlim=(FLOOR / 1.5, 0.7))
     panels[0].set_yticks([rows[0] + 1, *rows], ["slides", *dataset.variant.values])
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=6)
@@ -216,10 +210,9 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
 def published_floor(figure: Figure, dataset: xr.Dataset) -> None:
     """The paper's one-layer points and the law of the missing pattern."""
     axes = figure.subplots()
-    for k, alpha in enumerate(dataset.alpha.values):
-        cell = dataset.sel(alpha=alpha)
-        axes.plot(cell.l, cell.vote_theory, color=f"C{k}", linestyle=LINES[k])
-        axes.fill_between(cell.l, cell.missing_theory / 2, cell.missing_theory, color=f"C{k}", alpha=0.15, linewidth=0)
-        points(axes, cell.l, cell.slides, cell.slides * float(dataset.slides_error), k, label=rf"$\alpha'={alpha:g}$")
+    for k, cell in each(dataset, "alpha"):
+        line(axes, cell, "vote_theory", "l", k)
+        band(axes, cell, "missing_theory", "l", k)
+        points(axes, cell, "slides", "l", k, label="$\\alpha'={alpha:g}$")
     axes.set(yscale="log", xlabel="contexts $l$", ylabel="classification error", ylim=(1e-5, 0.3))
     axes.legend(loc="lower left")

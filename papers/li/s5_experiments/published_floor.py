@@ -38,12 +38,17 @@ class PublishedFloor(Declaration):
             return np.array([[law(l, alpha) for l in self.lengths] for alpha in self.alphas])
 
         points = [learner_points(alpha, "ICL", self.lengths) for alpha in self.alphas]
+        read, missing = np.array(points) * self.reading_error, table(floor.missing)
         return dataset.assign(
             {
                 "slides": variable("alpha l", points, "one-layer error, read off the authors' slides by eye"),
+                "slides_low": variable("alpha l", points - read, "the least that it may be"),
+                "slides_high": variable("alpha l", points + read, "the most that it may be"),
                 "slides_error": variable("", self.reading_error, "relative error of a point read off by eye"),
                 "vote_theory": variable("alpha l", table(floor.vote_error), "missing pattern times wrong majority"),
-                "missing_theory": variable("alpha l", table(floor.missing), "(1 - alpha'/2)^l, the pattern is missing"),
+                "missing_theory": variable("alpha l", missing, "(1 - alpha'/2)^l, the pattern is missing"),
+                "missing_theory_low": variable("alpha l", missing / 2, "half of it, all errors of a coin"),
+                "missing_theory_high": variable("alpha l", missing, "all of it"),
                 "missing_any": variable("alpha l", table(_no_decided), "(1 - alpha')^l, both patterns are missing"),
             }
         )

@@ -99,7 +99,8 @@ def test_bounds_on_the_needed_length_by_hand():
     errors = xr.DataArray(np.full((1, 2, 2), 0.1), dims=("alpha", "length", "seed"), coords={"alpha": [1.0], "length": [2, 4]})
     scores = xr.DataArray(np.broadcast_to(2 * np.eye(4), (2, 4, 4)), dims=("seed", "key", "query"))
     dataset = declared.expect(xr.Dataset({"error": errors, "error_untrained": errors, "scores": scores}), 0)
-    assert dataset.bracket.values[:, 0] == pytest.approx([np.log(50), 2 * np.log(100)])
+    assert float(dataset.needed_theory_low[0]) == pytest.approx(np.log(50))
+    assert float(dataset.needed_theory_high[0]) == pytest.approx(2 * np.log(100))
     assert dataset.missing.values[0].tolist() == [1 / 4, 1 / 16]
 
 
