@@ -147,7 +147,8 @@ def test_a_true_formula_hardly_ever_fails_and_a_mistake_of_its_resolution_does()
         (1.0, 0.01, True, False),
         (1.04, 0.01, True, False),  # true formulas hold on another sample
         (1.05, 0.01, True, True),  # fails by half a standard error
-        (1.2, 0.01, True, False),
+        (1.11, 0.01, True, True),  # by 6.5; two samples differ by five times the root of 2
+        (1.12, 0.01, True, False),
         (1.0451, 0.01, False, True),
         (1.04, 0.01, False, False),
         (1.0, 0.0112, True, True),  # q standard errors are near the margin
