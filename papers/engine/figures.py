@@ -6,8 +6,9 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import drawing
 from icl_lib.companion.marks import marked_html
+from icl_lib.companion.series import each, line, points
 from icl_lib.companion.table import Table
 from papers.engine import theory
 
@@ -38,29 +39,34 @@ def _caption(dataset: xr.Dataset) -> str:
 def roofline(figure: Figure, dataset: xr.Dataset) -> None:
     """Operations a second over operations a byte, by size and number of models, under the roof of the device."""
     axes = figure.subplots()
-    intensity = dataset.operations / dataset.traffic
-    rate, products_rate = dataset.operations / dataset.seconds / BILLION, dataset.products_rate / BILLION
-    peak, bandwidth = float(dataset.peak) / BILLION, float(dataset.bandwidth) / BILLION
-    ends = [float(intensity.min()), float(intensity.max()), peak / bandwidth]
-    line = np.geomspace(min(ends) / 3, max(ends) * 3, 200)
-    roof = np.minimum(peak, line * bandwidth)
-    axes.plot(line, roof, color=mpl.rcParams["text.color"], linestyle=LINES[0], label="roof of the device")
-    for k, size in enumerate(dataset.size.values):
-        style = {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none", "markersize": 8}
-        for fill, models in zip(("full", "none"), dataset.models.values.tolist(), strict=True):
-            at = {"size": size, "models": models}
-            count = f"{models} models" if models > 1 else "1 model"
-            axes.plot(intensity.sel(at), rate.sel(at), fillstyle=fill, label=f"{size}, {count}", **style)
-        at = {"size": size, "models": dataset.models.values[0]}
-        label = "products alone" if k == 0 else None
-        products = {"marker": "x", "linestyle": "none", "markersize": 7, "label": label}
-        axes.plot(intensity.sel(at), products_rate.sel(at), color=f"C{k}", **products)
+    dataset = _over_intensity(dataset)
+    line(axes, dataset, "roof", "roof_intensity", color=mpl.rcParams["text.color"], label="roof of the device")
+    for k, size in each(dataset, "size"):
+        for fill, count, (_, one) in zip(("full", "none"), ("model", "models"), each(size, "models"), strict=True):
+            points(axes, one, "rate", "intensity", k, fillstyle=fill, markersize=8, label=f"{{size}}, {{models}} {count}")
+        label = None if k else "products alone"
+        points(axes, size.isel(models=0), "products_rate", "intensity", k, marker="x", markersize=7, label=label)
     axes.set(xscale="log", yscale="log", xlabel="operations a byte", ylabel="operations a second / 10⁹")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def _over_intensity(dataset: xr.Dataset) -> xr.Dataset:
+    """Put operations a byte beside a result, and rates in billions a second: of the steps, the products and the roof."""
+    intensity = dataset.operations / dataset.traffic
+    peak, bandwidth = float(dataset.peak), float(dataset.bandwidth)
+    ends = [float(intensity.min()), float(intensity.max()), peak / bandwidth]
+    places = np.geomspace(min(ends) / 3, max(ends) * 3, 200)
+    return dataset.assign(
+        intensity=intensity,
+        rate=dataset.operations / dataset.seconds / BILLION,
+        products_rate=dataset.products_rate / BILLION,
+        roof_intensity=("place", places),
+        roof=("place", theory.attainable(peak, bandwidth, places) / BILLION),
+    )
 
 
 def reached(dataset: xr.Dataset) -> Table:

@@ -1,18 +1,15 @@
 """What figures of several sections draw alike."""
 
-from matplotlib.axes import Axes
+import xarray as xr
 from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, points
 
-
-def series(axes: Axes, k: int, label: str, line: tuple, *measured: tuple) -> None:
-    """Draw series ``k``: theory (x, y) as a line, measurements (x, mean, standard error) as markers, one legend entry."""
-    axes.plot(*line, color=f"C{k}", linestyle=LINES[k])
-    for x, mean, error in measured:
-        points(axes, x, mean, 2 * error, k)
-    axes.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=label)
+def with_range(dataset: xr.Dataset, name: str, dim: str) -> xr.Dataset:
+    """Return a result with a variable's mean over a dimension in its place, its interval from the least to the largest."""
+    values = dataset[name]
+    ends = {name: values.mean(dim), f"{name}_low": values.min(dim), f"{name}_high": values.max(dim)}
+    return dataset.assign(ends)
 
 
 def plain_logarithms(axis: Axis) -> None:

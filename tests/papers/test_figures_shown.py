@@ -8,7 +8,7 @@ import pytest
 from icl_lib.companion.figure import NARROW, NarrowFigure
 from tests.papers import stated, told
 
-UNREAD = {"zhang": 37, "li": 0, "dherin": 0, "garg": 0, "engine": 1}
+UNREAD = {"zhang": 0, "li": 0, "dherin": 0, "garg": 0, "engine": 0}
 """How many series have no name in their dataset or in ``derived``, and are held by their numbers alone; to fall to none."""
 
 

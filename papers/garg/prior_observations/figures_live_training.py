@@ -4,9 +4,10 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, line, points
 
-REFERENCES = (("predicting 0", "C3", ":"), ("LSA", "C1", "--"), ("least squares", "C2", "-"))
+REFERENCES = (("zero", "predicting 0", "C3", ":"), ("lsa", "LSA", "C1", "--"), ("least_squares", "least squares", "C2", "-"))
 
 
 @drawing(
@@ -27,18 +28,17 @@ REFERENCES = (("predicting 0", "C3", ":"), ("LSA", "C1", "--"), ("least squares"
 def live_training(figure: Figure, dataset: xr.Dataset) -> None:
     """Left: training loss over steps. Right: error over the number of examples at the end."""
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
-    for j, name in enumerate(dataset.curriculum.values):
-        cell = dataset.sel(curriculum=name)
-        color, label = ("C0", "C4")[j], "GPT-2" if dataset.sizes["curriculum"] == 1 else f"{name} curriculum"
-        for s in range(dataset.sizes["seed"]):
-            title = label if s == 0 else None
-            left.plot(cell.step, cell.loss.isel(seed=s), color=color, linestyle=LINES[2 * j], linewidth=0.8, label=title)
+    dataset = dataset[["loss", "risk", "lsa", "least_squares"]].assign(zero=1 + 0 * dataset.lsa)
+    label = "GPT-2" if dataset.sizes["curriculum"] == 1 else "{curriculum} curriculum"
+    for j, models in each(dataset, "curriculum"):
+        color = ("C0", "C4")[j]
+        for s, model in each(models, "seed"):
+            line(left, model, "loss", "step", 2 * j, color=color, linewidth=0.8, label=None if s else label)
             style = {"color": color, "markersize": 4, "markerfacecolor": "none"}
-            right.plot(cell.k + 0.16 * j, cell.risk.isel(seed=s), MARKERS[3 * j], **style)
-    lines = {"predicting 0": 1 + 0 * dataset.lsa, "LSA": dataset.lsa, "least squares": dataset.least_squares}
-    for name, color, style in REFERENCES:
-        left.axhline(float(lines[name].mean()), color=color, linestyle=style, label=name)
-        right.plot(dataset.k, lines[name], color=color, linestyle=style)
+            points(right, model, "risk", model.k.values + 0.16 * j, 3 * j, **style)
+    for name, text, color, dashes in REFERENCES:
+        left.axhline(float(dataset[name].mean()), color=color, linestyle=dashes, label=text)
+        line(right, dataset, name, "k", color=color, linestyle=dashes)
     left.set(xlabel="training step", ylabel="loss / $d$", ylim=(0, None))
     right.set(xlabel="examples $k$", ylabel="error / $d$ at the end", ylim=(0, None))
     right.axhline(0, color=mpl.rcParams["text.color"], linewidth=0.8)

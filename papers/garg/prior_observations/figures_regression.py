@@ -5,7 +5,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import each, line, points
 
 _SMALL = {"markersize": 4, "elinewidth": 0.8}
 
@@ -28,18 +29,16 @@ _SMALL = {"markersize": 4, "elinewidth": 0.8}
 def regression(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over the number of examples: the models, the classical predictors and LSA."""
     panels = figure.subplots(1, dataset.sizes["model"], sharey=True, squeeze=False)[0]
-    for axes, name in zip(panels, dataset.model.values, strict=True):
-        N = int(dataset.N.sel(model=name))
-        cell = dataset.sel(model=name).isel(k=slice(0, 2 * N + 1))
-        axes.plot(cell.k, cell.least_squares, color="C2", linestyle=LINES[0], label="least squares")
+    for axes, (_, cell) in zip(panels, each(dataset.sel(label="clean"), "model"), strict=True):
+        N = int(cell.N)
+        cell = cell.isel(k=slice(0, 2 * N + 1))
+        line(axes, cell, "least_squares", "k", 2, linestyle=LINES[0], label="least squares")
         later = cell.isel(k=slice(1, None))
-        axes.plot(later.k, later.lsa, color="C1", linestyle=LINES[1], label="LSA")
-        axes.plot(later.k, later.averaging, color="C5", linestyle=LINES[3], label="averaging")
-        clean = cell.sel(label="clean")
-        nearest, own = clean.sel(predictor="3 nearest"), clean.sel(predictor=name)
+        line(axes, later, "lsa", "k", 1, label="LSA")
+        line(axes, later, "averaging", "k", 5, linestyle=LINES[3], label="averaging")
         style = _SMALL | {"marker": MARKERS[4], "markerfacecolor": "none"}
-        points(axes, nearest.k, nearest.risk, 2 * nearest.risk_se, 3, label="3 nearest", **style)
-        points(axes, own.k, own.risk, 2 * own.risk_se, 0, label="GPT-2", **_SMALL)
+        points(axes, cell.sel(predictor="3 nearest"), "risk", "k", 3, label="{predictor}", **style)
+        points(axes, cell.sel(predictor=cell.model), "risk", "k", label="GPT-2", **_SMALL)
         axes.axvline(N, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.axvspan(N, 2 * N, color=mpl.rcParams["text.color"], alpha=0.07, linewidth=0)
         axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
@@ -70,14 +69,14 @@ def noise(figure: Figure, dataset: xr.Dataset) -> None:
     """Left: errors under label noise. Right: which ridge predictor the models are nearest to."""
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     noisy = dataset.sel(label="noisy", k=dataset.k <= int(dataset.N.max()))
-    left.plot(noisy.k, noisy.bayes, color="C3", linestyle=LINES[0], label="Bayes (ridge)")
-    squares = noisy.sel(predictor="least squares")
-    left.plot(squares.k, squares.risk, color="C2", marker="X", markersize=6, linestyle="none", label="least squares")
+    line(left, noisy, "bayes", "k", 3, linestyle=LINES[0], label="Bayes (ridge)")
+    squares = noisy[["risk"]].sel(predictor="least squares")
+    points(left, squares, "risk", "k", 2, marker="X", markersize=6, label="{predictor}")
     for j, name in enumerate(dataset.model.values):
         own = noisy.sel(predictor=name, model=name)
         own, at = own.sel(k=own.k <= int(own.N)), dataset.sel(model=name, k=dataset.d)
-        points(left, own.k, own.risk, 2 * own.risk_se, j, label=name, **_SMALL)
-        points(right, at.penalty, at.ridge, 2 * at.ridge_se, j, linestyle=LINES[j], linewidth=0.8)
+        points(left, own, "risk", "k", j, label="{predictor}", **_SMALL)
+        points(right, at, "ridge", "penalty", j, linestyle=LINES[j], linewidth=0.8)
         right.axhline(float(at.distance.sel(label="clean")), color=f"C{j}", linestyle=LINES[j], linewidth=1.2)
     left.set(yscale="log", ylim=(0.012, 30), xlabel="examples $k$", ylabel="error / $d$, with label noise")
     left.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])

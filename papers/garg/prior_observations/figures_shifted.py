@@ -5,7 +5,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing, points
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import sideways
 from icl_lib.companion.table import Table
 
 FLOOR = 1e-4
@@ -34,17 +35,15 @@ ALT = (
 def shifts(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 for every kind of prompt: the model, LSA, and GPT-2 as read from Garg et al."""
     axes = figure.subplots()
-    rows, zero = np.arange(dataset.sizes["prompt"])[::-1], dataset.zero
-    value, error = (_longest(dataset[name] / zero) for name in ("risk", "risk_se"))
-    squares = value.sel(model="OLS")
-    axes.plot(np.maximum(squares, FLOOR), rows, color="C2", marker="X", linestyle="none", label="least squares")
-    lsa = _longest(dataset.risk_theory / zero).sel(model="LSA")
-    axes.plot(lsa, rows, color="C1", marker="|", markersize=13, markeredgewidth=2.2, linestyle="none", label="LSA")
-    own = {"xerr": 2 * error.sel(model="GPT-2"), "markersize": 7, "label": "GPT-2, here"}
-    points(axes, value.sel(model="GPT-2"), rows, None, 0, **own)
-    read = (dataset.gpt2_of_garg / zero).sel(k=2 * dataset.d)
-    style = {"color": "C3", "marker": "D", "markerfacecolor": "none", "linestyle": "none"}
-    axes.plot(read, rows, label="GPT-2 of Garg et al.", **style)
+    rows = np.arange(dataset.sizes["prompt"])[::-1]
+    share = dataset[["risk", "risk_se", "risk_theory", "gpt2_of_garg"]] / dataset.zero
+    longest, read = _longest(share), share.sel(k=2 * dataset.d)
+    squares = longest[["risk"]].sel(model="OLS").clip(FLOOR)
+    sideways(axes, squares, "risk", rows, 2, marker="X", label="least squares")
+    bar = {"marker": "|", "markersize": 13, "markeredgewidth": 2.2}
+    sideways(axes, longest.sel(model="LSA"), "risk_theory", rows, 1, label="LSA", **bar)
+    sideways(axes, read, "gpt2_of_garg", rows, 3, marker="D", markerfacecolor="none", label="GPT-2 of Garg et al.")
+    sideways(axes, longest.sel(model="GPT-2"), "risk", rows, markersize=7, label="GPT-2, here")
     axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1)
     axes.set_yticks(rows, dataset.prompt.values)
     axes.set(xscale="log", xlim=(FLOOR / 1.5, 300), xlabel="error / error of predicting 0")
@@ -54,7 +53,7 @@ def shifts(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=4, columnspacing=1.0)
 
 
-def _longest(values: xr.DataArray) -> xr.DataArray:
+def _longest(values: xr.Dataset) -> xr.Dataset:
     """Return every row's value at the longest context, at the shortest where no longer one exists."""
     return values.isel(k=-1).fillna(values.isel(k=0))
 

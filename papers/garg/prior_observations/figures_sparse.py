@@ -4,7 +4,8 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing, points
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import line, points
 
 ALT = (
     "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "
@@ -29,11 +30,11 @@ LABELS = {"GPT-2": "GPT-2, slow curriculum"}
 def sparse(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over the number of examples: the model, least squares, the Lasso and the Bayes predictor."""
     axes = figure.subplots()
-    axes.plot(dataset.k, dataset.least_squares, color="C2", linestyle=LINES[0], label="least squares")
+    line(axes, dataset, "least_squares", "k", color="C2", label="least squares")
     for name, k, color in (("Lasso", 1, "C1"), ("Bayes", 2, "C3"), ("GPT-2, fast curriculum", 4, "C4"), ("GPT-2", 0, "C0")):
-        cell, open_marker = dataset.sel(predictor=name), {} if name == "GPT-2" else {"markerfacecolor": "none"}
-        style = {"color": color, "linestyle": ":", "linewidth": 0.8, "label": LABELS.get(name, name)} | open_marker
-        points(axes, cell.k, cell.risk, 2 * cell.risk_se, k, **style)
+        open_marker = {} if name == "GPT-2" else {"markerfacecolor": "none"}
+        style = {"color": color, "linestyle": ":", "linewidth": 0.8, "label": LABELS.get(name, "{predictor}")} | open_marker
+        points(axes, dataset.sel(predictor=name), "risk", "k", k, **style)
     axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set(xlabel="examples $k$", ylabel="error / error of predicting 0", ylim=(-0.03, None))
     axes.set_xticks(range(0, int(dataset.k.max()) + 1, 5))

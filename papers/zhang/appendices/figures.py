@@ -5,7 +5,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.figure import LINES, drawing
+from icl_lib.companion.series import bars, each, line, points
 from icl_lib.companion.table import Table
 
 
@@ -24,9 +25,9 @@ def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
     """The six terms behind Theorem 4.2: theory as bars, measured around the right and a wrong centre."""
     dataset = dataset.isel(d=0)
     axes, place = figure.subplots(), np.arange(dataset.sizes["term_name"])
-    axes.bar(place, dataset.term_theory, 0.7, color="C0", alpha=0.35, label="Theorem 4.2")
-    points(axes, place - 0.12, dataset.term, 2 * dataset.term_se, 0, label="around $a$")
-    axes.plot(place + 0.12, dataset.term_wrong, color="C1", marker=MARKERS[1], linestyle="none", label="around $a/2$")
+    bars(axes, dataset, "term_theory", place, width=0.7, alpha=0.35, label="Theorem 4.2")
+    points(axes, dataset, "term", place - 0.12, label="around $a$")
+    points(axes, dataset, "term_wrong", place + 0.12, 1, label="around $a/2$")
     axes.axhline(0, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set_xticks(place, [name.replace("x", "×") for name in dataset.term_name.values])
     axes.set(xlabel="square or doubled cross term", ylabel="mean of the term")
@@ -49,12 +50,10 @@ def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
 def off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
     """Off-diagonal entries along the flow: exp(-zeta tau) as lines, the integrated flow as markers."""
     left, right = figure.subplots(1, 2)
-    for k in range(4):
-        cell = dataset.isel(law=0, pair=k)
-        shown = cell.isel(step=slice(k, None, 6))
-        left.plot(cell.step, cell.off_theory, color=f"C{k}", linestyle=LINES[k])
-        left.plot(shown.step, shown.off, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-        right.plot(cell.step, cell.off_rotated, color=f"C{k}", linestyle=LINES[k])
+    for k, cell in each(dataset.isel(law=0, pair=slice(4)), "pair"):
+        line(left, cell, "off_theory", "step", k)
+        points(left, cell.isel(step=slice(k, None, 6)), "off", "step", k)
+        line(right, cell, "off_rotated", "step", k)
     for axes, title in ((left, "diagonal covariances"), (right, "not diagonal")):
         axes.axhline(0, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(title=title, xlabel="time $t$", xlim=(0, 0.6 * float(dataset.step[-1])))
@@ -76,11 +75,10 @@ def off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
 def bounds(figure: Figure, dataset: xr.Dataset) -> None:
     """u_{-1} above the bound of Lemma C.7 and the PL ratio above the constant of Lemma C.8."""
     left, right = figure.subplots(1, 2)
-    for k, law in enumerate(dataset.law.values):
-        cell = dataset.sel(law=law)
-        for axes, value, bound in ((left, cell.u, cell.u_bound), (right, cell.pl_ratio, cell.nu)):
-            axes.plot(cell.step, value, color=f"C{k}", linestyle=LINES[k], label=law)
-            axes.axhline(float(bound), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
+    for k, cell in each(dataset, "law"):
+        for axes, name, bound in ((left, "u", "u_bound"), (right, "pl_ratio", "nu")):
+            line(axes, cell, name, "step", k, label="{law}")
+            axes.axhline(float(cell[bound]), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
     left.set(xlabel="time $t$", ylabel="$u_{-1}$", yscale="log")
     right.set(xlabel="time $t$", ylabel="squared gradient / loss gap", yscale="log")
     left.legend()
@@ -108,11 +106,10 @@ def slack(dataset: xr.Dataset) -> Table:
 )
 def fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     """Every entry of E[x x^T A x x^T]: Monte Carlo and the symmetric formula against the identity."""
-    axes, theory = figure.subplots(), dataset.moment_theory.values.ravel()
-    ends = [theory.min(), theory.max()]
+    axes, entries = figure.subplots(), dataset.stack(entry=("i", "j"))
+    ends = [float(entries.moment_theory.min()), float(entries.moment_theory.max())]
     axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
-    points(axes, theory, dataset.moment.values.ravel(), 2 * dataset.moment_se.values.ravel(), 0, label="measured")
-    symmetric = dataset.moment_symmetric.values.ravel()
-    axes.plot(theory, symmetric, color="C1", marker=MARKERS[1], fillstyle="none", linestyle="none", label="as if $A=A^T$")
+    points(axes, entries, "moment", "moment_theory", label="measured")
+    points(axes, entries, "moment_symmetric", "moment_theory", 1, fillstyle="none", label="as if $A=A^T$")
     axes.set(xlabel="entry by the identity", ylabel="entry, measured")
     axes.legend()

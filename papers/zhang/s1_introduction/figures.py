@@ -3,9 +3,9 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing, points
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, line, points, series
 from icl_lib.companion.table import Table
-from papers.zhang.lines import series
 
 
 @drawing(
@@ -27,12 +27,12 @@ def one_step(figure: Figure, dataset: xr.Dataset) -> None:
     """Relative error over prompt length: the best scalar gradient step beside the trained model."""
     dataset = dataset.isel(d=0)
     left, right = figure.subplots(1, 2, sharey=True)
-    for k, kappa in enumerate(dataset.kappa.values):
-        cell, name = dataset.sel(kappa=kappa), rf"$\kappa={kappa:g}$"
-        left.plot(cell.length, cell.risk_line, color=f"C{k}", linestyle=LINES[k])
-        points(left, cell.M, cell.risk, 2 * cell.risk_se, k)
-        points(left, cell.M_long, cell.risk_long, 2 * cell.risk_long_se, k)
-        series(right, k, name, (cell.length, cell.trained_line), (cell.M_long, cell.trained_long, cell.trained_long_se))
+    for k, cell in each(dataset, "kappa"):
+        line(left, cell, "risk_line", "length", k)
+        points(left, cell, "risk", "M", k)
+        points(left, cell, "risk_long", "M_long", k)
+    theory = ("trained_line", "length")
+    series(right, dataset, "trained_long", "M_long", "kappa", label=r"$\kappa={kappa:g}$", theory=theory)
     left.set(xscale="log", yscale="log", xlabel="prompt length $M$", ylabel=r"error / tr $\Lambda$", title="best scalar step")
     right.set(xscale="log", xlabel="prompt length $M$", title="trained model, $N=M$")
     right.legend()

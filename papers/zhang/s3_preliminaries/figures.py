@@ -5,9 +5,9 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import MARKERS, drawing, points
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, entry, line, points, series, sideways
 from icl_lib.companion.table import Table
-from papers.zhang.lines import series
 
 
 @drawing(
@@ -30,14 +30,13 @@ def two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test prompt length for models trained at finite N: it levels off."""
     dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True)
-    for axes, kappa in zip(panels, dataset.kappa.values, strict=True):
-        for k, N in enumerate(dataset.N.values):
-            cell = dataset.sel(kappa=kappa, N=N)
-            series(axes, k, f"$N={N}$", (cell.length, cell.risk_line), (cell.M, cell.risk, cell.risk_se))
-            points(axes, cell.M_examples, cell.attention, 2 * cell.attention_se, k, markersize=10, fillstyle="none")
-        endless = dataset.risk_vanishing.sel(kappa=kappa).isel(N=0)
-        axes.plot(dataset.M, endless, color=rcParams["text.color"], linestyle=":", label=r"$N=\infty$")
-        name = r"$\Lambda=I$" if kappa == 1 else rf"$\kappa={kappa:g}$"
+    for axes, (_, panel) in zip(panels, each(dataset, "kappa"), strict=True):
+        series(axes, panel, "risk", "M", "N", label="$N={N}$", theory=("risk_line", "length"))
+        for k, cell in each(panel, "N"):
+            points(axes, cell, "attention", "M_examples", k, markersize=10, fillstyle="none")
+        endless = {"color": rcParams["text.color"], "linestyle": ":", "label": r"$N=\infty$"}
+        line(axes, panel.isel(N=0), "risk_vanishing", "M", **endless)
+        name = r"$\Lambda=I$" if panel.kappa == 1 else rf"$\kappa={panel.kappa.item():g}$"
         axes.set(xscale="log", yscale="log", title=name, xlabel="test prompt length $M$", ylim=(5e-3, 2))
     panels[0].set_ylabel("error per dimension")
     panels[-1].legend(loc="upper right")
@@ -66,11 +65,12 @@ _STATEMENTS = {
 def attention(figure: Figure, dataset: xr.Dataset) -> None:
     """How far the prediction moves under changes that should do nothing, and under changes that should."""
     axes = figure.subplots()
-    for row, (statement, control) in enumerate(_STATEMENTS.values()):
-        for k, (name, marker, text) in enumerate(((statement, "o", "statement"), (control, "x", "control"))):
-            values = np.maximum(dataset[name].values.ravel(), 1e-17)
-            height = -row + np.linspace(-0.2, 0.2, values.size)
-            axes.plot(values, height, color=f"C{k}", marker=marker, linestyle="none", label=text if row == 0 else None)
+    pairs = dataset.stack(pair=("d", "M")).clip(1e-17)
+    spread = np.linspace(-0.2, 0.2, pairs.sizes["pair"])
+    for k, text in enumerate(("statement", "control")):
+        for row, names in enumerate(_STATEMENTS.values()):
+            sideways(axes, pairs, names[k], spread - row, k, marker="ox"[k])
+        entry(axes, text, k, marker="ox"[k])
     axes.axvline(1e-12, color=rcParams["text.color"], linestyle="--", label="margin")
     axes.set(xscale="log", xlim=(3e-18, 1e4), ylim=(-2.5, 0.5), xlabel=r"largest relative change of $\hat y$")
     axes.set_yticks([0, -1, -2], list(_STATEMENTS))
@@ -95,12 +95,11 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     """The loss along multiples of the minimiser, and the entries of E[Lambda_hat^2]."""
     left, right = figure.subplots(1, 2)
     along = {0.5: "0.5 / Gamma", 1.0: "1 / Gamma", 1.5: "1.5 / Gamma"}
-    for k, N in enumerate(dataset.N.values):
-        cell = dataset.sel(N=N)
-        point, style = cell.sel(point=list(along.values())), {"color": f"C{k}", "marker": MARKERS[k], "linestyle": "none"}
-        series(left, k, f"$N={N}$", (cell.s, cell.loss_line), (list(along), point.loss, point.loss_se))
-        for theory, fill in ((cell.second_moment_theory, "full"), (cell.second_moment_of_mean, "none")):
-            right.plot(theory.values.ravel(), cell.second_moment.values.ravel(), fillstyle=fill, **style)
+    shown = dataset.sel(point=list(along.values()))
+    series(left, shown, "loss", list(along), "N", label="$N={N}$", theory=("loss_line", "s"))
+    for k, cell in each(dataset.stack(entry=("i", "j")).drop_vars("second_moment_se"), "N"):
+        for theory, fill in (("second_moment_theory", "full"), ("second_moment_of_mean", "none")):
+            points(right, cell, "second_moment", theory, k, fillstyle=fill)
     ends = [float(dataset.second_moment.min()), float(dataset.second_moment.max())]
     right.plot(ends, ends, color=rcParams["text.color"], linestyle="-", linewidth=1)
     left.set(xlabel=r"$s$ in $A=s\,\Gamma^{-1}$", ylabel="population loss $L$", ylim=(0, None))

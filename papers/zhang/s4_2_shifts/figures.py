@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion.figure import drawing, points
-from papers.zhang.lines import plain_logarithms, series
+from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import each, points, series
+from papers.zhang.lines import plain_logarithms
 
 TICKS = (0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Shares of the error of predicting 0 on a logarithmic axis."""
@@ -43,9 +44,8 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = {"matched": "trained at $N=M$", "short": "trained at $N=10$"}
     for axes, (training, title) in zip(panels, titles.items(), strict=True):
-        for k, labels in enumerate(dataset.labels.values):
-            cell = dataset.sel(labels=labels, training=training)
-            series(axes, k, f"{labels} labels", (cell.M, cell.distance_theory), (cell.M, cell.distance, cell.distance_se))
+        panel = dataset.sel(training=training)
+        series(axes, panel, "distance", "M", "labels", label="{labels} labels", theory=("distance_theory", "M"))
         axes.set(title=title, xlabel="test prompt length $M$", yscale="log")
         _lengths(axes, dataset)
         plain_logarithms(axes.yaxis)
@@ -71,11 +71,9 @@ def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length for three query laws at two training lengths."""
     dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["N"], sharex=True, sharey=True)
-    for axes, N in zip(panels, dataset.N.values, strict=True):
-        for k, query in enumerate(dataset["query"].values):
-            cell = dataset.sel(query=query, N=N)
-            series(axes, k, query, (cell.M, cell.risk_theory), (cell.M, cell.risk, cell.risk_se))
-        axes.set(title=f"trained at $N={N}$", xlabel="test prompt length $M$", yscale="log")
+    for axes, (_, panel) in zip(panels, each(dataset, "N"), strict=True):
+        series(axes, panel, "risk", "M", "query", label="{query}", theory=("risk_theory", "M"))
+        axes.set(title=f"trained at $N={panel.N.item()}$", xlabel="test prompt length $M$", yscale="log")
         _lengths(axes, dataset)
         plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("test error")
@@ -100,8 +98,8 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     labels = {"orthogonal": "ordinary context", "invariant": "context in an invariant subspace"}
     for k, (query, label) in enumerate(labels.items()):
-        cell, style = dataset.sel(query=query), {"markerfacecolor": ("C0", "none")[k], "markersize": (5, 9)[k]}
-        points(axes, cell.kappa, cell.power, 2 * cell.power_se, k, label=label, **style)
+        style = {"markerfacecolor": ("C0", "none")[k], "markersize": (5, 9)[k]}
+        points(axes, dataset.sel(query=query), "power", "kappa", k, label=label, **style)
     axes.axhline(1, color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set(xscale="log", xlabel="condition number $\\kappa$ of $\\Lambda$")
     axes.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values])
@@ -130,16 +128,13 @@ def covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
     dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["test"], sharex=True, sharey=True)
     ink = mpl.rcParams["text.color"]
-    for axes, test in zip(panels, dataset.test.values, strict=True):
-        row = dataset.sel(test=test)
-        for k, N in enumerate(dataset.N.values):
-            cell = row.sel(N=N)[["risk", "risk_se", "risk_theory"]] / row.zero
-            series(axes, k, f"LSA, $N={N}$", (cell.M, cell.risk_theory), (cell.M, cell.risk, cell.risk_se))
-        axes.axhline(row.limit / row.zero, color=ink, linestyle=":", label="limit")
+    share = dataset[["risk", "risk_se", "risk_theory", "limit", "ols"]] / dataset.zero
+    for axes, (_, row) in zip(panels, each(share, "test"), strict=True):
+        series(axes, row, "risk", "M", "N", label="LSA, $N={N}$", theory=("risk_theory", "M"))
+        axes.axhline(row.limit, color=ink, linestyle=":", label="limit")
         axes.axhline(1, color=ink, linewidth=0.8)
-        exact = (row.ols / row.zero).clip(EDGE)
-        axes.plot(row.M, exact, color="C2", marker="X", linestyle="none", label="least squares", clip_on=False)
-        axes.set(title=test, xlabel="test length $M$", yscale="log", ylim=(EDGE, 2 * TICKS[-1]))
+        points(axes, row.clip(EDGE), "ols", "M", 2, marker="X", label="least squares", clip_on=False)
+        axes.set(title=row.test.item(), xlabel="test length $M$", yscale="log", ylim=(EDGE, 2 * TICKS[-1]))
         _lengths(axes, dataset)
     panels[0].set_yticks(list(TICKS), [f"{share:g}" if share > EDGE else "0" for share in TICKS])
     panels[0].yaxis.set_minor_formatter(NullFormatter())

@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import drawing
+from icl_lib.companion.series import sideways
 from icl_lib.companion.table import Table
 
 FLOOR = 1e-4
@@ -32,18 +33,12 @@ def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 for every kind of prompt: LSA, least squares, and GPT-2 as read from Garg."""
     axes = figure.subplots()
     rows = np.arange(dataset.sizes["prompt"])[::-1]
-    risk, error = _at_longest(dataset.risk), _at_longest(dataset.risk_se)
-    zero = dataset.zero.values
-    for model, color, marker, size in (("LSA", "C0", "o", 8), ("OLS", "C2", "X", 5)):
-        value = risk.sel(model=model).values / zero
-        spread = np.where(value > FLOOR, 2 * error.sel(model=model).values / zero, 0)
-        place = np.maximum(value, FLOOR)
-        name = "least squares, here" if model == "OLS" else "LSA, here"
-        axes.errorbar(place, rows, xerr=spread, color=color, marker=marker, markersize=size, linestyle="none", label=name)
-    read = dataset.gpt2_of_garg.isel(k=-1).values / zero
-    axes.plot(
-        read, rows, color="C1", marker="D", markerfacecolor="none", linestyle="none", label="GPT-2, read from Garg et al."
-    )
+    read, share = dataset.isel(k=-1)[["gpt2_of_garg"]] / dataset.zero, _at_longest(dataset[["risk", "risk_se"]]) / dataset.zero
+    share = share.assign(risk=share.risk.clip(FLOOR), risk_se=share.risk_se.where(share.risk > FLOOR, 0))
+    style = {"marker": "D", "markerfacecolor": "none", "label": "GPT-2, read from Garg et al."}
+    sideways(axes, read, "gpt2_of_garg", rows, 1, **style)
+    sideways(axes, share.sel(model="LSA"), "risk", rows, 0, markersize=8, label="LSA, here")
+    sideways(axes, share.sel(model="OLS"), "risk", rows, 2, marker="X", markersize=5, label="least squares, here")
     axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1)
     axes.set_yticks(rows, dataset.prompt.values)
     axes.set(xscale="log", xlim=(FLOOR / 1.5, 300), xlabel="error / error of predicting 0")
@@ -52,7 +47,7 @@ def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     figure.legend(loc="outside upper center", ncols=2)
 
 
-def _at_longest(values: xr.DataArray) -> xr.DataArray:
+def _at_longest(values: xr.Dataset) -> xr.Dataset:
     """Return every row's value at the longest context, at the shortest where no longer one exists."""
     return values.isel(k=-1).fillna(values.isel(k=0))
 

@@ -6,9 +6,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.series import band, each, line, points
 from icl_lib.companion.table import Table
-from papers.zhang.lines import plain_logarithms
+from papers.zhang.lines import plain_logarithms, with_range
 
 TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}
 """The test laws."""
@@ -37,12 +38,13 @@ LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
 def curves(figure: Figure, dataset: xr.Dataset) -> None:
     """Figure 1: error over the number of examples, by training length and test law, two trainings and the reference lines."""
     panels = figure.subplots(dataset.sizes["N"], dataset.sizes["test"], sharex=True, sharey="col")
-    for row, N in zip(panels, dataset.N.values, strict=True):
-        for axes, test in zip(row, dataset.test.values, strict=True):
-            cell = dataset.sel(test=test, N=N)
+    dataset = with_range(dataset, "risk", "run").assign(ols=dataset.ols.where(dataset.ols > 1e-9))
+    for row, (_, models) in zip(panels, each(dataset, "N"), strict=True):
+        for axes, (_, cell) in zip(row, each(models, "test"), strict=True):
             _draw_models(axes, cell)
             _draw_references(axes, cell)
-            axes.set_title(f"{TITLES[test]}, $N={N}$", fontsize=10.5)  # a narrow screen has two rows for one N
+            title = f"{TITLES[cell.test.item()]}, $N={cell.N.item()}$"  # a narrow screen has two rows for one N
+            axes.set_title(title, fontsize=10.5)
         row[0].set_ylabel("error / $d$")
     for bottom in panels[-1]:
         bottom.set_xlabel("examples $M$")
@@ -50,20 +52,19 @@ def curves(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _draw_models(axes: Axes, cell: xr.Dataset) -> None:
-    for k, trained in enumerate(cell.trained.values):
-        risk = cell.risk.sel(trained=trained)
-        axes.fill_between(cell.M, risk.min("run"), risk.max("run"), color=f"C{k}", alpha=0.15, lw=0)
-        style = {"color": f"C{k}", "linestyle": LINES[k], "marker": MARKERS[k], "markevery": (2 * k, 8), "markersize": 4}
-        axes.plot(cell.M, risk.mean("run"), linewidth=1.3, label=f"trained on {LAWS[trained]}", **style)
+    for k, model in each(cell, "trained"):
+        band(axes, model, "risk", "M", k)
+        style = {"marker": MARKERS[k], "markevery": (2 * k, 8), "markersize": 4, "linewidth": 1.3}
+        line(axes, model, "risk", "M", k, label=f"trained on {LAWS[model.trained.item()]}", **style)
 
 
 def _draw_references(axes: Axes, cell: xr.Dataset) -> None:
     ink, zero = mpl.rcParams["text.color"], float(cell.zero)
-    axes.plot(cell.M, cell.ols.where(cell.ols > 1e-9), color=ink, linestyle=":", label="least squares")
+    line(axes, cell, "ols", "M", color=ink, linestyle=":", label="least squares")
     axes.axhline(zero, color=ink, linestyle="--", linewidth=1, label="predicting 0")
     axes.axvline(int(cell.N), color=ink, linewidth=0.8)
     if cell.lsa_limit < zero:
-        axes.plot(cell.M, cell.lsa.sel(trained="random"), color="C2", linestyle=LINES[4], linewidth=1, label="linear, same $N$")
+        line(axes, cell.sel(trained="random"), "lsa", "M", 2, linestyle=LINES[4], linewidth=1, label="linear, same $N$")
         axes.axhline(float(cell.lsa_limit), color="C2", linewidth=1, label="linear, limit")
     axes.set(yscale="log", ylim=(0.015 * zero**1.35, 9 * zero**0.35), xlim=(0, int(cell.M[-1])))
     plain_logarithms(axes.yaxis)
@@ -107,23 +108,18 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     """The jump above N on the training law, with rows of the table exchanged; and the lengths of the rows."""
     *panels, right = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 0.9))
     ink, N = mpl.rcParams["text.color"], dataset.attrs["N"]
-    for axes, trained in zip(panels, dataset.trained.values, strict=True):
-        cell = dataset.sel(trained=trained)
-        for k, table in enumerate(cell.table.values):
-            risk, error = cell.risk.sel(table=table), 2 * cell.risk_se.sel(table=table)
-            axes.fill_between(cell.M, np.maximum(risk - error, 1e-3), risk + error, color=f"C{k}", alpha=0.15, lw=0)
-            axes.plot(
-                cell.M, risk, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], markevery=(k, 8), linewidth=1.2, label=table
-            )
+    for axes, (_, model) in zip(panels, each(dataset, "trained"), strict=True):
+        for k, cell in each(model, "table"):
+            band(axes, cell, "risk", "M", k)
+            line(axes, cell, "risk", "M", k, marker=MARKERS[k], markevery=(k, 8), linewidth=1.2, label="{table}")
         axes.axvline(N, color=ink, linewidth=0.8)
-        axes.set(yscale="log", ylim=(0.03, 9), xlabel="examples $M$", title=f"{trained} covariance")
+        axes.set(yscale="log", ylim=(0.03, 9), xlabel="examples $M$", title=f"{model.trained.item()} covariance")
         plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("squared error / $d$")
     panels[1].tick_params(labelleft=False)
-    for k, trained in enumerate(dataset.trained.values):
-        norm = dataset.row_norm.sel(trained=trained)
+    for k, model in each(dataset, "trained"):
         style = {"color": ("C5", "C1")[k], "fillstyle": ("full", "none")[k], "markersize": (3, 5)[k]}
-        right.plot(dataset.row, norm, MARKERS[k], label=trained, **style)
+        points(right, model, "row_norm", "row", k, label="{trained}", **style)
     right.axvline(2 * N, color=ink, linewidth=0.8)
     right.set(yscale="log", ylim=(0.08, 8), xlabel="row of the table", title="length of the row")
     plain_logarithms(right.yaxis)
@@ -150,16 +146,13 @@ def scale(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 against the scale: what is scaled, and whether the prompt's own size mends it."""
     panels = figure.subplots(1, 2, sharey=True)
     place = np.arange(dataset.sizes["c"])
-    N = int(dataset.N[0])
-    for axes, trained in zip(panels, dataset.trained.values, strict=True):
-        for k, way in enumerate(dataset.way.values):
-            cell = dataset.sel(trained=trained, N=N, way=way)
-            style = {"linestyle": LINES[k], "linewidth": 1.0, "label": way}
-            middle = cell.risk.mean("run")
-            span = [middle - cell.risk.min("run"), cell.risk.max("run") - middle]
-            points(axes, place + 0.06 * (k - 2), middle, span, k, **style)
+    shown = with_range(dataset.isel(N=0), "risk", "run")
+    for axes, (_, model) in zip(panels, each(shown, "trained"), strict=True):
+        for k, cell in each(model, "way"):
+            points(axes, cell, "risk", place + 0.06 * (k - 2), k, linestyle=LINES[k], linewidth=1.0, label="{way}")
         axes.set_xticks(place, [f"{c:g}" for c in dataset.c.values])
-        axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=f"{trained} covariance, $N={N}$")
+        title = f"{model.trained.item()} covariance, $N={model.N.item()}$"
+        axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=title)
         plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("error / error of predicting 0")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

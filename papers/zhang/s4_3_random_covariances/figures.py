@@ -5,9 +5,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.figure import LINES, drawing
+from icl_lib.companion.series import each, entry, line, points, series
 from icl_lib.companion.table import Table
-from papers.zhang.lines import plain_logarithms, series
+from papers.zhang.lines import plain_logarithms
 
 
 @drawing(
@@ -27,13 +28,13 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
     """The flow of Corollary C.2: distance to A_*, and u_{-1} between its two candidate limits."""
     left, right = figure.subplots(1, 2)
     shortest, longest = dataset.N.values[[0, -1]]
-    for k, law in enumerate(dataset.law.values):
+    share = dataset[["u", "u_printed"]] / dataset.u_theory
+    for k, law in each(dataset.assign(share), "law"):
         for N, alpha in ((shortest, 0.6), (longest, 1.0)):
-            cell = dataset.sel(law=law, N=N)
-            line = LINES[2 * k + int(longest == N)]
-            left.plot(cell.step, cell.distance, color=f"C{k}", linestyle=line, alpha=alpha, label=f"{law}, $N={N}$")
-        right.plot(cell.step, cell.u / cell.u_theory, color=f"C{k}", linestyle=line, label=law)
-        right.axhline(float(cell.u_printed / cell.u_theory), color=f"C{k}", linestyle=":", linewidth=1)
+            cell, dashes = law.sel(N=N), LINES[2 * k + int(longest == N)]
+            line(left, cell, "distance", "step", k, linestyle=dashes, alpha=alpha, label="{law}, $N={N}$")
+        line(right, cell, "u", "step", k, linestyle=dashes, label="{law}")
+        right.axhline(float(cell.u_printed), color=f"C{k}", linestyle=":", linewidth=1)
     right.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     left.set(yscale="log", ylabel="relative distance to $A_*$", xlabel="time, fraction of the run")
     right.set(xlim=(0, 0.4), ylim=(0, None), xlabel="time, fraction of the run")
@@ -60,11 +61,12 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length, one row a law, one column a covariance scale: exact formula as lines, Monte Carlo as markers."""
     dataset = dataset.isel(d=0).drop_sel(trained="dense")
+    share = dataset[["risk", "risk_se", "risk_line", "risk_limit"]] / dataset.zero
     panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True, sharey=True)
-    for row, law in zip(panels, dataset.law.values, strict=True):
-        for axes, c in zip(row, dataset.c.values, strict=True):
-            _risk_panel(axes, dataset.sel(law=law, c=c))
-            axes.set_title(f"{law}, $c={c:g}$")
+    for row, (_, law) in zip(panels, each(share, "law"), strict=True):
+        for axes, (_, cell) in zip(row, each(law, "c"), strict=True):
+            _risk_panel(axes, cell)
+            axes.set_title(f"{cell.law.item()}, $c={cell.c.item():g}$")
         row[0].set_ylabel("error / error of predicting 0")
     for axes in panels[-1]:
         axes.set_xlabel("test length $M$")
@@ -73,9 +75,8 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _risk_panel(axes: Axes, cell: xr.Dataset) -> None:
     names = {"random": "trained on random $\\Lambda$", "mean": "trained on $E\\Lambda$"}
-    for k, trained in enumerate(cell.trained.values):
-        one = cell.sel(trained=trained)[["risk", "risk_se", "risk_line", "risk_limit"]] / cell.zero
-        series(axes, k, names[trained], (one.M_line, one.risk_line), (one.M, one.risk, one.risk_se))
+    series(axes, cell, "risk", "M", "trained", label=names, theory=("risk_line", "M_line"))
+    for k, one in each(cell, "trained"):
         axes.axhline(float(one.risk_limit), color=f"C{k}", linestyle=LINES[k], linewidth=0.8)
     axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set(yscale="log")
@@ -111,13 +112,13 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     ink = mpl.rcParams["text.color"]
     first = dataset.isel(d=0).sel(task="along the query")
     last = first.isel(N=-1)
-    left.plot(first.N_line, first.shrinkage_line, color="C0", label="theory")
-    points(left, first.N, first["mean"], 2 * first.mean_se, 0, label="measured")
-    left.axhline(1 / 3, color=ink, linestyle="--", linewidth=1, label="limit 1/3")
+    line(left, first, "shrinkage_line", "N_line", label="theory")
+    points(left, first, "mean", "N", label="measured")
+    left.axhline(float(first.shrinkage_limit), color=ink, linestyle="--", linewidth=1, label="limit 1/3")
     left.set(xscale="log", ylim=(0, 0.4), xlabel="prompt length $N=M$", ylabel="mean prediction / target")
     left.legend(loc="lower right")
-    right.plot(last["size"], last.own_theory, color="C1", label="theory")
-    points(right, last["size"], last.own, 2 * last.own_se, 1, label="measured")
+    line(right, last, "own_theory", "size", 1, linestyle="-", label="theory")
+    points(right, last, "own", "size", 1, label="measured")
     right.axhline(float(last.mean_theory), color=ink, linestyle="--", linewidth=1, label="independent query")
     right.set(ylim=(0, 0.7), xlabel="size of the query's entry, $|x|$", ylabel="mean prediction / target")
     right.legend(loc="lower right")
@@ -139,12 +140,12 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
 def start_size(figure: Figure, dataset: xr.Dataset) -> None:
     """Starts of every size: where the flow ends, the least u_-1 and its bound."""
     left, right = figure.subplots(1, 2)
-    for k, law in enumerate(dataset.law.values):
-        cell = dataset.sel(law=law)
-        for axes, values in ((left, cell.miss), (right, cell.u_least)):
-            axes.plot(cell.multiple, values, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-        right.plot(cell.multiple, cell.u_bound.min("start"), color=f"C{k}", linestyle=LINES[k])
-        right.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=law)
+    for k, law in each(dataset.assign(lowest=dataset.u_bound.min("start")), "law"):
+        for _, cell in each(law, "start"):
+            points(left, cell, "miss", "multiple", k)
+            points(right, cell, "u_least", "multiple", k)
+        line(right, law, "lowest", "multiple", k)
+        entry(right, law.law.item(), k, linestyle=LINES[k])
     for axes in (left, right):
         axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xscale="log", yscale="log", xlabel="$\\sigma^2$ / largest allowed")

@@ -87,6 +87,7 @@ class RandomCovarianceLimit(Declaration):
             own_se=of_blocks(dataset.own_se, self.prompts // 10),  # every bin holds more than a tenth
             size=variable("bin", size, "mean |x| in the bin"),
             shrinkage_line=variable("N_line", theory.exponential_A(d, line), "1 / (3 + (d + 5)/N)"),
+            shrinkage_limit=variable("", theory.exponential_A(d, np.inf), "its limit as N grows"),
         ).assign_coords(N_line=line)
 
     def _length(self, d: int, N: int, seed: int) -> dict:

@@ -5,8 +5,10 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing, points
+from icl_lib.companion.figure import MARKERS, drawing
+from icl_lib.companion.series import each, line, points
 from icl_lib.companion.table import Table
+from papers.zhang.lines import with_range
 
 
 @drawing(
@@ -24,12 +26,11 @@ from icl_lib.companion.table import Table
 def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
     """Negative eigenvalues of H over prompt length: the count as a line, what was found as markers."""
     axes = figure.subplots()
-    axes.plot(dataset.N, dataset.negative_theory, color="C0", linestyle=LINES[0], label="$\\min(N,d)+1$")
+    line(axes, dataset, "negative_theory", "N", label="$\\min(N,d)+1$")
     axes.axhline(dataset.negative_paper, color=mpl.rcParams["text.color"], linestyle=":", label="$d+1$")
     for k, sign in enumerate(("negative", "positive")):
-        found = dataset[sign].mean("prompt")
-        spread = abs(dataset[sign] - found).max("prompt")
-        points(axes, dataset.N, found, spread, k, color=f"C{k + 1}", markersize=9 - 4 * k, label=sign)
+        found = with_range(dataset, sign, "prompt")
+        points(axes, found, sign, "N", k, color=f"C{k + 1}", markersize=9 - 4 * k, label=sign)
     axes.set(xlabel="prompt length $N$", ylabel="number of eigenvalues", ylim=(0, float(dataset.negative_paper) + 1))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -53,17 +54,14 @@ def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
 def full_loss(figure: Figure, dataset: xr.Dataset) -> None:
     """Closed form against the layer's loss, part by part; the least loss found around the limit."""
     left, right = figure.subplots(1, 2)
-    for k, parity in enumerate(dataset.parity.values):
-        cell = dataset.sel(parity=parity)
-        points = (cell.loss_theory.values.ravel(), cell.loss.values.ravel())
-        left.plot(*points, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=f"{parity} part")
+    for k, cell in each(dataset.stack(case=("size", "point")), "parity"):
+        points(left, cell, "loss", "loss_theory", k, label="{parity} part")
     ends = [float(dataset.loss.min()), float(dataset.loss.max())]
     left.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
     left.set(xscale="log", yscale="log", xlabel="closed form", ylabel="averaged over prompts")
     left.legend()
-    for k, setting in enumerate(dataset.setting.values):
-        cell = dataset.sel(setting=setting)
-        right.plot(cell.radius, cell.excess, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
+    for k, cell in each(dataset, "setting"):
+        line(right, cell, "excess", "radius", k, marker=MARKERS[k], label="{setting}")
     right.set(xscale="log", yscale="log", xlabel="scale of the step", ylabel="least $(L-L^*)/L^*$")
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 

@@ -3,7 +3,8 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import LINES, drawing
+from icl_lib.companion.series import each, entry, line, points, series
 
 
 @drawing(
@@ -22,10 +23,10 @@ from icl_lib.companion.figure import LINES, MARKERS, drawing
 def loss(figure: Figure, dataset: xr.Dataset) -> None:
     """Excess loss along the flow of Lemma 5.2, and along the flow that would end at Lambda^-1."""
     axes = figure.subplots()
-    for k, flow in enumerate(dataset.flow.values):
-        cell = dataset.sel(flow=flow).isel(time=slice(1, None))
-        axes.plot(cell.time, cell.loss - 1, color=f"C{k}", linestyle=LINES[k], linewidth=2.2, label=flow)
-        axes.plot(cell.time, cell.loss_towards_plain - 1, color=f"C{k}", linestyle=LINES[k], linewidth=0.9)
+    excess = dataset[["loss", "loss_towards_plain"]].isel(time=slice(1, None)) - 1
+    for k, cell in each(excess, "flow"):
+        line(axes, cell, "loss", "time", k, linewidth=2.2, label="{flow}")
+        line(axes, cell, "loss_towards_plain", "time", k, linewidth=0.9)
     axes.set(xscale="log", yscale="log", ylim=(1e-6, None), xlabel="time $t\\,\\|\\Lambda^2\\|_F$")
     axes.set_ylabel("excess loss $L/L^*-1$")
     axes.legend(loc="lower left")
@@ -48,21 +49,15 @@ def time_course(figure: Figure, dataset: xr.Dataset) -> None:
     """The isotropic drop of the loss in closed form and integrated; growth rates over condition number."""
     dataset = dataset.isel(d=0)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
-    for k, sigma in enumerate(dataset.sigma.values):
-        cell = dataset.sel(sigma=sigma)
+    for k, cell in each(dataset, "sigma"):
         left.axvline(float(cell.drop_time), color=f"C{k}", linewidth=0.7)
-        left.plot(cell.time, cell.loss_theory, color=f"C{k}", linestyle=LINES[k])
-        thinned = cell.isel(time=slice(k, None, 5))
-        left.plot(thinned.time, thinned.loss, color=f"C{k}", marker=MARKERS[k], linestyle="none", markersize=4)
-        left.plot([], [], color=f"C{k}", marker=MARKERS[k], linestyle=LINES[k], label=f"$\\sigma={sigma:g}$")
+        line(left, cell, "loss_theory", "time", k)
+        points(left, cell.isel(time=slice(k, None, 5)), "loss", "time", k, markersize=4)
+        entry(left, f"$\\sigma={cell.sigma.item():g}$", k, linestyle=LINES[k])
     left.set(xlabel="time $t$", ylabel="loss $L$", ylim=(0, None))
     left.legend(loc="upper right")
-    symbols = ("$(U_{11},u_{-1})$", "$(u_{12},u_{21})$")
-    for k, direction in enumerate(dataset.direction.values):
-        cell = dataset.sel(direction=direction)
-        right.plot(cell.kappa, cell.rate_theory, color=f"C{k}", linestyle=LINES[k])
-        right.plot(cell.kappa, cell.rate, color=f"C{k}", marker=MARKERS[k], linestyle="none")
-        right.plot([], [], color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=symbols[k])
+    symbols = {"(U_11, u_-1)": "$(U_{11},u_{-1})$", "(u_12, u_21)": "$(u_{12},u_{21})$"}
+    series(right, dataset, "rate", "kappa", "direction", label=symbols, theory=("rate_theory", "kappa"))
     right.set(xscale="log", xlabel="condition number $\\kappa$", ylabel="growth rate", ylim=(0, None))
     right.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values], minor=False)
     right.minorticks_off()

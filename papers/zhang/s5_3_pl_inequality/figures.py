@@ -5,7 +5,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
+from icl_lib.companion.figure import MARKERS, drawing
+from icl_lib.companion.series import each, entry, line, points
 from icl_lib.companion.table import Table
 from papers.zhang.lines import plain_logarithms
 
@@ -27,11 +28,9 @@ from papers.zhang.lines import plain_logarithms
 def slack(figure: Figure, dataset: xr.Dataset) -> None:
     """How loose the PL inequality and the lower bound on u_-1 are."""
     left, right = figure.subplots(1, 2)
-    for k, d in enumerate(dataset.d.values):
-        cell = dataset.sel(d=d)
-        left.plot(cell.kappa, cell.slack, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=f"$d={d}$")
-        points = (cell.u_last_bound.values.ravel(), cell.u_last_least.values.ravel())
-        right.plot(*points, color=f"C{k}", marker=MARKERS[k], linestyle="none", label=f"$d={d}$")
+    for k, cell in each(dataset, "d"):
+        line(left, cell, "slack", "kappa", k, marker=MARKERS[k], label="$d={d}$")
+        points(right, cell.stack(flow=("kappa", "start")), "u_last_least", "u_last_bound", k, label="$d={d}$")
     left.axhline(1, color=mpl.rcParams["text.color"], linewidth=1)
     left.set(xscale="log", yscale="log", xlabel="condition number $\\kappa$", ylabel="slack of the PL inequality")
     left.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values])
@@ -58,12 +57,11 @@ def slack(figure: Figure, dataset: xr.Dataset) -> None:
 def start_size(figure: Figure, dataset: xr.Dataset) -> None:
     """Starts of every size: the loss they begin with, the least u_-1 and its bound."""
     left, right = figure.subplots(1, 2)
-    for k in range(dataset.sizes["start"]):
-        cell = dataset.isel(start=k)
-        left.plot(cell.multiple, cell.miss, color="C0", marker=MARKERS[0], linestyle="none")
-        right.plot(cell.multiple, cell.u_last_least, color="C0", marker=MARKERS[0], linestyle="none")
-    right.plot(dataset.multiple, dataset.u_last_bound.min("start"), color="C1", linestyle=LINES[1], label="lower bound")
-    right.plot([], [], color="C0", marker=MARKERS[0], linestyle="none", label="least $u_{-1}$")
+    for _, cell in each(dataset, "start"):
+        points(left, cell, "miss", "multiple")
+        points(right, cell, "u_last_least", "multiple")
+    line(right, dataset.min("start"), "u_last_bound", "multiple", 1, label="lower bound")
+    entry(right, "least $u_{-1}$")
     for axes in (left, right):
         axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xscale="log", yscale="log", xlabel="$\\sigma^2$ / largest allowed")
@@ -89,15 +87,14 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
 def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
     """Where flows from dense starts end, in order, beside starts of Assumption 3.3."""
     panels = figure.subplots(1, dataset.sizes["scale"], sharey=True, squeeze=False)[0]
-    for axes, scale in zip(panels, dataset.scale.values, strict=True):
-        cell = dataset.sel(scale=scale)
+    drawn = {"loss": ("o", "dense start"), "loss_allowed": ("X", "paper's start")}
+    for axes, (_, cell) in zip(panels, each(dataset, "scale"), strict=True):
         axes.axhline(dataset.trap_loss, color=mpl.rcParams["text.color"], linestyle=":", label="rank-one point")
-        drawn = (("o", "dense start", cell.loss), ("X", "paper's start", cell.loss_allowed))
-        for k, (marker, label, values) in enumerate(drawn):
-            ends = np.sort(values.values)
-            place = (np.arange(ends.size) + 0.5) / ends.size
-            axes.plot(place, ends, color=f"C{k}", marker=marker, linewidth=0.8, markersize=4 + 2 * k, label=label)
-        axes.set(xlabel="share of the trainings", xlim=(0, 1), title=f"scale {scale:g}")
+        for k, (name, (marker, label)) in enumerate(drawn.items()):
+            place = (np.arange(cell[name].size) + 0.5) / cell[name].size
+            style = {"linestyle": "-", "marker": marker, "linewidth": 0.8, "markersize": 4 + 2 * k, "label": label}
+            line(axes, cell.sortby(name), name, place, k, **style)
+        axes.set(xlabel="share of the trainings", xlim=(0, 1), title=f"scale {cell.scale.item():g}")
         axes.set_ylim(0.9, 1.05 * max(2.0, float(dataset.loss.max())))
     panels[0].set_ylabel("final loss / least loss")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -119,16 +116,16 @@ def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
 def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
     """Local minimum or saddle, over prompt length and condition number, with the boundary predicted."""
     panels = figure.subplots(1, dataset.sizes["d"], sharey=True)
-    for axes, d in zip(panels, dataset.d.values, strict=True):
-        cell = dataset.sel(d=d)
-        N, kappa = np.meshgrid(cell.N, cell.kappa, indexing="ij")
-        trapped = (cell.negative == 0).values
-        axes.plot(N[trapped], kappa[trapped], color="C0", marker="o", linestyle="none", label="local minimum")
-        axes.plot(N[~trapped], kappa[~trapped], color="C1", marker="s", fillstyle="none", linestyle="none", label="saddle")
-        axes.contour(N, kappa, np.arctan(3 * cell.margin_theory), levels=[0.0], colors=[mpl.rcParams["text.color"]])
-        axes.set(xscale="log", yscale="log", title=f"$d={d}$", xlabel="prompt length $N$")
+    for axes, (_, panel) in zip(panels, each(dataset, "d"), strict=True):
+        cells = panel.stack(cell=("N", "kappa"))
+        N, kappa, trapped = panel.N.values, panel.kappa.values, (cells.negative == 0).values
+        points(axes, cells.isel(cell=trapped), "kappa", "N", label="local minimum")
+        points(axes, cells.isel(cell=~trapped), "kappa", "N", 1, fillstyle="none", label="saddle")
+        margin = np.arctan(3 * panel.margin_theory.transpose("kappa", "N"))
+        axes.contour(N, kappa, margin, levels=[0.0], colors=[mpl.rcParams["text.color"]])
+        axes.set(xscale="log", yscale="log", title=f"$d={panel.d.item()}$", xlabel="prompt length $N$")
         axes.set(xlim=(0.7 * N.min(), 1.4 * N.max()), ylim=(0.8 * kappa.min(), 1.25 * kappa.max()))
-        axes.set_yticks(cell.kappa.values, [f"{value:g}" for value in cell.kappa.values])
+        axes.set_yticks(kappa, [f"{value:g}" for value in kappa])
         axes.minorticks_off()
     panels[0].set_ylabel("condition number $\\kappa$")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -152,20 +149,16 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     """Local minima over prompt length, and the wall between them and the optimum."""
     left, right = figure.subplots(1, 2)
     traps = _lowest_traps(dataset)
-    for k, setting in enumerate(dataset.setting.values):
-        ratio = (traps / dataset.minimum).sel(setting=setting)
-        left.plot(dataset.N, ratio, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=setting)
+    for k, cell in each(dataset.assign(ratio=traps / dataset.minimum), "setting"):
+        line(left, cell, "ratio", "N", k, marker=MARKERS[k], label="{setting}")
     left.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L/L^*$")
     left.legend()
-    cell = dataset.isel(setting=1 % dataset.sizes["setting"])
-    excess = {
-        "local minimum": traps.sel(setting=cell.setting) - cell.minimum,
-        "least on the wall": cell.least_on_wall - cell.minimum,
-        "height of the wall": cell.height,
-    }
-    for k, (label, values) in enumerate(excess.items()):
-        right.plot(dataset.N, values, color=f"C{k}", linestyle=LINES[k], marker=MARKERS[k], label=label)
-    right.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L-L^*$", title=str(cell.setting.values))
+    excess = dataset.assign(trap=traps - dataset.minimum, least_on_wall=dataset.least_on_wall - dataset.minimum)
+    cell = excess.isel(setting=1 % dataset.sizes["setting"])
+    labels = {"trap": "local minimum", "least_on_wall": "least on the wall", "height": "height of the wall"}
+    for k, (name, label) in enumerate(labels.items()):
+        line(right, cell, name, "N", k, marker=MARKERS[k], label=label)
+    right.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L-L^*$", title=cell.setting.item())
     for axes in (left, right):
         plain_logarithms(axes.yaxis)
     right.set_ylim(top=2.2 * right.get_ylim()[1])  # room for the legend
