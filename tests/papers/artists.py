@@ -11,7 +11,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import Collection, LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
-from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -259,8 +258,6 @@ def _collection(each: Collection) -> list[Series]:
     if isinstance(each, QuadMesh):
         values = np.ma.filled(each.get_array().astype(float), np.nan)
         return [Series("image", np.arange(values.shape[-1]), values, look=("", None, None, True, 0.0))]
-    if isinstance(each, ContourSet):
-        return [Series("contour", np.array([]), np.asarray(each.levels, float), look=("", None, None, True, 0.0))]
     if isinstance(each, LineCollection):
         ends = np.array([part for part in each.get_segments() if len(part)], float)
         return [Series("strokes", ends[:, 0, 0], ends[:, 0, 1], look=_look(each))] if ends.ndim == 3 else []

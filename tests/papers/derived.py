@@ -87,7 +87,8 @@ DERIVED: dict[str, Made] = DHERIN | LI | {
         for name in ("N", "kappa")
         for d in (2, 4, 10)
         for kind in ("local minima", "saddles")
-    },
+    }
+    | {f"edge at d = {d}": lambda data, d=d: data.edge.sel(d=d) for d in (2, 4, 10)},
     "zhang-long-prompts": {"lowest local minimum / minimum": lambda d: lowest_trap(d) / d.minimum}
     | {"lowest local minimum - minimum": lambda d: lowest_trap(d) - d.minimum}
     | {"least_on_wall - minimum": lambda d: d.least_on_wall - d.minimum},

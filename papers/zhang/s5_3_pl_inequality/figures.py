@@ -109,7 +109,7 @@ def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "The rank-one point over training length <i>N</i> and condition number κ. Filled: local minimum (Hessian with one zero "
-        "mode, all else positive). Open: saddle. Line: where the criterion changes sign, interpolated between the cells."
+        "mode, all else positive). Open: saddle. Line: the <i>N</i> at which the criterion changes sign."
     ),
     size=(7.4, 3.3),
 )
@@ -121,8 +121,7 @@ def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
         N, kappa, trapped = panel.N.values, panel.kappa.values, (cells.negative == 0).values
         points(axes, cells.isel(cell=trapped), "kappa", "N", label="local minimum")
         points(axes, cells.isel(cell=~trapped), "kappa", "N", 1, fillstyle="none", label="saddle")
-        margin = np.arctan(3 * panel.margin_theory.transpose("kappa", "N"))
-        axes.contour(N, kappa, margin, levels=[0.0], colors=[mpl.rcParams["text.color"]])
+        line(axes, panel, "kappa", "edge", color=mpl.rcParams["text.color"])
         axes.set(xscale="log", yscale="log", title=f"$d={panel.d.item()}$", xlabel="prompt length $N$")
         axes.set(xlim=(0.7 * N.min(), 1.4 * N.max()), ylim=(0.8 * kappa.min(), 1.25 * kappa.max()))
         axes.set_yticks(kappa, [f"{value:g}" for value in kappa])

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from scipy.optimize import brentq
 
 from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
@@ -15,6 +16,8 @@ from papers.zhang.theory.rank_one_trap import rank_one_point, trap_margin, trap_
 
 ZERO = 1e-10
 """Eigenvalues below this share of the largest count as 0."""
+LONGEST = 1e9
+"""Up to this prompt length the criterion's change of sign is looked for."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class RankOneTrap(Declaration):
             excess=variable("d N kappa", dataset.loss / least - 1, "(L - L*)/L*"),
             margin_theory=variable("d N kappa", margin, "1 - h^T K^-1 h/(k rho^2): above 0 for a local minimum"),
             margin_leading=variable("d N kappa", leading, "the same criterion to leading order in 1/N"),
+            edge=variable("d kappa", [[edge(Lambda) for Lambda in row] for row in laws], "N at which the criterion is 0"),
         )
 
     def _point(self, d: int, N: int, kappa: float, seed: int) -> list[float]:
@@ -64,6 +68,13 @@ class RankOneTrap(Declaration):
             float((eigenvalues < -floor).sum()),
             float((abs(eigenvalues) <= floor).sum()),
         ]
+
+
+def edge(Lambda: np.ndarray) -> float:
+    """Return the prompt length, a real number, at which the criterion falls through 0; NaN where it does not."""
+    if trap_margin(Lambda, 1.0) <= 0 or trap_margin(Lambda, LONGEST) >= 0:
+        return np.nan
+    return float(np.exp(brentq(lambda log_N: trap_margin(Lambda, float(np.exp(log_N))), 0, np.log(LONGEST))))
 
 
 RANK_ONE_TRAP = Experiment(

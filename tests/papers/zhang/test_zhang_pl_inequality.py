@@ -8,6 +8,7 @@ from zhang_instances import SKEW, covariance, draw
 from icl_lib.train.flow import gradient_flow
 from papers.zhang import reduced_flow
 from papers.zhang.s5_3_pl_inequality.long_prompts import balanced, settle
+from papers.zhang.s5_3_pl_inequality.rank_one_trap import edge
 from papers.zhang.theory import dynamics, full_loss, optimum, pl_inequality, rank_one_trap, wall
 
 
@@ -99,8 +100,10 @@ def test_rank_one_point_by_hand():
 
 def test_criterion_to_leading_order_changes_sign_where_the_exact_one_does_at_long_prompts():
     Lambda = np.diag([1.0, 0.1])
-    edge = brentq(lambda N: rank_one_trap.trap_margin(Lambda, N), 1, 1e4)
-    assert edge == pytest.approx(brentq(lambda N: rank_one_trap.trap_margin_leading(Lambda, N), 1, 1e4), rel=1e-3)
+    found = edge(Lambda)
+    assert rank_one_trap.trap_margin(Lambda, 0.999 * found) > 0 > rank_one_trap.trap_margin(Lambda, 1.001 * found)
+    assert np.isnan(edge(np.eye(1)))
+    assert found == pytest.approx(brentq(lambda N: rank_one_trap.trap_margin_leading(Lambda, N), 1, 1e4), rel=1e-3)
 
 
 def test_perturbed_trap_flows_back():
