@@ -183,7 +183,8 @@ class Vocabulary:
             low, high = half if isinstance(half, tuple) else (half, half)
             below, above = series.below, series.above
             known = np.isfinite(below) & np.isfinite(above)
-            if known.any() and near(above[known], high[known]) and near(below[known], low[known], lower=True):
+            cut = rule != "from low to high"  # at its lower end, for a logarithmic axis
+            if known.any() and near(above[known], high[known]) and near(below[known], low[known], lower=cut):
                 return rule
         short = RTOL * np.nanmax(np.abs(found.whole))
         return NO_NAME if np.nanmax([series.below, series.above], initial=0) > short else "of length 0"

@@ -99,9 +99,9 @@ def test_rank_one_point_by_hand():
 
 
 def test_criterion_to_leading_order_changes_sign_where_the_exact_one_does_at_long_prompts():
-    Lambda = np.diag([1.0, 0.1])
-    found = edge(Lambda)
-    assert rank_one_trap.trap_margin(Lambda, 0.999 * found) > 0 > rank_one_trap.trap_margin(Lambda, 1.001 * found)
+    Lambda, near = np.diag([1.0, 0.1]), np.diag([1.0, 0.6])
+    found, short = edge(Lambda), edge(near)
+    assert rank_one_trap.trap_margin(near, 0.999 * short) > 0 > rank_one_trap.trap_margin(near, 1.001 * short)
     assert np.isnan(edge(np.eye(1)))
     assert found == pytest.approx(brentq(lambda N: rank_one_trap.trap_margin_leading(Lambda, N), 1, 1e4), rel=1e-3)
 
