@@ -10,13 +10,11 @@ import matplotlib as mpl
 import xarray as xr
 from cycler import cycler
 from markupsafe import Markup
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked_html
-from icl_lib.companion.verdict import over_seeds
 
 MARKERS = "osD^vPX"
 """One marker a series, so that colour never carries the only distinction."""
@@ -117,17 +115,6 @@ def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -
     that is named after its result, ``zhang-risk``, is the one that ``show`` draws.
     """
     return lambda draw: Drawing(name, draw, alt, caption, size)
-
-
-def points(axes: Axes, x, mean, two_se, k: int = 0, **style) -> None:
-    """Draw what was measured: markers of series ``k`` with two standard errors; ``style`` goes before the house's."""
-    axes.errorbar(x, mean, two_se, **{"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"} | style)
-
-
-def points_over_seeds(axes: Axes, x, values: xr.DataArray, k: int = 0, **style) -> None:
-    """Draw means over the dimension ``seed`` with the intervals by which claims are judged, as ``points`` does."""
-    found = over_seeds(values)
-    points(axes, x, found.value, found.two_se, k, **style)
 
 
 def in_dark(light: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 
 from icl_lib.companion.figure import LINES, MARKERS
@@ -51,6 +52,11 @@ def line(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, 
 def bars(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
     """Draw the variable ``name`` as bars of series ``k``; ``style`` goes before the house's."""
     axes.bar(_places(dataset, along), dataset[name], **{"color": f"C{k}", "label": said(label, dataset)} | style)
+
+
+def equality(axes: Axes, low: float, high: float, **style) -> None:
+    """Draw the diagonal on which x and y are equal."""
+    axes.plot((low, high), (low, high), **{"color": rcParams["text.color"], "linewidth": 1} | style)
 
 
 def series(

@@ -63,41 +63,46 @@ def roof(d: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(rates, dims="intensity", coords={"intensity": line})
 
 
-DERIVED: dict[str, Made] = DHERIN | LI | {
-    "zhang-averaged-error": {"least_error": lambda d: d.error_over_N.sel(curve_N=d.best_N)},
-    "zhang-risk": {"best_linear + bias + variance over length": risk_curve},
-    "zhang-covariate-shift": over("risk risk_theory limit", "zero")
-    | {"ols / zero of every test, at least 0.3": lambda d: (d.ols / d.zero).max("test").clip(0.3)},
-    "zhang-random-covariance": over("risk risk_line risk_limit", "zero"),
-    "zhang-random-covariance-flow": over("u u_printed", "u_theory"),
-    "zhang-garg-prompts": at_longest_over_zero("risk") | {"gpt2_of_garg / zero": lambda d: d.gpt2_of_garg.isel(k=-1) / d.zero},
-    "garg-shifts": at_longest_over_zero("risk risk_theory") | over("gpt2_of_garg", "zero"),
-    "zhang-dynamics": {f"{name} - 1": lambda d, name=name: d[name] - 1 for name in ("loss", "loss_towards_plain")},
-    "zhang-two-notions": {"M_examples": lambda d: d.M_examples + 0 * d.attention},
-    "zhang-attention": {"dead_entries, at least 1e-17": lambda d: d.dead_entries.clip(1e-17)},
-    "zhang-gpt2-scale": {"risk, mean": lambda d: d.risk.mean("run")}
-    | {"risk, mean_low": lambda d: d.risk.min("run"), "risk, mean_high": lambda d: d.risk.max("run")},
-    "zhang-quadratic-form": {  # all counts are those of the theory
-        "negative_theory": lambda d: d.negative_theory,
-        "negative_theory_low": lambda d: np.minimum(d.negative, d.positive).min("prompt"),
-        "negative_theory_high": lambda d: np.maximum(d.negative, d.positive).max("prompt"),
-    },
-    "zhang-rank-one-trap": {
-        f"{name} of {kind} at d = {d}": rank_one_points(name, d, kind == "local minima")
-        for name in ("N", "kappa")
-        for d in (2, 4, 10)
-        for kind in ("local minima", "saddles")
+DERIVED: dict[str, Made] = (
+    DHERIN
+    | LI
+    | {
+        "zhang-averaged-error": {"least_error": lambda d: d.error_over_N.sel(curve_N=d.best_N)},
+        "zhang-risk": {"best_linear + bias + variance over length": risk_curve},
+        "zhang-covariate-shift": over("risk risk_theory limit", "zero")
+        | {"ols / zero of every test, at least 0.3": lambda d: (d.ols / d.zero).max("test").clip(0.3)},
+        "zhang-random-covariance": over("risk risk_line risk_limit", "zero"),
+        "zhang-random-covariance-flow": over("u u_printed", "u_theory"),
+        "zhang-garg-prompts": at_longest_over_zero("risk")
+        | {"gpt2_of_garg / zero": lambda d: d.gpt2_of_garg.isel(k=-1) / d.zero},
+        "garg-shifts": at_longest_over_zero("risk risk_theory") | over("gpt2_of_garg", "zero"),
+        "zhang-dynamics": {f"{name} - 1": lambda d, name=name: d[name] - 1 for name in ("loss", "loss_towards_plain")},
+        "zhang-two-notions": {"M_examples": lambda d: d.M_examples + 0 * d.attention},
+        "zhang-attention": {"dead_entries, at least 1e-17": lambda d: d.dead_entries.clip(1e-17)},
+        "zhang-gpt2-scale": {"risk, mean": lambda d: d.risk.mean("run")}
+        | {"risk, mean_low": lambda d: d.risk.min("run"), "risk, mean_high": lambda d: d.risk.max("run")},
+        "zhang-quadratic-form": {  # all counts are those of the theory
+            "negative_theory": lambda d: d.negative_theory,
+            "negative_theory_low": lambda d: np.minimum(d.negative, d.positive).min("prompt"),
+            "negative_theory_high": lambda d: np.maximum(d.negative, d.positive).max("prompt"),
+        },
+        "zhang-rank-one-trap": {
+            f"{name} of {kind} at d = {d}": rank_one_points(name, d, kind == "local minima")
+            for name in ("N", "kappa")
+            for d in (2, 4, 10)
+            for kind in ("local minima", "saddles")
+        }
+        | {f"edge at d = {d}": lambda data, d=d: data.edge.sel(d=d) for d in (2, 4, 10)},
+        "zhang-long-prompts": {"lowest local minimum / minimum": lambda d: lowest_trap(d) / d.minimum}
+        | {"lowest local minimum - minimum": lambda d: lowest_trap(d) - d.minimum}
+        | {"least_on_wall - minimum": lambda d: d.least_on_wall - d.minimum},
+        "garg-live-training": {"zero": lambda d: 1 + 0 * d.lsa},
+        "engine-roofline": {
+            "roof": roof,
+            "operations a second": lambda d: d.operations / d.seconds / 1e9,
+            "products a second": lambda d: (d.products_rate / 1e9 + 0 * d.operations).isel(models=0),
+            "operations a byte": lambda d: d.operations / d.traffic,
+        },
     }
-    | {f"edge at d = {d}": lambda data, d=d: data.edge.sel(d=d) for d in (2, 4, 10)},
-    "zhang-long-prompts": {"lowest local minimum / minimum": lambda d: lowest_trap(d) / d.minimum}
-    | {"lowest local minimum - minimum": lambda d: lowest_trap(d) - d.minimum}
-    | {"least_on_wall - minimum": lambda d: d.least_on_wall - d.minimum},
-    "garg-live-training": {"zero": lambda d: 1 + 0 * d.lsa},
-    "engine-roofline": {
-        "roof": roof,
-        "operations a second": lambda d: d.operations / d.seconds / 1e9,
-        "products a second": lambda d: (d.products_rate / 1e9 + 0 * d.operations).isel(models=0),
-        "operations a byte": lambda d: d.operations / d.traffic,
-    },
-}
+)
 """By figure; quantities that end in ``_se`` are standard errors of those without."""

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, entry, line, points
+from icl_lib.companion.series import each, entry, equality, line, points
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""
@@ -218,7 +218,7 @@ def gradient_step(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     cell = dataset.isel(block=slice(0, 60))
     ends = [float(cell.step.min()), float(cell.step.max())]
-    axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1, label="one step")
+    equality(axes, *ends, label="one step")
     points(axes, cell, "output_self", "step", 1, markerfacecolor="none", label="query attends to itself")
     points(axes, cell, "output", "step", 0, markerfacecolor="none", label="with context")
     points(axes, cell.isel(size=-1), "patched", "step", 2, marker="x", label=r"$x$ alone, $\Delta W(C)$")

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, line, points, series, sideways
+from icl_lib.companion.series import each, equality, line, points, series, sideways
 
 
 @drawing(
@@ -108,7 +108,7 @@ def grown_push(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, keep, title in zip(figure.subplots(1, 2), (balanced, ~balanced), ("balanced", "unbalanced"), strict=True):
         part = dataset.isel(set=np.flatnonzero(keep.values))
         low, high = float(part.form_theory.min()), float(part.form_theory.max())
-        axes.plot([low, high], [low, high], color=mpl.rcParams["text.color"], linewidth=0.8)
+        equality(axes, low, high, linewidth=0.8)
         entries = part[["kind", "form", "form_theory"]].stack(entry=part.form.dims)
         for k, kind in enumerate(KINDS):
             points(axes, entries.where(entries.kind == k, drop=True), "form", "form_theory", k, ms=4, alpha=0.6, label=kind)

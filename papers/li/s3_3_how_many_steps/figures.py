@@ -8,7 +8,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import points, series, strokes
+from icl_lib.companion.series import equality, points, series, strokes
 
 
 @drawing(
@@ -34,7 +34,7 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
         cells = first.isel(cell=np.flatnonzero(dataset.cell_letter.values == letter)).sel(level=0.5)
         points(left, cells, "time", "escape_theory", k, label=symbols[letter])
     ends = [float(first.escape_theory.min()), float(first.escape_theory.max())]
-    left.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
+    equality(left, *ends)
     left.set(xscale="log", yscale="log", xlabel="predicted steps", ylabel="steps until the hinge is ½")
     for axis in (left.xaxis, left.yaxis):
         _plain_ticks(axis)

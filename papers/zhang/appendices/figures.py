@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import LINES, drawing
-from icl_lib.companion.series import bars, each, line, points
+from icl_lib.companion.series import bars, each, equality, line, points
 from icl_lib.companion.table import Table
 
 
@@ -108,7 +108,7 @@ def fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     """Every entry of E[x x^T A x x^T]: Monte Carlo and the symmetric formula against the identity."""
     axes, entries = figure.subplots(), dataset.stack(entry=("i", "j"))
     ends = [float(entries.moment_theory.min()), float(entries.moment_theory.max())]
-    axes.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
+    equality(axes, *ends)
     points(axes, entries, "moment", "moment_theory", label="measured")
     points(axes, entries, "moment_symmetric", "moment_theory", 1, fillstyle="none", label="as if $A=A^T$")
     axes.set(xlabel="entry by the identity", ylabel="entry, measured")

@@ -6,7 +6,7 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, entry, line, points, series, sideways
+from icl_lib.companion.series import each, entry, equality, line, points, series, sideways
 from icl_lib.companion.table import Table
 
 
@@ -101,7 +101,7 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
         for theory, fill in (("second_moment_theory", "full"), ("second_moment_of_mean", "none")):
             points(right, cell, "second_moment", theory, k, fillstyle=fill)
     ends = [float(dataset.second_moment.min()), float(dataset.second_moment.max())]
-    right.plot(ends, ends, color=rcParams["text.color"], linestyle="-", linewidth=1)
+    equality(right, *ends)
     left.set(xlabel=r"$s$ in $A=s\,\Gamma^{-1}$", ylabel="population loss $L$", ylim=(0, None))
     right.set(xlabel=r"entries of $\Gamma\Lambda$ (filled), $\Lambda^2$ (open)", ylabel=r"mean of $\hat\Lambda^2$")
     left.legend(loc="lower left")

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import each, line, points
+from icl_lib.companion.series import each, equality, line, points
 from icl_lib.companion.table import Table
 from papers.zhang.lines import with_range
 
@@ -57,7 +57,7 @@ def full_loss(figure: Figure, dataset: xr.Dataset) -> None:
     for k, cell in each(dataset.stack(case=("size", "point")), "parity"):
         points(left, cell, "loss", "loss_theory", k, label="{parity} part")
     ends = [float(dataset.loss.min()), float(dataset.loss.max())]
-    left.plot(ends, ends, color=mpl.rcParams["text.color"], linewidth=1)
+    equality(left, *ends)
     left.set(xscale="log", yscale="log", xlabel="closed form", ylabel="averaged over prompts")
     left.legend()
     for k, cell in each(dataset, "setting"):

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import each, entry, line, points
+from icl_lib.companion.series import each, entry, equality, line, points
 from icl_lib.companion.table import Table
 from papers.zhang.lines import plain_logarithms
 
@@ -36,7 +36,7 @@ def slack(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values])
     left.minorticks_off()
     top = 1.05 * float(dataset.u_last_least.max())
-    right.plot([0, top], [0, top], color=mpl.rcParams["text.color"], linewidth=1)
+    equality(right, 0, top)
     right.set(xlabel="bound of Lemma A.5", ylabel="least $u_{-1}$", xlim=(0, top), ylim=(0, top))
     right.legend(loc="lower right")
 
