@@ -17,7 +17,7 @@ OPENING = re.compile(r'(?<![\w.,;:!?)%])"(?![\s.,;:!?)])')
 APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?=\s)")
 BROKEN = re.compile(r"\b0-1\b")
 """The 0-1 error is one word."""
-POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?e[-+]?\d+)(?!\w)")
+POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?e[-−+]?\d+)(?!\w)")
 
 
 def set_type(page: Page) -> None:
@@ -40,7 +40,7 @@ def is_read(element: HtmlElement) -> bool:
 def power(number: str) -> HtmlElement:
     """A number such as 7e-05 as 7·10⁻⁵, and 1e-15 as 10⁻¹⁵."""
     digits, exponent = number.split("e")
-    raised = str(int(exponent)).replace("-", "−")
+    raised = str(int(exponent.replace("−", "-"))).replace("-", "−")
     return piece(POWER_OF_TEN.render(digits="" if float(digits) == 1 else f"{digits}·", exponent=raised))
 
 
