@@ -67,15 +67,18 @@ window.visit = {
     return narrow;
   },
 
-  /* What paper lacks: the title, the colours that part one verdict from another, ink. */
+  /* What paper lacks: the title, the colours that part one verdict from another and from links, ink. */
   printed() {
     const title = document.querySelector("main h1");
     const colour = (part) => getComputedStyle(part).color;
-    const faults = title?.checkVisibility() && title.getBoundingClientRect().height > 0 ? [] : ["no title"];
+    const place = title?.checkVisibility() ? title.getBoundingClientRect() : { height: 0 };
+    const faults = place.height > 0 && place.left >= 0 && place.right <= innerWidth ? [] : ["no title"];
+    const link = document.querySelector("main a:not([class])");
     for (const kind of [".icl-landscape .icl-legend a", "a.icl-chip", ".verdict"]) {
-      const verdicts = ["holds", "fails"].map((verdict) => [...document.querySelectorAll(kind)]
-        .find((part) => [...part.classList].some((name) => name.endsWith(verdict))));
-      if (verdicts.every(Boolean) && colour(verdicts[0]) === colour(verdicts[1])) faults.push(`one colour for ${kind}`);
+      const parts = [...document.querySelectorAll(kind)].filter((part) => part.checkVisibility());
+      const named = (name) => parts.find((part) => [...part.classList].some((each) => each.endsWith(name)));
+      const found = [named("holds"), named("fails"), named("not-reproduced-here") || named("undecided"), link].filter(Boolean);
+      if (new Set(found.map(colour)).size < found.length) faults.push(`one colour for ${kind}`);
     }
     const ink = [...document.querySelectorAll("main p, main h1, main a, main td")].filter((part) => part.checkVisibility());
     const pale = ink.filter((part) => Math.max(...colour(part).match(/\d+/g).slice(0, 3)) > 180);
