@@ -143,8 +143,9 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     for k, labels, name in ((0, "true", "true labels"), (4, "mirrored task", "mirrored task"),
                             (5, "query's label reversed", "reversed at the query")):  # fmt: skip
         points(right, dataset.sel(labels=labels), "alignment", "i", k, linestyle=LINES[k], label=name, **thin)
-    points(right, dataset, "alignment_label", "i", 1, linestyle=LINES[1], label="label parts", **thin)
-    points(right, dataset, "answer", "i", 2, linestyle=LINES[2], label="answer written in", **thin)
+    points(right, dataset, "alignment_label", "i", 6, linestyle=LINES[6], label="label parts", **thin)
+    answer = dict(color=ink, marker="*", linestyle=LINES[2], label="answer written in")
+    points(right, dataset, "answer", "i", 7, **answer, **thin)
     for axes in (left, right):
         axes.axhline(0, color=ink, linewidth=0.8)
         axes.set(ylim=(-0.3, 1))
