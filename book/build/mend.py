@@ -109,10 +109,10 @@ SUMMARY = template("<summary>{{ words }}</summary>")
 
 
 def name_page(page: Page) -> None:
-    """Say of which paper a page is a section: each has a 4.1."""
+    """Say of which paper a page is a section or an appendix: each has a 4.1."""
     paper, _, rest = page.path.removeprefix("notebooks/").partition("_")
     title = page.tree.find(".//title")
-    if rest and page.path.startswith("notebooks/") and title is not None and (title.text or "")[:1].isdigit():
+    if rest and page.path.startswith("notebooks/") and title is not None and re.match(r"\d|Append", title.text or ""):
         title.text = f"{paper.capitalize()} {title.text}"
 
 

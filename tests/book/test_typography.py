@@ -3,7 +3,7 @@
 import pytest
 from lxml import html
 
-from book.build import typography
+from book.build import mend, typography
 from book.build.site import Page
 
 NARROW = "0\N{NON-BREAKING HYPHEN}1"
@@ -36,3 +36,12 @@ def test_a_text_is_set(written, read):
 @pytest.mark.parametrize("kept", ['<code>"a" 1e-5</code>', '<span class="math">0-1 1e-5</span>', "<p>0-10, x1e5, 1e5b</p>"])
 def test_code_and_formulas_are_left_alone(kept):
     assert set_in(kept) == kept
+
+
+@pytest.mark.parametrize(
+    "title, named", [("4.1 X", "Zhang 4.1 X"), ("Appendices B", "Zhang Appendices B"), ("Static patches", "Static patches")]
+)
+def test_the_title_of_a_section_or_an_appendix_names_its_paper(title, named):
+    page = Page("notebooks/zhang_x.html", html.document_fromstring(f"<html><head><title>{title}</title></head></html>"))
+    mend.name_page(page)
+    assert page.tree.findtext(".//title") == named
