@@ -98,9 +98,10 @@ def by_way(dataset: xr.Dataset) -> Table:
         "untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short beyond."
     ),
     caption=(
-        "Left and middle: squared error over <i>d</i> on the training distribution, with two standard errors over covariances, "
-        "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions; row 2<i>N</i> (vertical "
-        "line) is the last that training reaches; beyond it both models keep the initialisation, which they share."
+        "Left and middle: squared error over <i>d</i> on the training distribution, means of three trainings with their range, "
+        "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions in the first training; row "
+        "2<i>N</i> (vertical line) is the last that training reaches; beyond it both models keep the initialisation, which they "
+        "share."
     ),
     size=(7.6, 4.4),
 )
@@ -108,7 +109,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     """The jump above N on the training law, with rows of the table exchanged; and the lengths of the rows."""
     *panels, right = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 0.9))
     ink, N = mpl.rcParams["text.color"], dataset.attrs["N"]
-    for axes, (_, model) in zip(panels, each(dataset, "trained"), strict=True):
+    for axes, (_, model) in zip(panels, each(with_range(dataset, "risk", "run"), "trained"), strict=True):
         for k, cell in each(model, "table"):
             band(axes, cell, "risk", "M", k)
             line(axes, cell, "risk", "M", k, marker=MARKERS[k], markevery=(k, 8), linewidth=1.2, label="{table}")
@@ -117,7 +118,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
         plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("squared error / $d$")
     panels[1].tick_params(labelleft=False)
-    for k, model in each(dataset, "trained"):
+    for k, model in each(dataset.isel(run=0), "trained"):
         style = {"color": ("C5", "C1")[k], "fillstyle": ("full", "none")[k], "markersize": (3, 5)[k]}
         points(right, model, "row_norm", "row", k, label="{trained}", **style)
     right.axvline(2 * N, color=ink, linewidth=0.8)
