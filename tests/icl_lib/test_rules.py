@@ -93,6 +93,17 @@ def test_the_margin_that_is_told_is_that_of_the_profile():
         assert f"<dd>{margin:g}: because" in Cards(judged)._repr_html_() and judged.shown_allowed == f"{margin:g}"
 
 
+def test_what_is_trained_may_be_another_sample_elsewhere():
+    """0.06 with a standard error of 0.005: five times the root of 2 of these reach the margin, rounding does not."""
+    one = {trains: claim().judge(toy(0.06, 0.01, trains=trains)).near for trains in ("True", "False")}
+    assert one == {"True": True, "False": False}
+
+
+def test_one_sampled_cell_makes_a_formula_sampled():
+    both = cells([1.0, 1.02], [0.0, 0.01])
+    assert both.allowed(0.2) == pytest.approx(0.01 * both.quantile, rel=1e-6)
+
+
 def test_the_resolution_is_that_of_the_best_cell():
     both = cells([1.0, 1.0], [0.01, 0.05])
     assert both.resolution == pytest.approx(both.quantile * 0.01)

@@ -36,6 +36,7 @@ def test_costs_by_hand():
     assert (theory.token_cost(D, H), theory.score_cost(D, t)) == (68, 32)
     assert (theory.full_cost(D, H, L, V, t), theory.cached_cost(D, H, L, V, t)) == (420, 120)
     assert (theory.patch_cost(D, H, L, V), theory.patch_products(D, H, L, V), theory.outer_products(D, H, L)) == (176, 140, 36)
+    assert theory.outer_products(D, H, 7) == 252
     assert theory.cost_ratio(D, H, L, V, t, cache=False) == pytest.approx(1 + 176 / 420)
     assert theory.cost_ratio(D, H, L, V, t, cache=True) == pytest.approx(1 + 176 / 120)
     assert theory.break_even(D, H, L, V) == 11 == (14 * H + 2) / 4
