@@ -106,10 +106,10 @@ def slack(dataset: xr.Dataset) -> Table:
 )
 def fourth_moment(figure: Figure, dataset: xr.Dataset) -> None:
     """Every entry of E[x x^T A x x^T]: Monte Carlo and the symmetric formula against the identity."""
-    axes, entries = figure.subplots(), dataset.stack(entry=("i", "j"))
-    ends = [float(entries.moment_theory.min()), float(entries.moment_theory.max())]
+    axes = figure.subplots()
+    ends = [float(dataset.moment_theory.min()), float(dataset.moment_theory.max())]
     equality(axes, *ends)
-    points(axes, entries, "moment", "moment_theory", label="measured")
-    points(axes, entries, "moment_symmetric", "moment_theory", 1, fillstyle="none", label="as if $A=A^T$")
+    points(axes, dataset, "moment", "moment_theory", label="measured")
+    points(axes, dataset, "moment_symmetric", "moment_theory", 1, fillstyle="none", label="as if $A=A^T$")
     axes.set(xlabel="entry by the identity", ylabel="entry, measured")
     axes.legend()

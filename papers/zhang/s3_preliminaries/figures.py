@@ -97,7 +97,7 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     along = {0.5: "0.5 / Gamma", 1.0: "1 / Gamma", 1.5: "1.5 / Gamma"}
     shown = dataset.sel(point=list(along.values()))
     series(left, shown, "loss", list(along), "N", label="$N={N}$", theory=("loss_line", "s"))
-    for k, cell in each(dataset.stack(entry=("i", "j")).drop_vars("second_moment_se"), "N"):
+    for k, cell in each(dataset.drop_vars("second_moment_se"), "N"):
         for theory, fill in (("second_moment_theory", "full"), ("second_moment_of_mean", "none")):
             points(right, cell, "second_moment", theory, k, fillstyle=fill)
     ends = [float(dataset.second_moment.min()), float(dataset.second_moment.max())]
