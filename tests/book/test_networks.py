@@ -11,7 +11,7 @@ from book.build.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion.results import STORE
 from papers import registry
 
-NETWORKS = {"Z10": 0, "ZF5b": 1, "ZF1": 3, "D29": 3, "L20": 10}
+NETWORKS = {"Z10": 0, "D24": 1, "ZF1": 3, "D29": 3, "L20": 10}
 """Nothing trained; one network read, three, three of one training; ten trained in the run itself."""
 
 
@@ -28,4 +28,4 @@ def test_the_ledger_tells_and_filters_how_many_networks_a_claim_rests_on():
     buckets = {name: row["data-networks"] for name, row in shown.items()}
     assert buckets == {name: str(number) if number <= 3 else "many" for name, number in NETWORKS.items()}
     assert [each["value"] for each in page.select('select[name="networks"] option')] == ["", "0", "1", "3", "many"]
-    assert "10 networks" in shown["L20"].get_text() and "1 network" in shown["ZF5b"].get_text()
+    assert "10 networks" in shown["L20"].get_text() and "1 network" in shown["D24"].get_text()

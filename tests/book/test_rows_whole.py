@@ -97,7 +97,7 @@ def test_front_pages_and_landscape_count_both_tiers():
         "book, and 2 are undecided. Of the 22 findings of this book 7 hold."
     )
     assert front.tally(MANY, "zh") == (
-        "**论文的 14 个论断中 5 个成立**；4 个不成立，3 个在本书的规模或设定下没有重现，2 个未决。本书的 22 个发现中 7 个成立。"
+        "**论文的 14 句话中 5 句成立**；4 句不成立，3 句在本书的规模或设定下未能重现，2 句未定。本书的 22 个发现中 7 个成立。"
     )
     drawn = landscape.drawing(MANY, {})
     assert words(drawn, ".icl-legend a") == "holds 5 7 | fails 4 1 | not reproduced here 3 6 | undecided 2 8"

@@ -93,7 +93,7 @@ claim = claims_of("dherin-update-alignment", section="sequel 1")
 
 
 @claim("S", "bound", margin=0, control=replaced("group", "last"))
-def D39c(dataset):
+def D39d(dataset):
     """The updates of two tokens of a prompt align: in the mean over random networks their cosine is a quarter or more.
 
     Margin: A quarter minus the mean over blocks, worst variant, based on the prompt's query. The notes name no amount; a

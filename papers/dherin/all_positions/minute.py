@@ -11,7 +11,7 @@ def minute(exact):
     the query's.
 
     So: Yes. The outputs are right to {exact}, at every token of every block ({D36}), and all through a training ({D37}). In the
-    mean over random networks the changes look alike ({D39c}), and with skips the query's is the odd one ({D39}).
+    mean over random networks the changes look alike ({D39d}), and with skips the query's is the odd one ({D39}).
     New: The likeness has a simple reason. Every token's change first has to undo the query. With another query in its place
     most of the oddness is gone ({D39b}). Patched one after the other, the blocks fit together ({D40}).
     """

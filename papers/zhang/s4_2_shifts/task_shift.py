@@ -42,7 +42,7 @@ class TaskShift(Declaration):
     """Distance of LSA to the best linear predictor for one fixed linear, noisy or cubic task, and scaled weights.
 
     The model is trained at N = M ("matched") and at N = short_N ("short"). tr Lambda is ``trace`` at every d.
-    Paired stream: task-shift/scale: scales are compared on the same prompts.
+    Paired stream: task-shift/scale/#: scales are compared on the same prompts.
     """
 
     d: Several[Count]

@@ -24,7 +24,7 @@ from papers.dherin.trained import (
     trained,
 )
 from papers.dherin.trainings import TRAININGS
-from papers.garg.trainings import FIXED, RANDOM
+from papers.garg.trainings import FIXED, FROZEN, RANDOM
 
 TINY = Training(
     "tiny", OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6), N=5, every_prefix=False, B=8, rate=1e-2, steps=6,
@@ -197,7 +197,7 @@ def test_shipped_weights_are_small():
 def test_every_shipped_file_has_a_training():
     networks, _ = renewal.items([])
     assert {file.stem for file in weights.WEIGHTS.glob("*.safetensors")} == {network.name for network in networks}
-    assert [network.training for network in networks if network.seed == 2] == [t.name for t in (*FIXED, *RANDOM)]
+    assert [network.training for network in networks if network.seed == 2] == [t.name for t in (*FIXED, *RANDOM, *FROZEN)]
 
 
 def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):
