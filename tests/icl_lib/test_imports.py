@@ -31,8 +31,8 @@ from papers.zhang.s3_preliminaries import attention, population_loss, two_notion
 from papers.zhang.s4_1_convergence import risk
 attention.Attention((2,), (3,), 10.0, 2, 2, 7.0).run(0, "cpu")
 one_step.OneStep((2,), 2.0, (10.0,), (3,), 10, (4, 5), 3).run(0, "cpu")
-population_loss.PopulationLoss(2, 5.0, (3,), 100, 10, (0.1,), 2).run(0, "cpu")
-two_notions.TwoNotions(2, (1.0, 10.0), (3,), (4, 5), 3, 6, 10).run(0, "cpu")
+population_loss.PopulationLoss((2,), 5.0, (3,), 100, 10, (0.1,), 2).run(0, "cpu")
+two_notions.TwoNotions((2,), (1.0, 10.0), (3,), (4, 5), 3, 6, 10).run(0, "cpu")
 risk.Risk((2,), 2.0, 10.0, 0.5, (3,), (4,), 10).run(0, "cpu")
 check("running an experiment")
 

@@ -100,8 +100,8 @@ def by_way(dataset: xr.Dataset) -> Table:
     caption=(
         "Left and middle: squared error over <i>d</i> on the training distribution, means of three trainings with their range, "
         "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions in the first training; row "
-        "2<i>N</i> (vertical line) is the last that training reaches; beyond it both models keep the initialisation, which they "
-        "share."
+        "2<i>N</i> (vertical line) is the last that training reaches; beyond it both models keep the initialisation, which "
+        "they share."
     ),
     size=(7.6, 4.4),
 )

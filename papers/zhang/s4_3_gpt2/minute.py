@@ -12,9 +12,9 @@ def minute(curves):
     From scale 1 to scale 9 the error, over that of predicting 0, goes from {near} to {far} in models trained on one covariance
     ({ZF2a}, in the mean {ZF2c}). Those trained on random ones do better in the mean ({ZF3b}). Just above the training length
     the error is {jump} times as large or more ({ZF5a}).
-    New: Training never touches the positions beyond. In each of six networks, on positions that it has touched, the error there is at
-    most twice that at the training length ({ZF5f}). And it is the scale that hurts: divided by its own size a prompt of scale 9
-    is answered about as well as one of 1 ({ZF9a}).
+    New: Training never touches the positions beyond. In each of six networks, on positions that it has touched, the error there
+    is at most twice that at the training length ({ZF5f}). And it is the scale that hurts: divided by its own size a prompt of
+    scale 9 is answered about as well as one of 1 ({ZF9a}).
     """
     share = (curves.risk.sel(M=curves.N) / curves.zero).sel(trained="fixed").mean(["run", "N"])
     jump = curves.jump.sel(test=["covariance I", "c = 1"]).mean("run").min()
