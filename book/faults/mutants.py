@@ -13,7 +13,7 @@ GROUPS = {
     "library": tuple(f"icl_lib/{floor}/**/*.py" for floor in ("measure", "models", "tasks", "train", "patches")),
     "verdicts": tuple(f"icl_lib/companion/{name}.py" for name in ("claim", "controls", "strip", "verdict")),
     "cards": tuple(f"icl_lib/companion/{name}.py" for name in ("cards", "marks", "minute", "quick", "show", "table")),
-    "figures": ("icl_lib/companion/figure*.py", "papers/*/lines.py", "papers/*/*/figures*.py", "papers/*/figures*.py"),
+    "figures": ("icl_lib/companion/figure.py", "icl_lib/companion/series.py", "papers/*/lines.py", "papers/**/figures*.py"),
     "boxes": ("papers/*/*/minute.py", "papers/*/minute.py"),
 }
 """Where functions are changed, by what a reader sees of them."""
