@@ -59,7 +59,7 @@ class Ledger:
         found = self.uses[claim_id]
         return [
             *((f"#claim-{each.lower()}", each) for each in found.claims),
-            *((f"../{page.address}", page.label) for page in found.pages),
+            *((f"../{page.address}".replace("../book/", ""), page.label) for page in found.pages),
         ]
 
     def page(self) -> str:

@@ -35,9 +35,9 @@ EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
 
 
 def plain_formulas(page: Page) -> None:
-    """Take from formulas the word that keeps code from being coloured; on the ledger it weighs as much as thirty claims."""
+    """Take from formulas the words for translators and for colours; on the ledger they weigh as much as fifty claims."""
     for formula in by_class(page.tree, "nohighlight"):
-        formula.set("class", formula.get("class").replace(" nohighlight", ""))
+        formula.set("class", formula.get("class").replace(" notranslate", "").replace(" nohighlight", ""))
 
 
 def plain_code(page: Page) -> None:
