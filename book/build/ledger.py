@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from posixpath import relpath
 
 from book.build import summaries
 from book.build.cache import Executed
@@ -59,7 +60,7 @@ class Ledger:
         found = self.uses[claim_id]
         return [
             *((f"#claim-{each.lower()}", each) for each in found.claims),
-            *((f"../{page.address}".replace("../book/", ""), page.label) for page in found.pages),
+            *((relpath(page.address, "book"), page.label) for page in found.pages),
         ]
 
     def page(self) -> str:

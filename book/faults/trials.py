@@ -28,8 +28,8 @@ def tried(changes: Mapping[str, Change], layout: Layout, name: str) -> dict[str,
     rows = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
     known = {
         each: rows[each][0]
-        for each in changes
-        if each in rows and rows[each][1] == _rests_on(changes[each], *rows[each][:1], layout.root)
+        for each, change in changes.items()
+        if each in rows and rows[each][1] == _rests_on(change, rows[each][0], layout.root)
     }
     waiting = {each: change for each, change in changes.items() if each not in known}
     checks = traced.reached(layout) if waiting else {}
