@@ -92,27 +92,18 @@ TOLD = (
     (re.compile(r"<p>(\d+\.\d|(this|earlier) build)</p>"), "<p>0</p>"),
 )
 """What a page says of when it was made, how long that took, and in which build."""
-STEMS = ("thi", "earlier", "second", "minut", "hour")
-"""The words for a build and its time, as the index of the search has them."""
 
 
 def without_times(path: Path) -> bytes:
     """A file of the site, less what tells when and how fast it was made."""
     if path.name == ".made-from":  # a digest of the executed notebooks with their times
         return b""
-    if path.name == "searchindex.js":
-        found = json.loads(re.search(r"setIndex\((.*)\)", path.read_text(encoding="utf-8"), re.DOTALL)[1])
-        for terms in ("terms", "titleterms"):
-            kept = (word for word in found[terms] if not word[:1].isdigit() and word not in STEMS)
-            found[terms] = {word: found[terms][word] for word in kept}
-        found["terms"] = {word: sorted(pages) if isinstance(pages, list) else pages for word, pages in found["terms"].items()}
-        return json.dumps(found, sort_keys=True).encode()
     if path.suffix == ".ipynb":
         notebook = json.loads(path.read_text(encoding="utf-8"))
         for part in (notebook, *notebook["cells"]):
             part["metadata"] = {name: value for name, value in part["metadata"].items() if name not in TIMED}
         return json.dumps(notebook).encode()
-    if path.suffix not in (".html", ".md"):
+    if path.suffix not in (".html", ".md") and path.name != "sections.js":
         return path.read_bytes()
     text = path.read_text(encoding="utf-8")
     for pattern, plain in TOLD:

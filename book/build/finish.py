@@ -1,12 +1,10 @@
 """The last pass over the rendered site: what Sphinx and the theme cannot know, mend, or make light enough."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
-from html import escape
 from pathlib import Path
 
-from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose, published_at, typography
+from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose, published_at, search, typography
 from book.build.site import Page, read_site, sentences, write_site
 from book.citation import claim_files, moved
 from book.citation.details import Citations
@@ -45,6 +43,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
         citations.add(page)
     claim_files.write(site, record)
     left = moved.keep(pages, moved.moves())
+    search.add(site, pages)
     for page in pages.values():
         prose.hold_together(page)
         add_scripts(page)
@@ -54,7 +53,6 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     if base:
         published_at.from_any_depth(pages[published_at.MISSING], base)
     write_site(site, pages | left)
-    name_found(site / "searchindex.js", pages)
     lighten.lighten(site, pages.values())
     policy.apply_to_others(site, pages)
 
@@ -89,19 +87,6 @@ def without_blanks(page: Page) -> None:
     """Drop the empty lines that templates leave; what is set as code keeps its lines."""
     for owner, which in list(sentences(page.tree, lambda element: element.tag not in KEPT, blank=True)):
         setattr(owner, which, EVENLY.sub("\n", getattr(owner, which)))
-
-
-def name_found(index: Path, pages: Mapping[str, Page]) -> None:
-    """Let the search name the paper of what it finds, as the titles of the pages do."""
-    if not index.exists():
-        return
-    before, opening, rest = index.read_text(encoding="utf-8").partition("(")
-    content, closing, after = rest.rpartition(")")
-    found = json.loads(content)
-    for place, name in enumerate(found["docnames"]):
-        if page := pages.get(f"{name}.html"):
-            found["titles"][place] = escape(page.tree.findtext(".//title").partition(" — ")[0].strip())
-    index.write_text("".join((before, opening, json.dumps(found), closing, after)), encoding="utf-8")
 
 
 def add_scripts(page: Page) -> None:

@@ -116,13 +116,29 @@ def test_popovers_theme_and_copy_buttons_work(root):
     assert visited([f"{root}/{PREVIEWED}"], act) == []
 
 
-def test_the_search_finds(root):
-    async def act(tab):
-        found = tab.locator("#search-results li a")
-        await found.first.wait_for()
-        assert await found.count() > 3
+QUESTIONS = {
+    "Gamma": "Γ",
+    "covariate shift": "notebooks/zhang_4_2_shifts.html#covariate-shift",
+    "D32": "notebooks/dherin_4_4_finetuning.html#claim-D32",
+    "does order matter": "book/answers.html#does-the-order-of-the-examples-matter",
+    "prunning": "notebooks/li_3_4_pruning.html#",
+}
+"""What is typed, the last with an error, and what the first place found has in its heading or address."""
 
-    assert visited([f"{root}/search.html?q=covariate"], act) == []
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_search_finds(root, question):
+    async def act(tab):
+        first = tab.locator("#search-results li").first
+        await first.locator("p").wait_for()
+        link = first.locator("a")
+        assert QUESTIONS[question] in await link.inner_text() + (await link.get_attribute("href"))
+        assert await first.locator("mark, mjx-container").count()
+        await link.click()
+        await tab.wait_for_load_state()
+        assert await tab.evaluate("() => document.getElementById(decodeURIComponent(location.hash.slice(1)))")
+
+    assert visited([f"{root}/search.html?q={question}"], act) == []
 
 
 def test_explorers_move(root):

@@ -65,16 +65,6 @@ def finished(site) -> dict[str, Page]:
     return read_site(site)
 
 
-def test_the_search_names_the_paper_of_what_it_finds(site):
-    page = site / "notebooks" / "one.html"
-    page.write_text(page.read_text(encoding="utf-8").replace("<title>4.1", "<title>Zhang 4.1"), encoding="utf-8")
-    index = site / "searchindex.js"
-    content = 'Search.setIndex({"docnames": ["lost", "notebooks/one"], "titles": ["Lost", "4.1 One"]})'
-    index.write_text(content, encoding="utf-8")
-    finish.finish(site, lambda path: {}, Record.of(ROOT))
-    assert index.read_text(encoding="utf-8") == content.replace("4.1", "Zhang 4.1")
-
-
 def test_a_font_of_icons_that_no_page_shows_is_left_out(tmp_path):
     folder = tmp_path / "vendor" / "fontawesome" / "6" / "webfonts"
     folder.mkdir(parents=True)
