@@ -84,11 +84,11 @@ def _panel(axes: Axes, figure: Figure) -> Panel:
     entries = [entry for legend in _legends(axes, figure) for entry in _entries(legend)]
     series, levels = [], []
     for each in _series(axes):
-        each.labels = [label for label, look in entries if _alike(look, each.look)]
+        each.labels = _labels(entries, each.look)
         each.outside = _outside(each, axes)
         series.append(each)
     for side, value, look in _levels(axes):
-        levels.append((side, value, [label for label, entry in entries if _alike(entry, look)], look))
+        levels.append((side, value, _labels(entries, look), look))
     return Panel(
         axes.get_title(),
         {"x": _label(axes, "x", figure), "y": _label(axes, "y", figure)},
@@ -200,12 +200,25 @@ def _marker(each: Collection) -> str:
     )
 
 
+def _labels(entries: list[tuple[str, tuple]], look: tuple) -> list[str]:
+    """Return what a legend says of the style of an artist: of just this style, or else of its colour with one of its marks."""
+    own = [label for label, entry in entries if _same(entry, look)]
+    return own or [label for label, entry in entries if _alike(entry, look)]
+
+
+def _same(entry: tuple, look: tuple) -> bool:
+    """Say whether a legend's entry has the colour of an artist and its marker, or the dashes of a bare line."""
+    (colour, marker, dashes, filled, _), (own_colour, own_marker, own_dashes, own_filled, _) = entry, look
+    lined = None in (dashes, own_dashes) or dashes == own_dashes
+    return own_marker is not None and (colour, marker, filled) == (own_colour, own_marker, own_filled) and lined
+
+
 def _alike(entry: tuple, look: tuple) -> bool:
-    """Say whether a legend's entry is of the style of an artist: its colour, and one of its marks."""
+    """Say whether a legend's entry has the colour of an artist and one of its marks."""
     same_colour, marker, dashes = entry[0] == look[0], entry[1] == look[1], entry[2] == look[2]
-    marked = entry[1] is not None and marker and (entry[3] == look[3] or entry[2] is not None)
-    lined = entry[2] is not None and dashes and (look[1] is None or entry[1] is not None or entry[1] == look[1])
-    thick = entry[1] is not None or entry[4] == look[4] or look[1] is not None
+    marked = entry[1] is not None and marker
+    lined = entry[2] is not None and dashes and look[1] is None
+    thick = entry[1] is not None or entry[4] == look[4]
     return same_colour and bool(marked or (lined and thick))
 
 

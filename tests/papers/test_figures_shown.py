@@ -18,31 +18,6 @@ BY_HAND = {
 }
 """What is drawn without ``icl_lib.companion.series``, in its order."""
 
-TWICE = {
-    "dherin-composition",
-    "dherin-layers-compared",
-    "dherin-left-consuming",
-    "dherin-positions",
-    "dherin-static-deep",
-    "dherin-static-one-block",
-    "dherin-update-alignment",
-    "li-decoder-attention",
-    "li-floor",
-    "li-hinge-margin",
-    "li-iterations",
-    "li-magnitudes",
-    "li-neurons-course",
-    "li-prompt-length",
-    "li-pruning",
-    "li-pruning-reasons",
-    "li-task-fraction",
-    "zhang-long-prompts",
-    "zhang-random-covariance-flow",
-    "zhang-time-course",
-}
-"""Figures in which one look means two things, by the legends of two panels or of colour and marker; to fall to none."""
-
-
 def section(name: str) -> str:
     """What was written down of a figure."""
     wing, _ = told.DRAWINGS[name]
@@ -64,14 +39,15 @@ def test_a_figure_shows_what_is_written_down(name):
         assert not [*stated.unfounded(text, stated.shown(panels, data, name))], "a number that is not shown"
     if size[0] > 1.1 * NARROW:
         assert ([*map(numbers, panels)], beside) == ([*map(numbers, narrow[0])], narrow[1])
-    assert name in TWICE or not [*ambiguous(panels)]
+    assert not [*ambiguous(panels)], "one look means two things"
 
 
 def ambiguous(panels):
     """The looks that the legends of a figure give two meanings."""
     said = {}
     for label, look in ((label, each.look) for panel in panels for each in panel.series for label in each.labels or ()):
-        if said.setdefault(look, label) != label:
+        seen = look[:4] if look[1] else look  # the width of a line behind markers tells nothing apart
+        if said.setdefault(seen, label) != label:
             yield look
 
 

@@ -51,7 +51,7 @@ def _draw_epsilon(axes: Axes, dataset: xr.Dataset) -> None:
     fine = fine.assign(share=dataset.epsilon / (fine.fine + dataset.epsilon))
     line(axes, fine, "share", "fine", color="C2", label="ε/(|n|² + ε)")
     points(axes, every, "missing", "square_missing", 2, label="missing share, with ε")
-    points(axes, every, "error_exact", "square", 0, label="error without ε")
+    points(axes, every, "error_exact", "square", 3, label="error without ε")
     axes.set(xscale="log", yscale="log", xlabel="$|n|^2$", ylim=(1e-17, 1e7))
     axes.legend(loc="upper right", fontsize=8.5)
 

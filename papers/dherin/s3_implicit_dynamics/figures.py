@@ -78,7 +78,7 @@ def order(figure: Figure, dataset: xr.Dataset) -> None:
     nets = dict.fromkeys(dataset.isel(case=dataset.path.notnull().values).net.values)
     for k, net in enumerate(nets):
         middle = dataset.isel(case=(dataset.net == net).values).median("case")
-        line(right, middle, "distance", "i", k, marker=MARKERS[k], markevery=(k, 6), label=net)
+        line(right, middle, "distance", "i", k, marker=MARKERS[k], markevery=(k, 6), fillstyle="none", label=net)
     right.set(xlabel="tokens consumed, $i$", ylabel="distance between orders", ylim=(0, None))
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
 
@@ -135,7 +135,7 @@ def left_consuming(figure: Figure, dataset: xr.Dataset) -> None:
     left.axhline(1, color=ink, linestyle="--", linewidth=0.9)
     left.set(xlabel="tokens consumed, $i$", ylabel="norm, over that of the least change")
     trained = dataset.isel(kind=-1, case=-1)
-    for (k, cell), text in zip(each(trained, "share"), ("$10^{-10}$", "$10^{-2}$"), strict=True):
+    for (k, cell), text in zip(each(trained, "share", dataset.sizes["kind"]), ("$10^{-10}$", "$10^{-2}$"), strict=True):
         line(right, cell, "ranks", "i", k, marker=MARKERS[k], markevery=5, label=f"above {text}")
     right.axhline(1, color=ink, linestyle=":", linewidth=1.2, label="least change")
     along = trained.assign(bound=np.minimum(trained.i, trained.bound))

@@ -64,7 +64,7 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Filled: trained, hollow: untrained. Upper left: mean marginal update over trials and networks, two standard "
-        "errors. Upper right: mean squared error after <i>N</i> examples; line: one gradient step of the best size. Lower "
+        "errors. Upper right: mean squared error after <i>N</i> examples; dashed: one gradient step of the best size. Lower "
         "left: mean weight of the newest of <i>n</i> tokens. Lower right: error at the end of the prompt against the "
         "log-log slope of the marginal updates, a marker for each network."
     ),
@@ -86,7 +86,7 @@ def layers(figure: Figure, dataset: xr.Dataset) -> None:
     own = dataset.isel(layer=0).sel(state="trained").mean("seed")
     _law(first, own, "marginal")
     _law(third, own.assign(share=1 / own.n), "share")
-    line(second, dataset.isel(N=slice(1, None)), "loss_step", "N", color=ink, linewidth=1, label="one gradient step")
+    line(second, dataset.isel(N=slice(1, None)), "loss_step", "N", color=ink, linestyle="--", linewidth=1, label="one gradient step")
     for axes in (first, second, third):
         axes.set(xscale="log", yscale="log", xlabel="token $n$")
     first.set_ylabel(r"$\|\Delta W_n-\Delta W_{n-1}\|$")

@@ -34,11 +34,12 @@ def one_block(figure: Figure, dataset: xr.Dataset) -> None:
     trained, least = middle.sel(network="trained").isel(span=-1), middle.sel(fit="least squares")
     for k, cell in each(trained, "fit"):
         _along_K(left, cell, "error", k, "{fit}")
-    _along_K(right, trained.sel(targets="own"), "error_targets", 0, "own targets")
-    _along_K(right, least.sel(network="trained").isel(span=0), "error", 1, "queries on a line")
-    _along_K(right, trained.sel(targets="other context"), "error_targets", 2, "of another context")
-    _along_K(right, trained.sel(targets="shuffled"), "error_targets", 3, "{targets}")
-    _along_K(right, least.sel(network="before training").isel(span=-1), "error", 4, "{network}")
+    hollow = {"fillstyle": "none"}
+    _along_K(right, trained.sel(targets="own"), "error_targets", 0, "own targets", **hollow)
+    _along_K(right, least.sel(network="trained").isel(span=0), "error", 1, "queries on a line", **hollow)
+    _along_K(right, trained.sel(targets="other context"), "error_targets", 2, "of another context", **hollow)
+    _along_K(right, trained.sel(targets="shuffled"), "error_targets", 3, "{targets}", **hollow)
+    _along_K(right, least.sel(network="before training").isel(span=-1), "error", 4, "{network}", **hollow)
     for axes in (left, right):
         _levels(axes, float(trained.task_icl / trained.level))
         _log_K(axes, dataset.K.values)
@@ -92,7 +93,7 @@ def deep(figure: Figure, dataset: xr.Dataset) -> None:
         left.set(title=title, ylabel="error over that without a patch", ylim=(1e-7, 1e5))
         size = down[["size"]].dropna("block")
         for k, one in each(size, "K"):
-            line(right, one, "size", "block", k, marker=(MARKERS + "<")[k % 8], label="K = {K}")
+            line(right, one, "size", "block", k, marker=(MARKERS + "<")[k % 8], fillstyle="none", label="K = {K}")
         right.set(title=title, yscale="log", xlabel="block", ylabel="size of the patch", ylim=(0.03, 100))
         right.set_xticks(size.block.values)
         right.legend(fontsize=8.5, ncols=3, loc="upper right")
@@ -106,8 +107,8 @@ def _medians(dataset: xr.Dataset) -> xr.Dataset:
     return xr.merge([middle, *ends])
 
 
-def _along_K(axes: Axes, dataset: xr.Dataset, name: str, k: int, label: str) -> None:
-    points(axes, dataset, name, "K", k, label=label, linestyle=LINES[k], linewidth=0.8, elinewidth=0.8)
+def _along_K(axes: Axes, dataset: xr.Dataset, name: str, k: int, label: str, **style) -> None:
+    points(axes, dataset, name, "K", k, label=label, linestyle=LINES[k], linewidth=0.8, elinewidth=0.8, **style)
 
 
 def _levels(axes: Axes, task: float) -> None:

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
+from icl_lib.companion.figure import MARKERS, drawing
 from icl_lib.companion.series import each, equality, line, points, series, sideways
 
 
@@ -75,12 +75,14 @@ def length(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _draw_ratio(axes: Axes, dataset: xr.Dataset) -> None:
-    alpha = float(dataset.alpha[dataset.sizes["alpha"] // 2])
+    alpha, ink = float(dataset.alpha[dataset.sizes["alpha"] // 2]), mpl.rcParams["text.color"]
+    styles = [{"k": k} for k in range(dataset.sizes["alpha"], len(MARKERS))] + [{"color": ink, "marker": "*"}]
     dataset = dataset.sel(alpha=alpha)
     dataset = dataset.assign(ratio=dataset.error / dataset.error_theory)
-    axes.axhline(1, color=mpl.rcParams["text.color"], linestyle=":", linewidth=1)
+    axes.axhline(1, color=ink, linestyle=":", linewidth=1)
     for k, cell in each(dataset, "tasks"):
-        points(axes, cell, "ratio", cell.l * (1 + 0.02 * (k - 1)), k, label=_in_words(cell.tasks.item()))
+        places, label = cell.l * (1 + 0.02 * (k - 1)), _in_words(cell.tasks.item())
+        points(axes, cell, "ratio", places, label=label, **styles[k])
     axes.set(xlabel="contexts $l$", ylabel=f"error / vote law at $\\alpha'={alpha:g}$", ylim=(0.5, 2.0))
     axes.legend(loc="upper left")
 

@@ -37,9 +37,9 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     _draw_lengths(panels["lengths"], dataset)
     _draw_time(panels["time"], dataset)
     axes, position = panels["settings"], np.arange(dataset.sizes["setting"])
-    points(axes, dataset, "small", position - 0.12, 0, label="small")
-    points(axes, dataset, "silent", position + 0.12, 1, label="silent")
-    strokes(axes, dataset, "silent_alone", position, 0.6, color="C2", label="silent, trained one by one")
+    points(axes, dataset, "small", position - 0.12, 5, label="small")
+    points(axes, dataset, "silent", position + 0.12, 6, label="silent")
+    strokes(axes, dataset, "silent_alone", position, 0.6, color="C6", label="silent, trained one by one")
     axes.set_xticks(position, [name.replace(" = ", " =\n") for name in dataset.setting.values])
     top = 1.6 * float(dataset.small.mean("seed").max())
     axes.set(ylim=(-0.01, top), xlim=(-0.6, len(position) - 0.4), ylabel="share of the neurons")
@@ -60,7 +60,7 @@ def _draw_lengths(axes: Axes, dataset: xr.Dataset) -> None:
 def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
     dataset = dataset.assign(long_relative=dataset.long_size / dataset.long_size.isel(step=-1).mean())
     shown = {"small neurons at rest": "at_rest", "attention": "mass", "large neurons, length": "long_relative"}
-    for k, (label, name) in enumerate(shown.items()):
+    for k, (label, name) in enumerate(shown.items(), start=2):
         series(axes, dataset, name, "step", label=label, first=k)
     axes.set_xscale("symlog", linthresh=20)
     axes.xaxis.set_major_locator(FixedLocator([0, 20, 50, 100, 400]))

@@ -186,8 +186,8 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Angles and lengths of the large rows along training; which starts end small."""
     left, middle, right = figure.subplots(1, 3)
     course = dataset.sel(setting="A")
-    for axes, parts in ((left, ANGLES), (middle, LENGTHS)):
-        for k, (name, label) in enumerate(parts.items()):
+    for axes, parts, places in ((left, ANGLES, (0, 1, 2)), (middle, LENGTHS, (0, 3))):
+        for k, (name, label) in zip(places, parts.items(), strict=True):
             series(axes, course, name, "step", label=label, first=k)
             points(axes, course.isel(step=-1), f"{name}_plotted", "step", k, marker="x", markersize=7)
         axes.set_xscale("symlog", linthresh=10)
@@ -197,8 +197,8 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(ylabel="angle (rad)", ylim=(0, np.pi))
     middle.set(ylabel="length", ylim=(0, None))
     for k, cell in each(dataset.sel(setting=["A", "B", "A, r = 1"]), "setting"):
-        style = dict(linestyle=LINES[k], linewidth=0.8, label=NARROW.get(cell.setting.item(), "{setting}"))
-        points(right, cell, "share_matched", cell.match + 0.08 * (k - 1), k, **style)
+        style = dict(linestyle=LINES[4 + k], linewidth=0.8, label=NARROW.get(cell.setting.item(), "{setting}"))
+        points(right, cell, "share_matched", cell.match + 0.08 * (k - 1), 4 + k, **style)
     right.set(xlabel="patterns matched at the start", ylabel="share that ends small", ylim=(-0.03, 1.05))
     right.legend(loc="upper right")
 
@@ -269,8 +269,8 @@ def hinge_margin(figure: Figure, dataset: xr.Dataset) -> None:
         series(left, dataset, name, "step", label=label, first=k)
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="share", ylim=(-0.03, 1.05))
-    left.legend(loc="center left")
-    series(right, dataset.assign(missing=1 - dataset.mass), "missing", "resumed", "c", label="$c={c:g}$")
+    left.legend(loc="lower left", fontsize=9)
+    series(right, dataset.assign(missing=1 - dataset.mass), "missing", "resumed", "c", label="$c={c:g}$", first=2)
     right.axhline(0.01, color=mpl.rcParams["text.color"], linewidth=0.7)
     right.set(xscale="log", yscale="log", ylim=(1e-3, None), xlabel="steps after the change")
     right.set_ylabel("1 − attention mass")

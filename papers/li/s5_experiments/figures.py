@@ -111,7 +111,7 @@ def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention to the query's pattern by layer; error over the coefficient sum in two conventions."""
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.2))
     out, crosses = dataset.sel(domain="out"), dict(color=mpl.rcParams["text.color"], marker="x")
-    for stage, label in (("before", None), ("after", "slides, before and after")):
+    for stage, label in (("before", None), ("after", "GPT-2 on the slides")):
         points(left, dataset.sel(stage=stage), "slides_mass", dataset.layer + 0.25, label=label, **crosses)
     shown = (("before", "mass", "before"), ("after", "mass", "after"), ("after", "mass_head", "after, best head"))
     for k, (stage, name, label) in enumerate(shown):
@@ -120,7 +120,7 @@ def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
     left.set_yticks([0, 0.25, 0.5, 0.75, 1])
     left.legend(loc="upper left", ncols=2, fontsize=8.5)
     points(right, dataset, "slides_shifted", "sum", label="GPT-2 on the slides", **crosses)
-    for k, cell in each(_on_floor(dataset, "shifted"), "convention"):
+    for k, cell in each(_on_floor(dataset, "shifted"), "convention", len(shown)):
         line(right, cell, "shifted", "sum", k, linewidth=0.8)
         points(right, cell, "shifted", "sum", k, label="{convention}")
     right.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.7)

@@ -33,7 +33,7 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
         for N, alpha in ((shortest, 0.6), (longest, 1.0)):
             cell, dashes = law.sel(N=N), LINES[2 * k + int(longest == N)]
             line(left, cell, "distance", "step", k, linestyle=dashes, alpha=alpha, label="{law}, $N={N}$")
-        line(right, cell, "u", "step", k, linestyle=dashes, label="{law}")
+        line(right, cell, "u", "step", k, linestyle=dashes, label="{law}, $N={N}$")
         right.axhline(float(cell.u_printed), color=f"C{k}", linestyle=":", linewidth=1)
     right.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     left.set(yscale="log", ylabel="relative distance to $A_*$", xlabel="time, fraction of the run")

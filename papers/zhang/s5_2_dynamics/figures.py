@@ -57,7 +57,8 @@ def time_course(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(xlabel="time $t$", ylabel="loss $L$", ylim=(0, None))
     left.legend(loc="upper right")
     symbols = {"(U_11, u_-1)": "$(U_{11},u_{-1})$", "(u_12, u_21)": "$(u_{12},u_{21})$"}
-    series(right, dataset, "rate", "kappa", "direction", label=symbols, theory=("rate_theory", "kappa"))
+    first = dataset.sizes["sigma"]
+    series(right, dataset, "rate", "kappa", "direction", label=symbols, theory=("rate_theory", "kappa"), first=first)
     right.set(xscale="log", xlabel="condition number $\\kappa$", ylabel="growth rate", ylim=(0, None))
     right.set_xticks(dataset.kappa.values, [f"{kappa:g}" for kappa in dataset.kappa.values], minor=False)
     right.minorticks_off()

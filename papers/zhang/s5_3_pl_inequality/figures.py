@@ -155,7 +155,7 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     excess = dataset.assign(trap=traps - dataset.minimum, least_on_wall=dataset.least_on_wall - dataset.minimum)
     cell = excess.isel(setting=1 % dataset.sizes["setting"])
     labels = {"trap": "local minimum", "least_on_wall": "least on the wall", "height": "height of the wall"}
-    for k, (name, label) in enumerate(labels.items()):
+    for k, (name, label) in enumerate(labels.items(), start=dataset.sizes["setting"]):
         line(right, cell, name, "N", k, marker=MARKERS[k], label=label)
     right.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L-L^*$", title=cell.setting.item())
     for axes in (left, right):
