@@ -132,8 +132,11 @@ def failed(tests: Iterable[str]) -> Iterator[str]:
 
 
 def run_tests(words: Iterable[str], plugin: object) -> None:
-    """Run tests in this process, silently, with a plugin."""
+    """Run tests in this process, silently, with a plugin; what their conftest puts into place is taken away after them."""
+    import jaxtyping
     import pytest
 
+    checks, finders = jaxtyping.jaxtyped, list(sys.meta_path)
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *words], plugins=[plugin])
+    jaxtyping.jaxtyped, sys.meta_path[:] = checks, finders

@@ -30,9 +30,9 @@ STYLE = {
     *("alpha", "arrowprops", "bbox_to_anchor", "capsize", "clip_on", "color", "ecolor", "elinewidth", "facecolor", "fontsize"),
     *("fontweight", "fmt", "ha", "height_ratios", "labelpad", "linestyle", "linewidth", "loc", "marker", "markeredgewidth"),
     *("markerfacecolor", "markersize", "ncols", "pad", "rotation", "size", "va", "width", "width_ratios", "xlim", "xytext"),
-    *("ylim", "zorder"),
+    *("ylim", "zorder", "strict"),
 }
-"""Keywords by which a figure says how it looks, not what it shows."""
+"""Keywords by which a figure says how it looks, not what it shows; and a guard against what is not there."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Change = tuple[str, ast.AST, ast.AST]
 """A rule, a node, and what it puts in its place."""

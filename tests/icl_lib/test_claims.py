@@ -13,7 +13,7 @@ from nbval.plugin import get_sanitize_patterns
 from icl_lib.companion import quick
 from icl_lib.companion.cards import Cards
 from icl_lib.companion.claim import CODES, Claim, claims_of
-from icl_lib.companion.controls import at, exchanged, put
+from icl_lib.companion.controls import at, everywhere, exchanged, near_miss, put
 from icl_lib.companion.figure import Picture
 from icl_lib.companion.marks import Measured
 from icl_lib.companion.strip import Strip
@@ -259,3 +259,6 @@ def test_a_control_takes_other_places_or_other_rows():
     data = xr.Dataset({"x": ("k", [1.0, 2.0])}, coords={"k": ["a", "b"]})
     assert at(k=[1])(data).x.values.tolist() == [2.0]
     assert exchanged("k", "a", "b")(data).x.sel(k="a") == 2.0
+    near = xr.Dataset({"x_near": (("k", "mistake"), [[1.0, 2.0]])}, {"k": ["a"], "mistake": ["less", "more"]})
+    assert near_miss("x", "more")(near).x_theory.identical(xr.DataArray([2.0], {"k": ["a"]}, name="x_theory"))
+    assert everywhere("x", k="b")(data).x.identical(data.x.where(False, 2.0))

@@ -67,7 +67,8 @@ def test_sparse_weights_choose_every_pair_equally_often():
 
 
 def test_impossible_laws_are_refused():
-    with pytest.raises(ValueError, match="sparsity"):
-        SparseRegression(5, 2, 3)
+    for sparsity in (0, 3):
+        with pytest.raises(ValueError, match="sparsity"):
+            SparseRegression(5, 2, sparsity)
     with pytest.raises(ValueError, match="entries of 3"):
         IsotropicRegression(3, 4).sample(stream(0, "a"), (2,), 3)

@@ -2,13 +2,15 @@
 
 import re
 
+import pandas as pd
 import pytest
 import xarray as xr
 
 from icl_lib.companion import show as shown
 from icl_lib.companion.cards import Cards
-from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, in_dark
+from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, drawing, in_dark
 from icl_lib.companion.minute import Minute, minute_of
+from icl_lib.companion.table import Table
 from papers import registry
 from papers.dherin.what_it_shows.minute import minute as review
 
@@ -106,6 +108,20 @@ def test_a_figure_is_drawn_twice_from_one_call_and_a_layout_of_its_own_once():
     assert picture._repr_html_().count("<source") == 1
     own = Drawing("toy", lambda figure, _: figure.add_axes((0, 0, 1, 1)), "one", "One.", (8.0, 3.0))(xr.Dataset())
     assert own.narrow == "" and "<source" not in own._repr_html_()
+
+
+def test_a_declared_figure_is_what_was_declared():
+    declared = drawing("toy", alt="three lines", caption="Lines.", size=(4.0, 3.0))(_panels(1, 3))
+    picture = declared(xr.Dataset(attrs={"slug": "toy-result", "profile": "quick"}))
+    assert (picture.name, picture.slug, picture.profile) == ("toy", "toy-result", "quick")
+    assert (picture.alt, picture.caption, picture.narrow) == ("three lines", "Lines.", "")
+
+
+def test_a_table_is_the_same_in_words_and_on_a_page():
+    table = Table.of(pd.DataFrame({"error": [0.123, 2.0], "name": ["a", "b"]}, index=[3, 7]), "d", "error", "of", digits=1)
+    assert repr(table).split("\n") == ["d | error | of", "3 | 0.1   | a", "7 | 2.0   | b"]
+    cells = re.findall(r"<t([hd])>(.*?)</t", table._repr_html_())
+    assert cells == [("h", "d"), ("h", "error"), ("h", "of"), *(("d", cell) for row in table.rows for cell in row)]
 
 
 def test_the_dark_picture_has_the_dark_counterpart_of_every_colour():

@@ -19,6 +19,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter
 
 from icl_lib.companion.figure import LINES, Drawing, style
+from tests.papers import layout
 
 NOTHING = ("None", "none", "", " ")
 
@@ -51,15 +52,15 @@ class Panel:
     texts: list[str]
 
 
-def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) -> tuple[list[Panel], list[str]]:
-    """Draw a figure and read every panel of it back, and what is written beside them."""
+def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) -> tuple[list[Panel], list[str], list[str]]:
+    """Draw a figure and read every panel of it back, what is written beside them, and how all of it looks."""
     size = drawing.size(dataset) if callable(drawing.size) else drawing.size
     with mpl.rc_context(style()):
         figure = kind(figsize=size)
         FigureCanvasAgg(figure)
         drawing.draw(figure, dataset)
         panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
-        return [_panel(axes, figure) for axes in panels], _beside(figure)
+        return [_panel(axes, figure) for axes in panels], _beside(figure), list(layout.lines(figure))
 
 
 def _beside(figure: Figure) -> list[str]:

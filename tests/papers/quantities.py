@@ -48,10 +48,9 @@ def same(table: np.ndarray, values: np.ndarray) -> np.ndarray:
     return (exact | floored).all(0) & (exact.any(0) | (len(values) == 1))
 
 
-def near(found: np.ndarray, wanted: np.ndarray, lower: bool = False) -> bool:
+def near(found: np.ndarray, wanted: np.ndarray) -> bool:
     wanted = np.broadcast_to(wanted, found.shape)
-    return bool((np.isclose(found, wanted, rtol=1e-4, atol=1e-12 + 1e-9 * np.nanmax(np.abs(found)))
-                 | (lower & (found < wanted))).all())  # fmt: skip
+    return bool(np.isclose(found, wanted, rtol=1e-4, atol=1e-12 + 1e-9 * np.nanmax(np.abs(found), initial=0)).all())
 
 
 def equal(one: np.ndarray, other: np.ndarray) -> bool:

@@ -183,8 +183,10 @@ class Vocabulary:
             low, high = half if isinstance(half, tuple) else (half, half)
             below, above = series.below, series.above
             known = np.isfinite(below) & np.isfinite(above)
-            cut = rule != "from low to high"  # at its lower end, for a logarithmic axis
-            if known.any() and near(above[known], high[known]) and near(below[known], low[known], lower=cut):
+            shorter = known & (below < (1 - RTOL) * low)  # at the lower end, where a logarithmic axis has its floor
+            floor = found.whole.values.ravel()[shorter] - below[shorter] if shorter.any() else np.zeros(1)
+            full = known & ~shorter
+            if known.any() and near(above[known], high[known]) and near(below[full], low[full]) and np.ptp(floor) < RTOL:
                 return rule
         short = RTOL * np.nanmax(np.abs(found.whole))
         return NO_NAME if np.nanmax([series.below, series.above], initial=0) > short else "of length 0"

@@ -29,7 +29,7 @@ def section(name: str) -> str:
 def test_a_figure_shows_what_is_written_down(name):
     data, drawing = told.dataset_of(name), told.DRAWINGS[name][1]
     assert told.told(name, dataset=data).strip() == section(name)
-    (panels, beside), narrow = (told.drawn(drawing, data, kind) for kind in (told.Figure, NarrowFigure))
+    (panels, beside, _), narrow = (told.drawn(drawing, data, kind) for kind in (told.Figure, NarrowFigure))
     alt, caption, size = (each(data) if callable(each) else each for each in (drawing.alt, drawing.caption, drawing.size))
     assert "ONE standard error" not in section(name)
     if re.search(r"(two|2) standard errors", caption):

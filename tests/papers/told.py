@@ -1,8 +1,10 @@
 """What every figure shows, in words: one line for each kind of series, to be read by a person and held by a test.
 
-``python -m tests.papers.told zhang`` writes ``shown/zhang.txt`` anew; read what has changed before it is committed.
+``python -m tests.papers.told zhang`` writes ``shown/zhang.txt`` anew; read what has changed before it is committed. How a
+figure looks, its widths, limits and places, is kept as a digest: look at a figure whose digest is another one.
 """
 
+import hashlib
 import re
 import sys
 from dataclasses import dataclass, field, replace
@@ -45,9 +47,10 @@ BELONGS = {
 
 @dataclass
 class Line:
-    """What is said of one series or level, and what series of which the same is said differ in."""
+    """What is said of one series or level, what series of which the same is said differ in, and places along a coordinate."""
 
     text: str
+    places: str = ""
     each: dict[str, object] = field(default_factory=dict)
     look: str = ""
     outside: int = 0
@@ -57,11 +60,12 @@ def told(name: str, kind: type[Figure] = Figure, dataset: xr.Dataset | None = No
     """Return what a figure shows, panel by panel; panels and series of which the same is to be said are told once."""
     data = dataset_of(name) if dataset is None else dataset
     words = Vocabulary(data, DERIVED.get(name, {}))
-    panels, beside = drawn(DRAWINGS[name][1], data, kind)
+    panels, beside, looks = drawn(DRAWINGS[name][1], data, kind)
     groups: dict[tuple, list[list[Line]]] = {}
     for panel in panels:
         head, lines, rest = _panel(panel, words)
         groups.setdefault((head, *dict.fromkeys(line.text for line in lines), *rest), []).append((head, lines, rest))
+        looks += [line.places for line in lines]
     found = [name]
     for same in groups.values():
         (head, _, rest), lines = same[0], [line for _, every, _ in same for line in every]
@@ -69,7 +73,8 @@ def told(name: str, kind: type[Figure] = Figure, dataset: xr.Dataset | None = No
         for text in dict.fromkeys(line.text for line in lines):
             found.append(f"    {_together([line for line in lines if line.text == text], len(same), data)}")
         found += [f"    {each}" for each in rest]
-    return "\n".join([*found, *(f"  beside: {each}" for each in dict.fromkeys(beside)), ""])
+    found += [f"  beside: {each}" for each in dict.fromkeys(beside)]
+    return "\n".join([*found, f"  looks {hashlib.sha256(repr(looks).encode()).hexdigest()[:8]}", ""])
 
 
 def _together(lines: list[Line], panels: int, dataset: xr.Dataset) -> str:
@@ -113,6 +118,7 @@ def _series(each: Series, found: Found | None, common: dict, panel: Panel, words
     if found is None:
         unread = f"UNREAD {each.kind} x {_summary(each.x)}, y {_summary(each.y)}{half}{_entry(each.labels, {})}"
         return replace(line, text=unread)
+    line.places = _summary(each.y if "sideways" in found.remarks else each.x) if found.along else ""
     said = _entry(each.labels, found.at)
     title, text = (
         _named(panel.title, found.at),

@@ -141,8 +141,13 @@ def test_forgetting_by_simulation(p):
 
 def test_forgetting_by_hand_and_bad_shares():
     assert convergence.moving_average_step(1.0, 1.0) == pytest.approx(2**0.5)
-    with pytest.raises(ValueError, match="share must lie"):
-        convergence.moving_average_step(0.0, 1.0)
+    for share in (0.0, 1.5):
+        with pytest.raises(ValueError, match="share must lie"):
+            convergence.moving_average_step(share, 1.0)
+
+
+def test_large_scores_overflow_nothing():
+    assert convergence.newest_share(np.array([999.0, 1000.0])) == pytest.approx(1 / (1 + np.exp(-1)))
 
 
 def test_log_slope_by_hand():

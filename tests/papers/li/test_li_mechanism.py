@@ -137,6 +137,7 @@ def test_modes_follow_from_small_steps():
 
 
 def test_eigenspaces_whatever_the_basis():
+    assert [len(mechanism.eigenspaces(np.diag([0.0, apart]))[0]) for apart in (0.5e-9, 1.5e-9)] == [1, 2]
     """One cycle of six patterns has eigenvalues 0, 1/6, 1/2, 2/3 with multiplicities 1, 2, 2, 1; (0, 0, 3) by hand."""
     laplacian = mechanism.task_laplacian(cyclic_tasks(6, 1).numpy(), 6)
     eigenvalue, P = mechanism.eigenspaces(laplacian)

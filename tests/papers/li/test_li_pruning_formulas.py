@@ -41,6 +41,7 @@ def test_push_by_hand():
     u = np.array([[-1.0], [1.0], [0.2], [-0.5]])  # deaf; heard by both; turned in time; pushed into silence
     v = np.array([0.4, 0.0, -0.3, -1.0])
     assert pruning.push(u, v, 1.0, 2.0).tolist() == [True, False, False, True]
+    assert pruning.push(np.zeros((1, 2)), np.zeros(1), 1.0, 2.0).all()  # a row that is nothing is heard by nothing
 
 
 def test_shares_and_output_by_hand():
