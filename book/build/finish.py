@@ -4,7 +4,19 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from book.build import drawings, identities, lighten, mend, neighbours, policy, previews, prose, published_at, search, typography
+from book.build import (
+    drawings,
+    identities,
+    lighten,
+    mend,
+    neighbours,
+    policy,
+    previews,
+    prose,
+    published_at,
+    search,
+    typography,
+)
 from book.build.site import Page, read_site, sentences, write_site
 from book.citation import claim_files, moved
 from book.citation.details import Citations

@@ -57,7 +57,7 @@ Commit {{ commit }}. The list is `book/faults/planted.txt`, a line for each; `./
 {% endfor %}
 </tr></thead><tbody>
 {% for row in rows %}
-<tr><td data-title="where"><code>{{ row.file }}</code></td><td data-title="right"><code>{{ row.right }}</code></td>\
+<tr><td data-title="where"><code>{{ row.file | breakable }}</code></td><td data-title="right"><code>{{ row.right }}</code></td>\
 <td data-title="planted"><code>{{ row.wrong }}</code></td><td data-title="caught by">{{ row.caught or "nothing" }}</td></tr>
 {% endfor %}
 </tbody></table></div>
@@ -94,7 +94,7 @@ and tests that call its function, the cheapest first, until one noticed.
 {% endfor %}
 </tr></thead><tbody>
 {% for row in rows %}
-<tr><td data-title="where"><code>{{ row.file }}</code> <code>{{ row.function }}</code></td>\
+<tr><td data-title="where"><code>{{ row.file | breakable }}</code> <code>{{ row.function | breakable }}</code></td>\
 <td data-title="right"><code>{{ row.right }}</code></td><td data-title="planted"><code>{{ row.wrong }}</code></td>\
 <td data-title="reason">{{ row.get("reason", row.rule) }}</td></tr>
 {% endfor %}
@@ -143,8 +143,8 @@ A formula fails beyond q standard errors, q chosen so that a true one does so on
 | claim | result | cells | root mean square | mean | largest | q | fails |
 |---|---|---|---|---|---|---|---|
 {% for row in claims %}
-| {{ row.claim }} | {{ row.experiment }} | {{ row.cells }} | {{ row.rms }} | {{ row.mean }} | {{ row.largest }} \
-| {{ row.quantile }} | {{ row.failed }} |
+| {{ row.claim }} | {{ row.experiment }} | {{ row.cells }} | {{ row.rms }} | {{ ("%.3f" % row.mean) | replace("-", "−") }} \
+| {{ row.largest }} | {{ row.quantile }} | {{ row.failed }} |
 {% endfor %}
 
 The root mean square is that of the deviations in standard errors: 1 if the errors are right. Cells of one seed share their

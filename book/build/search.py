@@ -1,4 +1,4 @@
-"""What the search looks through: every section, claim and theorem with its words, in a script that a page of files may ask for."""
+"""What the search looks through: every section, claim and theorem with its words, in a script, which files may ask for."""
 
 import copy
 import json

@@ -10,7 +10,20 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-from book.build import card, environment, figures, folded, front, judged, ledger_files, pages, published_at, recorded, verdicts
+from book.build import (
+    card,
+    environment,
+    figures,
+    folded,
+    front,
+    judged,
+    ledger_files,
+    pages,
+    published_at,
+    recorded,
+    sharpness,
+    verdicts,
+)
 from book.build.cache import Executed, read_notebook
 from book.build.figures import Provenance
 from book.build.layout import Layout
@@ -62,8 +75,10 @@ class Stage:
         self._add_ledger(ledger)
         front.fill(book, shown, ledger)
         CitePages(self.record, ledger.rows, self.extra, shown, address).fill(book, ledger_files.as_objects(ledger))
-        for page, write in ((book / "faults.md", recorded.faults_page), (book / "calibration.md", recorded.calibration_page)):
-            page.write_text(write(self.layout.stored_results / f"{page.stem}.json"), encoding="utf-8")
+        faults, calibration = (self.layout.stored_results / f"{name}.json" for name in ("faults", "calibration"))
+        (book / "faults.md").write_text(recorded.faults_page(faults), encoding="utf-8")
+        sharp = sharpness.section(ledger.rows)
+        (book / "calibration.md").write_text(recorded.calibration_page(calibration) + sharp, encoding="utf-8")
         environment.fill(book, self.layout.root)
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
         return missing

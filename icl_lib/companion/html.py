@@ -1,7 +1,9 @@
 """HTML from templates: what is put in is escaped, and a name that is missing is an error."""
 
+import re
+
 from jinja2 import Environment, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from icl_lib.companion.mathematics import typeset
 
@@ -9,7 +11,7 @@ _ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True
 
 
 def template(source: str) -> Template:
-    """Return a template; of its filters, ``verdict`` puts a word into a coloured frame, ``math`` typesets a sentence."""
+    """Return a template; its filters frame a ``verdict``, typeset a sentence's ``math``, make long names ``breakable``."""
     return _ENVIRONMENT.from_string(source.strip())
 
 
@@ -18,4 +20,9 @@ def badge(verdict: str) -> Markup:
     return Markup('<span class="verdict verdict-{}">{}</span>').format(verdict.replace(" ", "-"), verdict)
 
 
-_ENVIRONMENT.filters |= {"verdict": badge, "math": typeset}
+def breakable(name: str) -> Markup:
+    """Return the name of a file or a function, which may go on in a next line behind its strokes, points and underscores."""
+    return Markup(re.sub(r"([/._])(?=\w)", r"\1<wbr>", str(escape(name))))
+
+
+_ENVIRONMENT.filters |= {"verdict": badge, "math": typeset, "breakable": breakable}

@@ -147,7 +147,7 @@ def test_the_page_of_the_calibration_tells_its_counts(tmp_path):
     page = recorded.calibration_page(stored)
     assert "even would be 1 in each, and they lie between 0.00 and 2.00" in page and "deviation, 12 cells" in page
     assert "anew with\n50 seeds" in page and "Here 3 of 100 verdicts fail." in page
-    assert "| Z1 | toy | 3 | 1.02 | -0.1 | 3.3 | 4.5 | 1 |" in page and 'y="-30.0"' in page and 'height="160.0"' in page
+    assert "| Z1 | toy | 3 | 1.02 | −0.100 | 3.3 | 4.5 | 1 |" in page and 'y="-30.0"' in page and 'height="160.0"' in page
 
 
 def test_the_share_of_survivors_is_of_those_that_are_not_equivalent(tmp_path):

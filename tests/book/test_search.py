@@ -23,7 +23,8 @@ def pages() -> dict[str, Page]:
     found = PAGE.replace("<article", '<article id="x"').replace("4.1 One", "Search").replace("<head>", f"<head>{scripts}")
     own = PAGE.replace("<head>", '<head><script src="../settings.js"></script><script src="../_static/mathjax/m.js"></script>')
     return {
-        path: Page(path, html.document_fromstring(text)) for path, text in (("search.html", found), ("notebooks/li_1.html", own))
+        path: Page(path, html.document_fromstring(text))
+        for path, text in (("search.html", found), ("notebooks/li_1.html", own))
     }
 
 

@@ -86,7 +86,9 @@ def _scale(each) -> str:
 def _text(text: Text) -> str:
     place = getattr(text, "xyann", None)
     beside = "" if place is None else _numbers(place)
-    return f"{text.get_fontsize():.3g} {text.get_ha()} {text.get_va()} {text.get_rotation():.3g} {text.get_fontweight()} {beside}"
+    return (
+        f"{text.get_fontsize():.3g} {text.get_ha()} {text.get_va()} {text.get_rotation():.3g} {text.get_fontweight()} {beside}"
+    )
 
 
 def _legend(legend: Legend) -> str:

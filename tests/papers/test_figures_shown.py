@@ -18,6 +18,7 @@ BY_HAND = {
 }
 """What is drawn without ``icl_lib.companion.series``, in its order."""
 
+
 def section(name: str) -> str:
     """What was written down of a figure."""
     wing, _ = told.DRAWINGS[name]

@@ -86,7 +86,16 @@ def layers(figure: Figure, dataset: xr.Dataset) -> None:
     own = dataset.isel(layer=0).sel(state="trained").mean("seed")
     _law(first, own, "marginal")
     _law(third, own.assign(share=1 / own.n), "share")
-    line(second, dataset.isel(N=slice(1, None)), "loss_step", "N", color=ink, linestyle="--", linewidth=1, label="one gradient step")
+    line(
+        second,
+        dataset.isel(N=slice(1, None)),
+        "loss_step",
+        "N",
+        color=ink,
+        linestyle="--",
+        linewidth=1,
+        label="one gradient step",
+    )
     for axes in (first, second, third):
         axes.set(xscale="log", yscale="log", xlabel="token $n$")
     first.set_ylabel(r"$\|\Delta W_n-\Delta W_{n-1}\|$")

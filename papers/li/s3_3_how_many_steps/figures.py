@@ -45,7 +45,9 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
     shown = [(phase, start) for start in dataset.start.values for phase in ("to 0.1", "from 0.9 to 0.1")]
     for k, (phase, start) in enumerate(shown):
         offset = (k - (len(shown) - 1) / 2) * 0.15
-        points(right, dataset.sel(phase=phase, start=start), "slope", at + offset, k, label="{phase}, {start}", fillstyle="none")
+        points(
+            right, dataset.sel(phase=phase, start=start), "slope", at + offset, k, label="{phase}, {start}", fillstyle="none"
+        )
     right.set(ylabel="exponent")
     right.set_xticks(at, [symbols[letter] for letter in dataset.letter.values])
     right.legend(loc="upper left", fontsize=8)
