@@ -261,6 +261,8 @@ def test_predictions_after_every_number_of_examples_see_those_alone():
         query = prompts.x_query if k == 5 else prompts.x[:, k]
         shorter = Prompts(prompts.x[:, :k], prompts.y[:, :k], query, prompts.y_query)
         assert torch.allclose(model(shorter), found[..., k], rtol=1e-10)
+    each = Prompts(*(torch.stack([part, part.flip(0)]) for part in (prompts.x, prompts.y, prompts.x_query, prompts.y_query)))
+    assert torch.allclose(model.prefixes(each), torch.stack([found[0], found[1].flip(0)]), rtol=1e-10)
 
 
 def test_longer_prompts_than_positions_are_refused():

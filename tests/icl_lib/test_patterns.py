@@ -174,6 +174,7 @@ def test_task_sets_by_hand():
 )
 def test_coverage_of_condition_3_2(name, covered):
     assert covers(task_set(name, 6), 6) is covered
+    assert not covers(torch.empty(0, 2, dtype=torch.long), 6)
 
 
 def test_label_counts_by_hand():

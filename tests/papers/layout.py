@@ -55,7 +55,7 @@ def _axis(axes: Axes, name: str) -> str:
     ticked = axis.get_tick_params()
     shown = {key: ticked.get(key) for key in ("gridOn", "labelleft", "labelbottom", "left", "bottom", "labelsize", "length")}
     shared = len(getattr(axes, f"get_shared_{name}_axes")().get_siblings(axes))
-    return f"{limits} / {ticks} {minor} {written} {scale} {shown} {shared} {_text(axis.label)}"
+    return f"{limits} / {ticks} {minor} {written} {scale} {shown} {shared} {axis.label.get_text()} {_text(axis.label)}"
 
 
 def _look(each: Artist) -> str:
@@ -63,7 +63,8 @@ def _look(each: Artist) -> str:
     if isinstance(each, Line2D):
         sizes = _numbers([each.get_linewidth(), each.get_markersize(), each.get_markeredgewidth()])
         marks = f"{each.get_marker()} {each.get_markevery()} {each.get_fillstyle()} {each.get_markerfacecolor()}"
-        return f"{common} {sizes} {each.get_color()} {each.get_linestyle()} {each.get_drawstyle()} {marks}"
+        ends = _numbers(each.get_xydata()) if each.get_xydata().shape == (2, 2) else ""  # of a diagonal
+        return f"{common} {sizes} {each.get_color()} {each.get_linestyle()} {each.get_drawstyle()} {marks} {ends}"
     if isinstance(each, Collection):
         sizes = each.get_sizes() if hasattr(each, "get_sizes") and not isinstance(each, LineCollection) else ()
         return f"{common} {_numbers(each.get_linewidths())} {_numbers(sizes)} {each.get_linestyles()} {_scale(each)}"
@@ -93,5 +94,6 @@ def _text(text: Text) -> str:
 
 def _legend(legend: Legend) -> str:
     names = [each.get_text() for each in legend.get_texts()]
-    sizes = _numbers([legend._loc_real if isinstance(legend._loc_real, int) else -1, legend._ncols, legend._fontsize])
+    place = legend._loc_real if isinstance(legend._loc_real, int) else -1
+    sizes = _numbers([place, legend._ncols, legend._fontsize, legend.columnspacing, legend.handlelength, legend.borderaxespad])
     return f"legend {names} {sizes} {legend.get_title().get_text()} {getattr(legend, '_outside_loc', None)}"

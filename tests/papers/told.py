@@ -118,7 +118,8 @@ def _series(each: Series, found: Found | None, common: dict, panel: Panel, words
     if found is None:
         unread = f"UNREAD {each.kind} x {_summary(each.x)}, y {_summary(each.y)}{half}{_entry(each.labels, {})}"
         return replace(line, text=unread)
-    line.places = _summary(each.y if "sideways" in found.remarks else each.x) if found.along else ""
+    sideways = each.sideways or "sideways" in found.remarks
+    line.places = _summary(each.y if sideways else each.x) if found.along or sideways else ""
     said = _entry(each.labels, found.at)
     title, text = (
         _named(panel.title, found.at),

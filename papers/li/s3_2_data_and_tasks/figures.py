@@ -27,15 +27,13 @@ from icl_lib.companion.series import each, equality, line, points, series, sidew
 def unseen_tasks(figure: Figure, dataset: xr.Dataset) -> None:
     """Error on training and on unseen tasks for every set of training tasks."""
     axes = figure.subplots()
-    order = np.argsort(-dataset.covers.values, kind="stable")
-    rows = dataset.isel(set=order)
-    height = -np.arange(len(order))
+    height = -np.arange(dataset.sizes["set"])  # those that cover come first
     ink = mpl.rcParams["text.color"]
-    sideways(axes, rows, "error_theory", height, color=ink, marker="|", markersize=15, label="predicted, unseen")
-    sideways(axes, rows, "error_trained", height, 0, markersize=9, mfc="none", label="training tasks")
-    sideways(axes, rows, "error", height, 1, label="unseen tasks")
-    axes.axhline(0.5 - int(rows.covers.sum()), color=ink, linewidth=0.8)
-    axes.set_yticks(height, [_in_words(name) for name in rows.set.values])
+    sideways(axes, dataset, "error_theory", height, color=ink, marker="|", markersize=15, label="predicted, unseen")
+    sideways(axes, dataset, "error_trained", height, 0, markersize=9, mfc="none", label="training tasks")
+    sideways(axes, dataset, "error", height, 1, label="unseen tasks")
+    axes.axhline(0.5 - int(dataset.covers.sum()), color=ink, linewidth=0.8)
+    axes.set_yticks(height, [_in_words(name) for name in dataset.set.values])
     axes.set(xlabel="0-1 error", xlim=(-0.02, 0.62))
     axes.legend(loc="upper right")
 

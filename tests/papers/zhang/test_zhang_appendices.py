@@ -89,6 +89,14 @@ def test_six_terms_of_one_dimension_by_hand():
     assert np.allclose(terms, [0, 1 / 4, 1 / 4])
 
 
+def test_cubic_labels_of_one_dimension_by_hand():
+    v, variance = 0.7, 1.6  # E x^4, E x^6, E x^8 of N(0, s) are 3 s^2, 15 s^3, 105 s^4
+    law = error.cubic_labels(np.array([[variance]]), np.array([v]))
+    assert law.a == pytest.approx([3 * v**3 * variance])
+    assert law.Sigma == pytest.approx(np.array([[(105 - 9) * v**6 * variance**4]]))
+    assert law.best_linear_error == pytest.approx((15 - 9) * v**6 * variance**3)
+
+
 @pytest.mark.parametrize("centre", [0.0, 1.0, -2.5])
 def test_six_terms_add_up_to_the_error_of_the_model(centre):
     rng, N, M = np.random.default_rng(1), 6, 5
