@@ -4,23 +4,38 @@ A stream is named by its role. Numbers in it count for nothing here, so that one
 opens it is the line that made the name, however many functions pass the name on. Which streams are opened does not depend
 on how much is drawn of them, so the runs are small ones. A role that several functions open on purpose is declared by the
 experiment, in a line of its docstring: ``Shared stream: ROLE: reason.``
+
+What each small run opens and measures is written down in ``shown/small_runs.json``: the roles, whether a line opens one of them
+twice, whether by a seed of its own; mean and spread of every variable, with its dimensions and its unit. Cells that come to
+share their draws, or rows that change places, are a change there, to be read before it is committed.
+``python -m tests.papers.test_streams`` writes it anew.
 """
 
 import inspect
+import json
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 import torch
+import xarray as xr
 
 from icl_lib import seeds
+from icl_lib.companion import weights
 from papers import registry
 
 Opened = dict[str, set[str]]
+SHOWN = Path(__file__).parent / "shown" / "small_runs.json"
+SEED = 3
+RTOL, ATOL = 0.02, 1e-9
+"""How far means and spreads of a small run may lie from those written down: training on another machine moves them."""
 TIMED = {"engine-roofline"}
 """Results that are times, of trainings whose losses nobody reads."""
 SHARED = re.compile(r"Shared stream: ([^:]+): \S")
@@ -30,12 +45,14 @@ LARGE, SHARE, LEAST = 50, 50, 10
 
 
 @contextmanager
-def recorded(opened: Opened):
-    """Collect the roles that are opened, and by whom."""
+def recorded(opened: Opened, names: Counter | None = None):
+    """Collect the roles that are opened, and by whom; and how often each seed and name, and at which line."""
     original = seeds.stream
 
     def stream(seed: int, name: str, device: str | torch.device = "cpu") -> torch.Generator:
-        opened[re.sub(r"\d+(\.\d+)?", "#", name)].add(opener(sys._getframe(1), name))
+        opened[role_of(name)].add(by := opener(sys._getframe(1), name))
+        if names is not None:
+            names[seed, name, by] += 1
         return original(seed, name, device)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -43,6 +60,10 @@ def recorded(opened: Opened):
             if vars(module).get("stream") is original:
                 patch.setattr(module, "stream", stream)
         yield
+
+
+def role_of(name: str) -> str:
+    return re.sub(r"\d+(\.\d+)?", "#", name)
 
 
 def opener(frame, name: str) -> str:
@@ -65,12 +86,14 @@ def _given(frame, name: str) -> bool:
     return any(isinstance(each, str) and each == name for each in given)
 
 
-def leaks(*runs: Callable[[], object]) -> Opened:
-    """Return the roles that are opened by more than one function in some runs together."""
+def leaks(run: Callable[[], object], *others: Callable[[], object], names: Counter | None = None) -> Opened:
+    """Return the roles that are opened by more than one function in some runs together; ``names`` are those of the first."""
     opened = defaultdict(set)
+    with recorded(opened, names):
+        run()
     with recorded(opened):
-        for run in runs:
-            run()
+        for other in others:
+            other()
     return {role: by for role, by in opened.items() if len(by) > 1}
 
 
@@ -103,11 +126,42 @@ def forget() -> None:
 
 
 @pytest.mark.parametrize("slug", [slug for slug in registry.EXPERIMENTS if slug not in TIMED])
-def test_every_stream_is_opened_for_one_thing(slug):
-    forget()
+def test_every_stream_is_opened_for_one_thing_and_measured_is_what_is_written_down(slug):
     declaration = registry.experiment(slug).quick
-    found = leaks(lambda: small(declaration).run(0, "cpu"), *trainings(declaration))
-    assert set(found) == set(SHARED.findall(type(declaration).__doc__)), found
+    found, more = small_run(declaration, *trainings(declaration))
+    assert set(more) == set(SHARED.findall(type(declaration).__doc__)), more
+    written = json.loads(SHOWN.read_text(encoding="utf-8"))[slug]
+    assert found["streams"] == written["streams"]
+    assert [row[:3] for row in found["measured"]] == [row[:3] for row in written["measured"]]
+    for row, other in zip(found["measured"], written["measured"], strict=True):
+        if row[2] != "s":
+            assert row[3:] == pytest.approx(other[3:], rel=RTOL, abs=ATOL), row[0]
+
+
+def small_run(declaration, *others: Callable[[], object]) -> tuple[dict[str, list], Opened]:
+    """Return the roles that a small run opens, ``[name, dimensions, unit, mean, spread]`` of what it measures, and leaks."""
+    forget()
+    names, measured = Counter(), []
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as nothing_trained_before:
+        patch.setattr(weights, "TRAINED", Path(nothing_trained_before))
+        found = leaks(lambda: measured.append(small(declaration).run(SEED, "cpu")), *others, names=names)
+    rows = [_in_numbers(name, each) for name, each in measured[0].data_vars.items()]
+    return {"streams": told(names), "measured": rows}, found
+
+
+def told(names: Counter) -> list[str]:
+    """Return the roles, with *twice* where a line opens one name again, and with *seeds of its own*."""
+    roles = defaultdict(set)
+    for (seed, name, _), times in names.items():
+        roles[role_of(name)] |= {"twice"} if times > 1 else set()
+        roles[role_of(name)] |= {"seeds of its own"} if seed != SEED else set()
+    return [", ".join([role, *sorted(roles[role])]) for role in sorted(roles)]
+
+
+def _in_numbers(name: str, variable: xr.DataArray) -> list:
+    row = [name, " ".join(map(str, variable.dims)), variable.attrs.get("units", "")]
+    values = variable.values[np.isfinite(variable.values)] if variable.dtype.kind in "fiub" else ()
+    return row + ([float(f"{value:.4g}") for value in (values.mean(), values.std())] if len(values) else [])
 
 
 def _evaluate(seed: int) -> None:
@@ -147,3 +201,30 @@ def test_a_training_that_was_kept_opens_its_streams_again():
         with recorded(opened):
             declaration.run(0, "cpu")
         assert any(role.startswith("data/") for role in opened)
+
+
+def test_cells_that_share_their_draws_and_a_seed_of_its_own_are_told():
+    names = Counter()
+    leaks(lambda: (_train(SEED), _passed_on(SEED, "a/1"), _passed_on(1, "b")), names=names)
+    assert told(names) == ["a/#", "b, seeds of its own", "data/#"]
+    leaks(lambda: [_passed_on(SEED, "a/1") for _ in range(2)], names=names)
+    assert "a/#, twice" in told(names)
+
+
+def test_what_is_measured_is_told_by_mean_and_spread():
+    rows = xr.DataArray([[1.0, 3.0], [np.nan, 5.0]], dims=("N", "seed"), attrs={"units": "y^2"})
+    assert _in_numbers("risk", rows) == ["risk", "N seed", "y^2", 3.0, 1.633]
+
+
+def _written(slugs: list[str]) -> str:
+    rows = []
+    for slug in slugs:
+        found, _ = small_run(registry.experiment(slug).quick)
+        parts = (f'  "{kind}": [\n    ' + ",\n    ".join(map(json.dumps, found[kind])) + "\n  ]" for kind in found)
+        rows.append(f'"{slug}": {{\n' + ",\n".join(parts) + "\n}")
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    SHOWN.write_text(_written([slug for slug in registry.EXPERIMENTS if slug not in TIMED]), encoding="utf-8")

@@ -38,6 +38,7 @@ def test_radii_contain_all_distances():
     prompts = write(codes, patterns)
     distance = (prompts.x - prompts.x_query[:, None]).square().sum(-1)
     same = codes.pattern[:, :-1] == codes.pattern[:, -1:]
+    assert neighbours.radii(0.25, 2.0) == (1.0, 8.0)
     own, other = neighbours.radii(0.5, 2.0)
     assert (own, other) == (4.0, 8.0)
     assert 0.8 * own < float(distance[same].max()) <= own and float(distance[~same].min()) >= other

@@ -1,0 +1,94 @@
+"""What every claim finds and looks at: its number, the variables that move it, and in which of their rows.
+
+A claim that comes to look at less than its sentence speaks of, one loss for both, the last mark for every mark, is a change in
+``shown/claims.txt``, to be read before it is committed. ``python -m tests.papers.test_claims_read`` writes it anew.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from icl_lib.companion import results
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.slack import REPEATED
+from icl_lib.companion.verdict import Agreement, Discrepancy
+from papers import registry
+
+SHOWN = Path(__file__).parent / "shown" / "claims.txt"
+JUDGED = [slug for slug in registry.EXPERIMENTS if registry.claims_of(slug)]
+FACTORS = (1e3, 1e-3, -1.0)
+"""By these a part of a variable is multiplied, until one is noticed."""
+MANY, SOME = 16, 7
+"""Of a dimension with more entries than the one, so many are moved: the first, the last, and between them at even steps."""
+LONG = 60
+"""Letters from which on labels are told by their numbers."""
+Check = Callable[[xr.Dataset], Discrepancy | Agreement]
+
+
+def outcome(check: Check, dataset: xr.Dataset) -> tuple[bytes, ...]:
+    """Return all that a check finds, as bytes; nothing where it ends in an error."""
+    with np.errstate(all="ignore"):
+        try:
+            found = check(dataset)
+        except (ValueError, ArithmeticError, KeyError, IndexError, np.linalg.LinAlgError):
+            return ()
+        parts = found.cells() if isinstance(found, Agreement) else (found.value, found.two_se)
+    return tuple(np.asarray(part, float).tobytes() for part in parts)
+
+
+def read(check: Check, dataset: xr.Dataset) -> Iterator[str]:
+    """Yield the variables that a check reads, and of their dimensions the entries that it reads where it leaves some out."""
+    before = outcome(check, dataset)
+
+    def noticed(name: str, where: xr.DataArray | bool) -> bool:
+        variable = dataset[name]
+        moved = (variable.where(~where, factor * variable + (factor > 1)) for factor in FACTORS)
+        return any(outcome(check, dataset.assign({name: each.astype(variable.dtype)})) != before for each in moved)
+
+    for name, variable in dataset.data_vars.items():
+        if variable.dtype.kind not in "fiu" or not noticed(name, xr.ones_like(variable, bool)):
+            continue
+        parts = [text for dim in variable.dims if dim not in REPEATED for text in _left_out(variable, dim, name, noticed)]
+        yield f"{name}[{', '.join(parts)}]" if parts else str(name)
+
+
+def _left_out(variable: xr.DataArray, dim: str, name: str, noticed: Callable) -> Iterator[str]:
+    size = variable.sizes[dim]
+    places = range(size) if size <= MANY else np.linspace(0, size - 1, SOME).round().astype(int)
+    rows = [place for place in places if noticed(name, xr.DataArray(np.arange(size) == place, dims=dim))]
+    if len(rows) < len(places):
+        labels = " ".join(_short(variable[dim].values[place]) for place in rows) if dim in variable.coords else ""
+        yield f"{dim}: {labels if 0 < len(labels) < LONG else ' '.join(map(str, rows)) or 'none of those tried'}"
+
+
+def _short(label: object) -> str:
+    return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def told(claim: Claim, dataset: xr.Dataset) -> str:
+    value, two_se = (f"{each:.3g}" if abs(each) > 1e-9 else "0" for each in claim.check(dataset).worst())
+    return f"  {claim.id} {value} ± {two_se}: {', '.join(read(claim.check, dataset))}"
+
+
+def section(slug: str, dataset: xr.Dataset) -> str:
+    return "\n".join([slug, *(told(claim, dataset) for claim in registry.claims_of(slug))])
+
+
+@pytest.mark.parametrize("slug", JUDGED)
+def test_a_claim_reads_what_is_written_down(slug, stored):
+    assert section(slug, stored(slug)) in SHOWN.read_text(encoding="utf-8").split("\n\n")
+
+
+def test_what_a_check_leaves_out_is_seen():
+    data = xr.Dataset({"x": (("a", "k"), [[1.0, 3.0], [2.0, 4.0]]), "y": ("k", [1.0, 1.0]), "z": 5.0}, {"k": ["one", "two"]})
+    assert list(read(lambda d: Discrepancy(d.x.max() + d.z), data)) == ["x", "z"]
+    assert list(read(lambda d: Discrepancy(d.x.isel(k=-1).sum(), d.y.sel(k="one")), data)) == ["x[k: two]", "y[k: one]"]
+    assert list(read(lambda d: Discrepancy(d.x.isel(a=0).min()), data)) == ["x[a: 0]"]
+
+
+if __name__ == "__main__":
+    every = ((slug, registry.experiment(slug)) for slug in JUDGED)
+    SHOWN.write_text("\n\n".join(section(slug, one.expect(results.stored(one))) for slug, one in every) + "\n\n", encoding="utf-8")
