@@ -28,7 +28,7 @@ def section(rows: Sequence[Row]) -> str:
         return ""
     above = sorted(((row, slack) for row, slack in loose if slack > LOOSE and row.full.verdict == HOLDS), key=_by_slack)
     reasons = [(row, slack) for row, slack in above if row.claim.slack_reason != ROUNDING_SLACK]
-    return SECTION.render(
+    return "\n\n" + SECTION.render(
         sharp=len(sharp),
         loose=len(loose),
         within=sum(slack <= LOOSE for _, slack in loose),
@@ -81,7 +81,7 @@ DOTS = template(
 text-anchor="{{ "start" if loop.first else "end" if loop.last else "middle" }}">{{ words }}</text>
 {% endfor %}
 {% for row, value, x, y in dots %}
-<a href="../{{ row.card }}"><title>{{ row.claim.id }}: {{ "%.2g" % value }}</title>\
+<a href="../{{ row.card }}"><title>{{ row.claim.id }}, {{ row.full.verdict }}: {{ "%.2g" % value }}</title>\
 <circle cx="{{ "%.1f" % x }}" cy="{{ "%.1f" % y }}" r="{{ radius }}" fill="var(--icl-{{ colours[row.full.verdict] }})"/></a>
 {% endfor %}
 </svg>"""
@@ -101,7 +101,8 @@ Every other claim has a **slack**: the factor by which what is measured could be
 claims {{ within }} have a slack of at most 2.
 
 <figure class="icl-figure">{{ slacks }}
-<figcaption>Slack, on the stored measurements; beyond 1,000 nothing is looked for. Dashed: 2.</figcaption></figure>
+<figcaption>Slack, on the stored measurements; beyond 1,000 nothing is looked for. Dashed: 2. Green: holds; red: fails; brown:
+undecided; grey: not reproduced here.</figcaption></figure>
 
 The margins of {{ rounding }} with more leave room for rounding and the tolerance of solvers alone. The others say why:
 

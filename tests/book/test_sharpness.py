@@ -34,6 +34,7 @@ def places(svg) -> dict[str, tuple[float, float]]:
 
 def test_claims_are_told_by_resolution_or_slack_and_those_above_2_say_why():
     page = sharpness.section(ROWS)
+    assert page.startswith("\n\n## "), "it is added to a page"
     told = " ".join(page.split())
     assert "1 claims have one" in told and "Of 6 claims 2 have a slack of at most 2." in told
     assert "The margins of 1 with more leave room for rounding" in told
@@ -45,12 +46,18 @@ def test_claims_are_told_by_resolution_or_slack_and_those_above_2_say_why():
 def test_a_dot_lies_at_its_number_and_equal_ones_above_each_other():
     resolutions, slacks = BeautifulSoup(sharpness.section([*ROWS, row("Z8", slack=1.5)]), "html.parser").select("svg")
     ticks = {text.string: float(text["x"]) for text in resolutions.select("text")}
-    assert places(resolutions)["Z1: 0.001"][0] == pytest.approx(ticks["0.1%"], abs=sharpness.STEP / 2)
+    assert places(resolutions)["Z1, holds: 0.001"][0] == pytest.approx(ticks["0.1%"], abs=sharpness.STEP / 2)
     found, edge = places(slacks), float(re.search(r"M([\d.]+) 0V", str(slacks))[1])
-    ordered = [found[name][0] for name in ("Z2: 1.5", "Z3: 2", "Z7: 5", "Z4: 30", "Z6: 40", "Z5: 1e+03")]
-    assert ordered == sorted(set(ordered)) and found["Z3: 2"][0] == pytest.approx(edge, abs=sharpness.STEP / 2)
-    assert found["Z2: 1.5"][0] == found["Z8: 1.5"][0] and found["Z2: 1.5"][1] - found["Z8: 1.5"][1] == sharpness.STEP
-    assert "--icl-fails" in str(slacks.find("title", string="Z6: 40").parent)
+    ordered = [
+        found[name][0]
+        for name in ("Z2, holds: 1.5", "Z3, holds: 2", "Z7, holds: 5", "Z4, holds: 30", "Z6, fails: 40", "Z5, holds: 1e+03")
+    ]
+    assert ordered == sorted(set(ordered)) and found["Z3, holds: 2"][0] == pytest.approx(edge, abs=sharpness.STEP / 2)
+    assert (
+        found["Z2, holds: 1.5"][0] == found["Z8, holds: 1.5"][0]
+        and found["Z2, holds: 1.5"][1] - found["Z8, holds: 1.5"][1] == sharpness.STEP
+    )
+    assert "--icl-fails" in str(slacks.find("title", string="Z6, fails: 40").parent)
 
 
 def test_nothing_is_told_where_nothing_was_judged():

@@ -91,4 +91,6 @@ def test_what_a_check_leaves_out_is_seen():
 
 if __name__ == "__main__":
     every = ((slug, registry.experiment(slug)) for slug in JUDGED)
-    SHOWN.write_text("\n\n".join(section(slug, one.expect(results.stored(one))) for slug, one in every) + "\n\n", encoding="utf-8")
+    SHOWN.write_text(
+        "\n\n".join(section(slug, one.expect(results.stored(one))) for slug, one in every) + "\n\n", encoding="utf-8"
+    )
