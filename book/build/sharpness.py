@@ -91,18 +91,18 @@ SECTION = template(
     """
 ## How sharp the claims are
 
-A formula that agrees has a **resolution**: the least share $r$ by which it could be wrong everywhere and be noticed. {{ sharp }}
-claims have one. Each dot is a claim and leads to its card.
+A formula that agrees has a **resolution**: the least share $r$ by which it could be wrong everywhere and be noticed.
+{{ sharp }} claims have one. Each dot is a claim and leads to its card.
 
 <figure class="icl-figure">{{ resolutions }}
 <figcaption>Resolution <i>r</i>, on the stored measurements.</figcaption></figure>
 
-Every other claim has a **slack**: the factor $s$ by which what is measured could be worse before the verdict turns. Of {{ loose }}
-claims {{ within }} have a slack of at most 2.
+Every other claim has a **slack**: the factor $s$ by which what is measured could be worse before the verdict turns. Of
+{{ loose }} claims {{ within }} have a slack of at most 2.
 
 <figure class="icl-figure">{{ slacks }}
-<figcaption>Slack <i>s</i>, on the stored measurements; beyond 1,000 nothing is looked for. Dashed: 2. Green: holds; red: fails; brown:
-undecided; grey: not reproduced here.</figcaption></figure>
+<figcaption>Slack <i>s</i>, on the stored measurements; beyond 1,000 nothing is looked for. Dashed: 2. Green: holds; red: fails;
+brown: undecided; grey: not reproduced here.</figcaption></figure>
 
 The margins of {{ rounding }} with more leave room for rounding and the tolerance of solvers alone. The others say why:
 
