@@ -110,6 +110,10 @@ def test_front_pages_and_landscape_count_both_tiers():
         assert [each["href"] for each in use.select("use")] == [f"#m-{word}-paper", f"#m-{word}-ours"]
 
 
+def test_a_mark_is_called_by_the_verdict_that_was_found():
+    assert CLAIM.recorded == HOLDS and landscape.name(ROW).startswith("Z1, not reproduced here, ")
+
+
 def test_only_the_parts_with_its_verdict_decide_a_sentence():
     parts = [
         Row(FakeClaim(f"Z{k}"), "zhang_4_1", Finding(FAILS), Finding(each)) for k, each in enumerate((HOLDS, FAILS, FAILS))

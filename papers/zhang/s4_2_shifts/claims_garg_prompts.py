@@ -24,12 +24,21 @@ def _zero_over(cells: xr.Dataset, reference: float | xr.DataArray = 1.0) -> tupl
     return ratio.values.ravel(), (2 * ratio * cells.risk_se / cells.risk).values.ravel()
 
 
+EXACT = 1e-12
+"""A share that counts as 0, whatever the margin of the rest of a sentence is."""
+
+
+def _and_exact(value, two_se, shares: np.ndarray) -> Discrepancy:
+    """Join to values what has to be 0: where it is more than rounding, no margin helps."""
+    told = np.where(shares < EXACT, 0.0, np.inf)
+    return Discrepancy(np.append(value, told), np.append(two_se, np.zeros_like(told)))
+
+
 def _with_exact_ols(dataset: xr.Dataset, prompts: list[str], value, two_se) -> Discrepancy:
     """Join the ratios with the error of least squares over that of predicting 0, wherever it should be 0."""
     ols = _model(dataset, prompts, "OLS")
     exact = (ols.risk / ols.zero).where(ols.risk_theory == 0).values.ravel()
-    exact = exact[~np.isnan(exact)]
-    return Discrepancy(np.append(value, exact), np.append(two_se, 0 * exact))
+    return _and_exact(value, two_se, exact[~np.isnan(exact)])
 
 
 claim = claims_of("zhang-garg-prompts")
@@ -48,7 +57,7 @@ def Z17d(dataset):
     ratio, error = kept.risk / kept.zero / usual, kept.risk_se / kept.zero / usual
     across = dataset.risk.sel(prompt="orthogonal query").isel(k=0)
     null = abs(across.sel(model="LSA") / across.sel(model="zero") - 1).values
-    return Discrepancy(np.append(abs(ratio - 1), null), np.append(2 * error, 0.0))
+    return _and_exact(abs(ratio - 1), 2 * error, null)
 
 
 @claim("D", "order", margin=0.5, control=replaced("prompt", "no shift", "skewed covariance", "orthants"))

@@ -75,3 +75,13 @@ def test_what_a_long_length_costs_is_taken_with_two_standard_errors():
     )
     assert claims.Z13b.check(data).verdict(-0.1) == UNDECIDED
     assert claims.Z13b.check(data.assign(cost_of_long_N=data.cost_of_long_N + 0.02)).verdict(-0.1) == HOLDS
+
+
+@pytest.mark.parametrize(("model", "expected"), [("OLS", ["Z17e", "Z17f", "Z17g", "Z17i"]), ("LSA", ["Z17d"])])
+def test_what_has_to_be_exact_is_not_judged_by_the_margin_of_the_rest(stored, model, expected):
+    """Least squares with a small error, and a small prediction for the orthogonal query, fail their claims."""
+    data = stored("zhang-garg-prompts")
+    small = (data.risk.model == model) & ((data.risk.prompt == "orthogonal query") | (model == "OLS"))
+    off = data.assign(risk=data.risk + 1e-6 * small * data.zero)
+    failing = [claim.id for claim in registry.claims_of("zhang-garg-prompts") if claim.judge(off).verdict == FAILS]
+    assert failing == expected
