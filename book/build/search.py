@@ -14,8 +14,12 @@ PAGE = "search.html"
 SPHINX = ("searchtools.js", "language_data.js", "searchindex.js")
 """Sphinx's own search: it knows pages and no sections, and what it found it fetches, which a page that is a file may not do."""
 SCRIPTS = ("minisearch-7.2.0.js", "sections.js", "search.js")
-SILENT = ("headerlink", "eqno", "icl-cite", "icl-made", "icl-neighbours", "icl-provenance", "icl-claims", "icl-ledger")
-"""Classes of what stands elsewhere too, or is no sentence."""
+SILENT = (
+    *("headerlink", "eqno", "icl-cite", "icl-made", "icl-neighbours", "icl-provenance", "icl-claims", "icl-ledger"),
+    "icl-summary",
+)
+"""Classes of what stands elsewhere too, is no sentence, or tells how long this build took."""
+TIMES = "book/statistics.html"
 BLOCKS = ("p", "div", "li", "dt", "dd", "td", "th", "summary", "figcaption", "details")
 PAPERS = ("Zhang", "Li", "Dherin", "Garg")
 RAISED = str.maketrans("0123456789-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
@@ -27,7 +31,8 @@ def add(site: Path, pages: Mapping[str, Page]) -> None:
     page = pages.get(PAGE)
     if page is None:
         return
-    found = [section for path in sorted(pages) if path.startswith(FOLDERS) for section in sections(pages[path])]
+    read = [pages[path] for path in sorted(pages) if path.startswith(FOLDERS) and path != TIMES]
+    found = [section for each in read for section in sections(each)]
     folder = site / "_static" / "search"
     folder.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(json.dumps(section, ensure_ascii=False) for section in found)
