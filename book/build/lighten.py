@@ -16,7 +16,14 @@ SPARE = ("**/*.map", "**/*.ttf", "locales", "webpack-macros.html", "sbt-webpack-
 SPARE += (
     "vendor/fontawesome/*/webfonts/fa-v4compatibility.*",
     "sphinx-thebe.*",
-    "mathjax/input/tex/extensions/all-packages.js",
+    *(f"mathjax/input/tex/extensions/{name}.js" for name in ("all-packages", "amscd", "bussproofs", "empheq", "mathtools")),
+    *(f"mathjax/input/tex/extensions/{name}.js" for name in ("mhchem", "physics")),
+    *(f"mathjax/output/chtml/fonts/woff-v2/MathJax_{name}.woff" for name in ("Fraktur-*", "SansSerif-*", "Script-*")),
+    *(
+        f"mathjax/output/chtml/fonts/woff-v2/MathJax_{name}.woff"
+        for name in ("Calligraphic-Bold", "Typewriter-*", "Math-Regular")
+    ),
+    "sphinx_highlight.js",
 )
 """What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
 ICONS = {"brands": ("fab", "fa-brands"), "regular": ("far", "fa-regular")}

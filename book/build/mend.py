@@ -10,8 +10,8 @@ from icl_lib.companion.html import template
 ICONS = "fontawesome"
 """The icons come as a font, too, at a tenth of the weight of their scripts."""
 CODE = ("", "text/javascript")
-DROPPED = re.compile(r"THEBE|thebe|kernelName|DOCUMENTATION_OPTIONS\.pagename")
-"""Scripts for a kernel that no page starts, and for a switch between versions that this book has not."""
+DROPPED = re.compile(r"THEBE|thebe|kernelName|DOCUMENTATION_OPTIONS\.pagename|sphinx_highlight")
+"""Scripts for a kernel that no page starts, a switch between versions that this book has not, and marks of Sphinx's search."""
 CALLED = {"window.print()": "print", "toggleFullScreen()": "fullscreen"}
 ROLES = ("doc-biblioentry", "doc-bibliography", "doc-backlink")
 """Roles that are deprecated, or that the element cannot have."""

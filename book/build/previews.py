@@ -7,7 +7,9 @@ from lxml.html import HtmlElement
 from book.build.site import Page, by_class, has_class, piece, remove
 from icl_lib.companion.html import template
 
-TOLD_ALREADY = " | ".join(f"ancestor::*[contains(@class, 'icl-{name}')]" for name in ("claims", "landscape", "failures"))
+TOLD_ALREADY = " | ".join(
+    f"ancestor::*[contains(@class, 'icl-{name}')]" for name in ("claims", "dots", "failures", "landscape")
+)
 """Where a claim's sentence and verdict stand beside its link."""
 DROPPED = ("headerlink", "icl-proof", "icl-made", "icl-kicker")
 

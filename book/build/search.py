@@ -2,13 +2,13 @@
 
 import copy
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lxml.html import HtmlElement
 
 from book.build.site import FOLDERS, Page, by_class, has_class, remove
+from papers import PAPERS
 
 PAGE = "search.html"
 SPHINX = ("searchtools.js", "language_data.js", "searchindex.js")
@@ -21,9 +21,7 @@ SILENT = (
 """Classes of what stands elsewhere too, is no sentence, or tells how long this build took."""
 TIMES = "book/statistics.html"
 BLOCKS = ("p", "div", "li", "dt", "dd", "td", "th", "summary", "figcaption", "details")
-PAPERS = ("Zhang", "Li", "Dherin", "Garg")
 RAISED = str.maketrans("0123456789-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
-BLANKS = re.compile(r"\s+")
 
 
 def add(site: Path, pages: Mapping[str, Page]) -> None:
@@ -32,11 +30,11 @@ def add(site: Path, pages: Mapping[str, Page]) -> None:
     if page is None:
         return
     read = [pages[path] for path in sorted(pages) if path.startswith(FOLDERS) and path != TIMES]
-    found = [section for each in read for section in sections(each)]
     folder = site / "_static" / "search"
     folder.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join(json.dumps(section, ensure_ascii=False) for section in found)
-    (folder / "sections.js").write_text(f"globalThis.SECTIONS = [\n{lines}\n];\n", encoding="utf-8")
+    rows = ([each.path, titled(each), list(sections(each))] for each in read)
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    (folder / "sections.js").write_text(f"globalThis.PAGES = [\n{lines}\n];\n", encoding="utf-8")
     for script in page.tree.xpath("//script[@src]"):
         if any(name in script.get("src") for name in SPHINX):
             remove(script)
@@ -46,8 +44,8 @@ def add(site: Path, pages: Mapping[str, Page]) -> None:
         page.tree.head.append(page.tree.makeelement("script", {"defer": "defer", "src": page.address_of(script)}))
 
 
-def sections(page: Page) -> Iterator[dict[str, str]]:
-    """Yield every section, claim and theorem of a page: its address, its page's title, its heading and its own words."""
+def sections(page: Page) -> Iterator[tuple[str, str, str]]:
+    """Yield every section, claim and theorem of a page: its place on it, its heading and its own words."""
     if page.article is None:
         return
     own = copy.deepcopy(page.article)
@@ -62,22 +60,17 @@ def sections(page: Page) -> Iterator[dict[str, str]]:
         element.tail = f" {element.tail or ''}"
     starts = [element for element in own.iter() if _starts(element)]
     for start in reversed(starts):  # the inner ones first, so that what is left of the outer ones is their own
-        heading = _heading(start)
-        row = {
-            "at": f"{page.path}#{start.get('id')}",
-            "page": titled(page),
-            "heading": heading,
-            "text": BLANKS.sub(" ", start.text_content()).strip(),
-        }
+        heading, text = _heading(start), _words(start)
         remove(start)
-        if row["text"] or heading:
-            yield row
+        if text or heading:
+            yield start.get("id"), heading, text
 
 
 def titled(page: Page) -> str:
     """The title of a page, with the paper that it is on."""
-    paper = page.path.removeprefix("notebooks/").partition("_")[0].capitalize()
-    return f"{paper} · {page.title}" if paper in PAPERS and not page.title.startswith(paper) else page.title
+    wing, _, rest = page.path.removeprefix("notebooks/").partition("_")
+    named = not rest or wing not in PAPERS or page.title.startswith(wing.capitalize())
+    return page.title if named else f"{wing.capitalize()} · {page.title}"
 
 
 def _starts(element: HtmlElement) -> bool:
@@ -92,8 +85,12 @@ def _heading(start: HtmlElement) -> str:
     for heading in start.xpath("./h1 | ./h2 | ./h3 | ./h4 | ./h5") or list(by_class(start, "icl-head", "admonition-title"))[:1]:
         parts = heading.xpath("./*") if start.get("data-claim") else [heading]
         remove(heading)
-        return " · ".join(BLANKS.sub(" ", part.text_content()).strip() for part in parts)
+        return " · ".join(map(_words, parts))
     return ""
+
+
+def _words(element: HtmlElement) -> str:
+    return " ".join(element.text_content().split())
 
 
 def _mathjax(page: Page, pages: Mapping[str, Page]) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """What the search looks through: the parts of a page, each with its own words."""
 
+import json
+
 import pytest
 from lxml import html
 
@@ -29,7 +31,7 @@ def pages() -> dict[str, Page]:
 
 
 def test_a_part_has_its_own_words_and_its_own_address(pages):
-    rows = {row["at"].partition("#")[2]: (row["heading"], row["text"]) for row in search.sections(pages["notebooks/li_1.html"])}
+    rows = {place: (heading, text) for place, heading, text in search.sections(pages["notebooks/li_1.html"])}
     assert rows == {
         "one": ("One", "All is \\(a^2\\). Or 10⁻³. Proof. By hand."),
         "thm": ("Theorem 1 (Small)", "It is so."),
@@ -40,7 +42,7 @@ def test_a_part_has_its_own_words_and_its_own_address(pages):
 
 
 def test_what_is_found_is_named_by_its_paper(pages):
-    assert {row["page"] for row in search.sections(pages["notebooks/li_1.html"])} == {"Li · 4.1 One"}
+    assert search.titled(pages["notebooks/li_1.html"]) == "Li · 4.1 One"
 
 
 def test_the_search_page_loads_sections_and_formulas_in_the_place_of_sphinx(pages, tmp_path):
@@ -53,4 +55,6 @@ def test_the_search_page_loads_sections_and_formulas_in_the_place_of_sphinx(page
     ]  # fmt: skip
     assert [path.name for path in tmp_path.rglob("*.js")] == ["sections.js"]
     written = (tmp_path / "_static" / "search" / "sections.js").read_text(encoding="utf-8")
-    assert written.startswith("globalThis.SECTIONS = [\n{") and written.count('"at": "notebooks/li_1.html#') == 4
+    ((path, title, sections),) = json.loads(written.removeprefix("globalThis.PAGES = ").rstrip(";\n"))
+    assert (path, title) == ("notebooks/li_1.html", "Li · 4.1 One")
+    assert [place for place, _, _ in sections] == ["two", "claim-Z1", "thm", "one"]

@@ -12,16 +12,13 @@ from matplotlib.collections import Collection, LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.markers import MarkerStyle
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter
 
-from icl_lib.companion.figure import LINES, Drawing, style
+from icl_lib.companion.figure import Drawing, style
 from tests.papers import layout
-
-NOTHING = ("None", "none", "", " ")
+from tests.papers.looks import entries_of, labels_of, look_of, marker_of
 
 
 @dataclass
@@ -82,14 +79,14 @@ def _of_all_panels(figure: Figure) -> list:
 def _panel(axes: Axes, figure: Figure) -> Panel:
     axes.get_xlim()  # limits, and what rests on them, are brought up to date only when they are asked for
     sides = {"x": axes.xaxis, "y": axes.yaxis}
-    entries = [entry for legend in _legends(axes, figure) for entry in _entries(legend)]
+    entries = entries_of(axes, figure)
     series, levels = [], []
     for each in _series(axes):
-        each.labels = _labels(entries, each.look)
+        each.labels = labels_of(entries, each.look)
         each.outside = _outside(each, axes)
         series.append(each)
     for side, value, look in _levels(axes):
-        levels.append((side, value, _labels(entries, look), look))
+        levels.append((side, value, labels_of(entries, look), look))
     return Panel(
         axes.get_title(),
         {"x": _label(axes, "x", figure), "y": _label(axes, "y", figure)},
@@ -128,101 +125,6 @@ def _label(axes: Axes, side: str, figure: Figure) -> str:
     return next((text for text in texts if text), "")
 
 
-def _legends(axes: Axes, figure: Figure) -> list[Legend]:
-    """Return the legends that speak for a panel: its own, else the figure's, else the first of a panel beside it."""
-    own = axes.get_legend()
-    shared = list(figure.legends) + [each.get_legend() for each in figure.axes if each.get_legend() and each is not axes]
-    return [own] if own else list(figure.legends) or shared[:1]
-
-
-def _entries(legend: Legend) -> list[tuple[str, tuple]]:
-    entries = (entry.get_children() for column in legend._legend_handle_box.get_children() for entry in column.get_children())
-    return [(text.get_text(), _look_of_all(handle.get_children())) for handle, text in entries]
-
-
-def in_words(look: tuple) -> str:
-    """Return the marks of a look: markers, open or filled, and dashes, thin or not; areas and bars have none."""
-    _, marker, dashes, filled, width = look
-    words = [("" if filled else "open ") + MARKS.get(marker, str(marker))] if marker else []
-    words += [("thin " if width <= 1 else "") + DASHES.get(dashes, "dashes of its own")] if dashes not in (None, "area") else []
-    return " on ".join(words)
-
-
-def _look_of_all(parts: list) -> tuple:
-    """Return the look of a legend's handle, which may be a line, a marker and the bars of an interval."""
-    lines = [_look(each) for each in parts if isinstance(each, Line2D)]
-    if not lines:
-        return _look(parts[0])
-    marked, dashed = [look for look in lines if look[1]], [look for look in lines if look[2]]
-    (colour, *_), marker = lines[0], marked[0] if marked else (None, None, None, False, 0.0)
-    return colour, marker[1], dashed[0][2] if dashed else None, marker[3], lines[0][4]
-
-
-def _look(artist) -> tuple:
-    """Return (colour, marker, dashes, filled) of a line, a bar or a collection."""
-    if isinstance(artist, Line2D):
-        marker = artist.get_marker() if artist.get_marker() not in NOTHING else None
-        dashes = _pattern(artist._unscaled_dash_pattern) if artist.get_linestyle() not in NOTHING else None
-        colour = artist.get_color() if dashes or not marker else artist.get_markeredgecolor()
-        hollow = marker and (artist.get_fillstyle() == "none" or str(artist.get_markerfacecolor()) in NOTHING)
-        return to_hex(colour), marker, dashes, bool(marker) and not hollow, artist.get_linewidth()
-    if isinstance(artist, Collection):
-        colours = artist.get_facecolor() if len(artist.get_facecolor()) else artist.get_edgecolor()
-        dashes = _pattern(artist._us_linestyles[0]) if isinstance(artist, LineCollection) else "area"
-        return (to_hex(colours[0]) if len(colours) else "", None, dashes, True, 0.0)
-    return to_hex(artist.get_facecolor()), None, "area", True, 0.0
-
-
-def _pattern(dashes: tuple) -> str:
-    """Return dashes in units of the width of their line, one text for each pattern."""
-    offset, lengths = dashes
-    return str((offset, tuple(lengths) if lengths else None))
-
-
-MARKS = {
-    "o": "circles", "s": "squares", "D": "diamonds", "^": "triangles", "v": "triangles down", "P": "filled pluses",
-    "X": "filled crosses", "x": "crosses", "+": "pluses", "|": "upright strokes", "_": "level strokes", ".": "dots",
-    "*": "stars", "1": "crosses of three arms down", "2": "crosses of three arms up",
-}  # fmt: skip
-DASHES = dict(zip(
-    (_pattern(Line2D([], [], linestyle=line)._unscaled_dash_pattern) for line in LINES),
-    ("full line", "dashed", "dash-dotted", "dotted", "dash and two dots", "sparse dots", "long dashes"), strict=True,
-))  # fmt: skip
-"""What captions call the marks and the lines of the house's style."""
-
-
-def _marker(each: Collection) -> str:
-    """Return which marker the points of a scatter are drawn with."""
-    styles = {marker: MarkerStyle(marker) for marker in MARKS}
-    shapes = {marker: style.get_path().transformed(style.get_transform()).vertices for marker, style in styles.items()}
-    drawn = each.get_paths()[0].vertices
-    return next(
-        (marker for marker, shape in shapes.items() if shape.shape == drawn.shape and np.allclose(shape, drawn)), "other"
-    )
-
-
-def _labels(entries: list[tuple[str, tuple]], look: tuple) -> list[str]:
-    """Return what a legend says of the style of an artist: of just this style, or else of its colour with one of its marks."""
-    own = [label for label, entry in entries if _same(entry, look)]
-    return own or [label for label, entry in entries if _alike(entry, look)]
-
-
-def _same(entry: tuple, look: tuple) -> bool:
-    """Say whether a legend's entry has the colour of an artist and its marker, or the dashes of a bare line."""
-    (colour, marker, dashes, filled, _), (own_colour, own_marker, own_dashes, own_filled, _) = entry, look
-    lined = None in (dashes, own_dashes) or dashes == own_dashes
-    return own_marker is not None and (colour, marker, filled) == (own_colour, own_marker, own_filled) and lined
-
-
-def _alike(entry: tuple, look: tuple) -> bool:
-    """Say whether a legend's entry has the colour of an artist and one of its marks."""
-    same_colour, marker, dashes = entry[0] == look[0], entry[1] == look[1], entry[2] == look[2]
-    marked = entry[1] is not None and marker
-    lined = entry[2] is not None and dashes and look[1] is None
-    thick = entry[1] is not None or entry[4] == look[4]
-    return same_colour and bool(marked or (lined and thick))
-
-
 def _series(axes: Axes) -> list[Series]:
     found, used = [], set()
     for container in axes.containers:
@@ -236,7 +138,7 @@ def _series(axes: Axes) -> list[Series]:
     for line in axes.lines:
         if id(line) not in used and line.get_transform() == axes.transData and np.size(line.get_xdata()):
             x, y = (np.asarray(each, float) for each in (line.get_xdata(), line.get_ydata()))
-            found.append(Series("line" if _look(line)[2] else "points", x, y, look=_look(line)))
+            found.append(Series("line" if look_of(line)[2] else "points", x, y, look=look_of(line)))
     for each in axes.collections:
         if id(each) not in used:
             found.extend(_collection(each))
@@ -248,7 +150,7 @@ def _series(axes: Axes) -> list[Series]:
 
 def _with_bars(line: Line2D, container: ErrorbarContainer) -> Series:
     x, y = (np.asarray(each, float) for each in (line.get_xdata(), line.get_ydata()))
-    found = Series("points", x, y, look=_look(line))
+    found = Series("points", x, y, look=look_of(line))
     for bars in container[2]:
         ends = np.array([part if len(part) else np.full((2, 2), np.nan) for part in bars.get_segments()], float)
         found.sideways = container.has_xerr
@@ -265,7 +167,7 @@ def _bars(container: BarContainer) -> Series:
         x, y = [each.x1 if each.x0 == 0 else each.width for each in boxes], [each.y0 + each.height / 2 for each in boxes]
     else:
         x, y = [each.x0 + each.width / 2 for each in boxes], [each.y1 if each.y0 == 0 else each.y0 for each in boxes]
-    return Series("bars", np.array(x, float), np.array(y, float), look=_look(container[0]))
+    return Series("bars", np.array(x, float), np.array(y, float), look=look_of(container[0]))
 
 
 def _collection(each: Collection) -> list[Series]:
@@ -274,16 +176,16 @@ def _collection(each: Collection) -> list[Series]:
         return [Series("image", np.arange(values.shape[-1]), values, look=("", None, None, True, 0.0))]
     if isinstance(each, LineCollection):
         ends = np.array([part for part in each.get_segments() if len(part)], float)
-        return [Series("strokes", ends[:, 0, 0], ends[:, 0, 1], look=_look(each))] if ends.ndim == 3 else []
+        return [Series("strokes", ends[:, 0, 0], ends[:, 0, 1], look=look_of(each))] if ends.ndim == 3 else []
     if type(each).__name__ in ("PolyCollection", "FillBetweenPolyCollection"):
         points = each.get_paths()[0].vertices
         count = (len(points) - 3) // 2
         low, high = points[1 : count + 1], points[count + 2 : 2 * count + 2][::-1]
-        return [Series(f"{side} end of the band", part[:, 0], part[:, 1], look=_look(each))
+        return [Series(f"{side} end of the band", part[:, 0], part[:, 1], look=look_of(each))
                 for side, part in (("lower", low), ("upper", high))]  # fmt: skip
     places = np.asarray(each.get_offsets(), float)
     return [
-        Series("points", places[:, 0], places[:, 1], look=(to_hex(each.get_edgecolor()[0]), _marker(each), None, True, 0.0))
+        Series("points", places[:, 0], places[:, 1], look=(to_hex(each.get_edgecolor()[0]), marker_of(each), None, True, 0.0))
     ]
 
 
@@ -293,7 +195,7 @@ def _levels(axes: Axes) -> list[tuple[str, float, tuple]]:
         if line.get_transform() != axes.transData and np.size(line.get_xdata()) == 2:
             across = line.get_transform() == axes.get_yaxis_transform(which="grid")
             values = line.get_ydata() if across else line.get_xdata()
-            found.append(("y" if across else "x", float(values[0]), _look(line)))
+            found.append(("y" if across else "x", float(values[0]), look_of(line)))
     return found
 
 

@@ -16,6 +16,7 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.slack import REPEATED
 from icl_lib.companion.verdict import Agreement, Discrepancy
 from papers import registry
+from tests.papers.told import short
 
 SHOWN = Path(__file__).parent / "shown" / "claims.txt"
 JUDGED = [slug for slug in registry.EXPERIMENTS if registry.claims_of(slug)]
@@ -60,12 +61,8 @@ def _left_out(variable: xr.DataArray, dim: str, name: str, noticed: Callable) ->
     places = range(size) if size <= MANY else np.linspace(0, size - 1, SOME).round().astype(int)
     rows = [place for place in places if noticed(name, xr.DataArray(np.arange(size) == place, dims=dim))]
     if len(rows) < len(places):
-        labels = " ".join(_short(variable[dim].values[place]) for place in rows) if dim in variable.coords else ""
+        labels = " ".join(short(variable[dim].values[place]) for place in rows) if dim in variable.coords else ""
         yield f"{dim}: {labels if 0 < len(labels) < LONG else ' '.join(map(str, rows)) or 'none of those tried'}"
-
-
-def _short(label: object) -> str:
-    return f"{label:g}" if isinstance(label, float) else str(label)
 
 
 def told(claim: Claim, dataset: xr.Dataset) -> str:

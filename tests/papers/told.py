@@ -18,8 +18,9 @@ from icl_lib.companion import results
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.paper import declared
 from papers import PAPERS, registry
-from tests.papers.artists import Panel, Series, drawn, in_words
+from tests.papers.artists import Panel, Series, drawn
 from tests.papers.derived import DERIVED
+from tests.papers.looks import in_words
 from tests.papers.recognised import NO_NAME, Found, Vocabulary
 
 SHOWN = Path(__file__).parent / "shown"
@@ -81,8 +82,8 @@ def _together(lines: list[Line], panels: int, dataset: xr.Dataset) -> str:
     """Return what is said of several series, with the entries that they are of, how they look, and how much is unseen."""
     text, count = lines[0].text, 1
     for dim in lines[0].each:
-        entries = list(dict.fromkeys(_short(line.each[dim]) for line in lines))
-        every = {_short(each.item()) for each in dataset[dim]} if dim in dataset.coords else ()
+        entries = list(dict.fromkeys(short(line.each[dim]) for line in lines))
+        every = {short(each.item()) for each in dataset[dim]} if dim in dataset.coords else ()
         if {*entries} != {*every}:
             text = text.replace(f", each {dim}", f", each {dim} of {' '.join(entries)}")
         count *= len(entries)
@@ -132,7 +133,7 @@ def _series(each: Series, found: Found | None, common: dict, panel: Panel, words
         text += (
             f", each {dim}"
             if named
-            else f", {dim} {_short(value)}"
+            else f", {dim} {short(value)}"
             if dim in words.dataset.dims and words.dataset.sizes[dim] > 1
             else ""
         )
@@ -152,14 +153,14 @@ def _entry(labels: list[str], at: dict) -> str:
     return " -> " + " | ".join(dict.fromkeys(_named(label, at) for label in labels)) if labels else ""
 
 
-def _short(value) -> str:
+def short(value) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _named(text: str, at: dict) -> str:
     """Return a text with the values of coordinates replaced by their names."""
-    for dim, value in sorted(at.items(), key=lambda pair: (pair[0] not in text, -len(_short(pair[1])))):
-        written = _short(value)
+    for dim, value in sorted(at.items(), key=lambda pair: (pair[0] not in text, -len(short(pair[1])))):
+        written = short(value)
         whole = rf"(?<![\w.{{]){re.escape(written)}(?![\w.}}])"
         text = re.sub(whole, f"{{{dim}}}", text, count=1)
     return text
@@ -175,7 +176,7 @@ def _ticks(panel: Panel, side: str, found: list) -> str:
         if one and one.along_values and len(one.along_values) == len(places) and ("sideways" in one.remarks) == (side == "y"):
             for place, value in zip(places, one.along_values, strict=True):
                 nearest = min(ticks, key=lambda tick: abs(tick - place))
-                pairs.setdefault(_short(value), set()).add(ticks[nearest])
+                pairs.setdefault(short(value), set()).add(ticks[nearest])
     if pairs and all(names == {value} for value, names in pairs.items()):
         return "the entries"
     return "; ".join(f"{value}: {' and '.join(sorted(names))}" for value, names in pairs.items()) or ", ".join(ticks.values())

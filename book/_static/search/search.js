@@ -24,6 +24,13 @@
     if (SILENT.has(plain)) return null;
     return plain.length > 4 ? plain.replace(/(?<=[^s])s$/, "") : plain;
   };
+  const sections = new Map();
+  for (const [path, page, own] of PAGES) {
+    for (const [place, heading, text] of own) {
+      const at = `${path}#${place}`;
+      sections.set(at, { at, page, heading, text });
+    }
+  }
   let index = null;
   function find(question) {
     index ??= indexed();
@@ -35,7 +42,7 @@
 
   function indexed() {
     const made = new MiniSearch({ idField: "at", fields: ["heading", "page", "text"], tokenize: words, processTerm: term });
-    made.addAll(SECTIONS);
+    made.addAll([...sections.values()]);
     return made;
   }
 
@@ -72,7 +79,7 @@
   const typed = (text) => text.split(/(\\\(.*?\\\))/s).map((piece) => drawn(piece, false));
 
   function row(result) {
-    const section = SECTIONS.find((each) => each.at === result.id);
+    const section = sections.get(result.id);
     const link = element("a", "", ...typed(section.heading || section.page));
     link.href = section.at;
     const found = element("li", "", link, " ", element("span", "icl-where", section.page));
