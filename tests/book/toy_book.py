@@ -114,7 +114,7 @@ def write(root, registry=REGISTRY):
         (library / name).touch()
     (library / "alpha.py").write_text("from icl_lib import beta\n")
     (root / "papers").mkdir()
-    (root / "papers" / "__init__.py").touch()
+    (root / "papers" / "__init__.py").write_text('PAPERS = ("zhang",)\n')
     (root / "papers" / "registry.py").write_text(registry)
     (root / "notebooks").mkdir()
     for name in NAMES:
