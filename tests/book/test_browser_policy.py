@@ -87,7 +87,7 @@ def test_formulas_are_styled_and_so_are_those_that_come_later(root):
         assert await tab.evaluate(f"{sizes}.length") > 100 and await tab.evaluate(bare) == 0
         await tab.evaluate(
             """() => { const p = document.createElement("p"); p.id = "later"; p.className = "math";
-            p.textContent = "\\\\(\\\\mathfrak{Q} \\\\color{#010203}{w}\\\\)";
+            p.textContent = "\\\\(\\\\mathbb{Q} \\\\color{#010203}{w}\\\\)";
             document.querySelector("main").append(p); return MathJax.typesetPromise([p]); }"""
         )
         assert await tab.evaluate(bare) == 0

@@ -1,4 +1,4 @@
-"""What every claim finds and looks at: its number, the variables that move it, and in which of their rows.
+"""What every claim is, finds and looks at: kind and margins, its number, the variables that move it, in which of their rows.
 
 A claim that comes to look at less than its sentence speaks of, one loss for both, the last mark for every mark, is a change in
 ``shown/claims.txt``, to be read before it is committed. ``python -m tests.papers.test_claims_read`` writes it anew.
@@ -40,19 +40,26 @@ def outcome(check: Check, dataset: xr.Dataset) -> tuple[bytes, ...]:
     return tuple(np.asarray(part, float).tobytes() for part in parts)
 
 
+def _moved(variable: xr.DataArray, factor: float) -> xr.DataArray:
+    """Return a variable times a factor; with a large one, which moves no zero, and a ramp that leaves no two entries alike."""
+    ramp = np.linspace(1, 2, variable.size).reshape(variable.shape)
+    return factor * variable + (ramp if factor > 1 else 0)
+
+
 def read(check: Check, dataset: xr.Dataset) -> Iterator[str]:
     """Yield the variables that a check reads, and of their dimensions the entries that it reads where it leaves some out."""
     before = outcome(check, dataset)
 
     def noticed(name: str, where: xr.DataArray | bool) -> bool:
         variable = dataset[name]
-        moved = (variable.where(~where, factor * variable + (factor > 1)) for factor in FACTORS)
+        moved = (variable.where(~where, _moved(variable, factor)) for factor in FACTORS)
         return any(outcome(check, dataset.assign({name: each.astype(variable.dtype)})) != before for each in moved)
 
     for name, variable in dataset.data_vars.items():
         if variable.dtype.kind not in "fiu" or not noticed(name, xr.ones_like(variable, bool)):
             continue
-        parts = [text for dim in variable.dims if dim not in REPEATED for text in _left_out(variable, dim, name, noticed)]
+        dims = [dim for dim in variable.dims if dim not in REPEATED or variable[dim].dtype.kind == "U"]
+        parts = [text for dim in dims for text in _left_out(variable, dim, name, noticed)]
         yield f"{name}[{', '.join(parts)}]" if parts else str(name)
 
 
@@ -67,7 +74,10 @@ def _left_out(variable: xr.DataArray, dim: str, name: str, noticed: Callable) ->
 
 def told(claim: Claim, dataset: xr.Dataset) -> str:
     value, two_se = (f"{each:.3g}" if abs(each) > 1e-9 else "0" for each in claim.check(dataset).worst())
-    return f"  {claim.id} {value} ± {two_se}: {', '.join(read(claim.check, dataset))}"
+    kind = f"{claim.kind} of {claim.part_of}" if claim.part_of else claim.kind
+    margins = f"{claim.margin:g}" if claim.quick_margin is None else f"{claim.margin:g}, quick {claim.quick_margin:g}"
+    what = f"{claim.id} ({claim.confidence}, {kind}, {margins})"
+    return f"  {what} {value} ± {two_se}: {', '.join(read(claim.check, dataset))}"
 
 
 def section(slug: str, dataset: xr.Dataset) -> str:
@@ -84,6 +94,9 @@ def test_what_a_check_leaves_out_is_seen():
     assert list(read(lambda d: Discrepancy(d.x.max() + d.z), data)) == ["x", "z"]
     assert list(read(lambda d: Discrepancy(d.x.isel(k=-1).sum(), d.y.sel(k="one")), data)) == ["x[k: two]", "y[k: one]"]
     assert list(read(lambda d: Discrepancy(d.x.isel(a=0).min()), data)) == ["x[a: 0]"]
+    assert list(read(lambda d: Discrepancy(d.y.sel(k="two") - d.y.sel(k="one")), data)) == ["y"]
+    seeds = data.rename(a="seed", k="run")
+    assert list(read(lambda d: Discrepancy(d.x.isel(seed=0).sel(run="one")), seeds)) == ["x[run: one]"]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 from icl_lib.tasks.patterns import write
 from icl_lib.tasks.task_sets import task_set
-from papers.li import published
 from papers.li.s5_experiments import claims, figures
 from papers.li.s5_experiments import claims_classical as on_learners
 from papers.li.s5_experiments.classical import CLASSICAL_LEARNERS, QUICK, Classical
@@ -137,14 +136,6 @@ def test_variants_change_what_they_name():
 
 
 # --- the slides' points, claims and figures -----------------------------------------------------------------------
-
-
-def test_published_points():
-    assert published.learner_points(0.8, "3-NN", (6, 12)) == [0.18, 0.0125]
-    assert np.isnan(published.learner_points(0.6, "1-NN", (8,)) + published.learner_points(0.5, "ICL", (6,))).all()
-    assert published.sum_points(0.7, 20) == 0.024 and np.isnan(published.sum_points(1.0, 20))
-    assert all(len(row) == len(published.LENGTHS) for row in published.LEARNERS.values())
-    assert all(len(row) == len(published.SUMS_LENGTHS) for row in published.SUMS.values())
 
 
 def test_published_floor_and_its_verdicts():
