@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         for claim in chosen:
             found = [claim.check(dataset) for dataset in datasets]
             shares.append(np.concatenate([stdtr(each.blocks - 1, each.deviations) for each in found]))
-            rows.append(_row(claim, found))
+            rows.append(_row(claim, found) | {"identity": experiment.origin(PROFILE, 0)["identity"]})
     counts = np.histogram(np.concatenate(shares), BINS, (0, 1))[0].tolist()
     content = {"commit": results.commit(), "seeds": len(options.seeds), "histogram": counts, "claims": rows}
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from book.build.pages import GENERATED
 from icl_lib.companion.html import template
+from papers import registry
 
 NOT_RUN = "# {title}\n\n`{command}` was not run here.\n"
 
@@ -114,7 +115,14 @@ def calibration_page(stored: Path) -> str:
     total = sum(found["histogram"])
     bars = [count * len(found["histogram"]) / total for count in found["histogram"]]
     verdicts, failed = found["seeds"] * len(found["claims"]), sum(row["failed"] for row in found["claims"])
-    return GENERATED + CALIBRATION.render(found, bars=bars, total=total, verdicts=verdicts, failures=failed)
+    outdated = [row["claim"] for row in found["claims"] if row["identity"] != _identity_now(row["experiment"])]
+    told = {"bars": bars, "total": total, "verdicts": verdicts, "failures": failed, "outdated": outdated}
+    return GENERATED + CALIBRATION.render(found, **told)
+
+
+def _identity_now(slug: str) -> str:
+    experiment = registry.EXPERIMENTS.get(slug)
+    return experiment.origin("quick", 0)["identity"] if experiment else ""
 
 
 CALIBRATION = template(
@@ -149,5 +157,7 @@ A formula fails beyond q standard errors, q chosen so that a true one does so on
 
 The root mean square is that of the deviations in standard errors: 1 if the errors are right. Cells of one seed share their
 draws, so that it is known less well than the number of cells suggests. Commit {{ commit }}; `./run calibrate` runs it.
+{% if outdated %}Measured before their code changed, and not again: {{ outdated | join(", ") }}.{% endif %}
+
 """
 )

@@ -14,6 +14,7 @@ from book.build.recorded import calibration_page, faults_page
 from book.faults import __main__ as command
 from book.faults import catch, plant, trials
 from book.faults.plant import Fault
+from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 WRONG_STEP = Fault(
@@ -114,10 +115,17 @@ def test_the_calibration_says_how_even_the_deviations_are(tmp_path):
         "largest": 3.0,
         "quantile": 4.7,
         "failed": 1,
+        "identity": "",
     }
     content = {"commit": "abc", "seeds": 5, "histogram": [4, 6, 5, 5], "claims": [row]}
     (tmp_path / "calibration.json").write_text(json.dumps(content))
     page = calibration_page(tmp_path / "calibration.json")
     assert "1 of 5 verdicts fail" in page and "| Z1 | toy | 2 | 1.01 |" in page
     assert "between 0.80 and 1.20" in page and page.count("<rect") == 4
-    assert "not run here" in calibration_page(tmp_path / "none.json")
+    assert "not run here" in calibration_page(tmp_path / "none.json") and "Measured before" not in page
+    now = registry.experiment("zhang-risk").origin("quick", 0)["identity"]
+    others = [
+        row | {"claim": name, "experiment": "zhang-risk", "identity": each} for name, each in (("Z10", now), ("Z2", "old"))
+    ]
+    (tmp_path / "calibration.json").write_text(json.dumps(content | {"claims": others}))
+    assert "Measured before their code changed, and not again: Z2." in calibration_page(tmp_path / "calibration.json")

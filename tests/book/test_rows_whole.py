@@ -144,6 +144,7 @@ def test_the_page_of_the_calibration_tells_its_counts(tmp_path):
         "largest": 3.3,
         "quantile": 4.5,
         "failed": 1,
+        "identity": "",
     }
     found = {"commit": "abc", "seeds": 50, "histogram": [6, 2, 4, 0], "claims": [row, row | {"claim": "Z2", "failed": 2}]}
     stored = tmp_path / "calibration.json"

@@ -42,7 +42,11 @@ def test_deviations_are_held_against_student_s_t_with_the_blocks_that_there_are(
     monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
     monkeypatch.setattr(calibration, "STORED", calibration.ROOT / "_build" / "student-calibration.json")
     monkeypatch.setattr(calibration.results, "load", lambda path: None)
-    monkeypatch.setattr(registry, "experiment", lambda slug: SimpleNamespace(expect=lambda measured: measured))
+    monkeypatch.setattr(
+        registry,
+        "experiment",
+        lambda slug: SimpleNamespace(expect=lambda measured: measured, origin=lambda *of: {"identity": "ab"}),
+    )
     calibration.run(argparse.Namespace(seeds=(1,), jobs=1))
     found = json.loads(calibration.STORED.read_text())["histogram"]
     calibration.STORED.unlink()
@@ -54,10 +58,11 @@ def test_it_is_written_for_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(calibration, "sampled", lambda: {claim.experiment: [claim]})
     monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
     monkeypatch.setattr(calibration, "STORED", calibration.ROOT / "_build" / "toy-calibration.json")
-    dataset = registry.experiment(claim.experiment).run("quick", 1)
+    dataset = registry.experiment(claim.experiment).run("quick", 0)
     monkeypatch.setattr(calibration.results, "load", lambda path: dataset.drop_vars("risk_theory"))
     assert calibration.run(argparse.Namespace(seeds=(1, 1), jobs=1)) == 0
     found = json.loads(calibration.STORED.read_text())
     calibration.STORED.unlink()
+    assert found["claims"][0]["identity"] == dataset.attrs["identity"]
     assert sum(found["histogram"]) == 2 * found["claims"][0]["cells"] == 2 * dataset.risk.size
     assert "1 formulas with 2 seeds: 0 of 2 verdicts fail" in capsys.readouterr().out
