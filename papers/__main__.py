@@ -10,7 +10,7 @@ from functools import partial
 from icl_lib.companion import results, typed, weights
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, require_device
 from icl_lib.companion.sweep import Incomplete
-from papers import calibration, check_command, figure_command, registry, renewal, sweep_commands
+from papers import BOOK, calibration, check_command, figure_command, registry, renewal, sweep_commands
 
 TOO_LARGE = (MemoryError, OverflowError, RecursionError)
 """What is no fault of the code; with settings of the reader's own, nothing that goes wrong is taken for one."""
@@ -122,7 +122,7 @@ def renew_stored(options: argparse.Namespace) -> int:
 
 def require_clean_commit() -> None:
     """Raise ValueError when what is stored now could not name the code that it comes from."""
-    if results.commit().endswith("+"):
+    if results.commit(BOOK).endswith("+"):
         raise ValueError("files of the library differ from the last commit: commit them, so that results can name their code")
 
 

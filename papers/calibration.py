@@ -8,12 +8,10 @@ from scipy.special import stdtr
 
 from icl_lib.companion import results
 from icl_lib.companion.claim import Claim
-from icl_lib.companion.identity import ROOT
-from icl_lib.companion.sweep import FOLDER
 from icl_lib.companion.verdict import FAILS, Agreement
-from papers import registry, sweep_commands
+from papers import BOOK, registry, sweep_commands
 
-STORED = results.STORE / "calibration.json"
+STORED = BOOK.store / "calibration.json"
 PROFILE, BINS = "quick", 20
 
 
@@ -42,7 +40,7 @@ def _has_errors(found) -> bool:
 
 def run(options: argparse.Namespace) -> int:
     """Measure every sampled formula with every seed in the quick profile, and write how the deviations are spread."""
-    claims, folder = sampled(), FOLDER.parent / "calibration"
+    claims, folder = sampled(), BOOK.build / "calibration"
     plan = {"slugs": tuple(claims), "profile": PROFILE, "seeds": options.seeds, "settings": [], "device": "cpu"}
     status = sweep_commands.run(argparse.Namespace(**plan, jobs=options.jobs, dask=None, shard="1/1", out=folder))
     if status:
@@ -56,12 +54,12 @@ def run(options: argparse.Namespace) -> int:
             shares.append(np.concatenate([stdtr(each.blocks - 1, each.deviations) for each in found]))
             rows.append(_row(claim, found) | {"identity": experiment.origin(PROFILE, 0)["identity"]})
     counts = np.histogram(np.concatenate(shares), BINS, (0, 1))[0].tolist()
-    content = {"commit": results.commit(), "seeds": len(options.seeds), "histogram": counts, "claims": rows}
+    content = {"commit": results.commit(BOOK), "seeds": len(options.seeds), "histogram": counts, "claims": rows}
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     results.write_atomically(STORED, lambda file: file.write_text(text, encoding="utf-8"))
     failed = sum(row["failed"] for row in rows)
     print(f"{len(rows)} formulas with {len(options.seeds)} seeds: {failed} of {len(rows) * len(options.seeds)} verdicts fail; "
-          f"{STORED.relative_to(ROOT)} is written.")  # fmt: skip
+          f"{STORED.relative_to(BOOK.root)} is written.")  # fmt: skip
     return 0
 
 

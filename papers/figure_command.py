@@ -11,7 +11,7 @@ from icl_lib.companion.figure import Drawing
 from icl_lib.companion.marks import unmarked
 from icl_lib.companion.paper import declared
 from icl_lib.companion.show import seen_by
-from papers import registry, renewal
+from papers import BOOK, registry, renewal
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     renewal.announce(renewal.alike([experiment.slug], options), options.settings)
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)
-    path = options.out or results.BUILD / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"
+    path = options.out or BOOK.build / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"
     results.write_atomically(path, lambda file: file.write_text(drawings[0](dataset).light, encoding="utf-8"))
     print(unmarked(str(Cards(*(claim.judge(dataset) for claim in registry.claims_of(experiment.slug))))))
     print(f"{experiment.slug} ({options.profile}, seed {options.seed}): {time.perf_counter() - began:.1f} s, {path}")

@@ -14,7 +14,7 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.minute import Minute
 from icl_lib.companion.paper import Paper, declared, in_order
 from icl_lib.companion.typed import unknown
-from papers import PAPERS
+from papers import BOOK, PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}
 """The papers, by key."""
@@ -68,15 +68,6 @@ PUBLISHED_TRAININGS = {each.name: each for module in _MODULES for each in vars(m
 """Trainings at the scale of a paper, for a GPU; their weights are not shipped."""
 
 
-MOVED: dict[str, tuple[str, str]] = {
-    key: (sentence, f"tests/papers/{wing}/test_{wing}_{name}.py::test_{key}")
-    for module in _MODULES
-    for _, wing, *_, name in [module.__name__.split(".")]
-    for key, sentence in vars(module).get("MOVED", {}).items()
-}
-"""Claims that are tests now, by id: the sentence, and the test in the file that is named after the module."""
-
-
 def training(name: str):
     """Return a training by the name of its weights; raises ValueError that names those like it."""
     every = TRAININGS | PUBLISHED_TRAININGS
@@ -88,7 +79,7 @@ def training(name: str):
 def trainings_of(declaration) -> list[str]:
     """Return the names of the files of shipped weights that a declaration asks for, in its fields or theirs."""
     asked = weights.trainings(declaration)
-    return [weights.shipped_file(each.name, run).stem for each, run in asked if TRAININGS.get(each.name) == each]
+    return [BOOK.weights(each.name, run).stem for each, run in asked if TRAININGS.get(each.name) == each]
 
 
 def runs(name: str) -> int:

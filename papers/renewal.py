@@ -16,7 +16,7 @@ import xarray as xr
 from icl_lib.companion import origins, results, weights
 from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
 from icl_lib.companion.typed import unknown
-from papers import registry
+from papers import BOOK, registry
 
 ROUNDING = {4: 1e-5, 8: 1e-9}
 """Largest difference that counts as rounding, as a share of a variable's largest entry, by the bytes of a number."""
@@ -36,7 +36,7 @@ class Network:
     @property
     def path(self) -> Path:
         """Where it is stored."""
-        return weights.shipped_file(self.training, self.seed)
+        return BOOK.weights(self.training, self.seed)
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class Network:
         """Train, replace the stored file and say how the new weights compare with the old ones."""
         old = weights.read(self.path)[0] if self.attributes() else {}
         training, began = registry.TRAININGS[self.training], time.perf_counter()
-        made_from = results.provenance(self.training, "weights", origins.origin(training, self.seed, device))
+        made_from = results.provenance(self.training, "weights", origins.origin(training, self.seed, device), BOOK)
         new = training.train(self.seed, device)
         made_from["seconds"] = f"{time.perf_counter() - began:.2f}"
         weights.save_weights(new, made_from, self.path)
@@ -71,7 +71,7 @@ class Result:
     @property
     def path(self) -> Path:
         """Where they are stored."""
-        return results.STORE / f"{self.name}.full.nc"
+        return BOOK.result(self.name)
 
     def reason(self) -> str | None:
         """Return why they are outdated, or None."""
@@ -180,7 +180,7 @@ class Finished:
     def of(cls, names: list[str], device: str) -> "Finished":
         """Return the note of a renewal; other names or another device have another."""
         asked = hashlib.sha256(json.dumps([sorted(names), device]).encode()).hexdigest()
-        return cls(results.BUILD / "renewed" / f"{asked[:24]}.json")
+        return cls(BOOK.build / "renewed" / f"{asked[:24]}.json")
 
     def files(self) -> dict[str, str]:
         """Return the noted digests, none when there is no note."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from icl_lib.companion import content, results, sweep, typed
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, Experiment, require_device
 from icl_lib.companion.sweep import Cell, Incomplete
-from papers import registry
+from papers import BOOK, registry
 
 SECONDS_TO_ANSWER = 8
 MOST_SEEDS = 10_000
@@ -38,7 +38,8 @@ def add_parsers(commands: argparse._SubParsersAction) -> None:
     merged = commands.add_parser("merge", help="bring the cells of several sweeps together")
     merged.add_argument("folders", nargs="+", type=typed.path, metavar="FOLDER")
     for command in (swept, merged):
-        command.add_argument("--out", type=typed.path, default=sweep.FOLDER, metavar="FOLDER", help="default: _build/sweep")
+        default = BOOK.build / "sweep"
+        command.add_argument("--out", type=typed.path, default=default, metavar="FOLDER", help="default: _build/sweep")
 
 
 def seed(text: str) -> int:

@@ -52,8 +52,6 @@
     document.querySelectorAll(".icl-ledger").forEach((table) => {
       table.closest("section").hidden = !table.querySelector("tbody:not([hidden])");
     });
-    const filtered = FIELDS.some((field) => state[field].length);
-    document.querySelectorAll(".icl-moved").forEach((part) => { part.closest("section:has(> h2)").hidden = filtered; });
     form.querySelector("output").value = `${count} of ${rows.length} claims`;
   }
 

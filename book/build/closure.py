@@ -9,12 +9,13 @@ import grimp
 
 from icl_lib.companion import identity
 from icl_lib.companion.paper import sees_results
+from papers import BOOK
 
 
 @cache
 def graph() -> grimp.ImportGraph:
     """Return which of our modules imports which."""
-    return grimp.build_graph(*identity.OURS, cache_dir=None)
+    return grimp.build_graph(*BOOK.packages, cache_dir=None)
 
 
 @cache

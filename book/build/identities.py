@@ -10,7 +10,7 @@ from book.build.cache import Executed, digest_of, file_digest
 from book.build.layout import Layout
 from book.build.site import Page, by_class, piece
 from icl_lib.companion.html import template
-from icl_lib.companion.identity import OURS
+from papers import BOOK
 
 NAME = "icl-identity"
 SHOWN = 16
@@ -46,7 +46,7 @@ class Identities:
 
     @cached_property
     def _of_all(self) -> dict[str, str]:
-        code = (file for package in (*OURS, "book") for file in sorted((self.layout.root / package).rglob("*.py")))
+        code = (file for package in (*BOOK.packages, "book") for file in sorted((self.layout.root / package).rglob("*.py")))
         every = (file for one in [*self.executed, *self.quick] for file in sorted(one.results.glob("*.nc")))
         return {
             "library": digest_of(code),

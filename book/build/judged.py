@@ -14,7 +14,7 @@ from book.build.problem import Problem
 from icl_lib.companion import results
 from icl_lib.companion.claim import Judgement
 from icl_lib.companion.experiment import Experiment
-from papers import registry
+from papers import BOOK, registry
 
 FILE = "judged.json"
 
@@ -28,7 +28,7 @@ def of(one: Executed) -> dict[str, dict]:
     note = one.folder / FILE
     found = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
     whole = found.pop("digest", None) == _digest(found)
-    if not whole or any(file_digest(results.STORE / file) != digest for file, digest in found["stored"].items()):
+    if not whole or any(file_digest(BOOK.store / file) != digest for file, digest in found["stored"].items()):
         found = judge(one.name, one.folder)
     return found
 
@@ -45,7 +45,7 @@ def judge(name: str, folder: Path) -> dict[str, dict]:
     found = {
         "quick": {dataset.attrs["slug"]: _judged(dataset, _entry) for dataset in quick},
         "full": {dataset.attrs["slug"]: _judged(dataset, _with_slack) for dataset in full},
-        "stored": {file: file_digest(results.STORE / file) for file in (f"{each.slug}.full.nc" for each in own)},
+        "stored": {file: file_digest(BOOK.store / file) for file in (f"{each.slug}.full.nc" for each in own)},
     }
     text = json.dumps(found | {"digest": _digest(found)}, indent=1, ensure_ascii=False)
     results.write_atomically(folder / FILE, lambda file: file.write_text(text, encoding="utf-8"))

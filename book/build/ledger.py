@@ -64,7 +64,7 @@ class Ledger:
         ]
 
     def page(self) -> str:
-        """The ledger as a MyST page: counts, filters, a summary and a table for each paper, and the former claims."""
+        """The ledger as a MyST page: counts, filters, a summary and a table for each paper."""
         parts = [(key, wing, own) for key, wing in registry.WINGS.items() if (own := self._of_paper(key))]
         return GENERATED + LEDGER.render(
             found={profile: summary(self.rows, profile) for profile in PROFILES},
@@ -75,7 +75,6 @@ class Ledger:
             },
             form=raw(FORM.render(choices=self._choices(), verdicts=self._verdicts(), tiers=TIERS, total=len(self.rows))),
             parts=[(wing, self._summary(key, own), self._table(key, own)) for key, wing, own in parts],
-            moved=_moved(),
         )
 
     def _of_paper(self, key: str) -> list[Row]:
@@ -116,14 +115,6 @@ def summary(rows: list[Row], profile: str) -> str:
     return ", ".join(found) or "no claims yet"
 
 
-def _moved() -> dict[str, dict[str, str]]:
-    """The sentences of the claims that have become tests by id, by the file of their tests."""
-    found: dict[str, dict[str, str]] = {}
-    for claim_id, (sentence, test) in registry.MOVED.items():
-        found.setdefault(test.split("::")[0], {})[claim_id] = sentence
-    return found
-
-
 LEDGER = template(
     """
 # Ledger
@@ -157,21 +148,6 @@ The verdict shown is that of the full profile; where the quick one has another, 
 {{ block | safe }}
 
 {{ table | safe }}
-
-{% endfor %}
-## Tests that were claims
-
-They only showed that the code computes what it says.
-
-{% for file, sentences in moved.items() %}
-<section class="icl-moved">
-<h3><code>{{ file }}</code></h3>
-<ul>
-{% for id, sentence in sentences.items() %}
-<li id="claim-{{ id | lower }}"><b>{{ id }}</b> {{ sentence }}</li>
-{% endfor %}
-</ul>
-</section>
 
 {% endfor %}
 """

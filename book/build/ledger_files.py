@@ -8,7 +8,6 @@ from book.build.failures import because
 from book.build.ledger import Ledger
 from book.build.verdicts import Row
 from icl_lib.companion.mathematics import plain
-from papers import registry
 
 COLUMNS = (
     "id", "paper", "section", "tier", "kind", "confidence", "verdict", "profile", "value", "margin", "resolution", "slack",
@@ -61,9 +60,8 @@ def _links(row: Row, ledger: Ledger) -> dict[str, object]:
 
 
 def as_objects(ledger: Ledger) -> list[dict[str, object]]:
-    """Every claim as one object, and after them the claims that have become tests."""
-    moved = [{"id": key, "sentence": sentence, "moved_to": test} for key, (sentence, test) in registry.MOVED.items()]
-    return [*(as_object(row, ledger) for row in ledger.rows), *moved]
+    """Every claim as one object."""
+    return [as_object(row, ledger) for row in ledger.rows]
 
 
 def as_json(ledger: Ledger) -> str:
@@ -72,7 +70,7 @@ def as_json(ledger: Ledger) -> str:
 
 
 def as_csv(ledger: Ledger) -> str:
-    """Every claim as one line, without the claims that have become tests."""
+    """Every claim as one line."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

@@ -9,7 +9,7 @@ from pathlib import Path
 from book.build import published_at
 from book.build.cache import Executed, file_digest
 from book.build.layout import Layout
-from icl_lib.companion.identity import OURS
+from papers import BOOK
 
 MARK = ".made-from"  # in the site's folder, so that the two appear together
 
@@ -28,7 +28,7 @@ def _inputs(layout: Layout, executed: list[Executed], quick: list[Executed]) -> 
     yield from (layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt", "CITATION.cff"))
     for one in [*executed, *quick]:
         yield from (one.notebook, one.folder / "record.json", *sorted(one.results.glob("*")))
-    for folder in (layout.root / "book", *(layout.root / package for package in OURS), layout.notebooks):
+    for folder in (layout.root / "book", *(layout.root / package for package in BOOK.packages), layout.notebooks):
         yield from sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 

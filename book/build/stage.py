@@ -34,9 +34,8 @@ from book.build.three_models import three_models
 from book.citation.pages import CitePages
 from book.citation.record import Record
 from icl_lib.companion import results
-from icl_lib.companion.identity import OURS
 from icl_lib.companion.quick import FILE, stored_quick
-from papers import registry
+from papers import BOOK, registry
 
 MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 NOT_EXECUTED = (
@@ -100,7 +99,7 @@ class Stage:
         root, no_bytecode = self.layout.root, shutil.ignore_patterns("__pycache__")
         shutil.copy(root / "_toc.yml", self.source)
         shutil.copytree(root / "book", self.source / "book", ignore=shutil.ignore_patterns("__pycache__", "data", "build"))
-        for package in OURS:  # pages include code from here
+        for package in BOOK.packages:  # pages include code from here
             shutil.copytree(root / package, self.source / package, ignore=no_bytecode)
 
     def _add_notebooks(self, executed: dict[str, Executed], address: str) -> tuple[dict[str, str], list[str]]:

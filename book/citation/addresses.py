@@ -32,7 +32,7 @@ def of_book(root: Path) -> Iterator[str]:
     yield from (f"{file}.html" for file in files)
     for claim in registry.CLAIMS.values():
         yield f"notebooks/{registry.EXPERIMENTS[claim.experiment].notebook}.html#claim-{claim.id}"
-    for id in [*registry.CLAIMS, *registry.MOVED]:
+    for id in registry.CLAIMS:
         yield f"book/ledger.html#claim-{id.lower()}"
     for slug, experiment in registry.EXPERIMENTS.items():
         if any(drawing.name == slug for drawing in declared(seen_by(experiment), Drawing)):

@@ -23,17 +23,16 @@ def write(site: Path, record: Record) -> None:
 
 
 def claims(ledger: list[dict], site: Path, record: Record) -> Iterator[dict]:
-    """The claims of a ledger as objects of their own; those that became tests have none."""
+    """The claims of a ledger as objects of their own."""
     for row in ledger:
-        if "verdict" in row:
-            data = f"data/{row['experiment']}.{row['profile']}.nc"
-            yield {name: row[name] for name in SHARED} | {
-                "paper": of_paper(row["paper"]),
-                "data": {"path": data, "sha256": file_digest(site / data)},
-                "address": row["links"]["card"],
-                "book": {"title": record.title, "version": record.version}
-                | ({"commit": record.edition.commit} if record.edition else {}),
-            }
+        data = f"data/{row['experiment']}.{row['profile']}.nc"
+        yield {name: row[name] for name in SHARED} | {
+            "paper": of_paper(row["paper"]),
+            "data": {"path": data, "sha256": file_digest(site / data)},
+            "address": row["links"]["card"],
+            "book": {"title": record.title, "version": record.version}
+            | ({"commit": record.edition.commit} if record.edition else {}),
+        }
 
 
 def of_paper(key: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ def changes(old: Iterable[dict], new: Iterable[dict]) -> list[Change]:
 
 
 def told(ledger: Iterable[dict]) -> dict[str, Mapping[str, str]]:
-    """The claims of a ledger by id, each with what is compared of it; one that became a test is no claim any more."""
+    """The claims of a ledger by id, each with what is compared of it."""
     return {
         row["id"]: {
             "verdict": row["verdict"],
@@ -49,7 +49,6 @@ def told(ledger: Iterable[dict]) -> dict[str, Mapping[str, str]]:
             "sentence": row["sentence"],
         }
         for row in ledger
-        if "verdict" in row
     }
 
 

@@ -12,6 +12,7 @@ from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion import results
 from icl_lib.companion.html import template
 from icl_lib.companion.verdict import over_seeds
+from papers import BOOK
 from papers.li.theory import coefficient_sum as theory
 from papers.li.theory.prompt_length import attention_mass, label_law
 
@@ -32,7 +33,7 @@ BANDS = {"right": (0.58, 0.92), "wrong": (0.06, 0.4)}
 @cache
 def stored() -> dict[str, dict]:
     """Return by setting what the script needs of the stored result: one network, and the measured means of all."""
-    dataset = results.load(results.STORE / "li-coefficient-sum.full.nc")
+    dataset = results.load(BOOK.result("li-coefficient-sum"))
     return {str(setting): _stored(dataset.sel(setting=setting)) for setting in dataset.setting.values}
 
 

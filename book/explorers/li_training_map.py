@@ -11,6 +11,7 @@ from book.explorers.explorer import Explorer, Parts, Values, preset
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion import results
 from icl_lib.companion.html import template
+from papers import BOOK
 
 SETTINGS = {"A": "A", "B": "B", "half": "half of the patterns"}
 """The settings by their short names, and as the stored result has them."""
@@ -26,7 +27,7 @@ ROWS = Plane(Axis(-REACH, REACH, 200, 350), Axis(-REACH, REACH, 186, 36))
 @cache
 def stored() -> dict:
     """Return the steps, and by setting what the script needs of the stored result."""
-    dataset = results.load(results.STORE / "li-training-map.full.nc")
+    dataset = results.load(BOOK.result("li-training-map"))
     cells = {short: _stored(dataset.sel(setting=name)) for short, name in SETTINGS.items()}
     return {"steps": dataset.step.values.tolist(), **cells}
 

@@ -10,6 +10,7 @@ from book.build.problem import Problem
 from book.faults import everywhere, plant, trials
 from book.faults.plant import STORED
 from icl_lib.companion import results
+from papers import BOOK
 
 
 def main(words: list[str]) -> int:
@@ -32,7 +33,7 @@ def main(words: list[str]) -> int:
     tried = trials.tried({str(fault): fault for fault in faults}, layout, "planted")
     rows = [asdict(fault) | {"caught": tried[str(fault)]} for fault in faults]
     if len(rows) == len(every):
-        plant.keep({"commit": results.commit(), "faults": rows}, layout.stored_results / STORED)
+        plant.keep({"commit": results.commit(BOOK), "faults": rows}, layout.stored_results / STORED)
     survivors = [fault for fault, row in zip(faults, rows, strict=True) if not row["caught"]]
     print(*(f"survived: {fault}" for fault in survivors), f"{len(faults)} planted, {len(survivors)} survived.", sep="\n")
     return 1 if survivors else 0

@@ -8,6 +8,7 @@ from book.build.problem import Problem
 from book.faults import mutants, plant, trials
 from book.faults.mutants import Mutant
 from icl_lib.companion import results
+from papers import BOOK
 
 FILE = "equivalent.txt"
 STORED = "mutants.json"
@@ -46,7 +47,7 @@ def _keep(layout: Layout, total: int, chosen: dict, equivalent: dict, tried: dic
     kinds = Counter((each.group, _end(name, equivalent, tried)) for name, each in chosen.items())
     groups = {group: {end: kinds[group, end] for end in sorted({end for _, end in kinds})} for group in mutants.GROUPS}
     content = {
-        "commit": results.commit(),
+        "commit": results.commit(BOOK),
         "total": total,
         "groups": groups,
         "survivors": [vars(each) for each in survivors],

@@ -13,16 +13,16 @@ from book.build.cache import file_digest
 from book.build.layout import Layout
 from book.build.problem import Problem
 from book.release import child
-from icl_lib.companion import identity
 from icl_lib.companion.results import write_atomically
+from papers import BOOK
 
 NOTE, BEFORE = "rerun.json", "before.json"
 
 
 def rerun(layout: Layout, full: bool) -> None:
     """Execute all notebooks in the quick profile; with `full`, compute also networks and stored results anew."""
-    if identity.ROOT.resolve() != layout.root.resolve():
-        raise Problem(f"This would execute the code of {identity.ROOT.name} and not that of the bundle.")
+    if BOOK.root.resolve() != layout.root.resolve():
+        raise Problem(f"This would execute the code of {BOOK.root.name} and not that of the bundle.")
     if not (layout.build / BEFORE).exists():
         write(layout.build / BEFORE, first_look(layout))
     found = json.loads((layout.build / BEFORE).read_text(encoding="utf-8"))

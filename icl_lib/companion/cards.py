@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from icl_lib.companion import book
 from icl_lib.companion.claim import CODES, Judgement
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
 from icl_lib.companion.mathematics import plain
-from icl_lib.companion.quick import near_claims, stored_quick
+from icl_lib.companion.quick import FILE, near_claims, stored_quick
 from icl_lib.companion.slack import in_words
 from icl_lib.companion.verdict import FAILS, HOLDS
 
@@ -49,7 +50,8 @@ class Cards:
 
 def in_full_if_near(judgements: Iterable[Judgement]) -> Iterator[tuple[Judgement, str]]:
     """Yield what is shown of judgements: near a margin in quick with the verdicts in full, as recorded, and a note."""
-    stored = stored_quick()
+    judgements = list(judgements)
+    stored = stored_quick(book.of_module(judgements[0].claim.module).store / FILE) if judgements else {}
     for judgement in judgements:
         in_full = judgement.claim.id in near_claims(stored, judgement.origin)
         positive = HOLDS if judgement.claim.positive else ""

@@ -9,10 +9,7 @@ from typing import Any
 
 import torch
 
-from icl_lib.companion import bounds, origins, results, weights
-
-CHECKPOINTS = results.BUILD / "checkpoints"
-"""Where unfinished training runs keep their state."""
+from icl_lib.companion import book, bounds, origins, results, weights
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class Checkpoint:
     def of(cls, declaration, seed: int, device: str, every: int, folder: Path | None = None) -> "Checkpoint":
         """Return the checkpoint of a declared run; another identity gives another file."""
         run = origins.origin(declaration, seed, device)["identity"]
-        return cls((folder or CHECKPOINTS) / f"{run[:24]}.safetensors", every)
+        return cls((folder or book.of(declaration).build / "checkpoints") / f"{run[:24]}.safetensors", every)
 
     def load(self) -> dict | None:
         """Return the stored state, or None when there is none or the file is damaged (the run then starts anew)."""

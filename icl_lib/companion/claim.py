@@ -53,6 +53,7 @@ class Claim:
     told         the other parts of the docstring, by their name in PARTS
     recorded     the verdict that stands in the book
     part_of      the claim whose sentence of the paper it shares: the two count once, with the worse verdict
+    module       where it is written
     measured     the variables that its slack moves, parted by spaces; all that the check reads where none is named
     """
 
@@ -72,6 +73,7 @@ class Claim:
     recorded: str = HOLDS
     part_of: str = ""
     measured: str = ""
+    module: str = ""
 
     @property
     def reason(self) -> str:
@@ -164,7 +166,7 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
                 section=section or section_of(function.__module__), sentence=sentence, confidence=confidence, kind=kind,
                 experiment=experiment, margin=margin, quick_margin=quick_margin,
                 check=(lambda dataset: agreement(dataset, of)) if of else check or function, controls=controls, told=told,
-                positive=positive, recorded=recorded, part_of=part_of, measured=measured,
+                positive=positive, recorded=recorded, part_of=part_of, measured=measured, module=function.__module__,
             )  # fmt: skip
 
         return made

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import torch
 import xarray as xr
 
-from icl_lib.companion import results, weights
+from icl_lib.companion import book, results, weights
+from icl_lib.companion.book import Book
 from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.paper import notebook_of, section_of
 from icl_lib.companion.typed import unknown
@@ -56,6 +57,11 @@ class Experiment:
     def module(self) -> str:
         """The module of the declaration's class."""
         return type(self.quick).__module__
+
+    @property
+    def book(self) -> Book:
+        """The book that it stands in."""
+        return book.of(self.quick)
 
     @property
     def paper(self) -> str:
@@ -110,7 +116,8 @@ def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, d
     require_device(device)
     if seed < 0:
         raise ValueError(f"the seed is {seed}: take a whole number of at least 0")
-    made_from = results.provenance(slug, profile, weights.origin(declaration, seed, device))  # the code as it is now
+    origin = weights.origin(declaration, seed, device)  # the code as it is now
+    made_from = results.provenance(slug, profile, origin, book.of(declaration))
     began = time.perf_counter()
     dataset = declaration.run(seed, device)
     return dataset.assign_attrs(made_from, seconds=f"{time.perf_counter() - began:.2f}")

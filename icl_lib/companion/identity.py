@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
-OURS = ("icl_lib", "papers")
-"""The packages whose code counts."""
+from icl_lib.companion import book
+
+LIBRARY = "icl_lib"
 CARRIER = "icl_lib.companion"
 """The package that carries results and computes none of their numbers: a change there leaves stored numbers valid."""
 DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -55,11 +55,16 @@ def carries(module: str) -> bool:
 
 
 def module_file(module: str) -> Path | None:
-    """Return the source file of one of our modules or packages, or None when ``module`` names neither."""
-    if module.split(".")[0] not in OURS:
+    """Return the source file of a module or package of the library or of a book, or None when ``module`` names neither."""
+    package, *rest = module.split(".")
+    if not _ours(package):
         return None
-    base = ROOT.joinpath(*module.split("."))
+    base = Path(sys.modules[package].__file__).parent.joinpath(*rest)
     return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
+
+
+def _ours(package: str) -> bool:
+    return package == LIBRARY or book.declared_in(package) is not None
 
 
 @cache
@@ -176,7 +181,7 @@ class _Writer:
 
 def _imported(target: str, path: list[str]) -> str | Definition | None:
     """Return the meaning of an imported dotted name, or None when it is an attribute of something of ours."""
-    if target.split(".")[0] not in OURS:
+    if not _ours(target.split(".")[0]):
         return " " + ".".join([target, *path])
     module, rest = _split([*target.split("."), *path])
     if carries(module):

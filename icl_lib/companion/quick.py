@@ -4,15 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from icl_lib.companion.identity import ROOT
-
 FILE = "quick.json"
-QUICK = ROOT / "book" / "data" / FILE
 
 
-def stored_quick(path: Path | None = None) -> dict[str, dict]:
+def stored_quick(path: Path) -> dict[str, dict]:
     """Return what is committed of the quick profile; nothing where there is no file yet. Raises ValueError of a damaged one."""
-    path = path or QUICK
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (ValueError, RecursionError) as error:

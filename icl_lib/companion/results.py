@@ -20,17 +20,12 @@ import pandas as pd
 import xarray as xr
 
 from icl_lib.companion import bounds, content
-from icl_lib.companion.identity import OURS, ROOT
+from icl_lib.companion.book import Book
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None
-
-BUILD = ROOT / "_build"
-"""Where what is made on this machine lives."""
-STORE = ROOT / "book" / "data"
-"""Where the committed full-scale results live, ``<slug>.full.nc``."""
 
 
 class StaleResult(RuntimeError):
@@ -50,7 +45,7 @@ def variable(dims: str | Sequence[str], values, long_name: str, units: str = "1"
 # --- provenance ---------------------------------------------------------------------------------------------------
 
 
-def provenance(slug: str, profile: str, origin: Mapping[str, str]) -> dict[str, str]:
+def provenance(slug: str, profile: str, origin: Mapping[str, str], of: Book) -> dict[str, str]:
     """Return the attributes that say where a dataset will come from when it is made now; ``origin`` as ``identity`` gives."""
     return {
         "slug": slug,
@@ -59,7 +54,7 @@ def provenance(slug: str, profile: str, origin: Mapping[str, str]) -> dict[str, 
         "python": platform.python_version(),
         "xarray": importlib.metadata.version("xarray"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
+        "commit": commit(of),
     }
 
 
@@ -90,12 +85,12 @@ def _renew(path: Path) -> str:
     return f"./run renew {path.name.split('.')[0]}"
 
 
-def commit() -> str:
-    """Return the commit of the checkout, marked ``+`` when files differ from it, or ``unknown`` outside git."""
-    git = ["git", "-C", str(ROOT)]
+def commit(of: Book) -> str:
+    """Return the commit of a book's checkout, marked ``+`` when files differ from it, or ``unknown`` outside git."""
+    git = ["git", "-C", str(of.root)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        dirty = subprocess.run([*git, "status", "--porcelain", *OURS], capture_output=True, text=True, check=True)
+        dirty = subprocess.run([*git, "status", "--porcelain", *of.packages], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.stdout.strip() + ("+" if dirty.stdout.strip() else "")
@@ -224,7 +219,7 @@ def _sound(path: Path) -> Iterator[None]:
 
 def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
     """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs."""
-    path = (folder or STORE) / f"{experiment.slug}.full.nc"
+    path = experiment.book.result(experiment.slug) if folder is None else folder / f"{experiment.slug}.full.nc"
     if seed and folder is None:
         mine = f"./run check {experiment.slug} --profile full --seed {seed}"
         raise StaleResult(f"{path.name} is stored of seed 0 alone: take seed = 0 here; {mine} computes another")

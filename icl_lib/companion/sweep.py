@@ -20,8 +20,6 @@ from threadpoolctl import threadpool_limits
 from icl_lib.companion import bounds, results, weights
 from icl_lib.companion.experiment import Declaration, Divided, Experiment, run_declared
 
-FOLDER = results.BUILD / "sweep"
-"""Where a sweep keeps its finished cells and its results."""
 OF_THE_RUN = ("seconds", "created", "commit")
 """Attributes that differ between two runs of the same cell."""
 
@@ -63,7 +61,7 @@ def assembled(experiment: Experiment, profile: str, seed: int, device: str, data
     declaration = experiment.declaration(profile)
     if not isinstance(declaration, Divided):
         return datasets[0]
-    origin = results.provenance(experiment.slug, profile, experiment.origin(profile, seed, device))
+    origin = results.provenance(experiment.slug, profile, experiment.origin(profile, seed, device), experiment.book)
     seconds = sum(float(dataset.attrs["seconds"]) for dataset in datasets)
     plain = [dataset.copy() for dataset in datasets]
     for dataset in plain:
@@ -141,8 +139,8 @@ def run_cell(cell: Cell, name: str) -> xr.Dataset:
 
 def run_sweep(
     cells: Sequence[Cell],
-    executor: Executor | None = None,
-    folder: Path = FOLDER,
+    executor: Executor | None,
+    folder: Path,
     say: Callable[[str], None] = lambda line: None,
 ) -> list[xr.Dataset]:
     """Return the datasets of the cells, in their order; those that the folder keeps already are not computed again.

@@ -12,12 +12,8 @@ import safetensors
 import safetensors.torch
 import torch
 
-from icl_lib.companion import bounds, content, identity, origins, results
+from icl_lib.companion import book, bounds, content, identity, origins, results
 
-WEIGHTS = results.STORE / "weights"
-"""Where the committed trained weights live, ``<name>.safetensors``."""
-TRAINED = results.BUILD / "weights"
-"""Where weights trained on this machine are kept for the next time."""
 TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
 """The seed of the trainings whose weights are shipped; the seed of a run draws what they are evaluated on."""
 
@@ -107,11 +103,6 @@ def load_weights(path: Path, declaration, seed: int) -> Weights | None:
 # --- what is shipped ----------------------------------------------------------------------------------------------
 
 
-def shipped_file(name: str, seed: int) -> Path:
-    """Return where the shipped weights of a training lie: those of seed 0 under its name alone."""
-    return WEIGHTS / (f"{name}.seed{seed}.safetensors" if seed else f"{name}.safetensors")
-
-
 def seed_of(training, seed: int) -> int:
     """Return the seed that a training has in a run of ``seed``: one whose weights are shipped has its own, TRAINING_SEED."""
     return TRAINING_SEED.get() if training.name else seed
@@ -133,7 +124,7 @@ def shipped(declaration) -> dict[str, str]:
     """
     if own := TRAINING_SEED.get():
         return {training.name: f"trained with seed {own}" for training, _ in trainings(declaration)}
-    files = {shipped_file(training.name, run): (training, run) for training, run in trainings(declaration)}
+    files = {book.of(training).weights(training.name, run): (training, run) for training, run in trainings(declaration)}
     found = {path.stem: load_weights(path, *made) for path, made in files.items()}
     return {name: tensors_digest(tensors) for name, tensors in found.items() if tensors is not None}
 
@@ -151,18 +142,17 @@ def obtain_weights(
     ``run`` counts trainings that differ in their seed alone. What was made is kept under ``_build/weights`` and found there
     the next time.
     """
-    own = seed_of(training, seed) + run
-    if (weights := load_weights(shipped_file(name, own), training, own)) is not None:
+    own, home = seed_of(training, seed) + run, book.of(training)
+    shipped_file = home.weights(name, own)
+    if (weights := load_weights(shipped_file, training, own)) is not None:
         return weights
-    made_from = results.provenance(name, "weights", origins.origin(training, own, device))  # the code as it is now
-    kept = TRAINED / f"{made_from['identity'][:24]}.safetensors"
+    made_from = results.provenance(name, "weights", origins.origin(training, own, device), home)  # the code as it is now
+    kept = home.build / "weights" / f"{made_from['identity'][:24]}.safetensors"
     with suppress(results.Damaged):  # here nothing is lost but time
         if (weights := load_weights(kept, training, own)) is not None:
             return weights
     if training.name:
-        why = (
-            f"those of seed {own} are not shipped" if TRAINING_SEED.get() else outdated(shipped_file(name, own), training, own)
-        )
+        why = f"those of seed {own} are not shipped" if TRAINING_SEED.get() else outdated(shipped_file, training, own)
         print(f"Training {name}, which may take minutes, for {why}.", file=sys.stderr, flush=True)
     save_weights(make() if make and not training.name else training.train(own, device), made_from, kept)
     return read(kept)[0]

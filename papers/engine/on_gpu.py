@@ -22,8 +22,9 @@ import torch
 
 from icl_lib.companion import results, typed
 from icl_lib.companion.experiment import require_device
+from papers import BOOK
 
-OUT = results.BUILD / "gpu"
+OUT = BOOK.build / "gpu"
 LIVE = ("li-training", "zhang-flow", "garg-live-training", "dherin-plateau")
 PAPER = ("gpt2-paper-fixed-40", "gpt2-paper-random-40")
 NOTE = "steps.json"

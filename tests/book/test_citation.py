@@ -94,7 +94,7 @@ def row(claim, verdict="holds", value="1 ± 0.1", margin=0.5, sentence="One is o
 
 
 def test_an_edition_tells_what_changed():
-    old = [row("Z1"), row("Z2"), row("Z3"), row("Z4"), row("Z5"), {"id": "Z9", "sentence": "A test.", "moved_to": "tests/a.py"}]
+    old = [row("Z1"), row("Z2"), row("Z3"), row("Z4"), row("Z5")]
     new = [row("Z1"), row("Z2", "fails"), row("Z3", value="2 ± 0.1"), row("Z4", margin=0.4), row("Z6"), row("Z9")]
     found = {(one.claim, one.kind, one.old, one.new) for one in editions.changes(old, new)}
     assert found == {

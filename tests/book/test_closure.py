@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from book.build import closure
-from icl_lib.companion import identity
+from papers import BOOK
 
 
 def test_closure_follows_imports_and_stops_there():
     files = closure.code_closure("papers.zhang.s4_1_convergence.risk")
-    names = {f.relative_to(identity.ROOT).as_posix() for f in files}
+    names = {f.relative_to(BOOK.root).as_posix() for f in files}
     assert {
         "icl_lib/tasks/prompts.py",
         "icl_lib/models/linear_attention.py",

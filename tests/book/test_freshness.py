@@ -8,8 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from book.build import cache, closure
 from book.build.layout import Layout
-from icl_lib.companion.identity import ROOT
-from papers import registry
+from papers import BOOK, registry
 
 SOURCES = {"notebook": "1", "library": "2", "requirements": "3"}
 
@@ -77,7 +76,7 @@ def test_a_notebook_is_its_cells_with_their_tags_and_its_profile(tmp_path, monke
 def test_what_it_may_load_are_the_weights_and_results_of_its_profile():
     own = [each for each in registry.EXPERIMENTS.values() if each.notebook == "garg_prior_observations"]
     for profile in ("quick", "full"):
-        found = cache.origin("garg_prior_observations", profile, Layout(ROOT))
+        found = cache.origin("garg_prior_observations", profile, Layout(BOOK.root))
         names = {f"weights/{name}.safetensors" for each in own for name in registry.trainings_of(getattr(each, profile))}
         results = {f"{each.slug}.full.nc" for each in own if profile == "full"}
         assert names and names | results <= {*found.stored} and all(found.stored.values())

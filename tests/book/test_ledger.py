@@ -110,15 +110,8 @@ def test_no_blank_line_ends_the_html_of_the_page():
         assert "\n\n" not in block
 
 
-def test_a_claim_that_became_a_test_keeps_its_row_and_its_address():
-    (row,) = [row for row in json.loads(ledger_files.as_json(SMALL)) if row["id"] == "Z19c"]
-    file, test = row["moved_to"].split("::")
-    assert (test, (ROOT / file).exists()) == ("test_Z19c", True)
-    assert row["sentence"] in soup(SMALL.page()).find(id="claim-z19c").get_text()
-
-
 def test_the_files_for_machines_say_the_same_as_the_rows():
-    rows = [row for row in json.loads(ledger_files.as_json(SMALL)) if "moved_to" not in row]
+    rows = json.loads(ledger_files.as_json(SMALL))
     assert [row["id"] for row in rows] == ["Z10", "Z11b", "Z25"]
     quick = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "value": "0.01 ± 0.002"}
     assert rows[0]["quick"] == quick | {"margin": 0.05, "resolution": 0.02, "slack": None}
@@ -135,7 +128,7 @@ def test_the_whole_ledger_follows_its_schema_and_a_wrong_one_does_not(whole):
     rows = json.loads(ledger_files.as_json(whole))
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(rows, SCHEMA)
-    assert len(rows) == len(registry.CLAIMS) + len(registry.MOVED)
+    assert len(rows) == len(registry.CLAIMS)
     for wrong in ({"verdict": "true"}, {"tier": "theirs"}, {"extra": 1}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate([rows[0] | wrong], SCHEMA)

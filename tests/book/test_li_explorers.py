@@ -12,6 +12,7 @@ from icl_lib.measure.classification import hinge, read, wrong
 from icl_lib.models.softmax_attention import OnPatterns
 from icl_lib.tasks.patterns import Codes
 from icl_lib.tasks.task_sets import task_set
+from papers import BOOK
 from papers.li.theory import coefficient_sum, prompt_length
 from papers.li.trained import A
 
@@ -43,7 +44,7 @@ def test_losses_are_those_of_such_a_network_on_prompts(k):
 
 def test_the_lines_pass_through_what_was_measured():
     """The mean margin of the network that is shown, at every sum, in both settings."""
-    dataset = results.load(results.STORE / "li-coefficient-sum.full.nc").isel(seed=0)
+    dataset = results.load(BOOK.result("li-coefficient-sum")).isel(seed=0)
     for setting in ("A", "B"):
         for S, measured in zip(dataset.S_1.values, dataset.margin.sel(setting=setting).values, strict=True):
             found = li_coefficient_sum.values({"S": float(S), "norm": "fixed", "setting": setting})
@@ -123,7 +124,7 @@ def test_the_map_is_a_softmax_over_six_contexts(k):
 def test_the_rows_of_the_map_are_those_of_the_results_beside_it():
     """The same networks were read by two other results: directions of rows in setting A, and the attention."""
     data = li_training_map.stored()
-    neurons, attention = (results.load(results.STORE / f"li-{name}.full.nc") for name in ("neurons", "attention"))
+    neurons, attention = (results.load(BOOK.result(f"li-{name}")) for name in ("neurons", "attention"))
     for step in neurons.shown.values.tolist():
         cell, k = neurons.sel(shown=step), data["steps"].index(step)
         for mine, theirs in (("phi", cell.point_feature), ("lam", cell.point_label)):

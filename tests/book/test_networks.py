@@ -8,8 +8,7 @@ from bs4 import BeautifulSoup
 from book.build import ledger_files
 from book.build.ledger import Ledger
 from book.build.verdicts import NOT_RUN, Finding, Row
-from icl_lib.companion.results import STORE
-from papers import registry
+from papers import BOOK, registry
 
 NETWORKS = {"Z10": 0, "D24": 1, "ZF1": 3, "D29": 3, "L20": 10}
 """Nothing trained; one network read, three, three of one training; ten trained in the run itself."""
@@ -18,7 +17,7 @@ NETWORKS = {"Z10": 0, "D24": 1, "ZF1": 3, "D29": 3, "L20": 10}
 def test_the_ledger_tells_and_filters_how_many_networks_a_claim_rests_on():
     claims = [registry.CLAIMS[name] for name in NETWORKS]
     rows = [Row(claim, registry.EXPERIMENTS[claim.experiment].notebook, Finding(NOT_RUN), Finding("holds")) for claim in claims]
-    ledger = Ledger(rows, {}, STORE)
+    ledger = Ledger(rows, {}, BOOK.store)
     behind = {row["id"]: row.get("networks") for row in ledger_files.as_objects(ledger)}
     assert {name: behind[name] for name in NETWORKS} == NETWORKS
     lines = {row["id"]: row["networks"] for row in csv.DictReader(io.StringIO(ledger_files.as_csv(ledger)))}

@@ -45,7 +45,6 @@ class Alpha:
         return measured
 
 EXPERIMENTS = {"toy-alpha": Alpha()}
-MOVED = {}
 WINGS = {"zhang": SimpleNamespace(key="zhang", authors="Z", title="T", scope="S", easy="E", hard="H")}
 
 def judge(dataset):

@@ -9,8 +9,9 @@ import pytest
 import xarray as xr
 
 from icl_lib.companion import bounds, content, results
-from papers import calibration, registry
+from papers import BOOK, calibration, registry
 from papers.__main__ import main
+from tests.elsewhere import move_book
 
 SLUG = "zhang-risk"
 NAME = f"{SLUG}.full.nc"
@@ -20,8 +21,9 @@ REMEDY = f"restore it from git, or ./run renew {SLUG} makes it anew"
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """A store of its own with one stored result."""
-    shutil.copy(results.STORE / NAME, tmp_path)
-    monkeypatch.setattr(results, "STORE", tmp_path)
+    shutil.copy(BOOK.store / NAME, tmp_path)
+    (tmp_path / "weights").symlink_to(BOOK.store / "weights")
+    move_book(monkeypatch, store=tmp_path)
     monkeypatch.setattr(registry, "EXPERIMENTS", {SLUG: registry.EXPERIMENTS[SLUG]})
     return tmp_path / NAME
 
@@ -70,7 +72,7 @@ def what_counts_as_missing(path):
 def the_digest(path):
     """It becomes that of other numbers."""
     with h5py.File(path, "r+") as file:
-        file.attrs[content.NAME] = content.of_dataset(results.load(results.STORE / NAME).isel(M=[0]))
+        file.attrs[content.NAME] = content.of_dataset(results.load(BOOK.store / NAME).isel(M=[0]))
 
 
 def no_digest(path):

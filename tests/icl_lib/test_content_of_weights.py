@@ -12,16 +12,18 @@ import torch
 
 from icl_lib.companion import bounds, content, results, weights
 from icl_lib.companion.checkpoints import Checkpoint
-from papers import registry
+from papers import BOOK, registry
 from papers.__main__ import main
+from tests.elsewhere import move_book
 
 
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
     """A file of shipped weights, and the training it belongs to."""
-    path = tmp_path / "one-block.safetensors"
-    shutil.copy(weights.shipped_file("one-block", 0), path)
-    monkeypatch.setattr(weights, "WEIGHTS", tmp_path)
+    path = tmp_path / "weights" / "one-block.safetensors"
+    path.parent.mkdir()
+    shutil.copy(BOOK.weights("one-block"), path)
+    move_book(monkeypatch, store=tmp_path)
     return path, registry.TRAININGS["one-block"]
 
 

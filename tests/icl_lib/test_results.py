@@ -16,7 +16,8 @@ from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.verdict import FAILS, Agreement
-from papers import registry
+from papers import BOOK, registry
+from tests.elsewhere import move_book
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,13 +98,13 @@ def test_only_measurements_are_stored_and_a_changed_theory_reaches_them(tmp_path
 
 @pytest.mark.parametrize("slug", registry.EXPERIMENTS)
 def test_stored_files_hold_no_theory_and_come_from_a_commit(slug):
-    stored = results.load(results.STORE / f"{slug}.full.nc")
+    stored = results.load(BOOK.result(slug))
     assert not [name for name in stored.variables if "theory" in str(name)]
     assert COMMIT.fullmatch(stored.attrs["commit"])
 
 
 def test_shipped_weights_come_from_a_commit():
-    files = sorted(weights.WEIGHTS.glob("*.safetensors"))
+    files = sorted((BOOK.store / "weights").glob("*.safetensors"))
     assert files and all(COMMIT.fullmatch(weights.attributes(file)["commit"]) for file in files)
 
 
@@ -137,7 +138,7 @@ FAR = 12
 def test_committed_results_are_current_small_and_decided(slug):
     experiment = registry.EXPERIMENTS[slug]
     dataset = experiment.expect(results.stored(experiment))
-    assert (results.STORE / f"{slug}.full.nc").stat().st_size < SMALL
+    assert BOOK.result(slug).stat().st_size < SMALL
     for claim in registry.claims_of(slug):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, "fails"), judgement
@@ -170,7 +171,7 @@ def test_what_is_missing_is_a_difference():
 
 def test_a_full_result_of_another_seed_is_not_obtained(tmp_path, monkeypatch):
     results.save(TOY.measure("full", 0), tmp_path / "zhang-toy.full.nc")
-    monkeypatch.setattr(results, "STORE", tmp_path)
+    move_book(monkeypatch, store=tmp_path)
     assert results.obtain(TOY, "full", 0).attrs["seed"] == "0"
     with pytest.raises((results.StaleResult, ValueError), match="of seed 0"):
         results.obtain(TOY, "full", 1)

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from icl_lib.companion.verdict import Agreement
-from papers import calibration, registry
+from papers import BOOK, calibration, registry
 
 
 def formula(measured, error=0.1) -> Agreement:
@@ -40,7 +40,7 @@ def test_deviations_are_held_against_student_s_t_with_the_blocks_that_there_are(
     toy = dataclasses.replace(claim, check=lambda dataset: few)
     monkeypatch.setattr(calibration, "sampled", lambda: {claim.experiment: [toy]})
     monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
-    monkeypatch.setattr(calibration, "STORED", calibration.ROOT / "_build" / "student-calibration.json")
+    monkeypatch.setattr(calibration, "STORED", BOOK.build / "student-calibration.json")
     monkeypatch.setattr(calibration.results, "load", lambda path: None)
     monkeypatch.setattr(
         registry,
@@ -57,7 +57,7 @@ def test_it_is_written_for_the_page(tmp_path, monkeypatch, capsys):
     claim = registry.CLAIMS["Z10"]
     monkeypatch.setattr(calibration, "sampled", lambda: {claim.experiment: [claim]})
     monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
-    monkeypatch.setattr(calibration, "STORED", calibration.ROOT / "_build" / "toy-calibration.json")
+    monkeypatch.setattr(calibration, "STORED", BOOK.build / "toy-calibration.json")
     dataset = registry.experiment(claim.experiment).run("quick", 0)
     monkeypatch.setattr(calibration.results, "load", lambda path: dataset.drop_vars("risk_theory"))
     assert calibration.run(argparse.Namespace(seeds=(1, 1), jobs=1)) == 0

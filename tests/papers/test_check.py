@@ -13,6 +13,7 @@ from icl_lib.companion.typed import CALLER
 from papers import check_command, registry
 from papers.__main__ import main, parser
 from papers.check_command import agrees, contradiction, remark
+from tests.elsewhere import move_book
 
 SLUG = "zhang-rank-one-trap"
 
@@ -182,8 +183,7 @@ def test_a_plan_of_a_sweep_that_is_none_is_refused_before_anything_is_written(ch
 
 
 def test_a_training_that_nobody_asked_for_is_told(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
-    monkeypatch.setattr(weights, "TRAINED", tmp_path / "kept")
+    move_book(monkeypatch, store=tmp_path / "shipped", build=tmp_path / "kept")
     training = registry.training(next(iter(registry.TRAININGS)))
     quick = SimpleNamespace(name=training.name, train=lambda seed, device: {})
     monkeypatch.setattr(weights.origins, "origin", lambda *_: {"identity": "0" * 64})

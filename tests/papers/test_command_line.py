@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from icl_lib.companion import results, weights
+from icl_lib.companion import results
 from icl_lib.companion.experiment import altered
 from icl_lib.tasks.curriculum import Ramp
 from papers import registry
 from papers.__main__ import main
+from tests.elsewhere import move_book
 
 
 def test_list_names_every_experiment_and_claim(capsys):
@@ -149,9 +150,8 @@ def test_a_network_at_the_scale_of_a_paper_is_kept_and_not_shipped(tmp_path, mon
         dims=Ramp(1, 1, 1, 1), points=Ramp(3, 3, 1, 1), B=2, steps=3,
     )  # fmt: skip
     monkeypatch.setitem(registry.PUBLISHED_TRAININGS, tiny.name, tiny)
-    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
-    monkeypatch.setattr(weights, "TRAINED", tmp_path / "kept")
+    move_book(monkeypatch, store=tmp_path / "shipped", build=tmp_path / "kept")
     for _ in range(2):
         assert main(["train", tiny.name]) == 0
     assert capsys.readouterr().out.count(tiny.name) == 2
-    assert len(list((tmp_path / "kept").iterdir())) == 1 and not (tmp_path / "shipped").exists()
+    assert len(list((tmp_path / "kept" / "weights").iterdir())) == 1 and not (tmp_path / "shipped").exists()

@@ -16,10 +16,11 @@ from icl_lib.models.gpt2 import INPUTS, interleaved_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.curriculum import ExponentialRegression, IsotropicRegression, Ramp
 from icl_lib.train.loop import Adam, FusedAdam, summed, train
-from papers import registry
+from papers import BOOK, registry
 from papers.garg.decoders import DecoderTraining, one_cycle, trained
 from papers.garg.trainings import FIXED, TRAININGS
 from papers.zhang.theory import shifts
+from tests.elsewhere import move_book
 
 TINY = DecoderTraining(
     "", layers=1, heads=2, width=16, d=2, N=6, law="fixed", sparsity=2, room=9, dims=Ramp(1, 2, 1, 10),
@@ -178,8 +179,7 @@ def test_wrong_declarations_are_refused():
 
 
 def test_trained_models_are_kept_and_found_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
-    monkeypatch.setattr(weights, "TRAINED", tmp_path / "kept")
+    move_book(monkeypatch, store=tmp_path / "shipped", build=tmp_path / "kept")
     training = replace(TINY, steps=4)
     first = trained(training, 5, "cpu")
     monkeypatch.setattr(DecoderTraining, "run", lambda *_: pytest.fail("trained twice"))
@@ -190,7 +190,7 @@ def test_trained_models_are_kept_and_found_again(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("training", TRAININGS, ids=lambda training: training.name)
 def test_shipped_models_are_current_and_small(training):
-    path = weights.WEIGHTS / f"{training.name}.safetensors"
+    path = BOOK.weights(training.name)
     assert weights.outdated(path, training, 0) is None
     shipped = weights.load_weights(path, training, 0)
     shapes = training.decoder().shapes()

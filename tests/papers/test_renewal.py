@@ -16,6 +16,7 @@ from icl_lib.companion.experiment import Experiment
 from papers import registry, renewal
 from papers.__main__ import main
 from papers.renewal import compared
+from tests.elsewhere import move_book
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,8 @@ def store(tmp_path, monkeypatch):
         with ThreadPoolExecutor(1) as pool:
             yield pool
 
-    monkeypatch.setattr(results, "STORE", tmp_path)
-    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "weights")
-    monkeypatch.setattr(weights, "TRAINED", tmp_path / "trained")
-    monkeypatch.setattr(results, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(results, "commit", lambda: "0123456789ab")
+    move_book(monkeypatch, store=tmp_path, build=tmp_path / "build")
+    monkeypatch.setattr(results, "commit", lambda of: "0123456789ab")
     monkeypatch.setattr(renewal, "local_pool", threads)
     monkeypatch.setattr(registry, "TRAININGS", {"toy-net": NETWORK})
     monkeypatch.setattr(registry, "EXPERIMENTS", {"toy-steep": STEEP, "toy-ramp": RAMP})
@@ -177,7 +175,7 @@ def test_a_command_says_how_long_it_may_take(store, capsys):
 def test_bad_input_is_told_in_one_sentence(store, monkeypatch, capsys):
     assert main(["renew", "toy-nothing"]) == 2
     assert "unknown result or shipped network 'toy-nothing'" in capsys.readouterr().err
-    monkeypatch.setattr(results, "commit", lambda: "0123456789ab+")
+    monkeypatch.setattr(results, "commit", lambda of: "0123456789ab+")
     assert main(["renew"]) == 2
     assert "differ from the last commit" in capsys.readouterr().err
     assert not list(store.iterdir())

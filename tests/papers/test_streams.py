@@ -28,8 +28,8 @@ import torch
 import xarray as xr
 
 from icl_lib import seeds
-from icl_lib.companion import weights
 from papers import registry
+from tests.elsewhere import move_book
 
 Opened = dict[str, set[str]]
 SHOWN = Path(__file__).parent / "shown" / "small_runs.json"
@@ -143,7 +143,7 @@ def small_run(declaration, *others: Callable[[], object]) -> tuple[dict[str, lis
     forget()
     names, measured = Counter(), []
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as nothing_trained_before:
-        patch.setattr(weights, "TRAINED", Path(nothing_trained_before))
+        move_book(patch, build=Path(nothing_trained_before))
         smaller = small(declaration)
         found = leaks(lambda: measured.append(smaller.run(SEED, "cpu")), *others, names=names)
         measured = [smaller.expect(each, SEED) for each in measured]

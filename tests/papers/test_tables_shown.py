@@ -10,7 +10,7 @@ import pytest
 
 from icl_lib.companion import results
 from icl_lib.companion.table import Table
-from papers import registry
+from papers import BOOK, registry
 from tests.papers.told import SHOWN
 
 WRITTEN = SHOWN / "tables.txt"
@@ -57,7 +57,7 @@ def tables() -> dict[str, Callable]:
 def told(name: str) -> str:
     """A table of the stored result as text, under its name."""
     experiment = registry.EXPERIMENTS[SLUGS[name]]
-    dataset = experiment.expect(results.load(results.STORE / f"{experiment.slug}.full.nc"))
+    dataset = experiment.expect(results.load(BOOK.result(experiment.slug)))
     return f"{name}\n{tables()[name](dataset)!r}"
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from icl_lib.companion import results
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.paper import declared
-from papers import PAPERS, registry
+from papers import BOOK, PAPERS, registry
 from tests.papers.artists import Panel, Series, drawn
 from tests.papers.derived import DERIVED
 from tests.papers.looks import in_words
@@ -35,7 +35,7 @@ def dataset_of(name: str) -> xr.Dataset:
     if not slug:
         slug = max((each for each in registry.EXPERIMENTS if name.startswith(each)), key=len)
     experiment = registry.EXPERIMENTS[slug]
-    return experiment.expect(results.load(results.STORE / f"{slug}.full.nc"))
+    return experiment.expect(results.load(BOOK.result(slug)))
 
 
 BELONGS = {

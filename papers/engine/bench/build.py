@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from icl_lib.companion import results
+from papers import BOOK
 from papers.engine.bench.scale import Scale
 from papers.engine.bench.table import Row
 
-EXECUTED = results.BUILD / "executed"
+EXECUTED = BOOK.build / "executed"
 """Where the build keeps executed notebooks, each with a record, by profile."""
 
 

@@ -90,8 +90,8 @@ def _excess_of(by: str):
 def G1d(dataset):
     """The models compare with least squares: at no $k ≤ N$ do they err by more than a quarter of the label variance above it.
 
-    Margin: Squared distance to least squares over $d$, the excess by G1e. Garg et al. say comparable; the quarter is ours, set
-    after a look at the model with $N = 10$ (0.19 at $k = d$ in the full profile).
+    Margin: Squared distance to least squares over $d$, which is the excess. Garg et al. say comparable; the quarter is ours,
+    set after a look at the model with $N = 10$ (0.19 at $k = d$ in the full profile).
     Control: the three nearest neighbours in the models' place
     """
 

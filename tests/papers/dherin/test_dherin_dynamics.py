@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.companion import weights
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import FAILS, HOLDS
 from icl_lib.patches.rank_one import redirection
@@ -21,6 +20,7 @@ from papers.dherin.s3_implicit_dynamics.linear_loss import LINEAR_LOSS
 from papers.dherin.s3_implicit_dynamics.order import ORDER, context_orders
 from papers.dherin.theory import dynamics
 from papers.dherin.trained import OneBlock, Training
+from tests.elsewhere import move_book
 
 SMALL = OneBlock("softmax attention", d=1, width=6, heads=2, hidden=7)
 TRAINING = Training("", SMALL, N=6, every_prefix=False, B=2, rate=1e-3, steps=1, replicates=3)
@@ -43,7 +43,7 @@ W_0, A = np.diag([1.0, 2.0]), np.array([[2.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weights, "TRAINED", tmp_path_factory.mktemp("weights"))
+        move_book(patch, build=tmp_path_factory.mktemp("made"))
         yield {slug: each.expect(each.run(0, "cpu"), 0).assign_attrs(slug=slug) for slug, each in TINY.items()}
 
 

@@ -8,7 +8,7 @@ import torch
 from icl_lib.companion import origins, results, weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from papers import registry, renewal
+from papers import BOOK, registry, renewal
 from papers.__main__ import main
 from papers.dherin.trained import (
     ManyBlocks,
@@ -25,6 +25,7 @@ from papers.dherin.trained import (
 )
 from papers.dherin.trainings import TRAININGS
 from papers.garg.trainings import FIXED, FROZEN, RANDOM
+from tests.elsewhere import move_book
 
 TINY = Training(
     "tiny", OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6), N=5, every_prefix=False, B=8, rate=1e-2, steps=6,
@@ -47,8 +48,7 @@ def prompts(d: int, shape: tuple[int, ...] = (7,), N: int = 5) -> Prompts:
 @pytest.fixture
 def nowhere(tmp_path, monkeypatch):
     """Send weights to an empty folder."""
-    monkeypatch.setattr(weights, "TRAINED", tmp_path / "trained")
-    monkeypatch.setattr(weights, "WEIGHTS", tmp_path / "shipped")
+    move_book(monkeypatch, store=tmp_path / "shipped", build=tmp_path / "made")
     return tmp_path
 
 
@@ -108,14 +108,14 @@ def test_the_schedule_ends_at_nothing():
 def test_weights_are_trained_once_and_kept(nowhere):
     nameless = replace(TINY, name="")
     first = trained(nameless, 1, "cpu")
-    (kept,) = (nowhere / "trained").iterdir()
+    (kept,) = (nowhere / "made" / "weights").iterdir()
     stamp = kept.stat().st_mtime_ns
     again = trained(nameless, 1, "cpu")
     assert kept.stat().st_mtime_ns == stamp
     assert all(torch.equal(again.weights[name], w) for name, w in first.weights.items())
     trained(nameless, 2, "cpu")
     trained(replace(nameless, rate=2e-2), 1, "cpu")
-    assert len(list((nowhere / "trained").iterdir())) == 3
+    assert len(list((nowhere / "made" / "weights").iterdir())) == 3
 
 
 def test_a_shipped_network_has_a_seed_of_its_own(nowhere):
@@ -130,13 +130,13 @@ def test_a_shipped_network_has_a_seed_of_its_own(nowhere):
     assert all(torch.equal(same.weights[name], w) for name, w in first.weights.items())
     assert not all(torch.equal(other.weights[name], w) for name, w in first.weights.items())
     assert origin["identity"] != before["identity"] and "trained with seed 4" in str(origin)
-    assert len(list((nowhere / "trained").iterdir())) == 2
+    assert len(list((nowhere / "made" / "weights").iterdir())) == 2
 
 
 def test_shipped_weights_are_used_only_when_they_match(nowhere):
-    file = nowhere / "shipped" / "tiny.safetensors"
+    file = nowhere / "shipped" / "weights" / "tiny.safetensors"
     W = torch.arange(3.0)
-    made_from = results.provenance("tiny", "weights", origins.origin(TINY, 0, "cpu"))
+    made_from = results.provenance("tiny", "weights", origins.origin(TINY, 0, "cpu"), BOOK)
     weights.save_weights({"W": W}, made_from, file)
     assert torch.equal(weights.load_weights(file, TINY, 0)["W"], W)
     assert weights.load_weights(file, TINY, 1) is None
@@ -153,9 +153,9 @@ def test_shipped_weights_are_used_only_when_they_match(nowhere):
 
 
 def test_a_result_is_outdated_by_other_weights(nowhere):
-    file, holder = nowhere / "shipped" / "tiny.safetensors", Holder(TINY, (), 1)
+    file, holder = nowhere / "shipped" / "weights" / "tiny.safetensors", Holder(TINY, (), 1)
     assert weights.shipped(holder) == {}
-    made_from = results.provenance("tiny", "weights", origins.origin(TINY, 0, "cpu"))
+    made_from = results.provenance("tiny", "weights", origins.origin(TINY, 0, "cpu"), BOOK)
     found = []
     for number in (1.0, 1.0, 2.0):
         weights.save_weights({"W": number * torch.ones(3)}, made_from | {"created": str(len(found))}, file)
@@ -182,7 +182,7 @@ def test_a_declaration_names_the_weights_it_needs():
 
 @pytest.mark.parametrize("name", [training.name for training in TRAININGS])
 def test_shipped_weights_are_current(name):
-    training, path = registry.TRAININGS[name], weights.WEIGHTS / f"{name}.safetensors"
+    training, path = registry.TRAININGS[name], BOOK.weights(name)
     assert weights.outdated(path, training, 0) is None
     shipped = weights.load_weights(path, training, 0)
     expected = start(training, 0, "cpu")
@@ -190,21 +190,21 @@ def test_shipped_weights_are_current(name):
 
 
 def test_shipped_weights_are_small():
-    files = [weights.WEIGHTS / f"{training.name}.safetensors" for training in TRAININGS]
+    files = [BOOK.weights(training.name) for training in TRAININGS]
     assert sum(file.stat().st_size for file in files) < 1_200_000
 
 
 def test_every_shipped_file_has_a_training():
     networks, _ = renewal.items([])
-    assert {file.stem for file in weights.WEIGHTS.glob("*.safetensors")} == {network.name for network in networks}
+    assert {file.stem for file in (BOOK.store / "weights").glob("*.safetensors")} == {network.name for network in networks}
     assert [network.training for network in networks if network.seed == 2] == [t.name for t in (*FIXED, *RANDOM, *FROZEN)]
 
 
 def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):
     monkeypatch.setitem(registry.TRAININGS, "tiny", TINY)
-    monkeypatch.setattr(results, "commit", lambda: "0123456789ab")
+    monkeypatch.setattr(results, "commit", lambda of: "0123456789ab")
     assert main(["train", "tiny"]) == 0
     assert capsys.readouterr().out.startswith("tiny: ")
-    assert weights.load_weights(nowhere / "shipped" / "tiny.safetensors", TINY, 0) is not None
+    assert weights.load_weights(nowhere / "shipped" / "weights" / "tiny.safetensors", TINY, 0) is not None
     assert main(["train", "nothing"]) == 2
     assert "unknown training 'nothing'" in capsys.readouterr().err

@@ -10,14 +10,14 @@ import xarray as xr
 
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
-from icl_lib.companion.weights import WEIGHTS, load_weights
+from icl_lib.companion.weights import load_weights
 from icl_lib.models.baselines import MinimumNormOLS, Ridge
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.models.regressors import LassoPath, SparseBayes
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
-from papers import registry
+from papers import BOOK, registry
 from papers.garg.prior_observations import claims_regression as regression_claims
 from papers.garg.prior_observations import claims_shifted as shifted_claims
 from papers.garg.prior_observations import claims_sparse as sparse_claims
@@ -206,7 +206,7 @@ def test_sparse_tasks_are_judged_both_ways(ridge_datasets):
 def test_the_shipped_models_give_the_recorded_verdicts(slug):
     """Evaluation prompts of an unused seed, the shipped weights of seed 0."""
     asked = [registry.TRAININGS[name] for name in registry.trainings_of(SMALL[slug])]
-    weights = {t.name: load_weights(WEIGHTS / f"{t.name}.safetensors", t, 0) for t in asked}
+    weights = {t.name: load_weights(BOOK.weights(t.name), t, 0) for t in asked}
     if None in weights.values():
         pytest.skip("the shipped weights are outdated: ./run renew makes them")
     with pytest.MonkeyPatch.context() as patch:

@@ -12,6 +12,7 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 from icl_lib.tasks.patterns import write
 from icl_lib.tasks.task_sets import task_set
+from papers import BOOK
 from papers.li.s5_experiments import claims, figures
 from papers.li.s5_experiments import claims_classical as on_learners
 from papers.li.s5_experiments.classical import CLASSICAL_LEARNERS, QUICK, Classical
@@ -242,7 +243,7 @@ def test_trainings_that_differ_in_more_than_positions_are_refused(learned):
 
 @pytest.mark.parametrize("training", TRAININGS, ids=lambda training: training.name)
 def test_shipped_decoders_are_current(training):
-    path = weights.WEIGHTS / f"{training.name}.safetensors"
+    path = BOOK.weights(training.name)
     assert weights.outdated(path, training, 0) is None
     shapes = {name: W.shape for name, W in weights.load_weights(path, training, 0).items()}
     assert shapes.pop("losses") == (training.replicates, training.setting.steps)

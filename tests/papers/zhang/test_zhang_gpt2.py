@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.companion import checkpoints, weights
 from icl_lib.models.baselines import MinimumNormOLS, Zero
 from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.prompts import Prompts
@@ -16,6 +15,7 @@ from papers.zhang.s4_3_gpt2.gpt2 import ZHANG_GPT2, Gpt2
 from papers.zhang.s4_3_gpt2.gpt2_positions import TABLES, Gpt2Positions, exchanged, moves
 from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS, by_covariance, common_dimension, draw, jump, prefix_errors, query_errors
 from papers.zhang.s4_3_gpt2.gpt2_scale import WAYS, Gpt2Scale, cut, error, own_size, own_size_by_entry, times
+from tests.elsewhere import move_book
 
 TOY = replace(
     FIXED[0], name="", layers=1, heads=1, width=4, d=2, N=2, sparsity=2, room=7, dims=Ramp(1, 2, 1, 2), points=Ramp(3, 3, 1, 1),
@@ -33,8 +33,7 @@ SCALES = Gpt2Scale(FIXED_TOYS, RANDOM_TOYS, runs=2, c=(1.0, 4.0, 9.0), covarianc
 def nowhere(tmp_path_factory):
     """Keep toy weights away from those of the book."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weights, "TRAINED", tmp_path_factory.mktemp("trained"))
-        patch.setattr(checkpoints, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
+        move_book(patch, build=tmp_path_factory.mktemp("made"))
         yield
 
 

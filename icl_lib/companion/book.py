@@ -1,0 +1,51 @@
+"""The book that a companion serves: where it lies, and which package holds its rooms."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book, declared once, as ``BOOK`` of the package that holds its wings; all that is declared in there finds it.
+
+    root    the checkout, whose commit results carry
+    wings   the name of that package; its code counts in the digests of what it computes, beside the library's
+    store   what is committed: full results ``<slug>.full.nc``, and ``weights/<name>.safetensors``
+    build   what is made on this machine
+    """
+
+    title: str
+    root: Path
+    wings: str
+    store: Path
+    build: Path
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The packages whose code counts."""
+        return "icl_lib", self.wings
+
+    def result(self, slug: str) -> Path:
+        """Return where the committed result of an experiment lies."""
+        return self.store / f"{slug}.full.nc"
+
+    def weights(self, name: str, seed: int = 0) -> Path:
+        """Return where the committed weights of a training lie: those of seed 0 under its name alone."""
+        return self.store / "weights" / (f"{name}.seed{seed}.safetensors" if seed else f"{name}.safetensors")
+
+
+def of(declaration: object) -> Book:
+    """Return the book in which the class of a declaration is defined."""
+    return of_module(type(declaration).__module__)
+
+
+def of_module(module: str) -> Book:
+    """Return the book of a module; outside of every book, in a script or a notebook, that of the working directory."""
+    here = Path.cwd()
+    return declared_in(module) or Book("", here, module.partition(".")[0], here / "results", here / "_build")
+
+
+def declared_in(module: str) -> Book | None:
+    """Return the book that the outermost package of a module declares, if it does."""
+    return getattr(sys.modules.get(module.partition(".")[0]), "BOOK", None)
