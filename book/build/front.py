@@ -7,7 +7,7 @@ from pathlib import Path
 from book.build import failures, landscape
 from book.build.ledger import Ledger
 from book.build.pages import raw
-from book.build.verdicts import Row, counted
+from book.build.verdicts import Row, counted, sentences
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 PAGES = ("index.md", "index.zh.md")
@@ -17,12 +17,15 @@ MEDIA = re.compile(r'media="[^"]*"')
 SIDES = {"Left:": "Above:", "Right:": "Below:"}
 """What a caption calls the two panels of a picture, and where they stand in its narrow form."""
 TALLY = {
-    "": "**{holds} of the {total} sentences of the papers hold**; {fails} fail, {missing} are not reproduced at the scale or "
-    "in the setting of this book, and {undecided} are undecided. Of the {findings} findings of this book {ours} hold.",
-    "zh": "**论文的 {total} 句话中 {holds} 句成立**；{fails} 句不成立，{missing} 句在本书的规模或设定下未能重现，"
-    "{undecided} 句未定。本书的 {findings} 个发现中 {ours} 个成立。",
+    "": "**{holds} of the {total} sentences of the papers hold**; {fails} fail, {missing} are not reproduced here, and "
+    "{undecided} are undecided. {retold} of the {total} are known from slides, notes or retellings alone. "
+    "Of the {findings} findings of this book {ours} hold.",
+    "zh": "**论文的 {total} 句话中 {holds} 句成立**；{fails} 句不成立，{missing} 句在此未能重现，{undecided} 句未定。"
+    "这 {total} 句话中有 {retold} 句只见于幻灯片、笔记或转述。本书的 {findings} 个发现中 {ours} 个成立。",
 }
 """By language; the numbers are counted in the ledger."""
+RETOLD = ("S", "T", "P", "M")
+"""How the wording of a sentence became known that was read neither in its paper nor as a quotation."""
 
 
 def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
@@ -50,8 +53,10 @@ def beside_text(figure: str) -> str:
 def tally(rows: list[Row], language: str = "") -> str:
     """How many sentences of the papers hold, each counted once, and how many findings of ours."""
     found = counted(rows)
+    retold = [each for each in sentences(rows) if each.tier == "paper" and each.parts[0].claim.confidence in RETOLD]
     return TALLY[language].format(
         holds=found["paper", HOLDS], fails=found["paper", FAILS], missing=found["paper", NOT_REPRODUCED],
         undecided=found["paper", UNDECIDED], total=sum(count for (tier, _), count in found.items() if tier == "paper"),
         ours=found["ours", HOLDS], findings=sum(count for (tier, _), count in found.items() if tier == "ours"),
+        retold=len(retold),
     )  # fmt: skip

@@ -9,11 +9,11 @@ def minute(one):
     calibration queries, by least squares. It then stands for the context whatever the query.
 
     So: Yes, nearly, in small trained networks and for queries of the same kind. In one block {K} queries are enough: of the
-    squared distance to the answers with the context {left} is left, and {most} after {many} queries ({D54}). What is
-    left settles at 10 to 25 queries in one block ({D54c}); that it does in several is not reproduced here ({D56c}).
+    squared distance to the answers with the context {left} is left, and {most} after {many} queries ({D54}). What is left
+    settles at 10 to 25 queries in one block ({D54c}); that it does in several is not reproduced here ({D56c}).
     New: The number of queries is the rank of what the matrix reads. Taking the average of single patches instead of fitting
-    leaves {average} ({D55}). The same blocks before training leave {untrained}: this patch, unlike that for one query,
-    depends on what was learned.
+    leaves {average} ({D55}). The same blocks before training leave {untrained} after {many} queries: much of this needs no
+    learning, and training makes what is left far smaller.
     """
     cell = one.sel(part="median").isel(span=-1)
     trained, rank = cell.error.sel(network="trained"), int(cell["rank"].sel(network="trained"))

@@ -9,10 +9,10 @@ def minute(terms):
     """Says: Six terms make up the error of the trained model, and three of them vanish (B). Training on random covariances
     converges (C). Facts on Gaussian moments and matrices carry both (D).
 
-    So: Yes, but for one line. The terms lie within {worst} standard errors of their formulas ({Z10b}). The bounds of C hold
+    So: Yes, but for two lines. The terms lie within {worst} standard errors of their formulas ({Z10b}). The bounds of C hold
     along training ({Z28a}, {Z28b}). One equality in a proof, as our copy has it, is an inequality ({Z28c}); the proof needs no
-    more than that.
-    New: Each weight off the diagonal decays by a law of its own ({Z28}). The expansion needs its right centre: around half of
+    more than that. One limit in C is wrong as printed, without squares.
+    New: Each weight off the diagonal decays in a way of its own ({Z28}). The expansion needs its right centre: around half of
     it, a cross term of {cross} is left, against an error of {error}.
     """
     first = terms.isel(d=0)

@@ -11,8 +11,8 @@ def minute(averaged):
 
     So: Yes. The flow arrives ({Z8}), and the error is the closed form ({Z10}). Averaged over tasks, it is a formula in the two
     prompt lengths: measured errors lie within {worst} standard errors of it ({Z11b}).
-    New: Longer training prompts can hurt. The error is least where training and test prompts are equally long; trained on
-    the longest prompts instead, it is up to {factor} times as large ({Z13b}).
+    New: Longer training prompts can hurt. For test prompts of one length the error is least when the training prompts are as
+    long; trained on the longest ones instead, it is up to {factor} times as large ({Z13b}).
     """
     found = agreement(averaged, "error")
     theory = averaged.error_theory.isel(d=0)

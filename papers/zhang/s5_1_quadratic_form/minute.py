@@ -11,8 +11,8 @@ def minute(loss):
     So: Yes, but for a count. The form is exact ({Z19a}). It has fewer negative directions than the paper says when a prompt has
     fewer examples than dimensions ({Z19e}, {Z19b}).
     New: The loss over all weights in closed form, and a proof that the limit of training is its global minimum. In {settings}
-    settings no weights near it had a smaller loss; steps of size {step} cost at least {cost} of the least loss. In one
-    dimension there is a second family of minima ({Z20d}).
+    settings none of the random weights tried near it had a smaller loss; random steps of scale {step} cost {cost} of the least
+    loss or more. In one dimension there is a second family of minima ({Z20d}).
     """
     far = loss.excess.isel(radius=-1)
     return {
