@@ -1,6 +1,7 @@
 """A bundle whose files are sound, executed: what is unpacked, what goes on, what is compared and certified."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_recomputing_everything_goes_on_where_it_was_stopped(tmp_path, monkeypat
         if len(asked) == 1:
             raise Problem("stopped")
 
-    monkeypatch.setattr(rerun.identity, "ROOT", tmp_path)
+    monkeypatch.setattr(rerun, "BOOK", replace(rerun.BOOK, root=tmp_path))
     monkeypatch.setattr(rerun, "renew", renew)
     monkeypatch.setattr(rerun.judged, "judge", lambda name, folder: {"full": {name: "renewed"}})
     monkeypatch.setattr(rerun.arguments, "notebook_names", lambda root: ["one", "two"])

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,7 +32,7 @@ TOP, PARTS = "icl_lib/top.py", "icl_lib/parts.py"
 def library(tmp_path, monkeypatch):
     """Return the digest of ``Thing`` in a library of given files."""
     identity_caches = (identity.read, identity.written, identity.reached, identity.digest)
-    monkeypatch.setattr(identity, "ROOT", tmp_path)
+    monkeypatch.setitem(sys.modules, "icl_lib", SimpleNamespace(__file__=str(tmp_path / "icl_lib" / "__init__.py")))
 
     def digest(files: dict[str, str]) -> str:
         for cached in identity_caches:
