@@ -68,7 +68,7 @@ def run(commands: Mapping[str, list[str]], minutes: float, out: Path) -> dict[st
         with (out / f"{name}.txt").open("a", encoding="utf-8") as told:
             try:
                 code = subprocess.run(
-                    [sys.executable, *command], cwd=results.ROOT, stdout=told, stderr=told, timeout=left
+                    [sys.executable, *command], cwd=BOOK.root, stdout=told, stderr=told, timeout=left
                 ).returncode
                 status = "done" if code == 0 else f"failed with status {code}"
             except subprocess.TimeoutExpired:

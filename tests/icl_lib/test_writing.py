@@ -11,6 +11,7 @@ import torch
 import xarray as xr
 
 from icl_lib.companion import checkpoints, results, weights
+from papers import BOOK
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and limits of POSIX")
 KILLED = """
@@ -32,7 +33,7 @@ def names(folder):
 
 def test_what_a_killed_process_left_goes_with_the_next_writing_and_what_a_living_one_writes_stays(tmp_path):
     path = tmp_path / "a[1].full.nc"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=results.ROOT)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=BOOK.root)
     assert killed.returncode < 0 and len(names(tmp_path)) == 1
     other = tmp_path / ".a[2].full-abcdefgh.nc"
     other.touch()

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ def test_every_step_is_a_command_that_exists(tmp_path):
     assert asked["roofline"].device == asked["check"].device == asked["train"].device == "cuda"
     assert {*on_gpu.LIVE} <= {*registry.EXPERIMENTS} and {*on_gpu.PAPER} <= {*registry.PUBLISHED_TRAININGS}
     assert bench_parser().parse_args(commands["bench"][2:]).device == "cuda"
-    root = Path(on_gpu.results.ROOT)
+    root = on_gpu.BOOK.root
     assert all((root / word).exists() for word in commands["tests"] if word.startswith("tests/"))
     assert sum(on_gpu.LONGEST.values()) < 40 and {*on_gpu.LONGEST} == {*commands} - {"train"}
 
