@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.controls import Control, near_miss
-from icl_lib.companion.paper import section_of
+from icl_lib.companion.paper import paper_of, section_of
 from icl_lib.companion.slack import slack
 from icl_lib.companion.strip import Strip, placed
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
@@ -162,7 +162,7 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             if not controls or None in controls or ("Positive" in told) != (positive is not None):
                 raise ValueError(f"{function.__name__}: a control and a positive input are given and told in the docstring")
             return Claim(
-                id=function.__name__, paper=function.__module__.split(".")[1],
+                id=function.__name__, paper=paper_of(function.__module__),
                 section=section or section_of(function.__module__), sentence=sentence, confidence=confidence, kind=kind,
                 experiment=experiment, margin=margin, quick_margin=quick_margin,
                 check=(lambda dataset: agreement(dataset, of)) if of else check or function, controls=controls, told=told,

@@ -10,7 +10,7 @@ import xarray as xr
 from icl_lib.companion import book, results, weights
 from icl_lib.companion.book import Book
 from icl_lib.companion.declaration import Declaration
-from icl_lib.companion.paper import notebook_of, section_of
+from icl_lib.companion.paper import notebook_of, paper_of, section_of
 from icl_lib.companion.typed import unknown
 
 PROFILES = ("quick", "full")
@@ -66,7 +66,7 @@ class Experiment:
     @property
     def paper(self) -> str:
         """The key of the wing."""
-        return self.module.split(".")[1]
+        return paper_of(self.module)
 
     @property
     def notebook(self) -> str:

@@ -23,10 +23,14 @@ class Paper:
     hard: str = ""
 
 
+def paper_of(module: str) -> str:
+    """Return the wing of a module, zhang of papers.zhang.s4_1_convergence.risk; nothing in a script or a notebook."""
+    return "".join(module.split(".")[1:2])
+
+
 def notebook_of(module: str) -> str:
     """Return the notebook of a module's room: zhang_4_1_convergence of papers.zhang.s4_1_convergence.risk."""
-    _, paper, *room = module.split(".")[:-1]
-    return "_".join([paper, *(re.sub(r"^s(?=\d)", "", part) for part in room)])
+    return "_".join(re.sub(r"^s(?=\d)", "", part) for part in module.split(".")[1:-1])
 
 
 def section_of(module: str) -> str:
