@@ -25,6 +25,14 @@ PLACE = "<!-- provenance -->"
 """What `Picture` and `Cards` write, where a page differs from a notebook."""
 SVG_SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 PIXELS_PER_POINT = 96 / 72
+CAPTION = re.compile(r"<figcaption>.*?</figcaption>", re.DOTALL)
+SIDES = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
+"""What a caption calls panels of one row, and where they stand below each other."""
+SIDE = re.compile(r"\b(?:[Ll]eft|[Rr]ight)\b(?=(?: and \w+)?:)|(?<=[Mm]iddle and )right(?=:)|(?<=[Ll]eft and )right(?=:)")
+ROWS = re.compile(r"\b(?:top|bottom|upper|lower|rows?|columns?)\b", re.IGNORECASE)
+BOTH = '<span class="icl-broad">{}</span><span class="icl-slim">{}</span>'
+NARROW = re.compile(r'<span class="icl-broad">.*?</span><span class="icl-slim">(.*?)</span>')
+"""A caption's words for both, of which the second is kept beside a picture in its narrow form."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,14 @@ def with_files(figure: str, pictures: Path) -> str:
     """A figure's HTML with its image in files below `pictures`; a diagram has no slug, and nothing to say of its origin."""
     found = FIGURE.search(figure)
     text = IMAGE.sub(partial(_moved, pictures, found["id"]), figure)
+    if any(image["narrow"] for image in IMAGE.finditer(figure)):
+        text = CAPTION.sub(lambda caption: told_narrow(caption[0]), text)
     return text if found["slug"] else text.replace(PLACE, "")
+
+
+def told_narrow(caption: str) -> str:
+    """A caption that says where panels of one row stand on a narrow screen, too: below each other."""
+    return caption if ROWS.search(caption) else SIDE.sub(lambda side: BOTH.format(side[0], SIDES[side[0]]), caption)
 
 
 def html_outputs(notebook: nbformat.NotebookNode, mark: str) -> Iterator[dict]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from book.build import failures, landscape
+from book.build.figures import NARROW
 from book.build.ledger import Ledger
 from book.build.pages import raw
 from book.build.verdicts import Row, counted, sentences
@@ -14,8 +15,6 @@ PAGES = ("index.md", "index.zh.md")
 MARK = re.compile(r"<!-- (tally|landscape|failures|figure) ?([\w-]*) -->")
 ORIGIN = re.compile(r'<p class="icl-provenance">.*?</p>|<details class="icl-made">.*?</details>', re.DOTALL)
 MEDIA = re.compile(r'media="[^"]*"')
-SIDES = {"Left:": "Above:", "Right:": "Below:"}
-"""What a caption calls the two panels of a picture, and where they stand in its narrow form."""
 TALLY = {
     "": "**{holds} of the {total} sentences of the papers hold**; {fails} fail, {missing} are not reproduced here, and "
     "{undecided} are undecided. {retold} of the {total} are known from slides, notes or retellings alone. "
@@ -46,8 +45,7 @@ def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
 
 def beside_text(figure: str) -> str:
     """A figure of another page in its narrow form, without where it came from."""
-    bare = MEDIA.sub('media="all"', ORIGIN.sub("", figure))
-    return re.sub("|".join(SIDES), lambda side: SIDES[side[0]], bare)
+    return NARROW.sub(r"\1", MEDIA.sub('media="all"', ORIGIN.sub("", figure)))
 
 
 def tally(rows: list[Row], language: str = "") -> str:

@@ -20,7 +20,7 @@ from book.build.verdicts import Row
 from icl_lib.companion.claim import CODES
 from icl_lib.companion.experiment import PROFILES
 from icl_lib.companion.html import template
-from icl_lib.companion.slack import in_words
+from icl_lib.companion.slack import in_percent, in_words
 from papers import registry
 
 
@@ -86,7 +86,7 @@ class Ledger:
     def _table(self, key: str, rows: list[Row]) -> str:
         tiers = [(tier, [row for row in rows if row.tier == tier]) for tier in TIERS]
         own = {"named": self.named, "number": self.number, "networks": self.networks, "bucket": self.bucket}
-        return raw(TABLE.render(own, key=key, tiers=tiers, sources=SOURCES, factor=in_words))
+        return raw(TABLE.render(own, key=key, tiers=tiers, sources=SOURCES, factor=in_words, percent=in_percent))
 
     def _verdicts(self) -> list[str]:
         return [verdict for verdict in VERDICTS if any(row.shown.verdict == verdict for row in self.rows)]
@@ -198,7 +198,7 @@ data-source="{{ claim.confidence }}" data-verdict="{{ one.verdict }}" data-netwo
 {% if row.quick.verdict != one.verdict %} <small>quick: {{ row.quick.verdict }}</small>{% endif %}
 {% if one.value %}<small>{{ number(row) | math }}</small>{% endif %}
 <small>margin {{ ("%.6g" % claim.margin) | replace("-", "−") }}{% if "Moved" in claim.told %}, moved after a look{% endif %}\
-{% if one.resolution %}, resolution {{ "%.1g" % (100 * one.resolution) }}%{% endif %}\
+{% if one.resolution %}, resolution {{ percent(one.resolution) }}{% endif %}\
 {% if one.slack %}, slack {{ factor(one.slack) }}{% endif %}\
 {% if networks(row) %}, {{ networks(row) }} network{{ "s" if networks(row) > 1 }}{% endif %}\
 {% if claim.part_of %}, counted with {{ claim.part_of }}{% endif %}\

@@ -59,7 +59,9 @@ Commit {{ commit }}. The list is `book/faults/planted.txt`, a line for each; `./
 </tr></thead><tbody>
 {% for row in rows %}
 <tr><td data-title="where"><code>{{ row.file | breakable }}</code></td><td data-title="right"><code>{{ row.right }}</code></td>\
-<td data-title="planted"><code>{{ row.wrong }}</code></td><td data-title="caught by">{{ row.caught or "nothing" }}</td></tr>
+<td data-title="planted"><code>{{ row.wrong }}</code></td><td data-title="caught by">\
+{% if "::" in row.caught %}<code>{{ row.caught.removeprefix("a unit test: ") | breakable }}</code>\
+{% else %}{{ row.caught or "nothing" }}{% endif %}</td></tr>
 {% endfor %}
 </tbody></table></div>
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from book.build.landscape import SHAPES
 from book.build.pages import raw
 from book.build.verdicts import Row
 from icl_lib.companion.claim import ROUNDING_SLACK
@@ -13,11 +14,11 @@ from icl_lib.companion.html import template
 from icl_lib.companion.slack import MOST, in_words
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
-COLOURS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided", NOT_REPRODUCED: "quiet"}
+COLOURS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided", NOT_REPRODUCED: "undecided"}
 LOOSE = 2.0
 """From this slack on a claim says why."""
-COLUMNS, STEP, RADIUS = 70, 8.0, 3.2
-"""Of a drawing of dots: its columns, their distance, which is also that of the dots above each other, and a dot's radius."""
+COLUMNS, STEP, SCALE = 70, 8.0, 0.46
+"""Of a drawing of marks: its columns, their distance, which is also that of marks above each other, and the size of a mark."""
 
 
 def section(rows: Sequence[Row]) -> str:
@@ -62,7 +63,8 @@ def _dots(
         ticks=list(zip(ticks, places, strict=True)),
         edge=STEP + STEP * (COLUMNS - 1) * math.log(edge / low) / span if edge else None,
         name=name,
-        radius=RADIUS,
+        scale=SCALE,
+        shapes=SHAPES,
         colours=COLOURS,
     )
     return Markup(raw(drawn))
@@ -82,7 +84,8 @@ text-anchor="{{ "start" if loop.first else "end" if loop.last else "middle" }}">
 {% endfor %}
 {% for row, value, x, y in dots %}
 <a href="../{{ row.card }}"><title>{{ row.claim.id }}, {{ row.full.verdict }}: {{ "%.2g" % value }}</title>\
-<circle cx="{{ "%.1f" % x }}" cy="{{ "%.1f" % y }}" r="{{ radius }}" fill="var(--icl-{{ colours[row.full.verdict] }})"/></a>
+<g transform="translate({{ "%.1f %.1f" | format(x, y) }}) scale({{ scale }}) translate(-12 -12)" \
+fill="currentColor" color="var(--icl-{{ colours[row.full.verdict] }})">{{ shapes[row.full.verdict, "paper"] | safe }}</g></a>
 {% endfor %}
 </svg>"""
 )
@@ -92,17 +95,17 @@ SECTION = template(
 ## How sharp the claims are
 
 A formula that agrees has a **resolution**: the least share $r$ by which it could be wrong everywhere and be noticed.
-{{ sharp }} claims have one. Each dot is a claim and leads to its card.
+{{ sharp }} claims have one. Each mark is a claim and leads to its card.
 
-<figure class="icl-figure">{{ resolutions }}
+<figure class="icl-figure"><div class="icl-pictures">{{ resolutions }}</div>
 <figcaption>Resolution <i>r</i>, on the stored measurements.</figcaption></figure>
 
 Every other claim has a **slack**: the factor $s$ by which what is measured could be worse before the verdict turns. Of
 {{ loose }} claims {{ within }} have a slack of at most 2.
 
-<figure class="icl-figure">{{ slacks }}
-<figcaption>Slack <i>s</i>, on the stored measurements; beyond 1,000 nothing is looked for. Dashed: 2. Green: holds; red: fails;
-brown: undecided; grey: not reproduced here.</figcaption></figure>
+<figure class="icl-figure"><div class="icl-pictures">{{ slacks }}</div>
+<figcaption>Slack <i>s</i>, on the stored measurements; beyond 1,000 nothing is looked for. Dashed: 2. Circle: holds; cross:
+fails; square: undecided; ≠: not reproduced here.</figcaption></figure>
 
 The margins of {{ rounding }} with more leave room for rounding and the tolerance of solvers alone. The others say why:
 

@@ -9,7 +9,7 @@ from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
 from icl_lib.companion.mathematics import plain
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
-from icl_lib.companion.slack import in_words
+from icl_lib.companion.slack import in_percent, in_words
 from icl_lib.companion.verdict import FAILS, HOLDS
 
 IN_FULL = " (judged in full)"
@@ -39,7 +39,7 @@ class Cards:
 
     def _repr_html_(self) -> str:
         slug = self.judgements[0].claim.experiment if self.judgements else ""
-        known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "factor": in_words}
+        known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "factor": in_words, "percent": in_percent}
         return CARDS.render(known, slug=slug, shown=self._shown())
 
     def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
@@ -70,9 +70,9 @@ data-kind="{{ claim.kind }}">
 {{ judged.verdict | verdict }}{% if note %}<small>{{ note }}</small>{% endif %}</p>
 <p class="icl-says">{{ claim.sentence | math }}</p>
 {{ marked(strip | safe) }}
-<p class="icl-found"><span>{{ marked(judged.shown_value) }}</span> \
+<p class="icl-found"><span>{{ marked(judged.shown_value | replace("-", "−")) }}</span> \
 <span>allowed {{ marked(judged.shown_allowed) }}</span>{% if judged.resolution == judged.resolution %} \
-<span>resolution {{ marked("%.1g%%" % (100 * judged.resolution)) }}</span>{% endif %} \
+<span>resolution {{ marked(percent(judged.resolution)) }}</span>{% endif %} \
 <span>{{ "◇ near miss rejected" if judged.control_verdict == fails else "◇ rejected on the full data only" }}</span></p>
 <details><summary>how it is judged</summary><dl>
 <dt>kind</dt><dd>{{ claim.kind }}</dd>

@@ -134,14 +134,17 @@ class NarrowFigure(Figure):
     """A figure for a narrow screen: panels that stand side by side on a wide one stand below each other."""
 
     def subplots(self, nrows=1, ncols=1, *, sharex=False, sharey=False, squeeze=True, width_ratios=None, height_ratios=None):
-        """Return the axes in the shape that was asked for, as ``Figure.subplots`` does; more than three columns become two."""
-        columns = 1 if ncols <= 3 else 2
+        """Return the axes in the shape that was asked for, as ``Figure.subplots`` does; more than three columns become two.
+
+        Two rows of them become the two columns, so that what stood above each other stands beside each other.
+        """
+        columns, turned = (1 if ncols <= 3 else 2), nrows == 2 and ncols > 3
         rows = -(-nrows * ncols // columns)
         self.set_size_inches(NARROW, rows * self.get_figheight() / nrows * (0.9 if columns == 1 else 0.65))
         every = super().subplots(rows, columns, sharex=sharex is True, sharey=sharey is True, squeeze=False).ravel()
         for each in every[nrows * ncols :]:
             each.remove()
-        grid = every[: nrows * ncols].reshape(nrows, ncols)
+        grid = every.reshape(ncols, nrows).T if turned else every[: nrows * ncols].reshape(nrows, ncols)
         for row in grid if sharey == "row" else ():
             for each in row[1:]:
                 each.sharey(row[0])

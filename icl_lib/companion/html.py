@@ -22,7 +22,7 @@ def badge(verdict: str) -> Markup:
 
 def breakable(name: str) -> Markup:
     """Return the name of a file or a function, which may go on in a next line behind its strokes, points and underscores."""
-    return Markup(re.sub(r"([/._])(?=\w)", r"\1<wbr>", str(escape(name))))
+    return Markup(re.sub(r"([/._:])(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
 _ENVIRONMENT.filters |= {"verdict": badge, "math": typeset, "breakable": breakable}

@@ -46,7 +46,12 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
 
 def in_words(factor: float) -> str:
     """Return a factor to two digits, or that it is beyond what is looked for."""
-    return f"over {MOST:,.0f}" if factor >= 0.999 * MOST else f"{factor:.3g}" if factor < 1.1 else f"{factor:.2g}"
+    return f"over {MOST:,.0f}" if factor >= 0.999 * MOST else f"{factor:.3g}" if factor < 1.1 else f"{float(f'{factor:.2g}'):g}"
+
+
+def in_percent(share: float) -> str:
+    """Return a share as percent, to one digit."""
+    return f"{float(f'{100 * share:.1g}'):g}%"
 
 
 def _changes(dataset: xr.Dataset, name: str, kind: str) -> Iterator[Change]:

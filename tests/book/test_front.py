@@ -2,16 +2,25 @@
 
 from types import SimpleNamespace
 
-from book.build import front
+from book.build import figures, front
 
 FIGURE = """<figure><picture><source media="(max-width: 600px)" srcset="narrow"><img src="wide"></picture>
 <figcaption>Left: one. Right: another.</figcaption><p class="icl-provenance">seed 0</p></figure>"""
 
 
-def test_a_figure_beside_its_text_is_the_narrow_one_and_its_caption_says_above_and_below(tmp_path):
+def test_a_figure_beside_its_text_is_the_narrow_one_and_its_caption_says_top_and_bottom(tmp_path):
     (tmp_path / "index.md").write_text("Before\n\n<!-- figure toy -->\n\nAfter\n")
-    front.fill(tmp_path, {"toy": FIGURE}, SimpleNamespace(rows=[]))
+    both = figures.CAPTION.sub(lambda caption: figures.told_narrow(caption[0]), FIGURE)
+    front.fill(tmp_path, {"toy": both}, SimpleNamespace(rows=[]))
     page = (tmp_path / "index.md").read_text()
     assert page.startswith("Before\n") and page.endswith("After\n")
     assert 'media="all"' in page and "seed 0" not in page
-    assert "Above: one. Below: another." in page
+    assert "Top: one. Bottom: another." in page and "icl-" not in page
+
+
+def test_a_caption_tells_a_narrow_screen_where_the_panels_stand():
+    both = figures.BOTH.format("Left", "Top"), figures.BOTH.format("right", "bottom")
+    assert figures.told_narrow("Left: one; right: another.") == f"{both[0]}: one; {both[1]}: another."
+    assert figures.told_narrow("Left and middle: one.") == f"{both[0]} and middle: one."
+    for caption in ("Top: one. Left: two.", "The line right of it.", "Last column: the third. Left: one."):
+        assert figures.told_narrow(caption) == caption

@@ -43,8 +43,7 @@ def test_a_row_says_what_was_found_in_the_profile_that_counts():
     quick = dataclasses.replace(ROW, full=Finding(NOT_RUN))
     told = words(Ledger([quick], {}, Path("nowhere")).page(), "tbody tr[id] td:nth-of-type(3)")
     assert told == (
-        "undecided 0.11 ± 0.07 a tenth margin 0.05, moved after a look, resolution 2e+01%, counted with Z0, "
-        "control not rejected"
+        "undecided 0.11 ± 0.07 a tenth margin 0.05, moved after a look, resolution 20%, counted with Z0, control not rejected"
     )
 
 

@@ -28,8 +28,9 @@ ROWS = [
 
 
 def places(svg) -> dict[str, tuple[float, float]]:
-    dots = {link.title.string: link.circle for link in svg.select("a")}
-    return {name: (float(dot["cx"]), float(dot["cy"])) for name, dot in dots.items()}
+    dots = {link.title.string: link.g for link in svg.select("a")}
+    found = {name: re.search(r"translate\(([\d.]+) ([\d.]+)\)", mark["transform"]) for name, mark in dots.items()}
+    return {name: (float(place[1]), float(place[2])) for name, place in found.items()}
 
 
 def test_claims_are_told_by_resolution_or_slack_and_those_above_2_say_why():

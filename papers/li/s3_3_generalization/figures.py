@@ -163,7 +163,7 @@ def prompt_length(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend(loc="upper right")
     k = dataset.sizes["alpha"]
     band(right, dataset, "needed_theory", "alpha", k)
-    line(right, dataset, "needed_theory", "alpha", k, label="vote law")
+    line(right, dataset, "needed_theory", "alpha", k, linestyle="-", label="vote law")
     points(right, dataset, "needed", "alpha", k, label="measured")
     line(right, dataset, "needed_stated", "alpha", color=mpl.rcParams["text.color"], linestyle=":", label="$1/\\alpha'$")
     right.set(xscale="log", yscale="log", xlabel="share $\\alpha'$", ylabel="length for an error of 0.01")

@@ -175,8 +175,8 @@ LENGTHS = {"feature_norm": "feature", "label_norm": "label"}
         "the number of patterns matched at the start falls from 1 at no pattern to 0 at three or more."
     ),
     caption=(
-        "Setting A. Left: angles of the large rows' feature part to the mean pattern and of their label part to <i>q</i>, "
-        "by the sign of <i>a</i>. Middle: lengths of the two parts. Crosses at the right edge: where the authors' curves "
+        "Left: angles, in setting A, of the large rows' feature part to the mean pattern and of their label part to <i>q</i>, "
+        "by the sign of <i>a</i>. Middle: lengths of the two parts there. Crosses at the right edge: where the authors' curves "
         "end, read off by eye (their lengths belong to another scale of patterns). Right: share of rows that end small, "
         "by the number of patterns μ<sub>j</sub> on which the row is active with its right label at the start; bars: 2 s.e."
     ),
@@ -194,7 +194,7 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set_xlabel("step")
     left.legend(loc="lower left", fontsize=8.5)
     middle.legend(loc="upper left", fontsize=8.5)
-    left.set(ylabel="angle (rad)", ylim=(0, np.pi))
+    left.set(ylabel="angle (rad)", ylim=(-0.1, np.pi + 0.1))
     middle.set(ylabel="length", ylim=(0, None))
     for k, cell in each(dataset.sel(setting=["A", "B", "A, r = 1"]), "setting"):
         style = dict(linestyle=LINES[4 + k], linewidth=0.8, label=NARROW.get(cell.setting.item(), "{setting}"))

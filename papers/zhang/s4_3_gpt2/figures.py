@@ -117,7 +117,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(yscale="log", ylim=(0.03, 9), xlabel="examples $M$", title=f"{model.trained.item()} covariance")
         plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("squared error / $d$")
-    panels[1].tick_params(labelleft=False)
+    panels[1].tick_params(labelleft=panels[1].get_subplotspec().colspan.start == 0)  # below the other, on a narrow screen
     for k, model in each(dataset.isel(run=0), "trained"):
         style = {"color": ("C5", "C1")[k], "fillstyle": ("full", "none")[k], "markersize": (3, 5)[k]}
         points(right, model, "row_norm", "row", k, label="{trained}", **style)
