@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import matplotlib as mpl
+import numpy as np
 import xarray as xr
 from cycler import cycler
 from markupsafe import Markup
@@ -141,10 +142,14 @@ class NarrowFigure(Figure):
         columns, turned = (1 if ncols <= 3 else 2), nrows == 2 and ncols > 3
         rows = -(-nrows * ncols // columns)
         self.set_size_inches(NARROW, rows * self.get_figheight() / nrows * (0.9 if columns == 1 else 0.65))
-        every = super().subplots(rows, columns, sharex=sharex is True, sharey=sharey is True, squeeze=False).ravel()
-        for each in every[nrows * ncols :]:
-            each.remove()
-        grid = every.reshape(ncols, nrows).T if turned else every[: nrows * ncols].reshape(nrows, ncols)
+        if turned:  # made row by row, as on a wide screen
+            places = self.add_gridspec(ncols, nrows)
+            grid = np.array([[self.add_subplot(places[col, row]) for col in range(ncols)] for row in range(nrows)])
+        else:
+            every = super().subplots(rows, columns, sharex=sharex is True, sharey=sharey is True, squeeze=False).ravel()
+            for each in every[nrows * ncols :]:
+                each.remove()
+            grid = every[: nrows * ncols].reshape(nrows, ncols)
         for row in grid if sharey == "row" else ():
             for each in row[1:]:
                 each.sharey(row[0])
