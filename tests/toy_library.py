@@ -1,5 +1,6 @@
 """A small checkout whose `renew`, `train` and `sweep` are the real ones: the library, and one wing with one room of toys."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -70,6 +71,12 @@ READING = Experiment("toy-reading", "Sums", quick=Reading(NETWORK), full=Reading
 ROOM_FILE = Path("papers", "toys", "s1_lines", "lines.py")
 
 
+def packages(*wings: str) -> str:
+    """Return the source of the package of some wings: the real one with these in the place of its own."""
+    source = (ROOT / "papers" / "__init__.py").read_text(encoding="utf-8")
+    return re.sub(r"^PAPERS = .*$", f"PAPERS = {wings!r}", source, flags=re.MULTILINE)
+
+
 def write(root: Path, room: str = ROOM) -> None:
     """Write the checkout, in which nothing is stored."""
     no_bytecode = shutil.ignore_patterns("__pycache__", "bench")
@@ -79,7 +86,7 @@ def write(root: Path, room: str = ROOM) -> None:
     shutil.copy(ROOT / "papers" / "zhang" / "__init__.py", root / "papers" / "zhang")
     for path in (ROOT / "papers").glob("*.py"):
         shutil.copy(path, root / "papers")
-    (root / "papers" / "__init__.py").write_text('PAPERS = ("toys",)\n')
+    (root / "papers" / "__init__.py").write_text(packages("toys"))
     decoders = root / "papers" / "garg" / "decoders.py"
     told = decoders.read_text(encoding="utf-8")
     decoders.write_text(told.replace("CHECKPOINT_EVERY = 500", f"CHECKPOINT_EVERY = {EVERY}"), encoding="utf-8")

@@ -13,6 +13,8 @@ import yaml
 from bs4 import BeautifulSoup
 from filelock import FileLock
 
+from tests import toy_library
+
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["engine", "zhang_4_1_convergence", "zhang_appendices"]
 _, MAIN, OTHER = NAMES
@@ -21,13 +23,14 @@ REGISTRY = """
 import xarray
 from types import SimpleNamespace
 from icl_lib.companion import results
+from papers import BOOK
 
 class Declared:
     pass
 
 class Alpha:
     slug, notebook, quick, full, module = "toy-alpha", "zhang_4_1_convergence", Declared(), Declared(), "papers.registry"
-    paper = "zhang"
+    paper, book = "zhang", BOOK
 
     def declaration(self, profile):
         return self.quick
@@ -113,7 +116,7 @@ def write(root, registry=REGISTRY):
         (library / name).touch()
     (library / "alpha.py").write_text("from icl_lib import beta\n")
     (root / "papers").mkdir()
-    (root / "papers" / "__init__.py").write_text('PAPERS = ("zhang",)\n')
+    (root / "papers" / "__init__.py").write_text(toy_library.packages("zhang"))
     (root / "papers" / "registry.py").write_text(registry)
     (root / "notebooks").mkdir()
     for name in NAMES:
