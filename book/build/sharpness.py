@@ -65,6 +65,7 @@ def _dots(
         name=name,
         scale=SCALE,
         shapes=SHAPES,
+        first=not edge,
         colours=COLOURS,
     )
     return Markup(raw(drawn))
@@ -73,6 +74,11 @@ def _dots(
 DOTS = template(
     """
 <svg class="icl-dots" viewBox="0 0 {{ width }} {{ height + 24 }}" width="{{ width }}" role="group" aria-label="{{ name }}">
+{% if first %}
+<defs>{% for verdict, colour in colours.items() %}<g id="icl-dot-{{ verdict | replace(" ", "-") }}" \
+transform="scale({{ scale }}) translate(-12 -12)" fill="currentColor" color="var(--icl-{{ colour }})">\
+{{ shapes[verdict, "paper"] | safe }}</g>{% endfor %}</defs>
+{% endif %}
 <path d="M0 {{ height }}H{{ width }}" stroke="currentColor"/>
 {% if edge %}
 <path d="M{{ "%.1f" % edge }} 0V{{ height }}" stroke="currentColor" stroke-dasharray="4 3"/>
@@ -84,8 +90,7 @@ text-anchor="{{ "start" if loop.first else "end" if loop.last else "middle" }}">
 {% endfor %}
 {% for row, value, x, y in dots %}
 <a href="../{{ row.card }}"><title>{{ row.claim.id }}, {{ row.full.verdict }}: {{ "%.2g" % value }}</title>\
-<g transform="translate({{ "%.1f %.1f" | format(x, y) }}) scale({{ scale }}) translate(-12 -12)" \
-fill="currentColor" color="var(--icl-{{ colours[row.full.verdict] }})">{{ shapes[row.full.verdict, "paper"] | safe }}</g></a>
+<use href="#icl-dot-{{ row.full.verdict | replace(" ", "-") }}" x="{{ "%.1f" % x }}" y="{{ "%.1f" % y }}"/></a>
 {% endfor %}
 </svg>"""
 )

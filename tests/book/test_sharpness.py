@@ -28,9 +28,8 @@ ROWS = [
 
 
 def places(svg) -> dict[str, tuple[float, float]]:
-    dots = {link.title.string: link.g for link in svg.select("a")}
-    found = {name: re.search(r"translate\(([\d.]+) ([\d.]+)\)", mark["transform"]) for name, mark in dots.items()}
-    return {name: (float(place[1]), float(place[2])) for name, place in found.items()}
+    dots = {link.title.string: link.use for link in svg.select("a")}
+    return {name: (float(dot["x"]), float(dot["y"])) for name, dot in dots.items()}
 
 
 def test_claims_are_told_by_resolution_or_slack_and_those_above_2_say_why():
@@ -58,7 +57,8 @@ def test_a_dot_lies_at_its_number_and_equal_ones_above_each_other():
         found["Z2, holds: 1.5"][0] == found["Z8, holds: 1.5"][0]
         and found["Z2, holds: 1.5"][1] - found["Z8, holds: 1.5"][1] == sharpness.STEP
     )
-    assert "--icl-fails" in str(slacks.find("title", string="Z6, fails: 40").parent)
+    assert slacks.find("title", string="Z6, fails: 40").parent.use["href"] == "#icl-dot-fails"
+    assert {each["id"] for each in resolutions.select("defs g")} >= {each["href"][1:] for each in slacks.select("use")}
 
 
 def test_nothing_is_told_where_nothing_was_judged():
