@@ -8,6 +8,6 @@ from pathlib import Path
 from icl_lib.companion.book import Book
 
 _ROOT = Path(__file__).resolve().parents[1]
-BOOK = Book("In-context learning, recomputed", _ROOT, "papers", store=_ROOT / "book" / "data", build=_ROOT / "_build")
+BOOK = Book(_ROOT, "papers", store=_ROOT / "book" / "data", build=_ROOT / "_build")
 PAPERS = ("zhang", "li", "dherin", "garg", "engine")
 """The wings, in the order of the ledger."""

@@ -28,7 +28,7 @@ PIXELS_PER_POINT = 96 / 72
 CAPTION = re.compile(r"<figcaption>.*?</figcaption>", re.DOTALL)
 SIDES = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 """What a caption calls panels of one row, and where they stand below each other."""
-SIDE = re.compile(r"\b(?:[Ll]eft|[Rr]ight)\b(?=(?: and \w+)?:)|(?<=[Mm]iddle and )right(?=:)|(?<=[Ll]eft and )right(?=:)")
+SIDE = re.compile(r"\b(?:[Ll]eft|[Rr]ight)\b(?=(?: and \w+)?:)")
 ROWS = re.compile(r"\b(?:top|bottom|upper|lower|rows?|columns?)\b", re.IGNORECASE)
 BOTH = '<span class="icl-broad">{}</span><span class="icl-slim">{}</span>'
 NARROW = re.compile(r'<span class="icl-broad">.*?</span><span class="icl-slim">(.*?)</span>')

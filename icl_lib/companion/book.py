@@ -4,6 +4,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+LIBRARY = "icl_lib"
+
 
 @dataclass(frozen=True)
 class Book:
@@ -15,7 +17,6 @@ class Book:
     build   what is made on this machine
     """
 
-    title: str
     root: Path
     wings: str
     store: Path
@@ -24,7 +25,7 @@ class Book:
     @property
     def packages(self) -> tuple[str, ...]:
         """The packages whose code counts."""
-        return "icl_lib", self.wings
+        return LIBRARY, self.wings
 
     def result(self, slug: str) -> Path:
         """Return where the committed result of an experiment lies."""
@@ -43,7 +44,7 @@ def of(declaration: object) -> Book:
 def of_module(module: str) -> Book:
     """Return the book of a module; outside of every book, in a script or a notebook, that of the working directory."""
     here = Path.cwd()
-    return declared_in(module) or Book("", here, module.partition(".")[0], here / "results", here / "_build")
+    return declared_in(module) or Book(here, module.partition(".")[0], here / "results", here / "_build")
 
 
 def declared_in(module: str) -> Book | None:

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from icl_lib.companion import book
 
-LIBRARY = "icl_lib"
-CARRIER = "icl_lib.companion"
+CARRIER = f"{book.LIBRARY}.companion"
 """The package that carries results and computes none of their numbers: a change there leaves stored numbers valid."""
 DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -64,7 +63,7 @@ def module_file(module: str) -> Path | None:
 
 
 def _ours(package: str) -> bool:
-    return package == LIBRARY or book.declared_in(package) is not None
+    return package == book.LIBRARY or book.declared_in(package) is not None
 
 
 @cache

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from bs4 import BeautifulSoup
 
-from book.build import failures, front, landscape, ledger, ledger_files, references, summaries, verdicts
+from book.build import failures, front, landscape, ledger, ledger_files, references, summaries
 from book.build.layout import Layout
 from book.build.ledger import Ledger
 from book.build.numbers import meaning
@@ -92,17 +92,6 @@ def test_a_rejected_control_is_no_failure_and_a_verdict_of_its_own_in_quick_is_t
     assert "control" not in first.get_text() and "fails" not in first.get_text()
     assert "quick: undecided" in second.get_text() and "control not rejected" in second.get_text()
     assert third["data-verdict"] == "fails"  # where full was not run the quick verdict counts
-
-
-def test_what_a_notebook_left_counts_before_what_an_edition_recorded(monkeypatch):
-    def found(claim, verdict):
-        numbers = {"value": 1.0, "two_se": 0.0, "margin": 0.5, "resolution": None}
-        return {"claims": {claim: numbers | {"verdict": verdict, "control": "fails", "positive": ""}}}
-
-    monkeypatch.setattr(verdicts.judged, "of", lambda one: {"quick": {"zhang-risk": found("Z10", "fails")}, "full": {}})
-    recorded = {"zhang-risk": found("Z10", "holds"), "zhang-averaged-error": found("Z11b", "holds")}
-    rows = {row.claim.id: row.quick.verdict for row in verdicts.ledger(["a notebook"], recorded)}
-    assert (rows["Z10"], rows["Z11b"], rows["Z1"]) == ("fails", "holds", NOT_RUN)
 
 
 def test_no_blank_line_ends_the_html_of_the_page():

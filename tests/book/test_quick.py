@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import xarray as xr
 
-from book.build import judged, outputs, quick
+from book.build import judged, outputs, quick, verdicts
 from book.build.layout import Layout
 from icl_lib.companion import results
 from icl_lib.companion.claim import Claim
@@ -122,3 +122,14 @@ def test_outputs_are_taken_after_the_numbers_are_written(tmp_path, monkeypatch, 
     monkeypatch.setattr(outputs, "replaced", lambda committed, notebook: committed.name == notebook.name == "one.ipynb")
     assert outputs.refresh(Layout(tmp_path)) == ["one"]
     assert len(done) == executions and done[0] == {} and all(done[1:])
+
+
+def test_what_a_notebook_left_counts_before_what_an_edition_recorded(monkeypatch):
+    def found(claim, verdict):
+        numbers = {"value": 1.0, "two_se": 0.0, "margin": 0.5, "resolution": None}
+        return {"claims": {claim: numbers | {"verdict": verdict, "control": "fails", "positive": ""}}}
+
+    monkeypatch.setattr(verdicts.judged, "of", lambda one: {"quick": {"zhang-risk": found("Z10", "fails")}, "full": {}})
+    recorded = {"zhang-risk": found("Z10", "holds"), "zhang-averaged-error": found("Z11b", "holds")}
+    rows = {row.claim.id: row.quick.verdict for row in verdicts.ledger(["a notebook"], recorded)}
+    assert (rows["Z10"], rows["Z11b"], rows["Z1"]) == ("fails", "holds", verdicts.NOT_RUN)

@@ -5,23 +5,8 @@ What is measured is taken with two standard errors: it holds when it is within t
 
 import numpy as np
 
-from icl_lib.companion.verdict import HOLDS, Discrepancy
 from papers.zhang.theory import error
-
-
-def holds(value, margin: float, two_se=0.0) -> bool:
-    return Discrepancy(value, two_se).verdict(margin) == HOLDS
-
-
-def misses(value, margin: float, two_se=0.0) -> bool:
-    return bool((value - two_se > margin).any())
-
-
-def off(dataset, name: str, theory: str) -> dict:
-    """How far a measurement is from a formula, relative to it."""
-    formula = dataset[theory]
-    return {"value": abs(dataset[name] / formula - 1), "two_se": 2 * dataset[f"{name}_se"] / abs(formula)}
-
+from tests.papers.zhang.margins import holds, misses, off
 
 # --- sections 1 and 3 -----------------------------------------------------------------------------------------------
 
@@ -243,68 +228,3 @@ def test_ZF9b(stored):
     risk = stored("zhang-gpt2-scale").risk
     assert holds(abs(risk.sel(way="own size") / risk.sel(way="own size", c=1.0) - 1), 1e-3)
     assert misses(abs(risk.sel(way="both scaled") / risk.sel(way="both scaled", c=1.0) - 1), 1e-3)
-
-
-# --- section 5 ------------------------------------------------------------------------------------------------------
-
-
-def test_Z19c(stored):
-    """The loss never rises along the flow of Lemma 5.2.
-
-    Up to the integrator's tolerance of 1e-10; the flow with Lambda in place of Gamma passes the minimum and climbs.
-    """
-    flow = stored("zhang-dynamics")
-    assert holds(flow.loss.diff("time"), 1e-8)
-    assert misses(flow.loss_towards_plain.diff("time"), 1e-8)
-
-
-def test_Z20(stored):
-    """Over all live parameters the loss is odd part + even part under w → −w, each an exact polynomial.
-
-    Relative to the loss, which is averaged by a quadrature that is exact for its degree; the even part is not 0.
-    """
-    full = stored("zhang-full-loss")
-    odd_only = full.loss_theory.where(full.parity == "odd", 0.0)
-    assert holds(abs(full.loss_theory - full.loss) / full.loss.sum("parity"), 1e-10)
-    assert misses(abs(odd_only - full.loss) / full.loss.sum("parity"), 1e-10)
-
-
-def test_Z20b(stored):
-    """The limit of Theorem 4.1 minimises the full loss: no sampled parameter point lies below it.
-
-    Rounding leaves about 1e-15; below the loss at the inverse of Lambda there are points.
-    """
-    points = stored("zhang-full-loss")
-    assert points.excess.min() >= -1e-12
-    assert points.excess_over_plain.min() < -1e-12
-
-
-def test_Z20c(stored):
-    """The Hessian of the full loss at that limit is positive semi-definite with exactly one zero mode.
-
-    Counts of eigenvalues beyond 1e-10 of the largest; the Hessian is exact to rounding. The origin is a saddle.
-    """
-    full = stored("zhang-full-loss")
-    wrong = full.negative + abs(full.zero - 1)
-    assert holds(wrong.sel(place="limit"), 0)
-    assert misses(wrong.sel(place="origin"), 0)
-
-
-def test_Z24d(stored):
-    """The slack of the PL inequality also grows with the condition number κ, at every d.
-
-    It does not: in dimension 2 the slack falls as kappa grows, in the largest it grows at every step.
-    """
-    slack = np.log(stored("zhang-pl").slack)
-    assert slack.sel(d=2).diff("kappa").min() < 0
-    assert slack.isel(d=-1).diff("kappa").min() > 0
-
-
-def test_Z25(stored):
-    """The condition on σ is sufficient, not necessary: no failure found from far below to far above it.
-
-    Relative distance of the product from the inverse of Gamma at the end; that of Lambda is no end.
-    """
-    starts = stored("zhang-start-size")
-    assert holds(starts.miss, 1e-6)
-    assert misses(starts.miss_plain, 1e-6)
