@@ -29,6 +29,9 @@ CAPTION = re.compile(r"<figcaption>.*?</figcaption>", re.DOTALL)
 SIDES = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 """What a caption calls panels of one row, and where they stand below each other."""
 SIDE = re.compile(r"\b(?:[Ll]eft|[Rr]ight)\b(?=(?: and \w+)?:)")
+PLACES = re.compile(r"\b(?:Top|Bottom)(?: left| right)?(?=:)")
+ORDINALS = ("First", "Second", "Third", "Fourth")
+"""What a caption calls panels of two rows, and what it calls them in their order where each has a row of its own."""
 ROWS = re.compile(r"\b(?:top|bottom|upper|lower|rows?|columns?)\b", re.IGNORECASE)
 BOTH = '<span class="icl-broad">{}</span><span class="icl-slim">{}</span>'
 NARROW = re.compile(r'<span class="icl-broad">.*?</span><span class="icl-slim">(.*?)</span>')
@@ -119,7 +122,10 @@ def with_files(figure: str, pictures: Path) -> str:
 
 
 def told_narrow(caption: str) -> str:
-    """A caption that says where panels of one row stand on a narrow screen, too: below each other."""
+    """A caption that says where panels stand on a narrow screen, too: below each other."""
+    if {"Top left", "Bottom left"} & {*PLACES.findall(caption)}:
+        each = iter(ORDINALS)
+        return PLACES.sub(lambda place: BOTH.format(place[0], next(each)), caption)
     return caption if ROWS.search(caption) else SIDE.sub(lambda side: BOTH.format(side[0], SIDES[side[0]]), caption)
 
 

@@ -14,8 +14,9 @@ from markupsafe import Markup
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from icl_lib.companion.fit import fit
 from icl_lib.companion.html import template
-from icl_lib.companion.marks import marked_html
+from icl_lib.companion.marks import marked, marked_html
 
 MARKERS = "osD^vPX"
 """One marker a series, so that colour never carries the only distinction."""
@@ -63,7 +64,7 @@ class Picture:
         return in_dark(self.light)
 
     def __repr__(self) -> str:
-        return f"Picture({self.name!r}, {self.slug!r}): {self.alt}"
+        return f"Picture({self.name!r}, {self.slug!r}): {marked(self.alt)}"
 
     def _repr_html_(self) -> str:
         wide, narrow = (base64.b64encode(each.encode()).decode() for each in (self.light, self.narrow))
@@ -150,14 +151,27 @@ class NarrowFigure(Figure):
             for each in every[nrows * ncols :]:
                 each.remove()
             grid = every[: nrows * ncols].reshape(nrows, ncols)
+            for each in grid.flat if ncols > 1 else ():
+                each.tick_params(labelbottom=True)  # which a shared axis shows at the last alone
         for row in grid if sharey == "row" else ():
             for each in row[1:]:
                 each.sharey(row[0])
         return grid if not squeeze else grid.item() if grid.size == 1 else grid.squeeze()
 
+    def subplot_mosaic(self, mosaic, *, height_ratios):
+        """Return the named axes, below each other in the order of their names, each as high as its row."""
+        heights = {name: high for row, high in zip(mosaic, height_ratios, strict=True) for name in row}
+        self.set_size_inches(NARROW, 0.9 * self.get_figheight() * sum(heights.values()) / sum(height_ratios))
+        every = self.subfigures(len(heights), 1, height_ratios=list(heights.values()))
+        return {name: each.subplots() for name, each in zip(heights, every, strict=True)}
+
     def legend(self, *handles, ncols=1, **style):
-        """Add a legend of two columns at most."""
-        return super().legend(*handles, ncols=min(ncols, 2), **style)
+        """Add a legend of two columns at most, or of one if two are wider than the figure."""
+        made = super().legend(*handles, ncols=min(ncols, 2), **style)
+        if ncols == 1 or made.get_window_extent().width <= self.bbox.width:
+            return made
+        made.remove()
+        return super().legend(*handles, ncols=1, **style)
 
 
 def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[Figure] = Figure) -> str:
@@ -167,15 +181,7 @@ def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[
         draw(figure, dataset)
         if kind is NarrowFigure and figure.get_figwidth() > NARROW:
             return ""  # its layout is its own, and has no narrow form
-        _lay_out(figure)
+        fit(figure)
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())
-
-
-def _lay_out(figure: Figure) -> None:
-    """Place the panels now; ``savefig`` would draw the figure once more to do it."""
-    figure.dpi = 72  # what an SVG file is written at
-    if engine := figure.get_layout_engine():
-        engine.execute(figure)
-        figure.set_layout_engine("none")

@@ -19,7 +19,7 @@ ROWS = 8
 BESIDE = ("_theory", "_near", "_se", "_scale")
 """How variables end that stand beside what is measured."""
 REPEATED = ("seed", "network", "run", "task", "trial", "prompt", "block")
-"""Dimensions of entries that are alike, none of which a claim speaks of alone."""
+"""Dimensions of entries that are alike, none of which a claim speaks of alone, unless they have names."""
 
 
 def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", measured: str = "") -> float:
@@ -70,7 +70,8 @@ def _changes(dataset: xr.Dataset, name: str, kind: str) -> Iterator[Change]:
 def _row_changes(dataset: xr.Dataset, name: str) -> Iterator[Change]:
     """Yield what makes one row of a variable larger and smaller by a factor, for some rows of every dimension."""
     variable = dataset[name]
-    for dim in set(variable.dims) - {*REPEATED}:
+    named = {dim for dim in variable.coords if variable[dim].dtype.kind == "U"}
+    for dim in set(variable.dims) - ({*REPEATED} - named):
         size = variable.sizes[dim]
         for row in sorted({*np.linspace(0, size - 1, min(size, ROWS)).round().astype(int)}):
             here = xr.DataArray(np.arange(size) == row, dims=dim)

@@ -24,3 +24,11 @@ def test_a_caption_tells_a_narrow_screen_where_the_panels_stand():
     assert figures.told_narrow("Left and middle: one.") == f"{both[0]} and middle: one."
     for caption in ("Top: one. Left: two.", "The line right of it.", "Last column: the third. Left: one."):
         assert figures.told_narrow(caption) == caption
+
+
+def test_a_caption_counts_the_panels_of_two_rows_for_a_narrow_screen():
+    first, second, third = (
+        figures.BOTH.format(*pair) for pair in (("Top", "First"), ("Bottom left", "Second"), ("Bottom right", "Third"))
+    )
+    found = figures.told_narrow("Top: one. Bottom left: two. Bottom right: three, to the left of it.")
+    assert found == f"{first}: one. {second}: two. {third}: three, to the left of it."

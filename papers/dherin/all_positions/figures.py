@@ -113,8 +113,7 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     """Three matrices of mean cosines between tokens, and mean cosines by block."""
     variants = dataset.variant.values
     plain = next((name for name in variants if str(name).startswith("no skips")), variants[-1])
-    top, bottom = figure.subfigures(2, 1)
-    maps, lines = top.subplots(1, 3, sharey=True), bottom.subplots(1, 3, sharey=True)
+    maps, lines = figure.subplots(2, 3, sharey="row")
     for axes, shown in zip(maps, dataset.shown.values, strict=True):
         matrix = dataset.matrix.sel(shown=shown)
         end = dataset.sizes["position"] + 0.5
@@ -122,7 +121,7 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(title=str(shown).replace(", ", ",\nbase: "), xlabel="token $i$")
         axes.grid(False)
     maps[0].set_ylabel("token $j$")
-    top.colorbar(image, ax=maps, label="mean cosine", shrink=0.8, extend="max")
+    figure.colorbar(image, ax=maps, label="mean cosine", shrink=0.8, extend="max")
     for axes, variant in zip(lines, (variants[0], variants[1 % len(variants)], plain), strict=True):
         _draw_groups(axes, dataset.sel(variant=variant))
         axes.set(title=variant, xlabel="block")

@@ -44,7 +44,7 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
             cell = dataset.sel(patches=name, choice=choice)
             points(axes, cell, "differ", position + 0.14 * (k - 1.5), k, elinewidth=0.8, label=label)
         names = [name.replace(", bias", "").replace(", conditioned", ",\ncond.") for name in dataset.architecture.values]
-        axes.set_xticks(position, names, rotation=30)
+        axes.set_xticks(position, names)
         axes.set(title=choice, ylim=(-0.04, 1.05))
     panels[0].set_ylabel("share of differing tokens")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -77,7 +77,7 @@ def stale(figure: Figure, dataset: xr.Dataset) -> None:
     position = np.arange(dataset.sizes["architecture"])
     for k, (key, label) in enumerate(TWICE.items()):
         points(right, dataset, key, position + 0.18 * (k - 1), (0, 1, 4)[k], elinewidth=0.8, label=label)
-    right.set_xticks(position, [each.replace(", bias", "") for each in dataset.architecture.values], rotation=30)
+    right.set_xticks(position, [each.replace(", bias", "") for each in dataset.architecture.values])
     right.set(ylim=(0, 2.1), ylabel="median error", title="every token twice")
     right.legend(loc="upper left", fontsize=8.5)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -135,7 +135,7 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     for k, cell in each(dataset[["change"]].rename(seed="network"), "form"):
         points(left, cell, "change", k + np.linspace(-0.15, 0.15, cell.sizes["network"]), k)
     left.set(yscale="log", ylabel="largest $|\\Delta m/m|$", xlim=(-0.6, 1.6), ylim=(0.1, 5 * float(dataset.change.max())))
-    left.set_xticks([0, 1], ["published", "conditioned"], rotation=20)
+    left.set_xticks([0, 1], ["published", "conditioned"])
     line(middle, dataset, "beyond_theory", "x", color=ink)
     points(middle, dataset, "beyond", "x")
     middle.set(xscale="log", yscale="log", xlabel=r"$\tau$", ylabel=r"share beyond $\tau$")
@@ -148,7 +148,7 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
             points(right, cell.sel(made=made), "median", position + 0.16 * (k - 0.5), k, **style)
     points(right, dataset[["floor"]].mean("seed").clip(FLOOR), "floor", position, color=ink, marker="x", label="own error")
     right.set(yscale="log", ylabel="median error of the logits", ylim=(1e-16, 30), xlim=(-0.5, len(position) - 0.5))
-    right.set_xticks(position, dataset.precision.values, rotation=20)
+    right.set_xticks(position, dataset.precision.values)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 

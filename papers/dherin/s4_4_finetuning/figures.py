@@ -16,15 +16,22 @@ LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "
 BARS = {"elinewidth": 0.8}
 
 
+def _alt_losses(dataset: xr.Dataset) -> str:
+    end, patch = dataset.loss.mean("seed").isel(i=-1), dataset.loss_patch.mean("seed")
+    slow = [float(rate) for rate in dataset.rate if rate <= 0.03]
+    ends = ", ".join(f"{float(end.sel(rate=rate, factor=1.0)):.2g} at rate {rate:g}" for rate in slow)
+    half = float(end.sel(rate=dataset.rate_of_paper, factor=0.5))
+    best = " and ".join(f"at rate {float(end.sel(factor=factor).idxmin('rate')):g}" for factor in (1.0, 0.5))
+    return (
+        f"Two panels, loss on a logarithmic axis. Left: from i = 0 to {int(dataset.i[-1])} the patch falls from "
+        f"{float(patch[0]):.2g} to {float(patch[-1]):.2g}; finetuning ends at {ends}, and at {half:.2g} with half the loss. "
+        f"Right: the loss at the last i is least {best} with factor 1 and one half, and shoots up at larger rates."
+    )
+
+
 @drawing(
     "dherin-finetuning",
-    alt=(
-        "Two panels, loss on a logarithmic axis. Left: over i up to 100 the patch falls like a power law; finetuning "
-        "markers fall along straight lines, slower than the patch at rate 0.003, close to it at 0.01, faster at 0.03; with "
-        "half the loss at rate 0.01 they stay above it. "
-        "Right: the loss at the last i falls with the rate up to about 0.05, then shoots up; it crosses the level of the "
-        "patch near rate 0.01 with factor 1 and near 0.02 with factor one half."
-    ),
+    alt=_alt_losses,
     caption=(
         "Left: test loss on (<i>x</i>, 0) after finetuning on <i>i</i> examples with the loss (<i>p</i> − <i>y</i>)² "
         "(filled; two standard errors over tasks) or half of it (hollow), its prediction (thin lines) and the patch of the "
@@ -114,14 +121,25 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="lower left")
 
 
+def _alt_alignment(dataset: xr.Dataset) -> str:
+    means = dataset[["alignment", "share", "alignment_label", "answer"]].mean("seed")
+    first, last = (means.isel(i=place) for place in (0, -1))
+    ceiling, controls = means.share, last.alignment.sel(labels=["another task", "shuffled"])
+    untrained = float(dataset.alignment_untrained.mean("start")[-1])
+    return (
+        "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from "
+        f"{float(first.alignment.sel(labels='true')):.2f} to {float(last.alignment.sel(labels='true')):.2f}; at the end it is "
+        f"at most {float(abs(controls).max()):.2f} with labels of another task and shuffled ones, and {untrained:.2f} in "
+        f"untrained networks; the ceiling is {float(ceiling.min()):.2f} to {float(ceiling.max()):.2f}. Right: labels of the "
+        f"mirrored task end at {float(last.alignment.sel(labels='mirrored task')):.2f}, labels reversed at the query on "
+        f"its mirror image; the label parts reach {float(last.alignment_label):.2f}, the answer written in "
+        f"{float(last.answer):.2f}."
+    )
+
+
 @drawing(
     "dherin-alignment",
-    alt=(
-        "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from 0.02 to 0.2; "
-        "with labels of another task, shuffled labels and in untrained networks it stays near 0; the ceiling lies "
-        "near 0.65. Right: labels of the mirrored task end on the same curve, reversed labels at the query on its "
-        "mirror image; the label parts reach 0.44, the answer written in 0.45."
-    ),
+    alt=_alt_alignment,
     caption=(
         "Left: mean alignment of the patch with finetuning, and its three controls. Solid line: the same with the one "
         "matrix <i>u</i>(<i>Gw</i>)<sup>T</sup> in place of finetuning. Dashed line: the ceiling κ. Right: labels of other "

@@ -80,8 +80,13 @@ class SparseRegression(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the error of least squares beside it."""
-        exact = [shifts.least_squares_error(self.slow.d, k, 0.0) for k in self.lengths]
-        return dataset.assign(least_squares=variable("k", exact, "error of least squares, closed form"))
+        length = range(max(self.lengths) + 1)
+        exact = [shifts.least_squares_error(self.slow.d, k, 0.0) for k in length]
+        found = {
+            "least_squares": variable("k", np.array(exact)[list(self.lengths)], "error of least squares, closed form"),
+            "least_squares_line": variable("length", exact, "the same at every length"),
+        }
+        return dataset.assign_coords(length=length).assign(found)
 
     def _draw(self, generator: torch.Generator, size: int) -> Prompts:
         return sparse_prompts(generator, size, max(self.lengths), self.slow.d, self.slow.sparsity)

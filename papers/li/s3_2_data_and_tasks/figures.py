@@ -146,4 +146,4 @@ def two_memories(figure: Figure, dataset: xr.Dataset) -> None:
     ticks = [0.125, 0.25, 0.5, 1.0]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
-    axes.legend(loc="upper right")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=2)

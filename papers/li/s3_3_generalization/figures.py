@@ -17,14 +17,21 @@ def _lifted(dataset: xr.Dataset, *names: str) -> xr.Dataset:
     return dataset.assign({name: dataset[name].clip(SMALLEST) for name in names})
 
 
+def _alt_sum(dataset: xr.Dataset) -> str:
+    sums, means = dataset.S_1.values, dataset[["error", "error_rescaled", "hinge"]].mean("seed")
+    beyond = float(means.error.sel(S_1=slice(0, None)).max())
+    hinges = " and ".join(f"{float(hinge):.1f}" for hinge in means.hinge.sel(S_1=-1))
+    return (
+        f"Two rows of three panels over the coefficient sum from {sums[0]:g} to {sums[-1]:g}. Left: 0-1 error, logarithmic. "
+        f"At fixed norm it is at most {beyond:.1g} from 0 on; when the sum rescales the patterns it is "
+        f"{float(means.error_rescaled.sel(S_1=0).min()):.1f} at 0 and falls to the bottom before 1. Middle: the hinge falls "
+        f"towards 0, from {hinges} at -1. Right: the mean margin rises along a line that the markers follow."
+    )
+
+
 @drawing(
     "li-coefficient-sum",
-    alt=(
-        "Two rows of three panels over the coefficient sum from -1.3 to 1.3. Left: the 0-1 error, logarithmic. At fixed norm "
-        "it stays below a thousandth from -0.5 on; when the sum rescales the patterns it is one half at zero and falls to the "
-        "bottom before one. Middle: the hinge falls to zero near one, from 0.2 or 0.5 at minus one. Right: the mean margin "
-        "rises along a line that the markers follow."
-    ),
+    alt=_alt_sum,
     caption=(
         "New patterns of coefficient sum <i>S</i><sub>1</sub>, one row a setting. Left: 0-1 error, at fixed norm and with "
         "<i>S</i><sub>1</sub> as a rescaling; zero is drawn at 10<sup>−5</sup>, the level line is at 0.01. Middle: hinge. "
@@ -44,11 +51,12 @@ def coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
             series(hinge, cell, f"hinge{suffix}", "S_1", label=name, first=k)
         series(margin, cell, "margin", "S_1", label="fixed norm", theory=("margin_theory", "S_1"))
         error.axhline(0.01, color=ink, linewidth=0.8)
-        error.set(yscale="log", ylim=(SMALLEST / 2, 1), ylabel=f"setting {cell.setting.item()}\n0-1 error")
+        error.set(yscale="log", ylim=(SMALLEST / 2, 1), ylabel="0-1 error")
         hinge.set(ylabel="hinge", ylim=(-0.03, None))
         margin.set(ylabel="mean margin $zF$", ylim=(0, None))
         for axes in (error, hinge, margin):
             axes.axvline(1, color=ink, linewidth=1.2, linestyle=":")
+            axes.set_title(f"setting {cell.setting.item()}")
     for axes in grid[-1]:
         axes.set_xlabel("coefficient sum $S_1$")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
@@ -82,17 +90,26 @@ def rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     for axes in (left, middle, right):
         axes.set(xlabel="$S_1$", ylim=(0, None))
         axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
-    left.legend(loc="upper right")
-    right.legend(loc="upper right")
+    every = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
+    figure.legend(*(lines + fixed[:1] for lines, fixed in every), loc="outside upper center", ncols=4)
+
+
+def _alt_sum_reasons(dataset: xr.Dataset) -> str:
+    errors, spread = dataset.error.mean("seed"), dataset.gap_spread.mean("seed")
+    worst = errors.mean("S_1").idxmax("setting").item()
+    others = errors.drop_sel(setting=worst).sel(S_1=slice(0, None))
+    widest = spread.mean("setting").idxmax("S_1").item()
+    return (
+        f"Two panels over the coefficient sum. Left: the error is largest in the setting {worst}, "
+        f"{float(errors.sel(setting=worst).max()):.2g} at most; in each other setting it is at most "
+        f"{float(others.max()):.2g} where the sum is not negative. Right: the spread of the score gap, largest at a sum of "
+        f"{widest:g}."
+    )
 
 
 @drawing(
     "li-sum-reasons",
-    alt=(
-        "Two panels over the coefficient sum. Left: the error of one setting, few tasks and short patterns, is several "
-        "percent and falls towards the largest sums; the others are far below, except at the most negative sums. "
-        "Right: the spread of the score gap, largest at zero and symmetric."
-    ),
+    alt=_alt_sum_reasons,
     caption=(
         "Fixed norm, settings that change one thing at a time (<i>r</i> = 1: six training tasks). Left: 0-1 error; zero is "
         "drawn at 10<sup>−5</sup>. "
@@ -130,7 +147,7 @@ def task_fraction(figure: Figure, dataset: xr.Dataset) -> None:
     shown = (("error_in", "in domain, unseen tasks"), ("error_out", "out of domain, mean"), ("error_worst", "worst ODR draw"))
     for k, (name, label) in enumerate(shown):
         series(left, _lifted(dataset, name), name, "tasks", label=label, first=k)
-    left.axvline(float(dataset.tasks_stated), color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
+    left.axvline(float(dataset.tasks_stated), ymax=0.65, color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
     left.set(yscale="log", xlabel="training tasks $|\\mathcal{T}_{tr}|$", ylabel="0-1 error", ylim=(SMALLEST / 2, 8))
     left.legend(loc="upper right")
     line(right, dataset, "gap_theory", "tasks", 3, linestyle="-", label="$\\gamma$")

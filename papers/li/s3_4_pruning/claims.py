@@ -22,7 +22,7 @@ claim = claims_of("li-magnitudes")
 
 @claim("S", "bound", margin=0.08, quick_margin=0.12, control=at(setting=[1]))
 def L11(dataset):
-    """After training in setting A about 15% of the neurons (rows of W_O) are small, in full 8% to 24%; the others are large.
+    """After training in setting A about 15% of the neurons, rows of $W_O$, are small, in full 8% to 24%; the others are large.
 
     Margin: |mean share − 0.155|; small: shorter than half the longest row. The authors' plot shows 15 to 16% of one
     network, where chance alone (binomial, about 100 rows) makes 4%: the margin is twice that, and in quick three times.

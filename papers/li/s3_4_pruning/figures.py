@@ -14,13 +14,19 @@ GROUPS = {"A": "setting A", "ξ = 1/√m": "long start, ξ = 1/√m"}
 """Names of the two groups in the legend."""
 
 
+def _alt_magnitudes(dataset: xr.Dataset) -> str:
+    small, at_rest = float(dataset.small.isel(setting=0).mean()), dataset.at_rest.mean("seed")
+    rest = int(dataset.step[int((at_rest > 0.5).argmax("step"))])
+    return (
+        f"Three panels. Top left: sorted row lengths over the longest; a share of {small:.2f} is short, then a jump to a long "
+        "plateau, while a long initialisation gives one group without a jump. Top right: half of the short rows are at rest "
+        f"by step {rest}, when attention rises and the long rows grow. Bottom: shares of short and silent rows by setting."
+    )
+
+
 @drawing(
     "li-magnitudes",
-    alt=(
-        "Three panels. Top left: sorted row lengths over the longest; about an eighth is short, then a jump to a long "
-        "plateau, while a long start gives one group without a jump. Top right: against steps, short rows come to rest "
-        "around step 40, when attention rises and the long rows grow. Bottom: shares of short and silent rows by setting."
-    ),
+    alt=_alt_magnitudes,
     caption=(
         "Top left: lengths of the neurons, rows of <i>W<sub>O</sub></i>, sorted, over the longest; mean over networks. Dashed: "
         "ξ√<i>m<sub>b</sub></i>, the length at the start in setting A. Top right: setting A in time: share of the small "
@@ -43,7 +49,7 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set_xticks(position, [name.replace(" = ", " =\n") for name in dataset.setting.values])
     top = 1.6 * float(dataset.small.mean("seed").max())
     axes.set(ylim=(-0.01, top), xlim=(-0.6, len(position) - 0.4), ylabel="share of the neurons")
-    axes.legend(loc="upper left", ncols=3)
+    axes.legend(loc="upper left", fontsize=8.5)
 
 
 def _draw_lengths(axes: Axes, dataset: xr.Dataset) -> None:

@@ -203,13 +203,28 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right")
 
 
+def _shown_steps(dataset: xr.Dataset) -> list[int]:
+    return [0, 30, 40, 50, int(dataset.step[-1])]
+
+
+def _attention_map(cell: xr.Dataset) -> xr.DataArray:
+    return np.exp(cell.scores) / np.exp(cell.scores).sum("key")
+
+
+def _alt_training_map(dataset: xr.Dataset) -> str:
+    maps = {step: _attention_map(dataset.sel(setting="A", step=step)) for step in _shown_steps(dataset)}
+    bright = next(step for step, shown in maps.items() if np.diag(shown).mean() > 0.5)
+    return (
+        "Two rows of five panels, one column a step. Top: the map of attention between patterns, even at first, with a bright "
+        f"diagonal from step {bright} on. Bottom: the rows in the plane of feature and label response, all near the origin at "
+        f"first; by step {bright} rows with positive a have moved up, those with negative a down, most into the wedges of "
+        "their right label."
+    )
+
+
 @drawing(
     "li-training-map",
-    alt=(
-        "Two rows of five panels, one column a step. Top: the map of attention between patterns, even at first, with a bright "
-        "diagonal from step 50 on. Bottom: the rows in the plane of feature and label response, all near the origin at first; "
-        "by step 50 rows with positive a have moved up, those with negative a down, most into the wedges of their right label."
-    ),
+    alt=_alt_training_map,
     caption=(
         "One model in setting A. Top: attention in a prompt with one context of each pattern and κ = 0, pattern of the context "
         "down, of the query across. Bottom: rows of <i>W<sub>O</sub>W<sub>V</sub></i>, feature response φ across, label "
@@ -220,12 +235,11 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def training_map(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention between patterns and responses of the neurons at five steps."""
-    steps = [0, 30, 40, 50, int(dataset.step[-1])]
+    steps = _shown_steps(dataset)
     grid = figure.subplots(2, len(steps), height_ratios=(1, 1.15))
     for column, step in zip(grid.T, steps, strict=True):
         cell = dataset.sel(setting="A", step=step)
-        attention = np.exp(cell.scores) / np.exp(cell.scores).sum("key")
-        mesh = column[0].pcolormesh(attention, cmap="viridis", vmin=0, vmax=1)
+        mesh = column[0].pcolormesh(_attention_map(cell), cmap="viridis", vmin=0, vmax=1)
         column[0].set(xticks=[], yticks=[], aspect="equal", title=f"step {step}")
         column[0].invert_yaxis()
         _draw_responses(column[1], cell)
