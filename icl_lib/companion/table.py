@@ -32,6 +32,11 @@ class Table:
         return TABLE.render(head=self.head, rows=self.rows)
 
 
+def rounded(value, digits: int = 2) -> str:
+    """Return a number to the digits that count, below a million without an exponent; 0 for what is rounding."""
+    return "0" if abs(float(value)) < 1e-9 else f"{float(f'{float(value):.{digits}g}'):g}"
+
+
 TABLE = template(
     """
 <div class="icl-table"><table><thead><tr>{% for cell in head %}<th>{{ cell }}</th>{% endfor %}</tr></thead><tbody>

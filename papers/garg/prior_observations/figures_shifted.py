@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import drawing
 from icl_lib.companion.series import sideways
-from icl_lib.companion.table import Table
+from icl_lib.companion.table import Table, rounded
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -71,15 +71,10 @@ def table(dataset: xr.Dataset) -> Table:
 
 def _cells(cell: xr.Dataset, said: bool) -> tuple[str, ...]:
     """Return one row; words of Garg et al. stand in the first of a prompt, where they are ``said``."""
-    measured = [f"{_short(part.risk)} ± {2 * float(part.risk_se):.1g}" for part in map(cell.sel, _MODELS)]
-    ols = "no finite mean" if np.isinf(cell.risk_theory.sel(model="OLS")) else _short(cell.risk.sel(model="OLS"))
+    measured = [f"{rounded(part.risk)} ± {rounded(2 * part.risk_se, 1)}" for part in map(cell.sel, _MODELS)]
+    ols = "no finite mean" if np.isinf(cell.risk_theory.sel(model="OLS")) else rounded(cell.risk.sel(model="OLS"))
     read = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values) * said
-    return *measured, _short(cell.risk_theory.sel(model="LSA")), ols, _short(cell.zero), read or "–"
+    return *measured, rounded(cell.risk_theory.sel(model="LSA")), ols, rounded(cell.zero), read or "–"
 
 
 _MODELS = ({"model": "GPT-2"}, {"model": "LSA"})
-
-
-def _short(value) -> str:
-    """Two digits; 0 for what is rounding."""
-    return "0" if float(value) < 1e-9 else f"{float(value):.2g}"

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import drawing
 from icl_lib.companion.series import sideways
-from icl_lib.companion.table import Table
+from icl_lib.companion.table import Table, rounded
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -65,13 +65,8 @@ def garg_table(dataset: xr.Dataset) -> Table:
 
 def _cells(cell: xr.Dataset) -> tuple[str, ...]:
     theory = cell.risk_theory
-    lsa = f"{_short(cell.risk.sel(model='LSA'))} ± {2 * float(cell.risk_se.sel(model='LSA')):.1g}"
-    ols = "no finite mean" if np.isinf(theory.sel(model="OLS")) else _short(cell.risk.sel(model="OLS"))
+    lsa = f"{rounded(cell.risk.sel(model='LSA'), 3)} ± {rounded(2 * cell.risk_se.sel(model='LSA'), 1)}"
+    ols = "no finite mean" if np.isinf(theory.sel(model="OLS")) else rounded(cell.risk.sel(model="OLS"), 3)
     gpt2 = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values)
-    formula, averaging = _short(theory.sel(model="LSA")), _short(theory.sel(model="averaging"))
-    return formula, lsa, averaging, ols, _short(cell.zero), gpt2 or "–"
-
-
-def _short(value) -> str:
-    """Three digits; 0 for what is rounding."""
-    return "0" if float(value) < 1e-9 else f"{float(value):.3g}"
+    formula, averaging = rounded(theory.sel(model="LSA"), 3), rounded(theory.sel(model="averaging"), 3)
+    return formula, lsa, averaging, ols, rounded(cell.zero, 3), gpt2 or "–"
