@@ -21,6 +21,8 @@ LONG = re.compile(r"-?\d+\.\d{3,}")
 SHIFT = re.compile(r'(?<=<use )(href="#[^"]*") transform="translate\((\S+) (\S+)\)"(?=/>)')
 MARKS = re.compile(r'<g(?P<group>[^<>]*)>(?P<marks>(?:<use [^<>]*style="[^"]*"/>){2,})(?=</g>)')
 REFERENCE = re.compile(r'(?<=href="#)[\w.-]+|(?<=url\(#)[\w.-]+')
+CLIP = re.compile(r' clip-path="[^"]*"')
+CLIPPED = re.compile(r'(?:<path\b(?![^<>]*transform)[^<>]* clip-path="[^<>]*/>){3,}')
 ALONE = re.compile(r"<g>((?:<(?:use|path|image)\b[^<>]*/>)*)</g>")
 STEP = re.compile(r"([MLQCzZ])([^MLQCzZ]*)")
 
@@ -80,7 +82,8 @@ def compact(drawing: str) -> str:
     bare = BLANK.sub("", COMMENT.sub("", PROLOGUE.sub("", drawing)))
     bare = STYLE.sub(lambda found: found[0].replace("; ", ";").replace(": ", ":"), bare.replace("xlink:href", "href"))
     bare = PLACE.sub(lambda found: LONG.sub(lambda number: _number(round(float(number[0]) * 100)), found[0]), bare)
-    bare = SHIFT.sub(_shifted, with_classes(unwrapped(with_short_names(MARKS.sub(_told_once, bare)))))
+    bare = CLIPPED.sub(_clipped_once, unwrapped(with_short_names(MARKS.sub(_told_once, bare))))
+    bare = SHIFT.sub(_shifted, with_classes(bare))
     return PATH.sub(lambda found: in_steps(found[0]), bare)
 
 
@@ -114,6 +117,12 @@ def _told_once(marks: re.Match) -> str:
     if len(styles) > 1 or "style=" in marks["group"]:
         return marks[0]
     return f"<g{marks['group']} {styles.pop()}>" + STYLE.sub("", marks["marks"]).replace(" />", "/>")
+
+
+def _clipped_once(paths: re.Match) -> str:
+    """Paths in a group that is cut where they all are."""
+    cuts = set(CLIP.findall(paths[0]))
+    return f"<g{cuts.pop()}>{CLIP.sub('', paths[0])}</g>" if len(cuts) == 1 else paths[0]
 
 
 def _shifted(use: re.Match) -> str:

@@ -65,8 +65,9 @@ def as_objects(ledger: Ledger) -> list[dict[str, object]]:
 
 
 def as_json(ledger: Ledger) -> str:
-    """What `as_objects` gives, as text."""
-    return json.dumps(as_objects(ledger), indent=1, ensure_ascii=False)
+    """What `as_objects` gives, as text, one claim a line."""
+    lines = (json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in as_objects(ledger))
+    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def as_csv(ledger: Ledger) -> str:

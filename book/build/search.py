@@ -33,7 +33,7 @@ def add(site: Path, pages: Mapping[str, Page]) -> None:
     folder = site / "_static" / "search"
     folder.mkdir(parents=True, exist_ok=True)
     rows = ([each.path, titled(each), list(sections(each))] for each in read)
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     (folder / "sections.js").write_text(f"globalThis.PAGES = [\n{lines}\n];\n", encoding="utf-8")
     for script in page.tree.xpath("//script[@src]"):
         if any(name in script.get("src") for name in SPHINX):

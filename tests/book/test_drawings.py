@@ -56,3 +56,12 @@ def test_a_glyph_that_is_moved_to_a_place_has_that_place():
         '<svg><path id="a"/><use href="#a" x="63.62"/><use href="#a" x="1.5" y="-2"/>'
         '<use href="#a" transform="translate(3 4) scale(0.7)"/></svg>'
     )
+
+
+def test_paths_that_are_cut_alike_are_cut_in_one_group():
+    path = '<path d="M1 2l3 4" clip-path="url(#p{})"/>'
+    cut = '<clipPath id="p1"/><clipPath id="p2"/>'
+    together, apart = path.format(1) * 3, path.format(1) * 2 + path.format(2)
+    plain = '<path d="M1 2l3 4"/>'
+    assert f'<g clip-path="url(#a)">{plain * 3}</g>' in drawings.compact(f"<svg>{together}{cut}</svg>")
+    assert "<g" not in drawings.compact(f"<svg>{apart}{cut}</svg>")
