@@ -34,11 +34,6 @@ def sampled() -> dict[str, list[Claim]]:
     return found
 
 
-def identity_of(experiment) -> str:
-    """Return the identity of the runs from which a calibration is made."""
-    return experiment.origin(PROFILE, 0)["identity"]
-
-
 def _has_errors(found) -> bool:
     return isinstance(found, Agreement) and bool(np.isfinite(found.resolution))
 
@@ -57,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         for claim in chosen:
             found = [claim.check(dataset) for dataset in datasets]
             shares.append(np.concatenate([stdtr(each.blocks - 1, each.deviations) for each in found]))
-            rows.append(_row(claim, found) | {"identity": identity_of(experiment)})
+            rows.append(_row(claim, found) | {"identity": experiment.origin(PROFILE, 0)["identity"]})
     counts = np.histogram(np.concatenate(shares), BINS, (0, 1))[0].tolist()
     content = {"commit": results.commit(BOOK), "seeds": len(options.seeds), "histogram": counts, "claims": rows}
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from book.build.pages import GENERATED
 from icl_lib.companion.html import template
-from papers import calibration, registry
+from papers import registry
 
 NOT_RUN = "# {title}\n\n`{command}` was not run here.\n"
 
@@ -117,11 +117,14 @@ def calibration_page(stored: Path) -> str:
     total = sum(found["histogram"])
     bars = [count * len(found["histogram"]) / total for count in found["histogram"]]
     verdicts, failed = found["seeds"] * len(found["claims"]), sum(row["failed"] for row in found["claims"])
-    known = registry.EXPERIMENTS.keys() & {row["experiment"] for row in found["claims"]}
-    now = {slug: calibration.identity_of(registry.EXPERIMENTS[slug]) for slug in known}
-    outdated = [row["claim"] for row in found["claims"] if row["identity"] != now.get(row["experiment"], "")]
+    outdated = [row["claim"] for row in found["claims"] if row["identity"] != _identity_now(row["experiment"])]
     told = {"bars": bars, "total": total, "verdicts": verdicts, "failures": failed, "outdated": outdated}
     return GENERATED + CALIBRATION.render(found, **told)
+
+
+def _identity_now(slug: str) -> str:
+    experiment = registry.EXPERIMENTS.get(slug)
+    return experiment.origin("quick", 0)["identity"] if experiment else ""
 
 
 CALIBRATION = template(

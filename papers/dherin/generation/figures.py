@@ -31,8 +31,8 @@ KINDS = {
         "patches 0.5 to 1."
     ),
     caption=(
-        "Share of generated tokens that differ from those of the same network with its context. Left greedy, right sampled "
-        "with common Gumbel noise. Mean over networks with two standard errors."
+        "Share of generated tokens that differ from those of the same network with its context, for greedy "
+        "decoding and for sampling with common Gumbel noise. Mean over networks with two standard errors."
     ),
     size=(7.6, 4.2),
 )

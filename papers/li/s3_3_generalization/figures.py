@@ -33,9 +33,9 @@ def _alt_sum(dataset: xr.Dataset) -> str:
     "li-coefficient-sum",
     alt=_alt_sum,
     caption=(
-        "New patterns of coefficient sum <i>S</i><sub>1</sub>, one row a setting. Left: 0-1 error, at fixed norm and with "
-        "<i>S</i><sub>1</sub> as a rescaling; zero is drawn at 10<sup>−5</sup>, the level line is at 0.01. Middle: hinge. "
-        "Right: mean margin at fixed norm; line: predicted from the trained weights. The upright dotted line is at 1. "
+        "New patterns of coefficient sum <i>S</i><sub>1</sub>, for each setting 0-1 error, hinge and mean margin. Error and "
+        "hinge: at fixed norm and with <i>S</i><sub>1</sub> as a rescaling; no error is drawn at 10<sup>−5</sup>, the level "
+        "line is at 0.01. Margin: at fixed norm; line: predicted from the trained weights. The upright dotted line is at 1. "
         "Intervals: 2 s.e. over networks."
     ),
     size=(9.2, 5.4),

@@ -113,7 +113,7 @@ def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
     caption=(
         "Scores between patterns, <i>u<sub>j</sub><sup>⊤</sup>W<sub>K</sub><sup>⊤</sup>W<sub>Q</sub>u<sub>k</sub></i>, "
         "mean over seeds, context pattern down, query pattern across. Last column: the Laplacian of the training tasks, "
-        "the direction of the first push. Top: one shift (r = 1). Bottom: three (r = 3)."
+        "the direction of the first push. One shift: r = 1; three: r = 3."
     ),
     size=(9.0, 3.9),
 )
@@ -226,8 +226,8 @@ def _alt_training_map(dataset: xr.Dataset) -> str:
     "li-training-map",
     alt=_alt_training_map,
     caption=(
-        "One model in setting A. Top: attention in a prompt with one context of each pattern and κ = 0, pattern of the context "
-        "down, of the query across. Bottom: rows of <i>W<sub>O</sub>W<sub>V</sub></i>, feature response φ across, label "
+        "One model in setting A. Maps: attention in a prompt with one context of each pattern and κ = 0, pattern of the context "
+        "down, of the query across. Points: rows of <i>W<sub>O</sub>W<sub>V</sub></i>, feature response φ across, label "
         "response λ up, on a square-root scale. Circles: <i>a</i> &gt; 0. Squares: <i>a</i> &lt; 0. The diagonals part rows "
         "by where they are active: top at (μ̄; <i>q</i>) only, bottom at (μ̄; −<i>q</i>) only, right at both, left at neither."
     ),
