@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import Collection, LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
@@ -17,7 +18,8 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter
 
 from icl_lib.companion.figure import Drawing, style
-from tests.papers import layout
+from icl_lib.companion.fit import fit
+from tests.papers import layout, words
 from tests.papers.looks import entries_of, labels_of, look_of, marker_of
 
 
@@ -49,15 +51,28 @@ class Panel:
     texts: list[str]
 
 
-def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) -> tuple[list[Panel], list[str], list[str]]:
-    """Draw a figure and read every panel of it back, what is written beside them, and how all of it looks."""
+class Read(NamedTuple):
+    """What was read back of a figure: its panels, what stands beside them, how all of it looks, what is wrong with words."""
+
+    panels: list[Panel]
+    beside: list[str]
+    looks: list[str]
+    wrong: list[str]
+    width: float
+
+
+def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) -> Read:
+    """Draw a figure and read it back; its words are read where they stand in a file."""
     size = drawing.size(dataset) if callable(drawing.size) else drawing.size
     with mpl.rc_context(style()):
         figure = kind(figsize=size)
-        FigureCanvasAgg(figure)
+        FigureCanvasSVG(figure)
         drawing.draw(figure, dataset)
         panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
-        return [_panel(axes, figure) for axes in panels], _beside(figure), list(layout.lines(figure))
+        told = [_panel(axes, figure) for axes in panels], _beside(figure), list(layout.lines(figure))
+        fit(figure)
+        figure.draw_without_rendering()
+        return Read(*told, list(words.faults(figure)), figure.get_figwidth())
 
 
 def _beside(figure: Figure) -> list[str]:

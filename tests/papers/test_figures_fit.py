@@ -1,26 +1,13 @@
-"""The words of every figure can be read, on a wide and on a narrow screen: none is cut, none is printed over another."""
+"""Words that do not fit are changed, where they stand; those that are cut or printed over others are found."""
 
 import matplotlib as mpl
 import pytest
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import NARROW, NarrowFigure, style
+from icl_lib.companion.figure import NarrowFigure, style
 from icl_lib.companion.fit import fit
-from tests.papers import told
-from tests.papers.words import drawn, faults
-
-OWN_LAYOUT = {"dherin-rank-one"}
-"""A matrix between its column and its row, on every screen."""
-
-
-@pytest.mark.parametrize("name", told.DRAWINGS)
-def test_no_word_is_cut_or_printed_over_another(name):
-    drawing, data = told.DRAWINGS[name][1], told.dataset_of(name)
-    width, wrong = drawn(drawing, data, Figure)
-    assert not wrong
-    if width > 1.1 * NARROW and name not in OWN_LAYOUT:
-        assert drawn(drawing, data, NarrowFigure) == (NARROW, [])
+from tests.papers.words import faults
 
 
 @pytest.fixture

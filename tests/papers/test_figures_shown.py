@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import NARROW, NarrowFigure
 from tests.papers import stated, told
+from tests.papers.artists import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,6 +19,9 @@ BY_HAND = {
     "papers/li/s4_mechanism/figures.py": ["scatter", "plot"],  # by name, through matplotlib; and two diagonals
 }
 """What is drawn without ``icl_lib.companion.series``, in its order."""
+
+OWN_LAYOUT = {"dherin-rank-one"}
+"""A matrix between its column and its row, on every screen."""
 
 
 def section(name: str) -> str:
@@ -29,18 +34,20 @@ def section(name: str) -> str:
 @pytest.mark.parametrize("name", told.DRAWINGS)
 def test_a_figure_shows_what_is_written_down(name):
     data, drawing = told.dataset_of(name), told.DRAWINGS[name][1]
-    assert told.told(name, dataset=data).strip() == section(name)
-    (panels, beside, _), narrow = (told.drawn(drawing, data, kind) for kind in (told.Figure, NarrowFigure))
+    wide, narrow = (drawn(drawing, data, kind) for kind in (Figure, NarrowFigure))
+    assert told.told(name, data, wide).strip() == section(name)
     alt, caption, size = (each(data) if callable(each) else each for each in (drawing.alt, drawing.caption, drawing.size))
     assert "ONE standard error" not in section(name)
     if re.search(r"(two|2) standard errors", caption):
         assert re.search("two standard errors|Student over seeds", section(name))
     for text in (alt, caption):
         assert not stated.unseen(text, section(name)), "a mark that no series has"
-        assert not [*stated.unfounded(text, stated.shown(panels, data, name))], "a number that is not shown"
+        assert not [*stated.unfounded(text, stated.shown(wide.panels, data, name))], "a number that is not shown"
     if size[0] > 1.1 * NARROW:
-        assert ([*map(numbers, panels)], beside) == ([*map(numbers, narrow[0])], narrow[1])
-    assert not [*ambiguous(panels)], "one look means two things"
+        assert ([*map(numbers, wide.panels)], wide.beside) == ([*map(numbers, narrow.panels)], narrow.beside)
+        assert narrow.width == NARROW and not narrow.wrong or name in OWN_LAYOUT
+    assert not wide.wrong, "words that are cut or printed over others"
+    assert not [*ambiguous(wide.panels)], "one look means two things"
 
 
 def ambiguous(panels):

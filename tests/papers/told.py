@@ -12,13 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure
 
 from icl_lib.companion import results
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.paper import declared
 from papers import BOOK, PAPERS, registry
-from tests.papers.artists import Panel, Series, drawn
+from tests.papers.artists import Panel, Read, Series, drawn
 from tests.papers.derived import DERIVED
 from tests.papers.looks import in_words
 from tests.papers.recognised import NO_NAME, Found, Vocabulary
@@ -57,11 +56,10 @@ class Line:
     outside: int = 0
 
 
-def told(name: str, kind: type[Figure] = Figure, dataset: xr.Dataset | None = None) -> str:
+def told(name: str, data: xr.Dataset, read: Read) -> str:
     """Return what a figure shows, panel by panel; panels and series of which the same is to be said are told once."""
-    data = dataset_of(name) if dataset is None else dataset
     words = Vocabulary(data, DERIVED.get(name, {}))
-    panels, beside, looks = drawn(DRAWINGS[name][1], data, kind)
+    panels, beside, looks = read.panels, read.beside, [*read.looks]
     groups: dict[tuple, list[list[Line]]] = {}
     for panel in panels:
         head, lines, rest = _panel(panel, words)
@@ -191,7 +189,8 @@ def _number(text: str) -> float | None:
 
 def page(wing: str) -> str:
     """Return what all figures of a wing show."""
-    return "\n".join(told(name) for name, (home, _) in DRAWINGS.items() if home == wing)
+    found = {name: dataset_of(name) for name, (home, _) in DRAWINGS.items() if home == wing}
+    return "\n".join(told(name, data, drawn(DRAWINGS[name][1], data)) for name, data in found.items())
 
 
 if __name__ == "__main__":

@@ -4,31 +4,14 @@ import math
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-import matplotlib as mpl
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from icl_lib.companion.figure import Drawing, style
-from icl_lib.companion.fit import fit
-
 BETWEEN = 2.0
 """What two texts keep between them along a line, in points."""
-
-
-def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure]) -> tuple[float, list[str]]:
-    """Draw a figure and place its words, as for a file; return its width and what is wrong with them."""
-    with mpl.rc_context(style()):
-        figure = kind(figsize=drawing.size(dataset) if callable(drawing.size) else drawing.size)
-        FigureCanvasSVG(figure)
-        drawing.draw(figure, dataset)
-        fit(figure)
-        figure.draw_without_rendering()
-        return figure.get_figwidth(), [*faults(figure)]
 
 
 def faults(figure: Figure) -> Iterator[str]:

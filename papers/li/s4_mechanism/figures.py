@@ -226,10 +226,11 @@ def _alt_training_map(dataset: xr.Dataset) -> str:
     "li-training-map",
     alt=_alt_training_map,
     caption=(
-        "One model in setting A. Maps: attention in a prompt with one context of each pattern and κ = 0, pattern of the context "
-        "down, of the query across. Points: rows of <i>W<sub>O</sub>W<sub>V</sub></i>, feature response φ across, label "
-        "response λ up, on a square-root scale. Circles: <i>a</i> &gt; 0. Squares: <i>a</i> &lt; 0. The diagonals part rows "
-        "by where they are active: top at (μ̄; <i>q</i>) only, bottom at (μ̄; −<i>q</i>) only, right at both, left at neither."
+        "One model in setting A. Maps: attention in a prompt with one context of each pattern and κ = 0, pattern of the "
+        "context down, of the query across. Points: rows of <i>W<sub>O</sub>W<sub>V</sub></i>, feature response φ across, "
+        "label response λ up, on a square-root scale. Circles: <i>a</i> &gt; 0. Squares: <i>a</i> &lt; 0. The diagonals part "
+        "rows by where they are active: top at (μ̄; <i>q</i>) only, bottom at (μ̄; −<i>q</i>) only, right at both, left at "
+        "neither."
     ),
     size=(9.2, 3.9),
 )
