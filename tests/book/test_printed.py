@@ -5,8 +5,10 @@ Figures, cards and boxes have tests of their own; here are the tables and number
 """
 
 import ast
+import runpy
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
@@ -20,23 +22,27 @@ WRITTEN = Path(__file__).parent / "shown" / "printed.txt"
 NAMES = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 
-def printed(cells: list[tuple[str, bool]]) -> list[str]:
+def printed(cells: list[tuple[str, bool]], folder: Path) -> list[str]:
     """Run cells as the book does, and return what they display or print; true are cells of parameters."""
     found: list[str] = []
-    space = {
-        "display": lambda *shown: found.extend(map(repr, shown)),
-        "print": lambda *words, sep=" ": found.append(sep.join(map(str, words))),
-    }
-    for source, parameters in cells:
-        *body, last = ast.parse(source).body
-        ends = isinstance(last, ast.Expr)
-        exec(compile(ast.Module(body if ends else [*body, last], []), "<cell>", "exec"), space)
-        value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), space) if ends else None
-        if value is not None:
-            found.append(repr(value))
-        if parameters:
-            space["profile"] = "full"
+    script = folder / "cells.py"
+    script.write_text("\n".join(as_script(*cell) for cell in cells), encoding="utf-8")
+    runpy.run_path(
+        str(script),
+        {
+            "display": lambda *shown: found.extend(repr(each) for each in shown if each is not None),
+            "print": lambda *words, sep=" ": found.append(sep.join(map(str, words))),
+        },
+    )
     return found
+
+
+def as_script(source: str, parameters: bool) -> str:
+    """Return a cell as lines of a script that displays what the cell ends with."""
+    tree = ast.parse(source)
+    if isinstance(tree.body[-1], ast.Expr):
+        tree.body[-1] = ast.Expr(ast.Call(ast.Name("display"), [tree.body[-1].value], []))
+    return ast.unparse(tree) + "\nprofile = 'full'" * parameters
 
 
 def cells_of(name: str) -> list[tuple[str, bool]]:
@@ -61,18 +67,19 @@ def section(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_notebook_prints_is_what_is_written_down(name, monkeypatch):
+def test_what_a_notebook_prints_is_what_is_written_down(name, monkeypatch, tmp_path):
     alone(monkeypatch.setattr)
-    assert "\n".join(printed(cells_of(name))) == section(name)
+    assert "\n".join(printed(cells_of(name), tmp_path)) == section(name)
 
 
-def test_displayed_printed_and_returned_is_found_and_the_profile_is_full():
+def test_displayed_printed_and_returned_is_found_and_the_profile_is_full(tmp_path):
     cells = [("profile = 'quick'", True), ("display('a')\nprint(profile, 'b')\n'c'", False), ("d = 'd'", False)]
-    assert printed(cells) == ["'a'", "full b", "'c'"]
+    assert printed(cells, tmp_path) == ["'a'", "full b", "'c'"]
 
 
 if __name__ == "__main__":
     alone(setattr)
     WRITTEN.parent.mkdir(exist_ok=True)
-    lines = (f"== {name}\n" + "\n".join(printed(cells_of(name))) for name in NAMES)
+    with TemporaryDirectory() as folder:
+        lines = [f"== {name}\n" + "\n".join(printed(cells_of(name), Path(folder))) for name in NAMES]
     WRITTEN.write_text("\n\n".join(lines) + "\n", encoding="utf-8")

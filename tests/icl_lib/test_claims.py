@@ -126,7 +126,8 @@ def test_of_pictures_all_but_the_drawing_is_compared():
     assert one._repr_html_() != other._repr_html_()
     left = compared(one._repr_html_())
     assert left == compared(other._repr_html_()) and "base64" not in left
-    assert "<figcaption>A line.</figcaption>" in left and 'id="fig-risk"' in left and "a line" in compared(repr(one))
+    assert "<figcaption>A line.</figcaption>" in left and 'id="fig-risk"' in left
+    assert repr(one) == "Picture('risk', 'toy'): ⟨a line⟩"
 
 
 def test_measured_tables_stand_between_marks_in_text_and_in_html():
