@@ -39,6 +39,8 @@ _COMMON = {
     "svg.fonttype": "path",
     "savefig.transparent": True,
 }
+CLIP = re.compile(r"\bp[0-9a-f]{10}\b")
+"""What matplotlib calls an area that is cut out: the digest of its corners, whose last bit differs from run to run."""
 NARROW = 4.2
 """The width in inches of what is drawn for a narrow screen."""
 _LIGHT = ("#1b1f24", "#d5d9de", "#0b62a4", "#b4460a", "#1a7f4b", "#8a3ea8", "#a8760a", "#3d4a57", "#c0306a")
@@ -184,4 +186,6 @@ def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[
         fit(figure)
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())
+    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())
+    names = {name: f"clip{k}" for k, name in enumerate(dict.fromkeys(CLIP.findall(text)))}
+    return CLIP.sub(lambda name: names[name[0]], text)

@@ -110,6 +110,24 @@ def test_a_figure_is_drawn_twice_from_one_call_and_a_layout_of_its_own_once():
     assert own.narrow == "" and "<source" not in own._repr_html_()
 
 
+def test_what_is_cut_out_has_names_that_no_rounding_changes():
+    def draw(figure, dataset: xr.Dataset) -> None:
+        axes = figure.add_axes((0.1, 0.1, float(dataset.width), 0.8))
+        axes.plot([0, 1], [0, 1])
+
+    one, other = (Drawing("toy", draw, "a line", "A line.", (4.0, 3.0))(xr.Dataset({"width": w})) for w in (0.7, 0.7 + 1e-13))
+    assert one.light == other.light and 'id="clip0"' in one.light
+
+
+def test_a_mosaic_stands_below_each_other_on_a_narrow_screen_each_as_high_as_its_row():
+    figure = NarrowFigure(figsize=(8.0, 6.0))
+    panels = figure.subplot_mosaic([["a", "a"], ["b", "c"]], height_ratios=(1, 2))
+    assert [*panels] == ["a", "b", "c"] and figure.get_figwidth() == NARROW
+    assert figure.get_figheight() == pytest.approx(0.9 * 6.0 * 5 / 3)
+    heights = [each.get_figure(root=False).bbox.height / figure.bbox.height for each in panels.values()]
+    assert heights == pytest.approx([0.2, 0.4, 0.4])
+
+
 def test_a_declared_figure_is_what_was_declared():
     declared = drawing("toy", alt="three lines", caption="Lines.", size=(4.0, 3.0))(_panels(1, 3))
     picture = declared(xr.Dataset(attrs={"slug": "toy-result", "profile": "quick"}))
