@@ -15,7 +15,6 @@ GAP = 3.0
 """What two labels of an axis keep between them, in points."""
 ANGLES = (30, 60, 90)
 """By how much names along an axis are turned: by the least that parts them."""
-
 NAME = re.compile(r"[^\W\d_](?=[^$]*(\$[^$]*\$[^$]*)*$)")
 """A letter outside of formulas: what has one is no number."""
 
@@ -52,10 +51,11 @@ def _parted(axis: Axis) -> bool:
         axis.set_ticklabels([], minor=True)
     labels = _labels(axis)
     kept = _apart(labels)
-    if len(kept) == len(labels):
-        return parted
+    named = any(NAME.search(label.get_text()) for label in labels)
+    if len(kept) == len(labels) or named and not isinstance(axis, XAxis):
+        return parted  # a name is never left out
     places = [label.get_position()[_along(axis)] for label in labels]
-    if isinstance(axis, XAxis) and any(NAME.search(label.get_text()) for label in labels):
+    if named:
         ends = [label.get_window_extent() for label in labels]
         step = min(right.x0 + right.x1 - left.x0 - left.x1 for left, right in pairwise(ends)) / 2
         line = max(label.get_fontsize() for label in labels)

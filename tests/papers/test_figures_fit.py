@@ -56,6 +56,14 @@ def test_numbers_that_meet_leave_one_out_and_names_that_fit_stay(sheet):
     assert [name for _, name in seen(axes.yaxis)] == ["one", "two", "three"]
 
 
+def test_a_name_is_never_left_out(sheet):
+    figure, axes = sheet
+    axes.set(ylim=(0, 100))
+    axes.set_yticks([10, 12, 90], ["one", "two", "three"])
+    fit(figure)
+    assert found(figure) == ["over each other"] and [name for _, name in seen(axes.yaxis)] == ["one", "two", "three"]
+
+
 def test_the_name_of_an_axis_that_is_cut_is_broken_outside_of_formulas(sheet):
     figure, axes = sheet
     axes.set_ylabel("a long name of an axis with $a + b + c + d$ in it")

@@ -213,7 +213,7 @@ def _attention_map(cell: xr.Dataset) -> xr.DataArray:
 
 def _alt_training_map(dataset: xr.Dataset) -> str:
     maps = {step: _attention_map(dataset.sel(setting="A", step=step)) for step in _shown_steps(dataset)}
-    bright = next(step for step, shown in maps.items() if np.diag(shown).mean() > 0.5)
+    bright = next((step for step, shown in maps.items() if np.diag(shown).mean() > 0.5), max(maps))
     return (
         "Two rows of five panels, one column a step. Top: the map of attention between patterns, even at first, with a bright "
         f"diagonal from step {bright} on. Bottom: the rows in the plane of feature and label response, all near the origin at "
