@@ -40,6 +40,13 @@ def test_rows_of_one_variable_that_are_compared_are_moved_one_by_one():
     assert slack(ratio, dataset, 0.9) == pytest.approx(3.6, rel=CLOSE)
 
 
+@pytest.mark.parametrize("names, expected", [(["patched", "without"], 3.6), ([0, 1], MOST)])
+def test_prompts_that_have_names_are_moved_one_by_one_and_others_are_alike(names, expected):
+    dataset = xr.Dataset({"error": ("prompt", [0.4, 0.1])}, coords={"prompt": names})
+    ratio = lambda d: Discrepancy(d.error.isel(prompt=1) / d.error.isel(prompt=0))  # noqa: E731
+    assert slack(ratio, dataset, 0.9) == pytest.approx(expected, rel=CLOSE)
+
+
 def test_an_exponent_is_moved_by_a_power():
     """The slope 2 against 2 with room for 0.25: 2.25, or 1.75."""
     dataset = data(steps=[16.0, 400.0])

@@ -1,5 +1,7 @@
 """What every figure shows, in words: one line for each kind of series, to be read by a person and held by a test.
 
+An alternative text or a caption that is made of the data is written down as it is for them.
+
 ``python -m tests.papers.told zhang`` writes ``shown/zhang.txt`` anew; read what has changed before it is committed. How a
 figure looks, its widths, limits and places, is kept as a digest: look at a figure whose digest is another one.
 """
@@ -73,6 +75,8 @@ def told(name: str, data: xr.Dataset, read: Read) -> str:
             found.append(f"    {_together([line for line in lines if line.text == text], len(same), data)}")
         found += [f"    {each}" for each in rest]
     found += [f"  beside: {each}" for each in dict.fromkeys(beside)]
+    texts = (DRAWINGS[name][1].alt, DRAWINGS[name][1].caption)
+    found += [f"  says: {text(data)}" for text in texts if callable(text)]
     return "\n".join([*found, f"  looks {hashlib.sha256(repr(looks).encode()).hexdigest()[:8]}", ""])
 
 
