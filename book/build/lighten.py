@@ -103,7 +103,7 @@ def without_pictures(notebook: Path) -> None:
     """Take the pictures out of a notebook that is handed out; running it draws them."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
     drop_pictures(content)
-    notebook.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    notebook.write_text(json.dumps(content, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def drop_pictures(notebook: dict) -> None:
