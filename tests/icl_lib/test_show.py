@@ -101,6 +101,17 @@ def test_on_a_narrow_screen_panels_stand_below_each_other(rows, columns, stacked
     assert all(each.get_shared_y_axes().joined(row[0], each) for row in axes for each in row[1:])
 
 
+def test_panels_that_share_an_axis_have_numbers_each_where_they_stand_below_each_other():
+    shared = NarrowFigure(figsize=(8.0, 3.0)).subplots(1, 3, sharex=True)
+    assert all(each.xaxis.get_tick_params()["labelbottom"] for each in shared)
+
+
+def test_two_rows_of_five_become_two_columns_in_their_order():
+    axes = NarrowFigure(figsize=(8.0, 3.0)).subplots(2, 5)
+    places = [[(each.get_subplotspec().rowspan.start, each.get_subplotspec().colspan.start) for each in row] for row in axes]
+    assert places == [[(k, column) for k in range(5)] for column in range(2)]
+
+
 def test_a_figure_is_drawn_twice_from_one_call_and_a_layout_of_its_own_once():
     picture = Drawing("toy", _panels(1, 3), "three lines", "Lines.", (8.0, 3.0))(xr.Dataset())
     widths = [float(re.search(r'<svg[^>]*width="([\d.]+)pt"', svg)[1]) for svg in (picture.light, picture.narrow)]

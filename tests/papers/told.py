@@ -1,6 +1,6 @@
 """What every figure shows, in words: one line for each kind of series, to be read by a person and held by a test.
 
-An alternative text or a caption that is made of the data is written down as it is for them.
+Alternative text and caption are written down too: a test sees their numbers, and only a person what they say of them.
 
 ``python -m tests.papers.told zhang`` writes ``shown/zhang.txt`` anew; read what has changed before it is committed. How a
 figure looks, its widths, limits and places, is kept as a digest: look at a figure whose digest is another one.
@@ -76,7 +76,7 @@ def told(name: str, data: xr.Dataset, read: Read) -> str:
         found += [f"    {each}" for each in rest]
     found += [f"  beside: {each}" for each in dict.fromkeys(beside)]
     texts = (DRAWINGS[name][1].alt, DRAWINGS[name][1].caption)
-    found += [f"  says: {text(data)}" for text in texts if callable(text)]
+    found += [f"  says: {text(data) if callable(text) else text}" for text in texts]
     return "\n".join([*found, f"  looks {hashlib.sha256(repr(looks).encode()).hexdigest()[:8]}", ""])
 
 
