@@ -11,6 +11,7 @@ from book.explorers.explorer import Explorer, Parts, Values, preset
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion import results
 from icl_lib.companion.html import template
+from icl_lib.companion.table import rounded
 from icl_lib.companion.verdict import over_seeds
 from papers import BOOK
 from papers.li.theory import coefficient_sum as theory
@@ -201,7 +202,7 @@ def reading(state: State, found: Values, errors: np.ndarray) -> str:
 def how_often(error: float) -> str:
     """Return a share of prompts in words."""
     if error >= RARE:
-        return f"{float(f'{100 * error:.2g}'):g}% of the answers are"
+        return f"{rounded(100 * error)}% of the answers are"
     if not error:
         return "no answer is"
     return f"1 answer in {float(f'{1 / error:.2g}'):,.0f} is"

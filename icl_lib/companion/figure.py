@@ -104,11 +104,15 @@ class Drawing:
 
     def __call__(self, dataset: xr.Dataset) -> Picture:
         """Draw the figure of ``dataset``."""
-        told = (each(dataset) if callable(each) else each for each in (self.alt, self.caption, self.size))
-        (alt, caption, size), origin = told, dataset.attrs
+        (alt, caption, size), origin = self.told(dataset), dataset.attrs
         narrow = _svg(dataset, self.draw, size, NarrowFigure) if size[0] > 1.1 * NARROW else ""
         light = _svg(dataset, self.draw, size)
         return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, alt, caption, narrow)
+
+    def told(self, dataset: xr.Dataset) -> tuple[str, str, tuple[float, float]]:
+        """Return the alternative text, the caption and the size in inches of the figure of ``dataset``."""
+        alt, caption, size = (each(dataset) if callable(each) else each for each in (self.alt, self.caption, self.size))
+        return alt, caption, size
 
 
 def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -> Callable[[Draw], Drawing]:

@@ -15,8 +15,10 @@ GAP = 3.0
 """What two labels of an axis keep between them, in points."""
 ANGLES = (30, 60, 90)
 """By how much names along an axis are turned: by the least that parts them."""
-NAME = re.compile(r"[^\W\d_](?=[^$]*(\$[^$]*\$[^$]*)*$)")
-"""A letter outside of formulas: what has one is no number."""
+OUTSIDE = r"(?=[^$]*(?:\$[^$]*\$[^$]*)*$)"
+"""What stands outside of formulas."""
+NAME, SPACE = (re.compile(each + OUTSIDE) for each in (r"[^\W\d_]", " "))
+"""A letter, of which no number has one, and where a name may be broken."""
 
 
 def fit(figure: Figure) -> None:
@@ -47,9 +49,9 @@ def _spare(figure: Figure) -> tuple[float, float, float, float] | None:
 
 def _parted(axis: Axis) -> bool:
     """Turn names along an axis that meet each other; leave out numbers that meet the one before."""
-    if parted := len(_apart(_labels(axis, minor=True))) < len(_labels(axis, minor=True)):
+    minor, labels = _labels(axis, minor=True), _labels(axis)
+    if parted := len(_apart(minor)) < len(minor):
         axis.set_ticklabels([], minor=True)
-    labels = _labels(axis)
     kept = _apart(labels)
     named = any(NAME.search(label.get_text()) for label in labels)
     if len(kept) == len(labels) or named and not isinstance(axis, XAxis):
@@ -99,7 +101,7 @@ def _broken(axis: Axis) -> bool:
     along, text = _along(axis), axis.label.get_text()
     box, sheet = axis.label.get_window_extent(), axis.get_figure(root=True).bbox
     inside = sheet.min[along] <= box.min[along] and box.max[along] <= sheet.max[along]
-    spaces = [each.start() for each in re.finditer(r" (?=[^$]*(\$[^$]*\$[^$]*)*$)", text)]
+    spaces = [each.start() for each in SPACE.finditer(text)]
     if inside or "\n" in text or not spaces:
         return False
     at = min(spaces, key=lambda place: abs(place - len(text) / 2))

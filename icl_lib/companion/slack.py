@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import xarray as xr
 
+from icl_lib.companion.table import rounded
 from icl_lib.companion.verdict import Agreement, Discrepancy
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
@@ -46,7 +47,7 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
 
 def in_words(factor: float) -> str:
     """Return a factor to two digits, or that it is beyond what is looked for."""
-    return f"over {MOST:,.0f}" if factor >= 0.999 * MOST else f"{factor:.3g}" if factor < 1.1 else f"{float(f'{factor:.2g}'):g}"
+    return f"over {MOST:,.0f}" if factor >= 0.999 * MOST else f"{factor:.3g}" if factor < 1.1 else rounded(factor)
 
 
 def in_percent(share: float) -> str:

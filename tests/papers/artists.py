@@ -63,7 +63,7 @@ class Read(NamedTuple):
 
 def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) -> Read:
     """Draw a figure and read it back; its words are read where they stand in a file."""
-    size = drawing.size(dataset) if callable(drawing.size) else drawing.size
+    *_, size = drawing.told(dataset)
     with mpl.rc_context(style()):
         figure = kind(figsize=size)
         FigureCanvasSVG(figure)

@@ -37,7 +37,7 @@ def test_a_figure_shows_what_is_written_down(name):
     wide, narrow = (drawn(drawing, data, kind) for kind in (Figure, NarrowFigure))
     assert told.told(name, data, wide).strip() == section(name)
     drawn_there = re.sub(r"\n  says: .*", "", section(name))
-    alt, caption, size = (each(data) if callable(each) else each for each in (drawing.alt, drawing.caption, drawing.size))
+    alt, caption, size = drawing.told(data)
     assert "ONE standard error" not in drawn_there
     if re.search(r"(two|2) standard errors", caption):
         assert re.search("two standard errors|Student over seeds", drawn_there)

@@ -75,8 +75,7 @@ def told(name: str, data: xr.Dataset, read: Read) -> str:
             found.append(f"    {_together([line for line in lines if line.text == text], len(same), data)}")
         found += [f"    {each}" for each in rest]
     found += [f"  beside: {each}" for each in dict.fromkeys(beside)]
-    texts = (DRAWINGS[name][1].alt, DRAWINGS[name][1].caption)
-    found += [f"  says: {text(data) if callable(text) else text}" for text in texts]
+    found += [f"  says: {text}" for text in DRAWINGS[name][1].told(data)[:2]]
     return "\n".join([*found, f"  looks {hashlib.sha256(repr(looks).encode()).hexdigest()[:8]}", ""])
 
 
