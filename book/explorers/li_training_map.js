@@ -43,9 +43,10 @@
 
   function reading({ step, setting }, found) {
     const [least, most] = [percent(found.least), percent(found.most)];
-    const parted = setting === "half" ? `${most} where a task names the pattern and ${least} where none does` : `${least} to ${most}`;
+    const parted = setting === "half" ? `${most} of the attention where a task names the pattern and ${least} where none does`
+      : `${least} to ${most} of the attention`;
     return `Step ${step}, ${OPTIONS[setting]}: among six contexts, one of each pattern, the one with the query’s pattern gets `
-      + `${least === most ? most : parted} of the attention. ${found.right} of the 100 rows are active at their right label only.`;
+      + `${least === most ? `${most} of the attention` : parted}. ${found.right} of the 100 rows are active at their right label only.`;
   }
 
   function parts(state, facts) {

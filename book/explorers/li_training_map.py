@@ -121,13 +121,13 @@ def percent(share: float) -> str:
 def reading(state: State, found: Values) -> str:
     """Return what the picture says."""
     least, most = percent(found["least"]), percent(found["most"])
-    span = f"{least} to {most}" if least != most else most
-    if state["setting"] == "half":
-        span = f"{most} where a task names the pattern and {least} where none does" if least != most else most
+    span = (f"{least} to {most}" if least != most else most) + " of the attention"
+    if state["setting"] == "half" and least != most:
+        span = f"{most} of the attention where a task names the pattern and {least} where none does"
     told = OPTIONS[state["setting"]]
     return (
-        f"Step {state['step']}, {told}: among six contexts, one of each pattern, the one with the query’s pattern gets {span} "
-        f"of the attention. {found['right']} of the 100 rows are active at their right label only."
+        f"Step {state['step']}, {told}: among six contexts, one of each pattern, the one with the query’s pattern gets {span}. "
+        f"{found['right']} of the 100 rows are active at their right label only."
     )
 
 

@@ -1,8 +1,13 @@
 """What the build puts at the marks of the front pages."""
 
+import re
 from types import SimpleNamespace
 
+import pytest
+
 from book.build import figures, front
+from icl_lib.companion.claim import CODES, OURS
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 FIGURE = """<figure><picture><source media="(max-width: 600px)" srcset="narrow"><img src="wide"></picture>
 <figcaption>Left: one. Right: another.</figcaption><p class="icl-provenance">seed 0</p></figure>"""
@@ -32,3 +37,19 @@ def test_a_caption_counts_the_panels_of_two_rows_for_a_narrow_screen():
     )
     found = figures.told_narrow("Top: one. Bottom left: two. Bottom right: three, to the left of it.")
     assert found == f"{first}: one. {second}: two. {third}: three, to the left of it."
+
+
+def row(code: str, verdict: str = HOLDS, part_of: str = "") -> SimpleNamespace:
+    claim = SimpleNamespace(id=f"{code}-{verdict}", confidence=code, part_of=part_of)
+    return SimpleNamespace(claim=claim, shown=SimpleNamespace(verdict=verdict), tier="ours" if code in OURS else "paper")
+
+
+@pytest.mark.parametrize("language", front.TALLY)
+def test_the_tally_counts_sentences_and_how_their_words_became_known(language):
+    """One finding with each code; of the papers' eight, the slides', press article's, retelling's and memory's are retold."""
+    rows = [*(row(code) for code in CODES), row("V", FAILS), row("Q", NOT_REPRODUCED), row("A", NOT_REPRODUCED)]
+    rows += [*(row("V2", UNDECIDED, f"part {place}") for place in range(3)), row("V2", HOLDS, "part 0"), row("D", FAILS)]
+    numbers = [int(number) for number in re.findall(r"\d+", front.tally(rows, language))]
+    by_name = {"holds": 8, "total": 14, "fails": 1, "missing": 2, "undecided": 3, "retold": 4, "findings": 3, "ours": 2}
+    order = re.findall(r"{(\w+)}", front.TALLY[language])
+    assert numbers == [by_name[name] for name in order]

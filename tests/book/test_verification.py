@@ -1,5 +1,6 @@
 """A bundle whose files are sound, executed: what is unpacked, what goes on, what is compared and certified."""
 
+import argparse
 import json
 from dataclasses import replace
 
@@ -105,6 +106,19 @@ def test_the_ledger_has_the_claims_of_the_stored_results_and_no_others():
     assert sentence == "Z1 has the margin 3; in the ledger it is nan."
     endless = {"toy": {"claims": {"Z1": JUDGED | {"value": float("inf")}}}}
     assert verify.stored_differences({"Z1": {key: TOLD[key] for key in TOLD if key != "found"}}, endless) == []
+
+
+@pytest.mark.parametrize("cited", [True, False])
+def test_a_bundle_is_as_cited_only_when_its_digest_was_given(tmp_path, monkeypatch, cited):
+    bundle = written(tmp_path / "bundle.zip", FILES)
+    digest = check(bundle).digest
+    given = argparse.Namespace(bundle=bundle, sha256=digest if cited else None, full=False, words=["bundle.zip"])
+    monkeypatch.setattr(verify, "require_same", lambda pins: None)
+    monkeypatch.setattr(verify, "execute", lambda *_: {})
+    monkeypatch.setattr(verify, "compare", lambda *_: ([], ["All."]))
+    assert verify.verify(given, Layout(tmp_path)) == 0
+    (told,) = (tmp_path / "_build" / "verify").glob("*/certificate.json")
+    assert json.loads(told.read_text())["origin"] == (certificate.CITED if cited else certificate.UNCHECKED)
 
 
 def test_the_certificate_says_what_differed(tmp_path):

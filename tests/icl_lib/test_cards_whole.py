@@ -37,6 +37,14 @@ TOLD = (
 )
 
 
+def test_a_strip_draws_the_control_that_is_nearest_to_the_edge():
+    """Of controls at -2 and 0.5 that at 0.5, a third of the way from the edge to the end: 120 + 112/3."""
+    drawing = BeautifulSoup(Strip(-0.5, 0.1, (-2.0, 0.5), 1.0).svg(HOLDS, "words"), "html.parser")
+    assert drawing.select_one("path.miss")["d"].startswith("M157.3 ") and not drawing.select("text.within")
+    drawing = BeautifulSoup(Strip(-0.5, 0.1, (2.0, -0.5), 1.0).svg(HOLDS, "words"), "html.parser")
+    assert drawing.select_one("path.miss")["d"].startswith("M82.7 ") and drawing.select("text.within")
+
+
 def card(judged: Judgement) -> tuple[str, str]:
     """What is said on a card, and what is folded: titles and texts of the list parted by strokes."""
     page = BeautifulSoup(Cards(judged)._repr_html_(), "html.parser")

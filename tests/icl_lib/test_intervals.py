@@ -42,6 +42,8 @@ def test_ratios_of_means():
     """By hand: 1, 3 over 1, 1 is 2; residuals -1, 1 have sd sqrt 2, over sqrt 2. And its spread over many samples."""
     found = ratio_of_means(torch.tensor([1.0, 3]).double(), torch.tensor([1.0, 1]).double())
     assert (float(found.value), float(found.standard_error)) == (2.0, pytest.approx(1.0))
+    below = ratio_of_means(torch.tensor([1.0, 3]).double(), torch.tensor([-1.0, -1]).double())
+    assert (float(below.value), float(below.standard_error)) == (-2.0, pytest.approx(1.0))
     common, own = torch.rand((2, 4000, 50), generator=stream(3, "pairs"), dtype=torch.float64)
     found = ratio_of_means(common + 0.3 * own, common + 1)
     assert found.value.std() == pytest.approx(found.standard_error.mean(), rel=0.05)

@@ -47,6 +47,13 @@ def test_prompts_that_have_names_are_moved_one_by_one_and_others_are_alike(names
     assert slack(ratio, dataset, 0.9) == pytest.approx(expected, rel=CLOSE)
 
 
+def test_the_rows_that_are_moved_reach_from_the_first_to_the_last():
+    """Of 40 entries only the last is compared with the first: it may grow from 0.1 to 0.36."""
+    dataset = xr.Dataset({"error": ("l", [0.4] + 38 * [0.2] + [0.1])})
+    ratio = lambda d: Discrepancy(d.error.isel(l=-1) / d.error.isel(l=[0, 1, 2, 3, 4, 5, 6, 7]).max())  # noqa: E731
+    assert slack(ratio, dataset, 0.9) == pytest.approx(3.6, rel=CLOSE)
+
+
 def test_an_exponent_is_moved_by_a_power():
     """The slope 2 against 2 with room for 0.25: 2.25, or 1.75."""
     dataset = data(steps=[16.0, 400.0])

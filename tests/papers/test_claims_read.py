@@ -1,4 +1,4 @@
-"""What every claim is, finds and looks at: kind and margins, its number, the variables that move it, in which of their rows.
+"""What every claim is, finds and looks at: kind, margins, its number and its controls', what moves it, in which of the rows.
 
 A claim that comes to look at less than its sentence speaks of, one loss for both, the last mark for every mark, is a change in
 ``shown/claims.txt``, to be read before it is committed. ``python -m tests.papers.test_claims_read`` writes it anew.
@@ -73,11 +73,15 @@ def _left_out(variable: xr.DataArray, dim: str, name: str, noticed: Callable) ->
 
 
 def told(claim: Claim, dataset: xr.Dataset) -> str:
-    value, two_se = (f"{each:.3g}" if abs(each) > 1e-9 else "0" for each in claim.check(dataset).worst())
     kind = f"{claim.kind} of {claim.part_of}" if claim.part_of else claim.kind
     margins = f"{claim.margin:g}" if claim.quick_margin is None else f"{claim.margin:g}, quick {claim.quick_margin:g}"
     what = f"{claim.id} ({claim.confidence}, {kind}, {margins})"
-    return f"  {what} {value} ± {two_se}: {', '.join(read(claim.check, dataset))}"
+    controls = ", ".join(_number(claim.check, control(dataset.copy(deep=True))) for control in claim.controls.values())
+    return f"  {what} {_number(claim.check, dataset)}, controls {controls}: {', '.join(read(claim.check, dataset))}"
+
+
+def _number(check: Check, dataset: xr.Dataset) -> str:
+    return " ± ".join(f"{each:.3g}" if abs(each) > 1e-9 else "0" for each in check(dataset).worst())
 
 
 def section(slug: str, dataset: xr.Dataset) -> str:

@@ -62,15 +62,17 @@ def told(name: str, data: xr.Dataset, read: Read) -> str:
     """Return what a figure shows, panel by panel; panels and series of which the same is to be said are told once."""
     words = Vocabulary(data, DERIVED.get(name, {}))
     panels, beside, looks = read.panels, read.beside, [*read.looks]
-    groups: dict[tuple, list[list[Line]]] = {}
+    groups: dict[tuple, list[tuple[Panel, str, list[Line], list[str]]]] = {}
     for panel in panels:
         head, lines, rest = _panel(panel, words)
-        groups.setdefault((head, *dict.fromkeys(line.text for line in lines), *rest), []).append((head, lines, rest))
+        groups.setdefault((head, *dict.fromkeys(line.text for line in lines), *rest), []).append((panel, head, lines, rest))
         looks += [line.places for line in lines]
     found = [name]
     for same in groups.values():
-        (head, _, rest), lines = same[0], [line for _, every, _ in same for line in every]
-        found.append(f"  {head}" + (f" ({len(same)} panels)" if len(same) > 1 else ""))
+        (_, head, _, rest), lines = same[0], [line for _, _, every, _ in same for line in every]
+        titles = [panel.title for panel, *_ in same if panel.title]
+        in_order = f": {', '.join(titles)}" if len({*titles}) > 1 else ""
+        found.append(f"  {head}" + (f" ({len(same)} panels{in_order})" if len(same) > 1 else ""))
         for text in dict.fromkeys(line.text for line in lines):
             found.append(f"    {_together([line for line in lines if line.text == text], len(same), data)}")
         found += [f"    {each}" for each in rest]

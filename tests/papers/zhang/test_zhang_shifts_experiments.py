@@ -64,6 +64,18 @@ def test_claims_are_numbered_once():
     assert [claim.id for claim in CLAIMS if claim.recorded == FAILS] == ["Z16c"]
 
 
+def test_long_prompts_of_scaled_inputs_are_as_long_in_training_as_in_the_test():
+    """By hand in one dimension: (1/K) 2 c^6/g^2 + c^2 (c^2/g - 1)^2 with g = 1 + 2/K; at K = 10^4 an endless N is 5e-4 off."""
+    declared = replace(
+        SMALL[COVARIATE_SHIFT.slug], d=(1, 2), length=(10_000, 100_000), scale=(0.5, 2.0), prompts=2, ols_prompts=2
+    )
+    found = declared.expect(declared.run(3, "cpu"), 3).long_theory.sel(d=1)
+    for c, K in ((c, K) for c in (0.5, 2.0) for K in (10_000, 100_000)):
+        g = 1 + 2 / K
+        by_hand = 2 * c**6 / (K * g**2) + c**2 * (c**2 / g - 1) ** 2
+        assert float(found.sel(c=c, length=K)) == pytest.approx(by_hand, rel=1e-9)
+
+
 def test_orthogonal_queries(datasets):
     power = datasets[ORTHOGONAL_QUERY.slug].power
     assert float(power.sel(query="orthogonal", kappa=1.0)) < 1e-25
