@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethod
 from icl_lib.companion.figure import LINES, drawing
 from icl_lib.companion.series import each, line, points, series, strokes
 
-GROUPS = {"A": "setting A", "ξ = 1/√m": "long start, ξ = 1/√m"}
+GROUPS = {"A": "setting A", "ξ = 1/√m": "large initialisation, ξ = 1/√m"}
 """Names of the two groups in the legend."""
 
 
