@@ -13,7 +13,7 @@ import sys
 import sitecustomize as hook
 
 import papers.__main__
-import papers.garg.decoders  # noqa: F401
+import papers.regression.decoders  # noqa: F401
 
 context = multiprocessing.get_context
 multiprocessing.get_context = lambda method=None: context("fork")

@@ -23,8 +23,8 @@ from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.experiment import Divided, Experiment
 from icl_lib.companion.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks.curriculum import Ramp
-from papers.garg.decoders import DecoderTraining, trained
+from papers.regression.curriculum import Ramp
+from papers.regression.decoders import DecoderTraining, trained
 
 NETWORK = DecoderTraining(
     "toy-network", layers=1, heads=2, width=16, d=2, N=6, law="fixed", sparsity=2, room=9, dims=Ramp(1, 2, 1, 10),

@@ -10,7 +10,7 @@ from book.explorers.controls import Choice, Point, State
 from book.explorers.explorer import Explorer, Parts, Values, preset
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion.html import template
-from icl_lib.train.flow import gradient_flow
+from papers.zhang.flow import gradient_flow
 from papers.zhang.theory import full_loss, optimum
 
 PLANE = Plane(

@@ -8,6 +8,7 @@ from book.explorers.controls import Choice, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion.html import template
+from papers.regression.theory.least_squares import least_squares_error
 from papers.zhang.theory import shifts
 
 LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
@@ -33,7 +34,7 @@ def values(state: State) -> Values:
     error, bias = (shifts.averaged_shift_error(Lambda, N, length, test, test) / np.trace(test) for length in (M, np.inf))
     found = {"error": error, "bias": bias, "variance": error - bias}
     if kappa == 1 or d <= M:  # 0 from d examples on; below that only isotropic inputs have a formula
-        found["least_squares"] = shifts.least_squares_error(int(d), M, 0.0)
+        found["least_squares"] = least_squares_error(int(d), M, 0.0)
     return found
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 GAP = 3.0
 """What two labels of an axis keep between them, in points."""
@@ -32,6 +33,8 @@ def fit(figure: Figure) -> None:
             engine.set(rect=spare)
             engine.execute(figure)
         figure.set_layout_engine("none")  # ``savefig`` would draw the figure once more to place them
+        for axes in figure.axes:  # the last bits that the engine finds differ from run to run
+            axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))
 
 
 def _changed(figure: Figure) -> bool:

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
+from papers.dherin.network import Network
 from papers.dherin.trained import OneBlock
 
 

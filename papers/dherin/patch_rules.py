@@ -7,10 +7,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.models.contextual.blocks import State
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.sites import Bias, Site
+from papers.dherin.network import Network
 
 Patched = tuple[list[Weights], Tensor]
 

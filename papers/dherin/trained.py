@@ -13,7 +13,6 @@ from icl_lib.companion.weights import obtain_weights
 from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import GRU, ContextualLayer, SoftmaxAttention, TanhRNN
-from icl_lib.models.contextual.network import LastEntry, Network, Regression
 from icl_lib.models.contextual.norms import RMSNorm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.models.linear_attention import embed
@@ -21,6 +20,7 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train.loop import Adam, Parameters, train
+from papers.dherin.network import LastEntry, Network, Regression
 
 
 @dataclass(frozen=True)

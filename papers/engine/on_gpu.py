@@ -36,7 +36,15 @@ def steps(device: str, out: Path) -> dict[str, list[str]]:
     """Return the arguments of Python for every step."""
     on = ["--device", device]
     return {
-        "tests": ["-m", "pytest", "-q", "-k", "cuda", "tests/icl_lib/test_train.py", "tests/papers/test_decoders.py"],
+        "tests": [
+            "-m",
+            "pytest",
+            "-q",
+            "-k",
+            "cuda",
+            "tests/icl_lib/test_train.py",
+            "tests/papers/regression/test_decoders.py",
+        ],
         "bench": ["-m", "papers.engine.bench", *on, "--out", str(out / "bench.json")],
         "roofline": [
             "-m",

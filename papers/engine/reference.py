@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from icl_lib.models.gpt2 import GPT2
-from icl_lib.models.gpt2_state import state_dict
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import Checkpoint
-from papers.garg.decoders import DecoderTraining
+from papers.engine.gpt2_state import state_dict
+from papers.regression.decoders import DecoderTraining
 
 AVAILABLE = "transformers"
 """The package that holds ``GPT2Model``; the book itself does without it."""

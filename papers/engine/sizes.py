@@ -12,13 +12,13 @@ from icl_lib.companion.declaration import Count, Declaration
 from icl_lib.companion.identity import expectation
 from icl_lib.models.gpt2 import GPT2, INPUTS, interleaved_tokens
 from icl_lib.seeds import stream
-from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import Checkpoint, FusedAdam, Parameters, Training, mixed_precision, summed, train
 from icl_lib.train.recording import capture
 from papers.engine import theory, traffic
 from papers.engine.speed import Stopwatch
-from papers.garg.decoders import DecoderTraining, one_cycle
+from papers.regression.curriculum import Ramp
+from papers.regression.decoders import DecoderTraining, one_cycle
 
 ON_CUDA = 50
 """How many times longer a lap is on CUDA, so that waiting for its end does not count."""

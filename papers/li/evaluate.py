@@ -7,11 +7,11 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.measure.classification import Readings, hinge, read, wrong
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import Readings, hinge, read, wrong
+from papers.li.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
+from papers.li.softmax_attention import SoftmaxAttentionMLP
+from papers.li.task_sets import task_set
 from papers.li.trained import Trained
 
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
+from papers.li.softmax_attention import SoftmaxAttentionMLP
 
 
 def cosine(u: Float[Tensor, "... n"], v: Float[Tensor, "... n"]) -> Float[Tensor, "..."]:

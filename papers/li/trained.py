@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 
 from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotNegative, Positive, PositiveShare, Whole
-from icl_lib.measure.classification import hinge
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns
-from icl_lib.tasks.task_sets import task_set
 from icl_lib.train.loop import SGD, Parameters, train
+from papers.li.classification import hinge
+from papers.li.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns
+from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from papers.li.task_sets import task_set
 
 
 @dataclass(frozen=True)
 class Setting(Declaration):
     """One training setting of the paper's one-layer model, SGD on fresh prompts (letters as in the paper).
 
-    tasks    name of the set of training tasks, see ``icl_lib.tasks.task_sets.task_set``
+    tasks    name of the set of training tasks, see ``papers.li.task_sets.task_set``
     beta     norm of a pattern; q: norm of the label embedding; K: bound on kappa
     delta    diagonal of W_Q, W_K, W_V at the start; xi: standard deviation of the entries of W_O at the start
     m        neurons; eta: step size; B: prompts a step; T: steps; l, alpha: length and task share of training prompts

@@ -5,7 +5,7 @@ import torch
 from jaxtyping import Float
 
 from icl_lib.seeds import stream
-from icl_lib.tasks.random_covariance import ExponentialSpectrum, UniformSpectrum
+from papers.zhang.random_covariance import ExponentialSpectrum, UniformSpectrum
 from papers.zhang.theory import random_covariance as theory
 
 

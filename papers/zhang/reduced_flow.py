@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from icl_lib.train.flow import gradient_flow
-from papers.zhang.spectra import standard_normal
+from papers.regression.spectra import standard_normal
+from papers.zhang.flow import gradient_flow
 from papers.zhang.theory import dynamics, optimum
 from papers.zhang.theory.dynamics import Weights
 

@@ -8,11 +8,11 @@ import torch
 
 from book.explorers import li_coefficient_sum, li_training_map
 from icl_lib.companion import results
-from icl_lib.measure.classification import hinge, read, wrong
-from icl_lib.models.softmax_attention import OnPatterns
-from icl_lib.tasks.patterns import Codes
-from icl_lib.tasks.task_sets import task_set
 from papers import BOOK
+from papers.li.classification import hinge, read, wrong
+from papers.li.patterns import Codes
+from papers.li.softmax_attention import OnPatterns
+from papers.li.task_sets import task_set
 from papers.li.theory import coefficient_sum, prompt_length
 from papers.li.trained import A
 

@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm, rms_norm, silu
 
-from icl_lib.models.contextual.along import states_along
 from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, Parallel, PreNorm, SandwichNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
 from icl_lib.models.contextual.layers import GRU, LinearAttention, RotarySoftmaxAttention, SoftmaxAttention, TanhRNN, without
-from icl_lib.models.contextual.network import LastEntry, Network, Regression, Vocabulary
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, RMSNorm
 from icl_lib.models.contextual.weights import linear, start
 from icl_lib.seeds import stream
+from papers.dherin.along import states_along
+from papers.dherin.network import LastEntry, Network, Regression, Vocabulary
 
 LIKE = torch.zeros((), dtype=torch.float64)
 LAYERS = [

@@ -5,11 +5,11 @@ import torch
 from torch import nn
 
 from icl_lib.models.gpt2 import GPT2, INPUTS, LAST, InContextGPT2, interleaved_tokens, pattern_tokens
-from icl_lib.models.gpt2_state import from_state_dict, state_dict
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train.loop import Adam, FusedAdam, replicated, summed, train
+from papers.engine.gpt2_state import from_state_dict, state_dict
 from papers.li.s5_experiments.decoder_training import start_by_fan_in
 
 LIKE = torch.empty(0, dtype=torch.float64)

@@ -36,10 +36,10 @@ two_notions.TwoNotions((2,), (1.0, 10.0), (3,), (4, 5), 3, 6, 10).run(0, "cpu")
 risk.Risk((2,), 2.0, 10.0, 0.5, (3,), (4,), 10).run(0, "cpu")
 check("running an experiment")
 
-from icl_lib.models.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
+from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from papers.li.trained import A
 from icl_lib.seeds import stream
-from icl_lib.tasks.task_sets import all_tasks
+from papers.li.task_sets import all_tasks
 prompts = A.law(all_tasks(6), 0.8).sample(stream(0, "prompts"), (5,), 8)
 for learner in (GaussianSVM(), LinearSVM(), LogisticRegression(), NearestNeighbours(3)):
     learner(prompts)

@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from icl_lib.seeds import stream
-from icl_lib.tasks.garg import (
+from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root
+from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
+from papers.regression.prompts import (
     NoisyContext,
     OrthantContext,
     OrthogonalQuery,
@@ -14,9 +16,7 @@ from icl_lib.tasks.garg import (
     SkewedCovariance,
     SubspaceInputs,
 )
-from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root
-from icl_lib.tasks.random_covariance import ExponentialSpectrum, RandomDiagonalRegression, UniformSpectrum
-from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
+from papers.zhang.random_covariance import ExponentialSpectrum, RandomDiagonalRegression, UniformSpectrum
 
 # Not diagonal, condition number about 60: a transposed or missing matrix shows.
 LAMBDA = torch.tensor([[1.0, 0.5, -0.4], [0.5, 0.61, -0.02], [-0.4, -0.02, 0.29]], dtype=torch.float64)

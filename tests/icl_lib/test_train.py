@@ -7,8 +7,8 @@ from torch.func import grad
 
 from icl_lib.companion.checkpoints import Checkpoint
 from icl_lib.seeds import stream
-from icl_lib.train.flow import gradient_flow
 from icl_lib.train.loop import SGD, Adam, FusedAdam, constant, linear_decay, report, train
+from papers.zhang.flow import gradient_flow
 
 
 def loss(parameters, batch):

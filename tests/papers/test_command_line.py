@@ -7,9 +7,9 @@ import pytest
 
 from icl_lib.companion import results
 from icl_lib.companion.experiment import altered
-from icl_lib.tasks.curriculum import Ramp
 from papers import registry
 from papers.__main__ import main
+from papers.regression.curriculum import Ramp
 from tests.elsewhere import move_book
 
 

@@ -16,11 +16,11 @@ from icl_lib.companion.diagram import Diagram
 from icl_lib.companion.figure import _LIGHT
 from icl_lib.companion.paper import declared, notebook_of
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.patches.rank_one import redirection
 from icl_lib.tasks.prompts import Prompts
 from papers import registry
 from papers.li.s2_formulation import diagrams as li
+from papers.li.softmax_attention import SoftmaxAttentionMLP
 from papers.zhang.s3_preliminaries import diagrams as zhang
 from papers.zhang.theory import optimum
 

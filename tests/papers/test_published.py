@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from papers.dherin import published as dherin
-from papers.garg import published as garg
 from papers.li import published as li
+from papers.regression import published as garg
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {

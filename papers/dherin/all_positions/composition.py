@@ -15,7 +15,6 @@ from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import GRU, LinearAttention, SoftmaxAttention
-from icl_lib.models.contextual.network import Network, Regression
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, RMSNorm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_block, patched_network
@@ -23,6 +22,7 @@ from icl_lib.patches.sites import Bias, Matrix, Nowhere, Site
 from icl_lib.seeds import stream
 from papers.dherin.all_positions.position_blocks import NormedNoSkip
 from papers.dherin.declared import Heads
+from papers.dherin.network import Network, Regression
 from papers.dherin.trained import regression, tokens
 
 Name = Literal[

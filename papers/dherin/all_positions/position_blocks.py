@@ -11,12 +11,12 @@ from icl_lib.companion.declaration import Count, Declaration
 from icl_lib.models.contextual.blocks import Block, Joint, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
-from icl_lib.models.contextual.network import LastEntry, Network
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, Norm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.sites import Bias, Nowhere, Site
 from icl_lib.seeds import stream
+from papers.dherin.network import LastEntry, Network
 from papers.dherin.trained import regression, tokens
 
 

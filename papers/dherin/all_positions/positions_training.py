@@ -11,7 +11,6 @@ from torch import Tensor
 from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
-from icl_lib.models.contextual.network import Network
 from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
@@ -19,6 +18,7 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import Adam, Parameters, train
 from papers.dherin.all_positions.position_blocks import Architecture, Variant, states, theory_output, variants
 from papers.dherin.all_positions.update_alignment import cosine_matrix, groups
+from papers.dherin.network import Network
 from papers.dherin.trained import regression, tokens
 
 

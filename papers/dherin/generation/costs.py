@@ -12,8 +12,8 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Severa
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.patches.generation import with_context, with_patches
 from papers.dherin.architectures import Sizes, architecture, words
+from papers.dherin.patched_generation import with_context, with_patches
 from papers.dherin.theory import generation as theory
 
 

@@ -12,10 +12,10 @@ from icl_lib.companion.declaration import Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.weights import Weights
-from icl_lib.patches.generation import Predictor, generate, sampled, with_context, with_patches
 from icl_lib.seeds import stream
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
 from papers.dherin.patch_rules import some
+from papers.dherin.patched_generation import Predictor, generate, sampled, with_context, with_patches
 
 PATCHES = ("recomputed", "with a window", "last block without", "none")
 """Made anew for every token; also with the last tokens kept; in all blocks but the last; in no block."""

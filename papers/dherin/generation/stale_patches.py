@@ -12,11 +12,11 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Severa
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.weights import Weights
-from icl_lib.patches.generation import generate, sampled, with_context
 from icl_lib.patches.network import forward, patched_network
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
 from papers.dherin.generation.generation import gumbel
 from papers.dherin.patch_rules import each_alone, exact, some
+from papers.dherin.patched_generation import generate, sampled, with_context
 
 PATCHES = ("recomputed", "first block without", "stale", "none")
 """Made for the token; in all blocks but the first; made for the token before; in no block."""

@@ -15,13 +15,13 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.feed_forward import PostNormGatedMLP
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Matrix, MatrixAndGain
 from icl_lib.seeds import stream
 from papers.dherin.architectures import LIKE, Architecture, Sizes, architecture, relative, words
+from papers.dherin.network import Network
 from papers.dherin.patch_rules import each_alone
 from papers.dherin.theory import modern_blocks as theory
 

@@ -13,11 +13,11 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import State
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
+from papers.dherin.network import Network
 from papers.dherin.patch_rules import behind, damped, each_alone, exact, shifted, unpatched
 
 NORM_BIAS = "vanilla, norm bias"

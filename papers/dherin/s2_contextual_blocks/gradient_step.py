@@ -12,11 +12,11 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.contextual.gradient_step import ResidualContextAttention, descent_weights
 from icl_lib.models.contextual.layers import LinearAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.gradient_step import ResidualContextAttention, descent_weights
 from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, leave_out, orders, regression_tokens, subset_sizes
 from papers.dherin.theory import one_step
 

@@ -12,11 +12,11 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.network import Network
 from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, relative, state
 from papers.dherin.theory import contextual_blocks
 from papers.dherin.trained import OneBlock, Training, regression, tokens, trained

@@ -11,12 +11,12 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
 from icl_lib.models.contextual.blocks import State
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.network import Network
 from papers.dherin.trained import OneBlock, Training, regression, tokens, train_marks
 from papers.dherin.trainings import ONE_BLOCK
 

@@ -11,12 +11,12 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Matrix, Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.network import Network
 from papers.dherin.patch_rules import behind, exact, some
 from papers.dherin.theory.agreement import best_step_risk
 from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained

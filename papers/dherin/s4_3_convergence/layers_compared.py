@@ -11,12 +11,12 @@ from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Decla
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.contextual.along import states_along
 from icl_lib.models.contextual.layers import GRU, SoftmaxAttention
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.along import states_along
+from papers.dherin.network import Network
 from papers.dherin.s4_3_convergence.along import log_slope, marginal_norms
 from papers.dherin.theory import agreement
 from papers.dherin.trained import Training, predictions, prefix_predictions, regression, start, tokens, trained

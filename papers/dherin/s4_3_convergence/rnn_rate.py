@@ -9,9 +9,9 @@ from torch import Tensor
 from icl_lib.companion.declaration import Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
-from icl_lib.models.contextual.along import states_along
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.dherin.along import states_along
 from papers.dherin.s4_3_convergence.along import log_slope, marginal_norms
 from papers.dherin.trained import OneBlock, Trained, Training, predictions, regression, start, tokens, trained
 from papers.dherin.trainings import PREFIX_ATTENTION, PREFIX_RNN, PREFIX_RNN_FAST

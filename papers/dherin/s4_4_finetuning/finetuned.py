@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.models.contextual.along import states_along
 from icl_lib.models.contextual.layers import ContextualLayer
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.tasks.prompts import Prompts, normal
 from icl_lib.tasks.regression import linear_labels
+from papers.dherin.along import states_along
+from papers.dherin.network import Network
 from papers.dherin.trained import Training, tokens
 
 LIKE = torch.zeros((), dtype=torch.float64)

@@ -12,12 +12,12 @@ from torch import Tensor
 from icl_lib.companion.declaration import Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
-from icl_lib.patches.static import Average, LeastSquares, affine
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.network import Network
 from papers.dherin.static_patches.static_medians import PARTS, median_interval, parts
+from papers.dherin.static_rules import Average, LeastSquares, affine
 from papers.dherin.trained import OneBlock, Training, regression, start, tokens, trained
 from papers.dherin.trainings import ONE_BLOCK
 

@@ -7,17 +7,17 @@ import torch
 from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.models.contextual.weights import start
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import PatternClassification, Patterns, write
 from icl_lib.tasks.prompts import normal
 from icl_lib.tasks.regression import LinearRegression
-from icl_lib.tasks.task_sets import task_set
 from papers.engine.bench.scale import Scale
 from papers.engine.bench.table import Row, comparison
 from papers.engine.speed import medians
+from papers.li.patterns import PatternClassification, Patterns, write
+from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from papers.li.task_sets import task_set
 from papers.li.trained import A
-from papers.zhang.spectra import geometric_covariance, stacked_limits
+from papers.regression.spectra import geometric_covariance, stacked_limits
 
 
 def attention(device: str, scale: Scale) -> Iterator[Row]:

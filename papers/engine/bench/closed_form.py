@@ -10,7 +10,7 @@ from icl_lib.tasks.regression import LinearRegression
 from papers.engine.bench.scale import Scale
 from papers.engine.bench.table import Row, comparison
 from papers.engine.speed import medians
-from papers.zhang.spectra import geometric_covariance, stacked_limits
+from papers.regression.spectra import geometric_covariance, stacked_limits
 from papers.zhang.theory import error
 
 

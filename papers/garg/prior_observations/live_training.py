@@ -13,13 +13,13 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
-from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
-from papers.garg.decoders import DecoderTraining
 from papers.garg.prior_observations.prefixes import labels
 from papers.garg.prior_observations.regression import lsa_errors
-from papers.zhang.theory import shifts
+from papers.regression.curriculum import Ramp
+from papers.regression.decoders import DecoderTraining
+from papers.regression.theory.least_squares import least_squares_error
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class LiveTraining(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the errors of LSA and of least squares after 0 .. N examples beside it."""
         d, N = self.trainings[0].d, self.trainings[0].N
-        least_squares = [shifts.least_squares_error(d, k, 0.0) for k in range(N + 1)]
+        least_squares = [least_squares_error(d, k, 0.0) for k in range(N + 1)]
         return dataset.assign(
             {
                 "lsa": variable("k", lsa_errors(d, N, N), "error / d of LSA trained at N, closed form", "y^2"),

@@ -15,15 +15,16 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, Ridge
-from icl_lib.models.regressors import NeighbourAverage
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
 from icl_lib.tasks.regression import LinearRegression
-from papers.garg.decoders import DecoderTraining, trained
 from papers.garg.prior_observations.prefixes import by_length, inputs, labels
+from papers.garg.regressors import NeighbourAverage
 from papers.garg.theory.bayes import posterior_error
-from papers.garg.trainings import FIXED
-from papers.zhang.theory import error, shifts
+from papers.regression.decoders import DecoderTraining, trained
+from papers.regression.theory.least_squares import least_squares_error
+from papers.regression.trainings import FIXED
+from papers.zhang.theory import error
 
 CLASSICAL = ("least squares", "ridge", "averaging", "3 nearest")
 LABELS = ("clean", "noisy")
@@ -71,7 +72,7 @@ class DenseRegression(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put closed forms beside them, and the Bayes error given the inputs of the very prompts, on average."""
         d, k = self.trainings[0].d, range(self.longest + 1)
-        least_squares = [shifts.least_squares_error(d, M, 0.0) for M in k]
+        least_squares = [least_squares_error(d, M, 0.0) for M in k]
         lsa = [lsa_errors(d, training.N, self.longest) for training in self.trainings]
         averaging = lsa_errors(d, np.inf, self.longest)
         x = torch.cat([inputs(clean) for clean, _ in self._prompts(seed)]).numpy()

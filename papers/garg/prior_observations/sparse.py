@@ -15,14 +15,14 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.baselines import MinimumNormOLS
-from icl_lib.models.regressors import LassoPath, SparseBayes
 from icl_lib.seeds import stream
-from icl_lib.tasks.garg import label
 from icl_lib.tasks.prompts import Prompts, normal
-from papers.garg.decoders import DecoderTraining, trained
 from papers.garg.prior_observations.prefixes import by_length, first, labels
-from papers.garg.trainings import SPARSE, SPARSE_SLOW
-from papers.zhang.theory import shifts
+from papers.garg.regressors import LassoPath, SparseBayes
+from papers.regression.decoders import DecoderTraining, trained
+from papers.regression.prompts import label
+from papers.regression.theory.least_squares import least_squares_error
+from papers.regression.trainings import SPARSE, SPARSE_SLOW
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 """The Lasso penalties of Garg et al.'s code."""
@@ -81,7 +81,7 @@ class SparseRegression(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the error of least squares beside it."""
         length = range(max(self.lengths) + 1)
-        exact = [shifts.least_squares_error(self.slow.d, k, 0.0) for k in length]
+        exact = [least_squares_error(self.slow.d, k, 0.0) for k in length]
         found = {
             "least_squares": variable("k", np.array(exact)[list(self.lengths)], "error of least squares, closed form"),
             "least_squares_line": variable("length", exact, "the same at every length"),

@@ -12,15 +12,15 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import Readings, hinge, read, same_pattern, wrong
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
-from icl_lib.models.softmax_attention_variants import variant
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import PatternClassification, Patterns
-from icl_lib.tasks.task_sets import task_set, unseen_tasks
 from icl_lib.train.loop import SGD, Parameters, train
+from papers.li.classification import Readings, hinge, read, same_pattern, wrong
 from papers.li.evaluate import beside_draws, combined
 from papers.li.mechanism import bilinear_form, neurons
+from papers.li.patterns import PatternClassification, Patterns
+from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from papers.li.softmax_attention_variants import variant
+from papers.li.task_sets import task_set, unseen_tasks
 from papers.li.theory import nonlinearity
 from papers.li.trained import A, Setting, Trained
 

@@ -12,10 +12,10 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import Readings, hinge, read, wrong
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import Readings, hinge, read, wrong
+from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from papers.li.task_sets import task_set
 from papers.li.theory import start
 from papers.li.trained import A, Setting
 

@@ -12,9 +12,9 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Severa
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import hinge, wrong
-from icl_lib.tasks.task_sets import task_set, unseen_tasks
+from papers.li.classification import hinge, wrong
 from papers.li.evaluate import in_domain
+from papers.li.task_sets import task_set, unseen_tasks
 from papers.li.theory import start
 from papers.li.trained import A, Setting, Trained, train_models
 

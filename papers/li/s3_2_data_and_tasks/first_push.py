@@ -24,13 +24,13 @@ from icl_lib.companion.declaration import (
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import hinge
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
-from icl_lib.tasks.patterns import Codes, Patterns, orthogonal_patterns, write
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import hinge
 from papers.li.mechanism import bilinear_form
+from papers.li.patterns import Codes, Patterns, orthogonal_patterns, write
 from papers.li.s3_2_data_and_tasks.unseen_tasks import QUICK, SHORT, UNCOVERED, Sets, settings_of
+from papers.li.softmax_attention import SoftmaxAttentionMLP
+from papers.li.task_sets import task_set
 from papers.li.theory import coverage
 from papers.li.trained import A, Setting, Trained, train_models
 

@@ -15,12 +15,12 @@ from icl_lib.companion.declaration import Count, Declaration, InnerShare, Severa
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import CHUNK_TOKENS, same_pattern, wrong
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes
-from icl_lib.tasks.task_sets import all_tasks, task_set, unseen_tasks
+from papers.li.classification import CHUNK_TOKENS, same_pattern, wrong
 from papers.li.counted import counted
+from papers.li.patterns import Codes
 from papers.li.s3_2_data_and_tasks.unseen_tasks import SHORT, Sets, settings_of
+from papers.li.task_sets import all_tasks, task_set, unseen_tasks
 from papers.li.theory import floor
 from papers.li.trained import A, Setting, Trained, train_models
 

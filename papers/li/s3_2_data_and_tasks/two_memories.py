@@ -10,12 +10,12 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes
-from icl_lib.tasks.task_sets import covers, label_counts, task_set, unseen_tasks
+from papers.li.classification import wrong
 from papers.li.evaluate import in_domain
+from papers.li.patterns import Codes
 from papers.li.s3_2_data_and_tasks.unseen_tasks import QUICK, SHORT, Sets, settings_of
+from papers.li.task_sets import covers, label_counts, task_set, unseen_tasks
 from papers.li.theory import coverage
 from papers.li.trained import A, Setting, Trained, train_models
 

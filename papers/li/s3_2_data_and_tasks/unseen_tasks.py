@@ -10,9 +10,9 @@ from icl_lib.companion.declaration import Count, Declaration, Positive, Positive
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import Readings, hinge, wrong
-from icl_lib.tasks.task_sets import covers, task_set, unseen_tasks
+from papers.li.classification import Readings, hinge, wrong
 from papers.li.evaluate import in_domain
+from papers.li.task_sets import covers, task_set, unseen_tasks
 from papers.li.theory import coverage, floor
 from papers.li.trained import A, Setting, Trained, train_models
 

@@ -9,9 +9,9 @@ from icl_lib.companion.declaration import AtLeastTwo, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.softmax_attention import output_weights
 from papers.li.evaluate import Means, means
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores, responses, without_features
+from papers.li.softmax_attention import output_weights
 from papers.li.theory import coefficient_sum as theory
 from papers.li.theory.prompt_length import attention_mass
 from papers.li.trained import A, B, Setting, train_models

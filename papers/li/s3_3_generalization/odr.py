@@ -7,7 +7,7 @@ import torch
 from numpy import ndarray
 
 from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare
-from icl_lib.measure.classification import Readings
+from papers.li.classification import Readings
 from papers.li.evaluate import combined, out_of_domain, rescaled
 from papers.li.mechanism import bilinear_form, neurons
 from papers.li.trained import A, B, Trained

@@ -12,7 +12,7 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import wrong
+from papers.li.classification import wrong
 from papers.li.counted import counted
 from papers.li.evaluate import means
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores

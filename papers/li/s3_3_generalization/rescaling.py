@@ -10,8 +10,8 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Severa
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.tasks.patterns import Patterns
 from papers.li.evaluate import Means, combined, means, out_of_domain
+from papers.li.patterns import Patterns
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores
 from papers.li.theory.coefficient_sum import mean_gap, rescaled_gap
 from papers.li.theory.prompt_length import attention_mass, vote_error

@@ -11,8 +11,8 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import combined_patterns
 from papers.li.evaluate import means
+from papers.li.patterns import combined_patterns
 from papers.li.s3_3_generalization.odr import ODRTest, idr_scores
 from papers.li.theory.coefficient_sum import pair_gaps
 from papers.li.trained import A, B, Setting, train_models

@@ -11,12 +11,12 @@ from icl_lib.companion.declaration import Count, Declaration, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import combined_patterns
-from icl_lib.tasks.task_sets import cyclic_tasks, task_set, unseen_tasks
+from papers.li.classification import wrong
 from papers.li.evaluate import in_domain, means
+from papers.li.patterns import combined_patterns
 from papers.li.s3_3_generalization.odr import ODRTest, idr_scores
+from papers.li.task_sets import cyclic_tasks, task_set, unseen_tasks
 from papers.li.theory.coefficient_sum import mean_gap, off_diagonal_mean, pair_gaps
 from papers.li.trained import A, Setting, Trained, train_models
 

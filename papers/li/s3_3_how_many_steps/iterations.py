@@ -12,7 +12,7 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotN
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.tasks.task_sets import task_set
+from papers.li.task_sets import task_set
 from papers.li.theory.coverage import pair_laplacian
 from papers.li.theory.escape_time import escape_time, phase, phase_of_scores, stated_steps
 from papers.li.trained import A, Setting, Trained, train_models

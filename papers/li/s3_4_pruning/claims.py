@@ -148,7 +148,7 @@ def L12e(dataset):
 
     Margin: Absolute, worst $R$, order and domain; shares come from the weights. In quick training is short.
     Moved: from 0.0015 in both profiles.
-    Neglects: the angles between large neurons. They close with training and are wider from the large initialisation of the control.
+    Neglects: the angles between large neurons. Training closes them; from the control's large initialisation they are wider.
     Control: start with $ξ = 0.3$, whose neurons do not become copies
     """
     return over_seeds(abs(dataset.hinge - dataset.hinge_of_shares))

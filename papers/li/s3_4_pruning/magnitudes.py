@@ -16,14 +16,14 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.pruning import small_neurons
-from icl_lib.models.softmax_attention import OnPatterns
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import PatternClassification
 from icl_lib.tasks.prompts import normal
-from icl_lib.tasks.task_sets import task_set
 from papers.li.evaluate import in_domain
 from papers.li.mechanism import neurons
+from papers.li.patterns import PatternClassification
+from papers.li.pruning import small_neurons
+from papers.li.softmax_attention import OnPatterns
+from papers.li.task_sets import task_set
 from papers.li.theory import pruning
 from papers.li.trained import A, B, Setting, Trained, train_models
 

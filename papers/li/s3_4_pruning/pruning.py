@@ -11,15 +11,15 @@ from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Decla
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import hinge, read, wrong
-from icl_lib.models.pruning import largest_first, random_large, small_neurons
-from icl_lib.models.softmax_attention import output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Patterns
-from icl_lib.tasks.task_sets import task_set, unseen_tasks
+from papers.li.classification import hinge, read, wrong
 from papers.li.evaluate import beside_draws, combined
 from papers.li.mechanism import neurons
+from papers.li.patterns import Patterns
+from papers.li.pruning import largest_first, random_large, small_neurons
 from papers.li.published import pruned_points
+from papers.li.softmax_attention import output_weights
+from papers.li.task_sets import task_set, unseen_tasks
 from papers.li.theory import pruning
 from papers.li.trained import A, Setting, Trained, train_models
 

@@ -11,15 +11,15 @@ from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Decla
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import hinge, wrong
-from icl_lib.models.pruning import largest_first, random_large, small_neurons
-from icl_lib.models.softmax_attention import output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import hinge, wrong
 from papers.li.evaluate import combined
+from papers.li.pruning import largest_first, random_large, small_neurons
 from papers.li.published import pruned_points
 from papers.li.s3_4_pruning.magnitudes import train_each
 from papers.li.s3_4_pruning.pruning import contributions, deleted_margins
+from papers.li.softmax_attention import output_weights
+from papers.li.task_sets import task_set
 from papers.li.theory import pruning
 from papers.li.trained import A, B, Setting, Trained
 

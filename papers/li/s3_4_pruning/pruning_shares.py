@@ -9,12 +9,12 @@ from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Decla
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import wrong
-from icl_lib.models.pruning import largest_first, random_large
 from icl_lib.seeds import stream
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import wrong
 from papers.li.evaluate import combined
+from papers.li.pruning import largest_first, random_large
 from papers.li.s3_4_pruning.pruning import deleted_margins, first
+from papers.li.task_sets import task_set
 from papers.li.theory.floor import vote_error
 from papers.li.trained import A, Setting, train_models
 

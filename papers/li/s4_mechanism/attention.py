@@ -10,12 +10,12 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Posi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import write
 from papers.li.evaluate import combined, in_domain, out_of_domain
+from papers.li.patterns import write
 from papers.li.published import ATTENTION_COURSE, ATTENTION_STEPS
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores, unseen
+from papers.li.softmax_attention import SoftmaxAttentionMLP
 from papers.li.theory import mechanism
 from papers.li.trained import A, B, Setting, Trained
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from icl_lib.companion.declaration import Count, Declaration, Several, Whole
-from icl_lib.tasks.task_sets import task_set, unseen_tasks
 from papers.li.mechanism import bilinear_form
+from papers.li.task_sets import task_set, unseen_tasks
 from papers.li.trained import Setting, Trained, train_models
 
 NAMES = ("A", "B", "A, r = 1", "half of the patterns")

@@ -12,11 +12,11 @@ from icl_lib.companion.declaration import Declaration, Several, Whole
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.tasks.task_sets import task_set
 from papers.li.mechanism import growth
 from papers.li.published import PROJECTED_ENDS
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores, unseen
+from papers.li.task_sets import task_set
 from papers.li.theory.coverage import grown_form, unit_push
 from papers.li.theory.mechanism import eigenspaces, mean_on_spaces, task_laplacian
 from papers.li.trained import Setting, Trained

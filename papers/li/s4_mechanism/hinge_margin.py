@@ -11,14 +11,14 @@ from torch import Tensor
 from icl_lib.companion.declaration import Count, Declaration, Positive, PositiveShare, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification, Patterns
-from icl_lib.tasks.task_sets import task_set
 from icl_lib.train.loop import SGD, Parameters, train
 from papers.li.evaluate import in_domain
+from papers.li.patterns import Codes, PatternClassification, Patterns
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE
 from papers.li.s4_mechanism.course import Course, unseen
+from papers.li.softmax_attention import SoftmaxAttentionMLP, output_weights
+from papers.li.task_sets import task_set
 from papers.li.trained import Trained
 
 

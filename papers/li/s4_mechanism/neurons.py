@@ -11,8 +11,8 @@ from icl_lib.companion.declaration import Declaration, Several, Whole
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.pruning import small_neurons
 from papers.li.mechanism import Neurons, cosine, neurons
+from papers.li.pruning import small_neurons
 from papers.li.published import ENDS
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE
 from papers.li.s4_mechanism.course import NAMES, Course

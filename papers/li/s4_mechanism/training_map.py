@@ -8,7 +8,7 @@ import xarray as xr
 from icl_lib.companion.declaration import Count, Declaration, PositiveShare
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import hinge
+from papers.li.classification import hinge
 from papers.li.evaluate import in_domain
 from papers.li.mechanism import neurons
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE

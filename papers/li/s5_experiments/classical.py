@@ -12,15 +12,15 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Posi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import same_pattern, wrong
-from icl_lib.models.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, Patterns, write
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.task_sets import all_tasks
+from papers.li.classification import same_pattern, wrong
+from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from papers.li.counted import counted
 from papers.li.evaluate import beside_draws, combined
+from papers.li.patterns import Codes, Patterns, write
 from papers.li.published import learner_points
+from papers.li.task_sets import all_tasks
 from papers.li.theory import floor
 from papers.li.theory.neighbours import neighbours_error
 from papers.li.trained import A, Setting, Trained, train_models

@@ -10,13 +10,13 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotN
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.models.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from icl_lib.seeds import stream
-from icl_lib.tasks.task_sets import all_tasks
+from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from papers.li.evaluate import combined
 from papers.li.published import LEARNERS as SLIDES
 from papers.li.published import learner_points
 from papers.li.s5_experiments.classical import QUICK, classical_faults, icl_faults
+from papers.li.task_sets import all_tasks
 from papers.li.trained import A, Setting, Trained, train_models
 
 LEARNERS = ("ICL", "logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN")

@@ -11,10 +11,9 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Posi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
-from icl_lib.tasks.task_sets import all_tasks, task_set, unseen_tasks
+from papers.li.classification import wrong
+from papers.li.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
 from papers.li.published import ATTENTION, SHARES, sum_points
 from papers.li.s5_experiments.decoder_training import (
     LOSSES,
@@ -28,6 +27,7 @@ from papers.li.s5_experiments.decoder_training import (
     untrained,
 )
 from papers.li.s5_experiments.trainings import WITHOUT_POSITIONS
+from papers.li.task_sets import all_tasks, task_set, unseen_tasks
 from papers.li.theory import floor
 
 CONVENTIONS = ("fixed norm", "rescaling")

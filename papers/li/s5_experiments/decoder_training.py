@@ -20,13 +20,13 @@ from icl_lib.companion.declaration import (
     Whole,
 )
 from icl_lib.companion.weights import obtain_weights
-from icl_lib.measure.classification import hinge, same_pattern
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
 from icl_lib.tasks.prompts import normal
-from icl_lib.tasks.task_sets import task_set
 from icl_lib.train.loop import FusedAdam, summed, train
+from papers.li.classification import hinge, same_pattern
+from papers.li.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
+from papers.li.task_sets import task_set
 
 LOSSES = 10
 """Steps over which a loss is averaged."""

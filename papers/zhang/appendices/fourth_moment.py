@@ -13,9 +13,9 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.risk import chunks
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import entries, sides
 from papers.zhang.near_misses import near_misses, of_blocks
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import moments
 
 

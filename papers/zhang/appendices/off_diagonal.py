@@ -9,10 +9,10 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, InnerS
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.train.flow import gradient_flow
+from papers.regression.spectra import standard_normal
+from papers.zhang.flow import gradient_flow
 from papers.zhang.random_spectra import exponential, scales, spectrum_sample, uniform
 from papers.zhang.reduced_flow import random_Theta
-from papers.zhang.spectra import standard_normal
 from papers.zhang.theory import random_covariance as theory
 from papers.zhang.theory import random_covariance_flow as flow
 

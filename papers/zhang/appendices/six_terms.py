@@ -16,9 +16,9 @@ from icl_lib.models.baselines import mean_label_input
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import CubicLabels
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import along_d, at_d, sizes
 from papers.zhang.near_misses import near_misses, of_blocks, of_theorem
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import error
 from papers.zhang.theory.optimum import Gamma
 

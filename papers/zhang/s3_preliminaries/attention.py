@@ -15,7 +15,7 @@ from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
-from papers.zhang.spectra import geometric_covariance, standard_normal
+from papers.regression.spectra import geometric_covariance, standard_normal
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
 from icl_lib.tasks.regression import LinearRegression
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import entries, sides
 from papers.zhang.near_misses import near_misses, of_gammas
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import loss, optimum
 
 POINTS = ("start", "dense", "0.5 / Gamma", "1 / Gamma", "1.5 / Gamma", "1 / Lambda")

@@ -17,9 +17,9 @@ from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import squared_errors
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearRegression
+from papers.regression.spectra import geometric_covariance, stacked_limits
 from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import near_misses, of_averages, of_blocks
-from papers.zhang.spectra import geometric_covariance, stacked_limits
 from papers.zhang.theory import error, optimum
 from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 

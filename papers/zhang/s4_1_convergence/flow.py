@@ -11,8 +11,8 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Inne
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.reduced_flow import reduced_flow
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import dynamics, optimum
 from papers.zhang.theory.loss import largest_sigma, unit_gram
 

@@ -16,9 +16,9 @@ from icl_lib.models.baselines import Averaging, MinimumNormOLS
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
+from papers.regression.spectra import stacked_limits
 from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import near_misses, of_blocks
-from papers.zhang.spectra import stacked_limits
 from papers.zhang.theory import error
 
 

@@ -17,8 +17,8 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic
 from icl_lib.tasks.regression import LinearRegression
+from papers.regression.spectra import geometric_covariance
 from papers.zhang.near_misses import near_misses, of_blocks
-from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import optimum
 from papers.zhang.theory.full_loss import full_gradient
 

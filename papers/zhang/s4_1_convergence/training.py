@@ -17,7 +17,7 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic
 from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train.loop import SGD, Parameters, Training, linear_decay, train
-from papers.zhang.spectra import geometric_covariance, standard_normal
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import loss, optimum
 
 

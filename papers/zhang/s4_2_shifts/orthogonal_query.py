@@ -14,10 +14,10 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
-from icl_lib.tasks.garg import OrthogonalQuery
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
-from papers.zhang.spectra import geometric_covariance, stacked_limits
+from papers.regression.prompts import OrthogonalQuery
+from papers.regression.spectra import geometric_covariance, stacked_limits
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import QueryShift
+from papers.regression.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_shift
-from papers.zhang.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.theory import optimum, shifts
 from papers.zhang.wishart import empirical_covariances
 

@@ -12,18 +12,18 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Severa
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.measure.bootstrap import percentile_interval
 from icl_lib.measure.estimate import mean
-from icl_lib.measure.paired import ratio_of_means
 from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from papers.garg.decoders import DecoderTraining, repeated
-from papers.garg.trainings import FIXED, PAPER_FIXED, PAPER_RANDOM, RANDOM
+from papers.regression.decoders import DecoderTraining, repeated
+from papers.regression.theory.least_squares import least_squares_error
+from papers.regression.trainings import FIXED, PAPER_FIXED, PAPER_RANDOM, RANDOM
+from papers.zhang.bootstrap import percentile_interval
+from papers.zhang.paired import ratio_of_means
 from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS, Draws, by_covariance, common_dimension, draw, jump, placed, prefix_errors
 from papers.zhang.theory import error as fixed_theory
 from papers.zhang.theory import random_covariance as theory
-from papers.zhang.theory import shifts
 
 UNITS = ("prompts", "covariances")
 """What a bootstrap resample draws: single prompts, or covariances with all their prompts."""
@@ -88,7 +88,7 @@ class Gpt2(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the theory of linear self-attention and of least squares beside them."""
         d, lengths = common_dimension(self.fixed + self.random), np.arange(self.longest + 1)
-        exact = [shifts.least_squares_error(d, int(M), 0.0) for M in lengths]
+        exact = [least_squares_error(d, int(M), 0.0) for M in lengths]
         lsa, dims = self._linear(d, lengths), "test trained N M"
         limits = [_linear_error(d, theory.exponential_A(d, np.inf), c, np.inf) for c in TESTS.values()]
         limit = "linear self-attention trained on random covariances, N, M to infinity"

@@ -14,8 +14,8 @@ from icl_lib.companion.weights import seed_of
 from icl_lib.measure.estimate import mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
-from papers.garg.decoders import DecoderTraining, repeated
-from papers.garg.trainings import FIXED, FROZEN, RANDOM
+from papers.regression.decoders import DecoderTraining, repeated
+from papers.regression.trainings import FIXED, FROZEN, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2_prompts import by_covariance, common_dimension, draw, jump, prefix_errors
 
 LAWS = ("covariance I", "c = 1")

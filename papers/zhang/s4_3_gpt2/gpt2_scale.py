@@ -13,8 +13,8 @@ from icl_lib.companion.results import variable
 from icl_lib.measure.estimate import mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.tasks.prompts import Prompts
-from papers.garg.decoders import DecoderTraining, repeated
-from papers.garg.trainings import FIXED, RANDOM
+from papers.regression.decoders import DecoderTraining, repeated
+from papers.regression.trainings import FIXED, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2_prompts import by_covariance, common_dimension, draw, query_errors
 
 

@@ -18,9 +18,9 @@ from icl_lib.measure.risk import chunks
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.random_covariance import RandomDiagonalRegression
 from papers.zhang.dimensions import along_d, at_d
 from papers.zhang.near_misses import near_misses, of_blocks
+from papers.zhang.random_covariance import RandomDiagonalRegression
 from papers.zhang.random_spectra import exponential, stacked_weights
 from papers.zhang.theory import random_covariance as theory
 

@@ -10,8 +10,8 @@ from icl_lib.companion.declaration import Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.exact_prompts import attention, gauss_hermite_prompts
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import dynamics, full_loss, optimum
 from papers.zhang.theory.rank_one_trap import rank_one_point
 

@@ -13,7 +13,7 @@ from icl_lib.companion.results import variable
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
-from papers.zhang.spectra import geometric_covariance, standard_normal
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import quadratic
 
 ZERO = 1e-12

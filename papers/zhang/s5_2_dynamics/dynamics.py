@@ -13,9 +13,9 @@ from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Posi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.exact_prompts import exact_loss
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import dynamics, optimum
 from papers.zhang.theory.dynamics import Weights, live
 

@@ -11,11 +11,11 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.train.flow import gradient_flow
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import along_d, at_d, sizes
+from papers.zhang.flow import gradient_flow
 from papers.zhang.near_misses import near_misses
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import dynamics
 from papers.zhang.theory.dynamics import Isotropic, Weights
 from papers.zhang.theory.full_loss import full_gradient

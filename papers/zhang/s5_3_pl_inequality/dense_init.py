@@ -9,9 +9,9 @@ from icl_lib.companion.declaration import Count, Declaration, Positive, Several
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.train.flow import gradient_flow
+from papers.regression.spectra import geometric_covariance, standard_normal
+from papers.zhang.flow import gradient_flow
 from papers.zhang.reduced_flow import balanced_start, random_Theta
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import full_loss, optimum
 from papers.zhang.theory.dynamics import live
 from papers.zhang.theory.rank_one_trap import rank_one_loss

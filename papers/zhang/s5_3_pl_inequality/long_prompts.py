@@ -10,8 +10,8 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from icl_lib.train.flow import gradient_flow
-from papers.zhang.spectra import geometric_covariance, standard_normal
+from papers.regression.spectra import geometric_covariance, standard_normal
+from papers.zhang.flow import gradient_flow
 from papers.zhang.theory import full_loss, optimum, wall
 from papers.zhang.theory.rank_one_trap import trap_margin
 

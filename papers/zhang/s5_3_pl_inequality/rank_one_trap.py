@@ -10,7 +10,7 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
-from papers.zhang.spectra import geometric_covariance
+from papers.regression.spectra import geometric_covariance
 from papers.zhang.theory import full_loss, optimum
 from papers.zhang.theory.rank_one_trap import rank_one_point, trap_margin, trap_margin_leading
 

@@ -11,8 +11,8 @@ from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positi
 from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.identity import expectation
 from icl_lib.companion.results import variable
+from papers.regression.spectra import geometric_covariance
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow, relaxation_rate
-from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import dynamics, optimum, pl_inequality
 from papers.zhang.theory.dynamics import Weights
 from papers.zhang.theory.loss import largest_sigma

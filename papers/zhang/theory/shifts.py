@@ -121,18 +121,3 @@ def orthant_error(d: int, N: float, M: float) -> float:
     """
     a = isotropic_shrinkage(d, N)
     return 1 - 2 * a + a**2 * ((d + 2) / M + (1 - 1 / M) * (1 + 4 * (d - 1) / np.pi**2))
-
-
-def least_squares_error(d: int, M: int, noise_sd: float) -> float:
-    """Error/d of minimum-norm least squares at covariance I, w ~ N(0, I), against the clean target.
-
-    max(0, 1 - M/d), plus noise_sd^2/(M-d-1) for M > d+1 and noise_sd^2 (M/d)/(d-M-1) for M < d-1, by the mean of the
-    inverse Wishart law; with noise the error has no finite mean for |M - d| <= 1.
-    """
-    unseen = max(0.0, 1 - M / d)
-    if noise_sd == 0:
-        return unseen
-    if abs(M - d) <= 1:
-        return np.inf
-    amplification = 1 / (M - d - 1) if d < M else M / d / (d - M - 1)
-    return unseen + noise_sd**2 * amplification

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.models.contextual.gradient_step import ResidualContextAttention, descent_weights
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, SoftmaxAttention
 from icl_lib.models.contextual.weights import start
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
+from papers.dherin.gradient_step import ResidualContextAttention, descent_weights
 from papers.dherin.theory import contextual_blocks as theory
 from papers.dherin.theory import one_step
 

@@ -8,10 +8,10 @@ import torch
 import xarray as xr
 
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
-from icl_lib.models.contextual.along import states_along
 from icl_lib.models.contextual.layers import SoftmaxAttention, without
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
+from papers.dherin.along import states_along
 from papers.dherin.s4_3_convergence import along, claims, figures, layers_compared, marginal_updates, rnn_rate
 from papers.dherin.s4_3_convergence.layers_compared import LAYERS_COMPARED, predicted, update_share
 from papers.dherin.s4_3_convergence.marginal_updates import MARGINAL_UPDATES, endless_context, formula, sums_along

@@ -11,17 +11,17 @@ from icl_lib.companion.verdict import FAILS, HOLDS
 from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
-from icl_lib.models.contextual.network import Network, Regression
 from icl_lib.models.contextual.norms import RMSNorm
-from icl_lib.patches import static as library
 from icl_lib.patches.network import forward, patched_block
 from icl_lib.patches.sites import Matrix, Nowhere
-from icl_lib.patches.static import Average, LeastSquares, Ridge, StaticPatch, affine
 from icl_lib.seeds import stream
+from papers.dherin import static_rules as library
+from papers.dherin.network import Network, Regression
 from papers.dherin.static_patches import claims, figures, static_deep, static_one_block
 from papers.dherin.static_patches.static_deep import STATIC_DEEP, query_states
 from papers.dherin.static_patches.static_medians import median_interval, parts
 from papers.dherin.static_patches.static_one_block import STATIC_ONE_BLOCK
+from papers.dherin.static_rules import Average, LeastSquares, Ridge, StaticPatch, affine
 from papers.dherin.theory import static
 from papers.dherin.trained import ManyBlocks, OneBlock, Trained, Training, regression, tokens
 

@@ -24,7 +24,7 @@ from papers.dherin.trained import (
     trained,
 )
 from papers.dherin.trainings import TRAININGS
-from papers.garg.trainings import FIXED, FROZEN, RANDOM
+from papers.regression.trainings import FIXED, FROZEN, RANDOM
 from tests.elsewhere import move_book
 
 TINY = Training(

@@ -8,10 +8,10 @@ import torch
 
 from icl_lib.companion.checkpoints import Checkpoint
 from icl_lib.models.gpt2 import GPT2
-from icl_lib.models.gpt2_state import BLOCK, state_dict
 from icl_lib.seeds import stream
 from icl_lib.train.loop import FusedAdam, summed, train
 from papers.engine import figures, one_layer, reference, roofline, speed, theory, traffic
+from papers.engine.gpt2_state import BLOCK, state_dict
 from papers.engine.sizes import STANDARD, TINY, Size, count_step, prefix_loss, train_watched
 
 TOY = Size("toy", layers=2, heads=2, width=8, d=3, N=4, B=4, every=1)

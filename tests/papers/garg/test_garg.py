@@ -13,7 +13,6 @@ from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.weights import load_weights
 from icl_lib.models.baselines import MinimumNormOLS, Ridge
 from icl_lib.models.gpt2 import InContextGPT2
-from icl_lib.models.regressors import LassoPath, SparseBayes
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
@@ -26,8 +25,9 @@ from papers.garg.prior_observations import figures_shifted as shifted_figures
 from papers.garg.prior_observations import figures_sparse as sparse_figures
 from papers.garg.prior_observations import regression, shifted, sparse
 from papers.garg.prior_observations.prefixes import by_length
+from papers.garg.regressors import LassoPath, SparseBayes
 from papers.garg.theory import bayes
-from papers.garg.trainings import FIXED, SPARSE
+from papers.regression.trainings import FIXED, SPARSE
 
 SMALL = {
     "garg-regression": replace(regression.REGRESSION.quick, prompts=300),

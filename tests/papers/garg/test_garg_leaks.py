@@ -7,7 +7,7 @@ import torch
 from icl_lib.companion.verdict import FAILS
 from papers import registry
 from papers.garg.prior_observations import sparse
-from papers.garg.published import GPT2_VALUES
+from papers.regression.published import GPT2_VALUES
 
 
 def test_the_penalty_is_chosen_on_prompts_of_its_own(monkeypatch):

@@ -12,11 +12,11 @@ from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
-from papers.garg.decoders import DecoderTraining
 from papers.garg.prior_observations import figures_live_training as figures
 from papers.garg.prior_observations import live_training
 from papers.garg.prior_observations.claims_live_training import G4
 from papers.garg.prior_observations.prefixes import by_length, first, labels
+from papers.regression.decoders import DecoderTraining
 
 
 def law(d: int) -> LinearRegression:

@@ -11,8 +11,8 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 
 from icl_lib.seeds import stream
-from icl_lib.tasks.task_sets import covers, task_set
 from papers.li.s3_2_data_and_tasks import claims, first_push, task_sets, two_memories, unseen_tasks
+from papers.li.task_sets import covers, task_set
 from papers.li.theory import coverage
 from papers.li.trained import A, Trained
 

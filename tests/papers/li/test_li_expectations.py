@@ -7,7 +7,6 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.models.softmax_attention import initial_weights, output_weights
 from icl_lib.seeds import stream
 from papers.li.evaluate import Readings
 from papers.li.s2_formulation import training
@@ -16,6 +15,7 @@ from papers.li.s3_3_generalization import coefficient_sum, prompt_length, task_f
 from papers.li.s3_3_generalization.odr import ODRTest, Responses
 from papers.li.s3_3_how_many_steps import iterations
 from papers.li.s3_4_pruning import pruning_reasons
+from papers.li.softmax_attention import initial_weights, output_weights
 from papers.li.trained import A, Trained
 
 TINY = replace(A, tasks="cyclic 1", T=2, B=4, M1=4, M2=3, d_Y=2, m=8, l=6)

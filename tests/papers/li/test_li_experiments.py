@@ -10,9 +10,8 @@ import xarray as xr
 from icl_lib.companion import weights
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
-from icl_lib.tasks.patterns import write
-from icl_lib.tasks.task_sets import task_set
 from papers import BOOK
+from papers.li.patterns import write
 from papers.li.s5_experiments import claims, figures
 from papers.li.s5_experiments import claims_classical as on_learners
 from papers.li.s5_experiments.classical import CLASSICAL_LEARNERS, QUICK, Classical
@@ -29,6 +28,7 @@ from papers.li.s5_experiments.decoder_training import (
 )
 from papers.li.s5_experiments.published_floor import PUBLISHED_FLOOR
 from papers.li.s5_experiments.trainings import TRAININGS
+from papers.li.task_sets import task_set
 from papers.li.theory import floor, neighbours
 
 TINY = replace(DECODER.quick.training.setting, M1=4, M2=3, width=4, B=3, steps=10, l=4)

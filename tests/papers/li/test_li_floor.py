@@ -8,12 +8,12 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.measure.classification import wrong
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes
-from icl_lib.tasks.task_sets import all_tasks
+from papers.li.classification import wrong
+from papers.li.patterns import Codes
 from papers.li.s3_2_data_and_tasks import claims
 from papers.li.s3_2_data_and_tasks import floor as experiment
+from papers.li.task_sets import all_tasks
 from papers.li.theory import floor
 from papers.li.trained import A
 

@@ -10,15 +10,15 @@ import torch
 import xarray as xr
 from scipy.integrate import quad
 
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification, combined_patterns, orthogonal_patterns, write
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.task_sets import task_set
+from papers.li.patterns import Codes, PatternClassification, combined_patterns, orthogonal_patterns, write
 from papers.li.s2_formulation import claims
 from papers.li.s2_formulation import start as start_experiment
 from papers.li.s2_formulation.start import Start
 from papers.li.s2_formulation.training import Course, blind
+from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights
+from papers.li.task_sets import task_set
 from papers.li.theory import start
 from papers.li.trained import A, train_models
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from icl_lib.measure import classification
-from icl_lib.tasks.task_sets import task_set
+from papers.li import classification
 from papers.li.s5_experiments import decoder
 from papers.li.s5_experiments.decoder import DECODER
+from papers.li.task_sets import task_set
 from papers.li.trained import A
 
 

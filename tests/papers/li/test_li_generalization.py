@@ -5,11 +5,11 @@ import pytest
 import torch
 from scipy.integrate import quad, solve_ivp
 
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import combined_patterns, orthogonal_patterns, rescaled_patterns
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.task_sets import task_set
+from papers.li.patterns import combined_patterns, orthogonal_patterns, rescaled_patterns
+from papers.li.softmax_attention import SoftmaxAttentionMLP, output_weights
+from papers.li.task_sets import task_set
 from papers.li.theory import coefficient_sum, escape_time, floor, prompt_length
 from papers.li.theory.coverage import pair_laplacian
 

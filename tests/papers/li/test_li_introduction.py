@@ -8,14 +8,14 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
-from icl_lib.models.softmax_attention_variants import VARIANTS, LinearMLP, variant
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
-from icl_lib.tasks.task_sets import task_set
+from papers.li.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
 from papers.li.s1_introduction import claims
 from papers.li.s1_introduction import nonlinearity as experiment
 from papers.li.s1_introduction.nonlinearity import Nonlinearity, train_variant
+from papers.li.softmax_attention import SoftmaxAttentionMLP
+from papers.li.softmax_attention_variants import VARIANTS, LinearMLP, variant
+from papers.li.task_sets import task_set
 from papers.li.theory import nonlinearity, start
 from papers.li.trained import A, train_models
 

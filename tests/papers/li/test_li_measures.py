@@ -7,7 +7,6 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.models.softmax_attention import initial_weights
 from icl_lib.seeds import stream
 from papers.li.evaluate import Readings
 from papers.li.mechanism import neurons
@@ -19,6 +18,7 @@ from papers.li.s3_3_generalization.odr import ODRTest
 from papers.li.s3_3_generalization.sum_reasons import SUM_REASONS
 from papers.li.s3_4_pruning import pruning_reasons, pruning_shares
 from papers.li.s4_mechanism import attention, growth, hinge_margin
+from papers.li.softmax_attention import initial_weights
 from papers.li.theory.coverage import shifts_by_share
 from papers.li.trained import A, Trained
 

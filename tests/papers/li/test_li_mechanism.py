@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.measure.classification import hinge
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification, orthogonal_patterns, write
-from icl_lib.tasks.task_sets import covers, cyclic_tasks, one_sided_tasks
+from papers.li.classification import hinge
+from papers.li.patterns import Codes, PatternClassification, orthogonal_patterns, write
+from papers.li.softmax_attention import SoftmaxAttentionMLP
+from papers.li.task_sets import covers, cyclic_tasks, one_sided_tasks
 from papers.li.theory import mechanism
 
 PATTERNS = orthogonal_patterns(4, 2, 6, 1.5)

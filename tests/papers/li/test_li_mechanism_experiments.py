@@ -9,11 +9,9 @@ import xarray as xr
 
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import HOLDS, UNDECIDED
-from icl_lib.measure.classification import hinge
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import write
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import hinge
+from papers.li.patterns import write
 from papers.li.s4_mechanism import claims
 from papers.li.s4_mechanism.attention import Attention, other_contexts
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores
@@ -21,6 +19,8 @@ from papers.li.s4_mechanism.growth import GrowthOfScores
 from papers.li.s4_mechanism.hinge_margin import HingeMargin, resume
 from papers.li.s4_mechanism.neurons import Alignment
 from papers.li.s4_mechanism.training_map import TrainingMap
+from papers.li.softmax_attention import SoftmaxAttentionMLP
+from papers.li.task_sets import task_set
 from papers.li.theory import mechanism
 from papers.li.trained import A, B
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import PatternClassification, orthogonal_patterns, write
-from icl_lib.tasks.task_sets import all_tasks
+from papers.li.patterns import PatternClassification, orthogonal_patterns, write
+from papers.li.task_sets import all_tasks
 from papers.li.theory import floor, neighbours
 
 

@@ -8,17 +8,17 @@ import torch
 import xarray as xr
 
 from icl_lib.companion.verdict import FAILS, HOLDS
-from icl_lib.measure.classification import hinge, wrong
-from icl_lib.models.pruning import prune
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import hinge, wrong
 from papers.li.evaluate import combined, out_of_domain
+from papers.li.pruning import prune
 from papers.li.s3_4_pruning import claims, figures
 from papers.li.s3_4_pruning import pruning as experiment
 from papers.li.s3_4_pruning.magnitudes import MAGNITUDES, activity, averages, silent_share, train_each
 from papers.li.s3_4_pruning.pruning import PRUNING, deleted_margins, first, shares
 from papers.li.s3_4_pruning.pruning_reasons import PRUNING_REASONS
 from papers.li.s3_4_pruning.pruning_shares import PRUNING_SHARES
+from papers.li.softmax_attention import SoftmaxAttentionMLP
+from papers.li.task_sets import task_set
 from papers.li.theory import pruning
 from papers.li.theory.floor import vote_error
 from papers.li.trained import A, Trained, train_models

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from icl_lib.measure.classification import Readings, attention_mass, hinge, read, wrong
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification, write
-from icl_lib.tasks.task_sets import task_set
+from papers.li.classification import Readings, attention_mass, hinge, read, wrong
 from papers.li.evaluate import combined, in_domain, out_of_domain, rescaled
+from papers.li.patterns import Codes, PatternClassification, write
+from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from papers.li.task_sets import task_set
 from papers.li.trained import A, train_models
 
 SMALL = replace(A, m=20, B=32, T=6, l=8, xi=0.1)

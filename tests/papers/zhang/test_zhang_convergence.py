@@ -13,6 +13,7 @@ from icl_lib.companion.verdict import FAILS, HOLDS
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression
+from papers.regression.spectra import geometric_covariance
 from papers.zhang.s4_1_convergence import claims
 from papers.zhang.s4_1_convergence.averaged_error import AVERAGED_ERROR
 from papers.zhang.s4_1_convergence.flow import FLOW
@@ -20,7 +21,6 @@ from papers.zhang.s4_1_convergence.isotropic import ISOTROPIC
 from papers.zhang.s4_1_convergence.risk import RISK
 from papers.zhang.s4_1_convergence.stationarity import STATIONARITY
 from papers.zhang.s4_1_convergence.training import TRAINING
-from papers.zhang.spectra import geometric_covariance
 from papers.zhang.theory import error, optimum
 
 LAMBDA = geometric_covariance(3, 50.0, 11)

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from icl_lib.models.baselines import MinimumNormOLS, Zero
-from icl_lib.tasks.curriculum import Ramp
 from icl_lib.tasks.prompts import Prompts
-from papers.garg.decoders import repeated, trained
-from papers.garg.trainings import FIXED, RANDOM
+from papers.regression.curriculum import Ramp
+from papers.regression.decoders import repeated, trained
+from papers.regression.trainings import FIXED, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2 import ZHANG_GPT2, Gpt2
 from papers.zhang.s4_3_gpt2.gpt2_positions import TABLES, Gpt2Positions, exchanged, moves
 from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS, by_covariance, common_dimension, draw, jump, prefix_errors, query_errors

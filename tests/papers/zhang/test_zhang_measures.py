@@ -12,6 +12,7 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
 from icl_lib.tasks.regression import LinearRegression
+from papers.regression.shifted_prompts import Shifts
 from papers.zhang.appendices.fourth_moment import FOURTH_MOMENT
 from papers.zhang.appendices.off_diagonal import pl_ratio
 from papers.zhang.near_misses import WRONG_GAMMAS
@@ -26,7 +27,6 @@ from papers.zhang.s4_3_random_covariances.random_covariance import RANDOM_COVARI
 from papers.zhang.s5_2_dynamics.time_course import TIME_COURSE
 from papers.zhang.s5_3_pl_inequality import long_prompts
 from papers.zhang.s5_3_pl_inequality.long_prompts import LONG_PROMPTS
-from papers.zhang.shifted_prompts import known_errors
 from papers.zhang.theory import dynamics, full_loss, optimum, wall
 from papers.zhang.theory import random_covariance_flow as flow_theory
 
@@ -119,7 +119,7 @@ def test_antithetic_pairs_have_the_smaller_standard_error():
 
 def test_scaled_and_long_prompts_by_hand():
     """Predicting 0 has the error c^2 at inputs c x; least squares is exact from M = d on; twice the inputs: c^2 (c^2 - 1)^2."""
-    rows = known_errors(4, 1.0, ("2",), 2)
+    rows = Shifts(4, (1,), 1.0, ("2",), 2).known()
     assert rows["inputs × 2"].zero == rows["weights × 2"].zero == 4 and rows["orthants"].zero == 1
     assert rows["skewed covariance"].ols(4) == 0 and np.isnan(rows["skewed covariance"].ols(3))
     tiny = replace(COVARIATE_SHIFT.quick, d=(2,), trace=2.0, M=(4,), prompts=2, ols_prompts=2)

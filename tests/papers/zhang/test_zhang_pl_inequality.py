@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import brentq
 from zhang_instances import SKEW, covariance, draw
 
-from icl_lib.train.flow import gradient_flow
 from papers.zhang import reduced_flow
+from papers.zhang.flow import gradient_flow
 from papers.zhang.s5_3_pl_inequality.long_prompts import balanced, settle
 from papers.zhang.s5_3_pl_inequality.rank_one_trap import edge
 from papers.zhang.theory import dynamics, full_loss, optimum, pl_inequality, rank_one_trap, wall

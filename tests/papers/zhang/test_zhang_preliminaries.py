@@ -10,8 +10,8 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
 from icl_lib.tasks.regression import LinearRegression
+from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.s3_preliminaries.population_loss import second_moment, weights
-from papers.zhang.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import loss, one_step, optimum
 from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 

@@ -10,7 +10,7 @@ from scipy import integrate
 
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
-from icl_lib.tasks.random_covariance import ExponentialSpectrum, RandomDiagonalRegression
+from papers.zhang.random_covariance import ExponentialSpectrum, RandomDiagonalRegression
 from papers.zhang.random_spectra import uniform
 from papers.zhang.reduced_flow import random_Theta
 from papers.zhang.s4_3_random_covariances.random_covariance import scaled

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from icl_lib.train.flow import gradient_flow
+from papers.zhang.flow import gradient_flow
 from papers.zhang.reduced_flow import random_Theta
 from papers.zhang.theory import optimum, pl_inequality
 from papers.zhang.theory import random_covariance as theory

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from papers.zhang.shifted_prompts import known_errors
+from papers.regression.shifted_prompts import Shifts
+from papers.regression.theory.least_squares import least_squares_error
 from papers.zhang.theory import error, shifts
 
 I2, S = np.eye(2), np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -156,22 +157,22 @@ def test_orthants():
 
 
 def test_least_squares_error():
-    assert shifts.least_squares_error(20, 40, 1.0) == pytest.approx(1 / 19, rel=1e-14)
-    assert shifts.least_squares_error(20, 10, 0.0) == 0.5
-    assert [shifts.least_squares_error(20, M, 1.0) for M in (19, 20, 21)] == [np.inf] * 3
+    assert least_squares_error(20, 40, 1.0) == pytest.approx(1 / 19, rel=1e-14)
+    assert least_squares_error(20, 10, 0.0) == 0.5
+    assert [least_squares_error(20, M, 1.0) for M in (19, 20, 21)] == [np.inf] * 3
     rng = np.random.default_rng(7)
     for d, M in ((3, 9), (9, 3)):
         x = rng.standard_normal((40_000, M, d))
         pinv = np.linalg.pinv(x)
         missed = ((np.eye(d) - pinv @ x) ** 2).sum((1, 2)) / d
         squares = missed + 0.25 * (pinv**2).sum((1, 2)) / d  # averaged over w, noise and query exactly
-        expected = shifts.least_squares_error(d, M, 0.5)
+        expected = least_squares_error(d, M, 0.5)
         assert abs(squares.mean() - expected) < 4 * squares.std() / 200
 
 
 def test_table_measured_before():
     """Errors/d measured independently before this code was written, s.e. 1 to 3%."""
-    rows = known_errors(20, 1.0, ("1/3", "1/2", "2", "3"), 10)
+    rows = Shifts(20, (1,), 1.0, ("1/3", "1/2", "2", "3"), 10).known()
     expected = {
         "no shift": (1.035, 0.573, 0.342),
         "label noise": (1.066, 0.592, 0.353),

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import brentq
 from zhang_instances import covariance, draw
 
+from papers.regression.theory.least_squares import least_squares_error
 from papers.zhang.exact_prompts import hermite
 from papers.zhang.theory import dynamics, error, full_loss, loss, one_step, optimum, pl_inequality, rank_one_trap, shifts, wall
 from papers.zhang.theory import random_covariance as spectra
@@ -154,9 +155,9 @@ def test_least_squares(d, M):
     noise = 0.25 if d != M else 0.0
     rank = min(d, M)
     squares = 1 - rank / d + noise * (pinv**2).sum((1, 2)) / d
-    expected = shifts.least_squares_error(d, M, noise**0.5)
+    expected = least_squares_error(d, M, noise**0.5)
     assert abs(squares.mean() - expected) <= 4 * squares.std() / len(pinv) ** 0.5 + 1e-12
-    assert shifts.least_squares_error(d, d + 2, 1.0) == 1.0
+    assert least_squares_error(d, d + 2, 1.0) == 1.0
 
 
 @pytest.mark.parametrize(("d", "N", "M"), SIZES)

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.models.softmax_attention import OnPatterns, SoftmaxAttentionMLP
-from icl_lib.tasks.patterns import Codes, Patterns
+from papers.li.patterns import Codes, Patterns
+from papers.li.softmax_attention import OnPatterns, SoftmaxAttentionMLP
 
 
 @dataclass(frozen=True, eq=False)

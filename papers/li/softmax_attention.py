@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.tasks.patterns import Codes, Patterns
 from icl_lib.tasks.prompts import Prompts, normal
+from papers.li.patterns import Codes, Patterns
 
 
 @dataclass(frozen=True, eq=False)

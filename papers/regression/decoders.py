@@ -13,11 +13,11 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.weights import obtain_weights
 from icl_lib.models.gpt2 import GPT2, INPUTS, InContextGPT2, Weights, interleaved_tokens
 from icl_lib.seeds import stream
-from icl_lib.tasks.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import FusedAdam, Parameters, Training, mixed_precision, summed, train
 from icl_lib.train.recording import capture
-from papers.zhang.theory import shifts
+from papers.regression.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
+from papers.regression.theory.least_squares import least_squares_error
 
 WARM_UP = 0.05
 """Share of the steps in which the learning rate rises."""
@@ -81,7 +81,7 @@ class DecoderTraining(Declaration):
         zero = {"predicting 0": float(self.sparsity if self.law == "sparse" else self.d)}
         if self.law != "fixed":
             return zero
-        errors = [shifts.least_squares_error(self.d, k, 0.0) for k in range(self.N + 1)]
+        errors = [least_squares_error(self.d, k, 0.0) for k in range(self.N + 1)]
         return zero | {"least squares": self.d * sum(errors) / len(errors)}
 
     def run(self, seed: int, device: str, checkpoint: Checkpoint | None = None) -> Training:

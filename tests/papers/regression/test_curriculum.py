@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from icl_lib.seeds import stream
-from icl_lib.tasks.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
+from papers.regression.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
 
 LAWS = [IsotropicRegression(4, 3), ExponentialRegression(4, 3), SparseRegression(4, 3, 2)]
 

@@ -13,10 +13,8 @@ from torch import Tensor
 from icl_lib.tasks.prompts import Prompts, gaussian, normal
 from icl_lib.tasks.regression import LinearRegression, linear_labels
 
-
-def standard_normal(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
-    """Draw float64 standard normals."""
-    return normal(generator, shape, torch.empty(0, dtype=torch.float64))
+DOUBLE = torch.empty(0, dtype=torch.float64)
+"""Whose type and device draws take."""
 
 
 def label(x: Float[Tensor, "... M d"], x_query: Float[Tensor, "... d"], w: Float[Tensor, "... d"]) -> Prompts:
@@ -34,7 +32,7 @@ class NoisyContext:
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
         clean = LinearRegression(torch.eye(self.d, dtype=torch.float64)).sample(generator, shape, length)
-        return clean._replace(y=clean.y + self.noise_sd * standard_normal(generator, (*shape, length)))
+        return clean._replace(y=clean.y + self.noise_sd * normal(generator, (*shape, length), DOUBLE))
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class SkewedCovariance:
         """Draw ``shape`` prompts of ``length`` examples."""
         eigenvalues = 1 / torch.arange(1, self.d + 1, dtype=torch.float64) ** 2
         eigenvalues *= self.d / eigenvalues.sum()
-        basis = torch.linalg.qr(standard_normal(generator, (self.d, self.d))).Q
+        basis = torch.linalg.qr(normal(generator, (self.d, self.d), DOUBLE)).Q
         covariance = torch.einsum("ik,k,jk->ij", basis, eigenvalues, basis)
         return LinearRegression((covariance + covariance.mT) / 2).sample(generator, shape, length)
 
@@ -89,10 +87,10 @@ class SubspaceInputs:
         """Draw ``shape`` prompts of ``length`` examples."""
         if not 1 <= self.k <= self.d:
             raise ValueError(f"the subspace dimension k={self.k} must lie between 1 and d={self.d}")
-        basis = torch.linalg.qr(standard_normal(generator, (*shape, self.d, self.k))).Q
-        inside = standard_normal(generator, (*shape, length + 1, self.k)) * (self.d / self.k) ** 0.5
+        basis = torch.linalg.qr(normal(generator, (*shape, self.d, self.k), DOUBLE)).Q
+        inside = normal(generator, (*shape, length + 1, self.k), DOUBLE) * (self.d / self.k) ** 0.5
         x = torch.einsum("...mk,...dk->...md", inside, basis)
-        return label(x[..., :-1, :], x[..., -1, :], standard_normal(generator, (*shape, self.d)))
+        return label(x[..., :-1, :], x[..., -1, :], normal(generator, (*shape, self.d), DOUBLE))
 
 
 @dataclass(frozen=True)
@@ -103,10 +101,10 @@ class OrthantContext:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
-        signs = standard_normal(generator, (2, *shape, self.d)).sign()
-        x = standard_normal(generator, (*shape, length, self.d)).abs() * signs[0][..., None, :]
-        x_query = standard_normal(generator, (*shape, self.d)).abs() * signs[1]
-        return label(x, x_query, standard_normal(generator, (*shape, self.d)))
+        signs = normal(generator, (2, *shape, self.d), DOUBLE).sign()
+        x = normal(generator, (*shape, length, self.d), DOUBLE).abs() * signs[0][..., None, :]
+        x_query = normal(generator, (*shape, self.d), DOUBLE).abs() * signs[1]
+        return label(x, x_query, normal(generator, (*shape, self.d), DOUBLE))
 
 
 @dataclass(frozen=True, eq=False)

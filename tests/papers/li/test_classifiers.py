@@ -7,12 +7,12 @@ from scipy.optimize import minimize
 from sklearn import linear_model, svm
 from sklearn.neighbors import KNeighborsClassifier
 
-from icl_lib.models import classifiers
-from icl_lib.models.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import PatternClassification, orthogonal_patterns
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.task_sets import all_tasks
+from papers.li import classifiers
+from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
+from papers.li.patterns import PatternClassification, orthogonal_patterns
+from papers.li.task_sets import all_tasks
 
 ALL = {"logistic": LogisticRegression(), "linear": LinearSVM(), "gaussian": GaussianSVM(), "nearest": NearestNeighbours(1),
        "three": NearestNeighbours(3)}  # fmt: skip

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import PatternClassification, Patterns, orthogonal_patterns, rotated_patterns, write
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.task_sets import all_tasks
+from papers.li.patterns import PatternClassification, Patterns, orthogonal_patterns, rotated_patterns, write
+from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
+from papers.li.task_sets import all_tasks
 
 double = torch.float64
 

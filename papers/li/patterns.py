@@ -10,7 +10,7 @@ from scipy.linalg import helmert
 from torch import Tensor
 
 from icl_lib.tasks.prompts import Prompts, normal
-from icl_lib.tasks.task_sets import require_tasks
+from papers.li.task_sets import require_tasks
 
 EDGE = 1e-9
 """How close count * S_1^2 / M1 comes to 1 to count as 1."""

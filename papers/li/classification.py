@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import Codes, PatternClassification
+from papers.li.patterns import Codes, PatternClassification
 
 CHUNK_TOKENS = 400_000
 """Tokens drawn at a time: three numbers each in float64, 10 MB."""

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from icl_lib.tasks.curriculum import Ramp
-from papers.garg.decoders import DecoderTraining
+from papers.regression.curriculum import Ramp
+from papers.regression.decoders import DecoderTraining
 
 ROOM = 42
 """Positions for 41 examples and the query, so that prompts may be twice as long as in training."""

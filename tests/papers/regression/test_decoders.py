@@ -14,12 +14,12 @@ import torch
 from icl_lib.companion import checkpoints, weights
 from icl_lib.models.gpt2 import INPUTS, interleaved_tokens
 from icl_lib.seeds import stream
-from icl_lib.tasks.curriculum import ExponentialRegression, IsotropicRegression, Ramp
 from icl_lib.train.loop import Adam, FusedAdam, summed, train
 from papers import BOOK, registry
-from papers.garg.decoders import DecoderTraining, one_cycle, trained
-from papers.garg.trainings import FIXED, TRAININGS
-from papers.zhang.theory import shifts
+from papers.regression.curriculum import ExponentialRegression, IsotropicRegression, Ramp
+from papers.regression.decoders import DecoderTraining, one_cycle, trained
+from papers.regression.theory.least_squares import least_squares_error
+from papers.regression.trainings import FIXED, TRAININGS
 from tests.elsewhere import move_book
 
 TINY = DecoderTraining(
@@ -70,7 +70,7 @@ def test_references_by_hand():
     assert TINY.references() == {"predicting 0": 2.0, "least squares": pytest.approx(3 / 7)}
     assert replace(TINY, law="random").references() == {"predicting 0": 2.0}
     assert replace(TINY, law="sparse", sparsity=1).references() == {"predicting 0": 1.0}
-    assert shifts.least_squares_error(2, 1, 0.0) == 0.5
+    assert least_squares_error(2, 1, 0.0) == 0.5
 
 
 def test_the_schedule_rises_and_falls_to_zero():
@@ -116,7 +116,7 @@ KILLED = """
 import sys, torch
 from pathlib import Path
 from icl_lib.companion import checkpoints
-sys.path.insert(0, "tests/papers")
+sys.path.insert(0, "tests/papers/regression")
 from test_decoders import TINY, replace
 torch.set_num_threads(1)
 checkpoint = checkpoints.Checkpoint(Path(sys.argv[1]), every=5)

@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_network
 from icl_lib.patches.sites import Site
+from papers.dherin.network import Network
 
 Choose = Callable[[Tensor, int], Tensor]
 """(logits (..., V), step) -> tokens (...)."""

@@ -5,10 +5,10 @@ import pytest
 import torch
 from sklearn.neighbors import KNeighborsRegressor
 
-from icl_lib.models.regressors import LassoPath, NeighbourAverage, SparseBayes
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.garg.prior_observations.sparse import sparse_prompts
+from papers.garg.regressors import LassoPath, NeighbourAverage, SparseBayes
 
 
 def one_prompt(x, y, query):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import (
+from papers.li.patterns import (
     Codes,
     PatternClassification,
     Patterns,
@@ -16,7 +16,7 @@ from icl_lib.tasks.patterns import (
     rotated_patterns,
     write,
 )
-from icl_lib.tasks.task_sets import all_tasks, covers, cyclic_tasks, label_counts, one_sided_tasks, task_set, unseen_tasks
+from papers.li.task_sets import all_tasks, covers, cyclic_tasks, label_counts, one_sided_tasks, task_set, unseen_tasks
 
 PATTERNS = orthogonal_patterns(4, 3, 7, 2.0)
 

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from icl_lib.models import pruning
-from icl_lib.models.pruning import largest_first, prune, random_large, small_neurons
-from icl_lib.models.softmax_attention import SoftmaxAttentionMLP, output_weights
 from icl_lib.seeds import stream
-from icl_lib.tasks.patterns import PatternClassification, orthogonal_patterns
-from icl_lib.tasks.task_sets import task_set
+from papers.li import pruning
+from papers.li.patterns import PatternClassification, orthogonal_patterns
+from papers.li.pruning import largest_first, prune, random_large, small_neurons
+from papers.li.softmax_attention import SoftmaxAttentionMLP, output_weights
+from papers.li.task_sets import task_set
 
 LENGTHS = torch.tensor([5.0, 0.3, 4.0, 2.4, 3.0, 2.6], dtype=torch.float64)
 W_O = torch.diag(LENGTHS)[:, [1, 0, 2, 3, 4, 5]]

@@ -13,9 +13,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.models.contextual.blocks import Block, State
-from icl_lib.models.contextual.network import Network
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.patches.rank_one import rank_one
+from papers.dherin.network import Network
 
 
 @runtime_checkable

@@ -1,0 +1,1 @@
+"""Theory of regression that no one paper owns."""

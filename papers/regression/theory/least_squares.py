@@ -1,0 +1,18 @@
+"""The error of least squares by the number of examples."""
+
+import numpy as np
+
+
+def least_squares_error(d: int, M: int, noise_sd: float) -> float:
+    """Error/d of minimum-norm least squares at covariance I, w ~ N(0, I), against the clean target.
+
+    max(0, 1 - M/d), plus noise_sd^2/(M-d-1) for M > d+1 and noise_sd^2 (M/d)/(d-M-1) for M < d-1, by the mean of the
+    inverse Wishart law; with noise the error has no finite mean for |M - d| <= 1.
+    """
+    unseen = max(0.0, 1 - M / d)
+    if noise_sd == 0:
+        return unseen
+    if abs(M - d) <= 1:
+        return np.inf
+    amplification = 1 / (M - d - 1) if d < M else M / d / (d - M - 1)
+    return unseen + noise_sd**2 * amplification
