@@ -122,7 +122,7 @@ def built_book(root: Path) -> None:
     """A small book that was built and has changed since then."""
     root.mkdir()
     toy_book.write(root)
-    first = toy_book.build(root)
+    first = toy_book.builder(root)
     assert first.status == 0, first.said
     change(root)
 
@@ -204,7 +204,7 @@ def torn_bundle(root: Path) -> list[str]:
 COMMANDS = {
     command.name: command
     for command in (
-        Command("book", ("-m", "book.build"), built_book, toy_book.environment, site, neither_old_nor_new),
+        Command("book", ("-m", "book.builder"), built_book, toy_book.environment, site, neither_old_nor_new),
         of_papers("renew", outdated, "--all", "--jobs", "1", "toy-plain", "toy-divided", "toy-reading"),
         of_papers("train", outdated),
         of_papers("sweep", toy_library.write, "--jobs", "1", "--seeds", "0-1"),

@@ -81,13 +81,13 @@ def write(root: Path, room: str = ROOM) -> None:
     """Write the checkout, in which nothing is stored."""
     no_bytecode = shutil.ignore_patterns("__pycache__", "bench")
     shutil.copytree(ROOT / "icl_lib", root / "icl_lib", ignore=no_bytecode)
-    for name in ("garg", "zhang/theory"):
+    for name in ("regression", "zhang/theory"):
         shutil.copytree(ROOT / "papers" / name, root / "papers" / name, ignore=no_bytecode)
     shutil.copy(ROOT / "papers" / "zhang" / "__init__.py", root / "papers" / "zhang")
     for path in (ROOT / "papers").glob("*.py"):
         shutil.copy(path, root / "papers")
     (root / "papers" / "__init__.py").write_text(packages("toys"))
-    decoders = root / "papers" / "garg" / "decoders.py"
+    decoders = root / "papers" / "regression" / "decoders.py"
     told = decoders.read_text(encoding="utf-8")
     decoders.write_text(told.replace("CHECKPOINT_EVERY = 500", f"CHECKPOINT_EVERY = {EVERY}"), encoding="utf-8")
     (root / ROOM_FILE).parent.mkdir(parents=True)

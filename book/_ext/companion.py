@@ -1,4 +1,4 @@
-"""What the theme gets wrong while it renders; `book/build/mend.py` mends what it has rendered."""
+"""What the theme gets wrong while it renders; `book/builder/mend.py` mends what it has rendered."""
 
 from sphinx.application import Sphinx
 

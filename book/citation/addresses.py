@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from book.build.site import read_site
+from book.builder.site import read_site
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.paper import declared
 from icl_lib.companion.results import write_atomically

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from book.build.cache import file_digest
+from book.builder.cache import file_digest
 from book.citation.record import Record
 from papers import registry
 

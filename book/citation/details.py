@@ -7,8 +7,8 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
-from book.build.cache import file_digest
-from book.build.site import Page, by_class, has_class, piece
+from book.builder.cache import file_digest
+from book.builder.site import Page, by_class, has_class, piece
 from book.citation import bibtex
 from book.citation.record import Record
 from icl_lib.companion.html import template

@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 from lxml import html
 
-from book.build.site import Page, piece
+from book.builder.site import Page, piece
 from icl_lib.companion.html import template
 
 FILE = Path(__file__).parents[1] / "moved.yml"

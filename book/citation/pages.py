@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from book.build.cache import file_digest
-from book.build.verdicts import Row
+from book.builder.cache import file_digest
+from book.builder.verdicts import Row
 from book.citation import bibtex, editions
 from book.citation.record import Record
 

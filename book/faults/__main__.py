@@ -4,9 +4,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from book.build.arguments import Parser
-from book.build.layout import Layout
-from book.build.problem import Problem
+from book.builder.arguments import Parser
+from book.builder.layout import Layout
+from book.builder.problem import Problem
 from book.faults import everywhere, plant, trials
 from book.faults.plant import STORED
 from icl_lib.companion import results

@@ -3,8 +3,8 @@
 from collections import Counter
 from pathlib import Path
 
-from book.build.layout import Layout
-from book.build.problem import Problem
+from book.builder.layout import Layout
+from book.builder.problem import Problem
 from book.faults import mutants, plant, trials
 from book.faults.mutants import Mutant
 from icl_lib.companion import results

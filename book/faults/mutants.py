@@ -9,6 +9,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 GROUPS = {
+    "shared by rooms": tuple(f"papers/{wing}/*.py" for wing in ("regression", "zhang", "li", "dherin", "garg")),
     "displayed formulas": ("papers/*/theory.py", "papers/*/theory/*.py"),
     "library": tuple(f"icl_lib/{floor}/**/*.py" for floor in ("measure", "models", "tasks", "train", "patches")),
     "verdicts": tuple(f"icl_lib/companion/{name}.py" for name in ("claim", "controls", "strip", "verdict")),
@@ -16,7 +17,7 @@ GROUPS = {
     "figures": ("icl_lib/companion/figure.py", "icl_lib/companion/series.py", "papers/*/lines.py", "papers/**/figures*.py"),
     "boxes": ("papers/*/*/minute.py", "papers/*/minute.py"),
 }
-"""Where functions are changed, by what a reader sees of them."""
+"""Where functions are changed, by what a reader sees of them; a file in two groups counts in the later."""
 SIZES = ("d", "N", "M", "K", "T", "l", "m", "n")
 """Letters that count something: one is put in the place of another."""
 PAIRS = {"min": "max", "argmin": "argmax", "minimum": "maximum", "nanmin": "nanmax", "any": "all", "floor": "ceil"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.faults.mutants import functions
 from icl_lib.companion import results
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 
-from book.build import closure, workers
-from book.build.layout import Layout
-from book.build.problem import Problem
+from book.builder import closure, workers
+from book.builder.layout import Layout
+from book.builder.problem import Problem
 from book.faults import catch, plant
 from book.faults.catch import QUICK, STORED, TEST, Check
 from icl_lib.companion import results

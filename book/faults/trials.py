@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from book.build import workers
-from book.build.layout import Layout
-from book.build.problem import Problem
+from book.builder import workers
+from book.builder.layout import Layout
+from book.builder.problem import Problem
 from book.faults import catch, plant, traced
 from papers import registry
 

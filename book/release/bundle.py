@@ -14,10 +14,10 @@ from pathlib import Path
 
 import jsonschema
 
-from book.build import book
-from book.build.arguments import Parser
-from book.build.layout import Layout
-from book.build.problem import Problem
+from book.builder import book
+from book.builder.arguments import Parser
+from book.builder.layout import Layout
+from book.builder.problem import Problem
 from book.citation import addresses, bibtex
 from book.citation import record as citation
 from book.citation.record import Record

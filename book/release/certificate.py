@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from book.build.pages import PACKAGES
+from book.builder.pages import PACKAGES
 from icl_lib.companion.results import write_atomically
 
 NAME = "certificate"

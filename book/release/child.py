@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from book.build.layout import Layout
+from book.builder.layout import Layout
 
 
 def run(module: str, words: list[str], layout: Layout, settled: Mapping[str, str]) -> int:

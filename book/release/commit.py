@@ -6,7 +6,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.citation.record import Edition
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from book.build.layout import Layout
-from book.build.published import MARK
+from book.builder.layout import Layout
+from book.builder.published import MARK
 from book.citation import bibtex
 from book.citation.record import FILE as CITATION
 from book.citation.record import Record

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.citation.record import Record
 
 FILE = "ro-crate-metadata.json"

@@ -10,9 +10,9 @@ from dataclasses import replace
 import nbformat
 from nbformat import NotebookNode
 
-from book.build import arguments, book, cache, pdf
-from book.build.cache import Executed, read_notebook
-from book.build.layout import Layout
+from book.builder import arguments, book, cache, pdf
+from book.builder.cache import Executed, read_notebook
+from book.builder.layout import Layout
 from book.citation.record import Edition, Record
 from book.release import child, printed
 from icl_lib.companion.results import write_atomically

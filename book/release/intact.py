@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.release.manifest import FILE, sha256
 from book.release.opened import Opened, require_names
 from book.release.wellformed import LINE, read

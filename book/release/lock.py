@@ -17,7 +17,7 @@ from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.release.requirements import applies, pinned, version_of
 from icl_lib.companion.results import write_atomically
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.release.line import is_line
 
 MOST_FILES, LARGEST, TOTAL = 20_000, 256 * 2**20, 2 * 2**30

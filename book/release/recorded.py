@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.release.unpacked import SOURCE
 from book.release.wellformed import LINE, WORDS, read
 

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from packaging.requirements import Requirement
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 
 
 def pinned(text: str) -> list[Requirement]:

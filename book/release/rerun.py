@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from book.build import arguments, book, judged
-from book.build.cache import file_digest
-from book.build.layout import Layout
-from book.build.problem import Problem
+from book.builder import arguments, book, judged
+from book.builder.cache import file_digest
+from book.builder.layout import Layout
+from book.builder.problem import Problem
 from book.release import child
 from icl_lib.companion.results import write_atomically
 from papers import BOOK

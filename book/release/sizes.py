@@ -2,7 +2,7 @@
 
 import io
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from icl_lib.companion import bounds
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 
 SOURCE = "source/"
 MADE = ("_build", "__pycache__")

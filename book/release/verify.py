@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from book.build import book
-from book.build.arguments import Parser
-from book.build.layout import Layout
-from book.build.problem import Problem
-from book.build.quick import differences, near_differences, of_claim
+from book.builder import book
+from book.builder.arguments import Parser
+from book.builder.layout import Layout
+from book.builder.problem import Problem
+from book.builder.quick import differences, near_differences, of_claim
 from book.release import archive, certificate, child, intact, rerun
 from book.release.line import is_line
 from book.release.manifest import FILE

@@ -4,7 +4,7 @@ import json
 
 import jsonschema
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.release.line import is_line
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 

@@ -1,4 +1,4 @@
-"""What is committed of the quick profile, verdicts and numbers, by experiment: ``book.build.quick`` writes and compares it."""
+"""What is committed of the quick profile, verdicts and numbers, by experiment; ``book.builder.quick`` writes it."""
 
 import json
 from collections.abc import Mapping

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.citation.record import Edition, Record
 from book.release import archive, manifest, verify
 from book.release.opened import opened

@@ -9,7 +9,7 @@ import pytest
 from test_browser import PREVIEWED, TYPESET
 from visits import NEEDS, SITE, pages
 
-from book.build.pdf import FLAGS, browser
+from book.builder.pdf import FLAGS, browser
 
 pytestmark = NEEDS
 LISTEN = """

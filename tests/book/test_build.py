@@ -14,7 +14,7 @@ import toy_book
 from bs4 import BeautifulSoup
 from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, stale, write_notebook
 
-from book.build import card, lighten
+from book.builder import card, lighten
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_stopped_in_the_middle_it_loses_nothing(checkout, stop):
     write_notebook(notebook, f"import time; time.sleep(600)  # {stop}")
     before = snapshot(checkout)
     running = subprocess.Popen(
-        [sys.executable, "-m", "book.build"],
+        [sys.executable, "-m", "book.builder"],
         cwd=checkout,
         env=environment(checkout),
         stdout=subprocess.PIPE,

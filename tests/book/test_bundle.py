@@ -19,7 +19,7 @@ import toy_book as toy
 import xarray as xr
 import yaml
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.citation import addresses
 from book.release import bundle, manifest
 from icl_lib.companion import results

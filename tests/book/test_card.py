@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import matplotlib.image
 import numpy as np
 
-from book.build import card
+from book.builder import card
 from icl_lib.companion.verdict import FAILS, HOLDS
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from lxml import html
 
-from book.build.site import Page
+from book.builder.site import Page
 from book.citation import addresses, bibtex, editions, moved
 from book.citation import record as citation
 from book.citation.details import Citations

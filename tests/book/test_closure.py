@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from book.build import closure
+from book.builder import closure
 from papers import BOOK
 
 

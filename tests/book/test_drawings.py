@@ -2,7 +2,7 @@
 
 from lxml import html
 
-from book.build import drawings
+from book.builder import drawings
 
 LIGHT = """<?xml version="1.0"?><!DOCTYPE svg><svg width="9pt" viewBox="0 0 9 9"><metadata>m</metadata>
 <path d="M 10 20.5

@@ -5,8 +5,8 @@ import json
 import nbformat
 from small_bundle import RECORD
 
-from book.build.cache import Executed, made_in
-from book.build.cache import Record as Execution
+from book.builder.cache import Executed, made_in
+from book.builder.cache import Record as Execution
 from book.release import edition, printed
 
 

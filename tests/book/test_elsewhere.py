@@ -12,8 +12,8 @@ import toy_book
 from killed_commands import site
 from toy_book import MAIN, build, environment, snapshot, stale
 
-from book.build import book, render
-from book.build.layout import Layout
+from book.builder import book, render
+from book.builder.layout import Layout
 from book.release import commit
 
 OFFLINE = """
@@ -68,7 +68,7 @@ def elsewhere(checkout, tmp_path_factory):
     reaching = "import socket; socket.create_connection(('icl.example.org', 80))"
     assert "Network is unreachable" in called(root, "-c", reaching, TRIED=str(tried)).said
     assert tried.read_text() == "icl.example.org\n"
-    made = called(root, "-m", "book.build", TRIED=str(tried), **OTHER_PLACE)
+    made = called(root, "-m", "book.builder", TRIED=str(tried), **OTHER_PLACE)
     assert made.status == 0, made.said
     return SimpleNamespace(root=root, tried=tried.read_text().split()[1:])
 
@@ -109,7 +109,7 @@ def can_mount():
 
 @pytest.mark.skipif(not can_mount(), reason="a file system can be made read-only by who may mount")
 def test_a_checkout_that_cannot_be_written_is_told_in_a_sentence(checkout):
-    program = 'mount --bind . . && mount -o remount,ro,bind "$PWD" && cd "$PWD" && exec "$0" -m book.build'
+    program = 'mount --bind . . && mount -o remount,ro,bind "$PWD" && cd "$PWD" && exec "$0" -m book.builder'
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", program, sys.executable],
         cwd=checkout, env=environment(checkout) | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True,
@@ -127,7 +127,7 @@ def test_a_disk_that_is_full_is_told_in_a_sentence_and_nothing_is_lost(checkout)
     kept = page.read_bytes()
     page.write_bytes(kept + b"\nAnother line.\n")
     done = subprocess.run(
-        [sys.executable, "-m", "book.build"], cwd=checkout, env=environment(checkout), capture_output=True, text=True,
+        [sys.executable, "-m", "book.builder"], cwd=checkout, env=environment(checkout), capture_output=True, text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
     )  # fmt: skip
     page.write_bytes(kept)

@@ -5,7 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book.build import execute, workers
+from book.builder import execute, workers
 
 
 def write_notebook(path, source, tag):

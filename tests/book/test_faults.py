@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from book.build.layout import Layout
-from book.build.problem import Problem
-from book.build.recorded import calibration_page, faults_page
+from book.builder.layout import Layout
+from book.builder.problem import Problem
+from book.builder.recorded import calibration_page, faults_page
 from book.faults import __main__ as command
 from book.faults import catch, plant, trials
 from book.faults.plant import Fault

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from lxml import html
 
-from book.build import finish, lighten, prose, published_at
-from book.build.problem import Problem
-from book.build.site import Page, read_site
+from book.builder import finish, lighten, prose, published_at
+from book.builder.problem import Problem
+from book.builder.site import Page, read_site
 from book.citation import moved
 from book.citation.record import Record
 from icl_lib.companion.claim import CODES

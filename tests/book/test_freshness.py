@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from book.build import cache, closure
-from book.build.layout import Layout
+from book.builder import cache, closure
+from book.builder.layout import Layout
 from papers import BOOK, registry
 
 SOURCES = {"notebook": "1", "library": "2", "requirements": "3"}

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from book.build import figures, front
+from book.builder import figures, front
 from icl_lib.companion.claim import CODES, OURS
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 

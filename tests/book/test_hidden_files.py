@@ -10,7 +10,7 @@ import zlib
 import pytest
 from small_bundle import FILES, ROOT, check, written
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 
 
 def runs(python):

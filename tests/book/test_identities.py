@@ -13,8 +13,8 @@ import toy_book
 import xarray as xr
 from toy_book import MAIN, NAMES, build, environment, page, snapshot, stale
 
-from book.build.cache import file_digest
-from book.build.identities import SHOWN
+from book.builder.cache import file_digest
+from book.builder.identities import SHOWN
 from icl_lib.companion import results
 
 SLUG = "toy-alpha"
@@ -119,7 +119,7 @@ def test_a_forged_verdict_is_judged_anew(checkout):
     true = note.read_text(encoding="utf-8")
     note.write_text(true.replace('"verdict": "holds"', '"verdict": "fails"'), encoding="utf-8")
     program = (
-        "from pathlib import Path; from book.build import cache, judged; from book.build.layout import Layout\n"
+        "from pathlib import Path; from book.builder import cache, judged; from book.builder.layout import Layout\n"
         f"one = cache.lookup({MAIN!r}, 'quick', Layout(Path.cwd()))\n"
         f"print(judged.of(one)['quick'][{SLUG!r}]['claims']['Z1']['verdict'])"
     )

@@ -12,12 +12,12 @@ import jsonschema
 import pytest
 from bs4 import BeautifulSoup
 
-from book.build import failures, front, landscape, ledger, ledger_files, references, summaries
-from book.build.layout import Layout
-from book.build.ledger import Ledger
-from book.build.numbers import meaning
-from book.build.references import Page, named
-from book.build.verdicts import NOT_RUN, Finding, Row, Sentence, counted, sentences
+from book.builder import failures, front, landscape, ledger, ledger_files, references, summaries
+from book.builder.layout import Layout
+from book.builder.ledger import Ledger
+from book.builder.numbers import meaning
+from book.builder.references import Page, named
+from book.builder.verdicts import NOT_RUN, Finding, Row, Sentence, counted, sentences
 from icl_lib.companion.claim import WHOSE
 from icl_lib.companion.mathematics import plain
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from book.build.problem import Problem
-from book.build.recorded import faults_page
+from book.builder.problem import Problem
+from book.builder.recorded import faults_page
 from book.faults import catch, everywhere, mutants, traced, trials
 from book.faults.mutants import Mutant
 from papers.zhang.theory import optimum

@@ -5,9 +5,9 @@ import io
 
 from bs4 import BeautifulSoup
 
-from book.build import ledger_files
-from book.build.ledger import Ledger
-from book.build.verdicts import NOT_RUN, Finding, Row
+from book.builder import ledger_files
+from book.builder.ledger import Ledger
+from book.builder.verdicts import NOT_RUN, Finding, Row
 from papers import BOOK, registry
 
 NETWORKS = {"Z10": 0, "D24": 1, "ZF1": 3, "D29": 3, "L20": 10}

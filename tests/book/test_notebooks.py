@@ -19,9 +19,9 @@ import xarray as xr
 from nbformat import NotebookNode
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams, nocolors
 
-from book.build import arguments, cache, check, figures, judged, lighten, quick
-from book.build.cache import Executed
-from book.build.layout import Layout
+from book.builder import arguments, cache, check, figures, judged, lighten, quick
+from book.builder.cache import Executed
+from book.builder.layout import Layout
 from icl_lib.companion import results
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.paper import declared

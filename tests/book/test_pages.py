@@ -10,11 +10,11 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from book.build import arguments, figures, folded, pages, render, stage
-from book.build.cache import Executed, Record
-from book.build.figures import Provenance
-from book.build.made import CALL, ORIGIN, entries, made
-from book.build.three_models import three_models
+from book.builder import arguments, figures, folded, pages, render, stage
+from book.builder.cache import Executed, Record
+from book.builder.figures import Provenance
+from book.builder.made import CALL, ORIGIN, entries, made
+from book.builder.three_models import three_models
 from book.release import bundle, verify
 from icl_lib.companion import origins
 from papers import __main__ as command_line

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from book.build import policy
-from book.build.finish import finish
-from book.build.problem import Problem
-from book.build.site import Page, read_site
+from book.builder import policy
+from book.builder.finish import finish
+from book.builder.problem import Problem
+from book.builder.site import Page, read_site
 from book.citation import moved
 from book.citation.record import Record
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 import xarray as xr
 
-from book.build import judged, outputs, quick, verdicts
-from book.build.layout import Layout
+from book.builder import judged, outputs, quick, verdicts
+from book.builder.layout import Layout
 from icl_lib.companion import results
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.quick import stored_quick

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from small_bundle import FILES, RECORD, ROOT, check, refused, written
 
-from book.build.problem import Problem
+from book.builder.problem import Problem
 from book.release import archive, manifest
 from book.release.opened import LARGEST
 from book.release.recorded import FOUND, LEDGER, QUICK, RESULTS

@@ -10,10 +10,10 @@ import pytest
 from bs4 import BeautifulSoup
 from test_ledger import FakeClaim
 
-from book.build import front, landscape, ledger_files, recorded
-from book.build.ledger import Ledger
-from book.build.pages import SOURCES
-from book.build.verdicts import NOT_RUN, Finding, Row, Sentence, finding
+from book.builder import front, landscape, ledger_files, recorded
+from book.builder.ledger import Ledger
+from book.builder.pages import SOURCES
+from book.builder.verdicts import NOT_RUN, Finding, Row, Sentence, finding
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 CLAIM = FakeClaim(

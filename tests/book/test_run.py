@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from book.build import arguments
+from book.builder import arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,9 +20,9 @@ def checkout(tmp_path):
     """A copy of the files that `run` itself reads."""
     for name in ("run", "requirements.txt", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "book" / "build").mkdir(parents=True)
+    (tmp_path / "book" / "builder").mkdir(parents=True)
     (tmp_path / "icl_lib" / "companion").mkdir(parents=True)
-    read = ("book/__init__.py", "book/job.py", "book/build/__init__.py", "book/build/arguments.py")
+    read = ("book/__init__.py", "book/job.py", "book/builder/__init__.py", "book/builder/arguments.py")
     for name in (*read, "icl_lib/__init__.py", "icl_lib/companion/__init__.py", "icl_lib/companion/typed.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "notebooks").mkdir()
@@ -166,7 +166,7 @@ def test_exit_status_and_variables_are_those_of_the_job(run, checkout):
     run.BIN.mkdir(parents=True)
     run.PYTHON.symlink_to(sys.executable)
     run.STAMP.write_text(run.fingerprint())
-    (checkout / "book" / "build" / "__main__.py").write_text(
+    (checkout / "book" / "builder" / "__main__.py").write_text(
         "import os, sys\nprint(os.environ['JUPYTER_PREFER_ENV_PATH'], *sys.argv[1:])\nsys.exit(7)\n"
     )
     done = call(checkout, "book", "--only", "alpha", "--fresh")
@@ -190,7 +190,7 @@ def called(run, monkeypatch):
 def test_every_check_runs_also_after_one_has_failed(run, checkout, called, capsys):
     assert run.test(arguments.parse_test(["--all"], checkout)) == 3
     assert len(called) == 4
-    assert called[-1][-2:] == ["book.build.check", "--all"]
+    assert called[-1][-2:] == ["book.builder.check", "--all"]
     summary = capsys.readouterr().out.split("== summary")[1]
     assert summary.count("passed") == 3 and summary.count("FAILED") == 1
 
@@ -208,6 +208,6 @@ def test_notebooks_are_checked_by_name_or_all(run, checkout, called):
     run.test(arguments.parse_test(["notebooks/beta.ipynb"], checkout))
     run.test(arguments.parse_test(["notebooks", "--all"], checkout))
     assert [command[2:] for command in called] == [
-        ["book.build.check", "notebooks/beta.ipynb"],
-        ["book.build.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
+        ["book.builder.check", "notebooks/beta.ipynb"],
+        ["book.builder.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
     ]

@@ -5,8 +5,8 @@ import json
 import pytest
 from lxml import html
 
-from book.build import search
-from book.build.site import Page
+from book.builder import search
+from book.builder.site import Page
 
 PAGE = """<html><head><title>4.1 One — Book</title></head><body><main><article class="bd-article">
 <section id="one"><h1>One<a class="headerlink" href="#one">#</a></h1><p>All is <span class="math">\\(a^2\\)</span>.</p><p>Or

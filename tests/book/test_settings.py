@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from book.build import book, render
-from book.build.layout import Layout
-from book.build.settings import READERS
+from book.builder import book, render
+from book.builder.layout import Layout
+from book.builder.settings import READERS
 
 BROKEN = {
     "_config.yml": "a: [",

@@ -6,8 +6,8 @@ import pytest
 from bs4 import BeautifulSoup
 from test_ledger import FakeClaim
 
-from book.build import sharpness
-from book.build.verdicts import NOT_RUN, Finding, Row
+from book.builder import sharpness
+from book.builder.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion.claim import ROUNDING_SLACK
 from icl_lib.companion.verdict import FAILS, HOLDS
 

@@ -182,8 +182,8 @@ def test_lab_on_a_disk_that_cannot_be_written_is_told(run, monkeypatch):
 
 
 UNKNOWN = [
-    (("book.build.outputs", "--junk"), "unrecognized arguments: --junk"),
-    (("book.build.pdf", "--junk"), "unrecognized arguments: --junk"),
+    (("book.builder.outputs", "--junk"), "unrecognized arguments: --junk"),
+    (("book.builder.pdf", "--junk"), "unrecognized arguments: --junk"),
     (("book.faults", "junk", "--everywhere"), "--everywhere takes the place of the list"),
     (("book.faults", "--everywhere", "-1"), "a number of at least 1"),
     (("papers.engine.on_gpu", "--junk"), "unrecognized arguments: --junk"),

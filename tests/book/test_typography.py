@@ -3,8 +3,8 @@
 import pytest
 from lxml import html
 
-from book.build import mend, typography
-from book.build.site import Page
+from book.builder import mend, typography
+from book.builder.site import Page
 
 NARROW = "0\N{NON-BREAKING HYPHEN}1"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from small_bundle import FILES, check, written
 
-from book.build.layout import Layout
-from book.build.problem import Problem
+from book.builder.layout import Layout
+from book.builder.problem import Problem
 from book.release import certificate, requirements, rerun, unpacked, verify
 from book.release.recorded import Recorded
 

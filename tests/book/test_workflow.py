@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from book.build import arguments, published_at
-from book.build.layout import Layout
+from book.builder import arguments, published_at
+from book.builder.layout import Layout
 from book.release import bundle
 
 ROOT = Path(__file__).resolve().parents[2]

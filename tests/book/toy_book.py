@@ -131,7 +131,7 @@ def environment(root):
 
 def build(root, *words, **variables):
     done = subprocess.run(
-        [sys.executable, "-m", "book.build", *words],
+        [sys.executable, "-m", "book.builder", *words],
         cwd=root,
         env=environment(root) | variables,
         capture_output=True,
@@ -170,7 +170,7 @@ def page(root, name):
 def stale(root):
     """The notebooks that the next build would execute."""
     program = (
-        "from pathlib import Path; from book.build import arguments, cache; from book.build.layout import Layout\n"
+        "from pathlib import Path; from book.builder import arguments, cache; from book.builder.layout import Layout\n"
         "layout = Layout(Path.cwd())\n"
         "print(*(n for n in arguments.notebook_names(layout.root) if not cache.lookup(n, 'quick', layout)))"
     )

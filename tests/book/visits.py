@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from book.build.pdf import BROWSERS, FLAGS, browser
+from book.builder.pdf import BROWSERS, FLAGS, browser
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"

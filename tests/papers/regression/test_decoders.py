@@ -128,7 +128,7 @@ def test_a_run_killed_with_signal_9_goes_on_to_the_same_weights(tmp_path):
     """The weights, moments and losses equal those of an unbroken run bit for bit, wherever the kill came."""
     training, file = replace(TINY, steps=150), tmp_path / "run.safetensors"
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(file)], cwd=root, env=environment)
     while not file.exists() and process.poll() is None:
         time.sleep(0.01)

@@ -9,7 +9,8 @@ from zhang_instances import covariance
 
 from icl_lib.companion.claim import Claim
 from icl_lib.companion.verdict import FAILS
-from papers.zhang.s4_2_shifts import claims, figures, garg_prompts
+from papers.regression import published
+from papers.zhang.s4_2_shifts import claims, figures
 from papers.zhang.s4_2_shifts import claims_garg_prompts as garg_claims
 from papers.zhang.s4_2_shifts import figures_garg_prompts as garg_figures
 from papers.zhang.s4_2_shifts.covariate_shift import COVARIATE_SHIFT
@@ -96,8 +97,8 @@ def test_invariant_span_is_what_it_says():
 
 def test_garg_dataset_keeps_what_is_read_apart_from_what_is_measured(datasets):
     data = datasets[GARG_PROMPTS.slug]
-    assert int(data.gpt2_of_garg.notnull().sum()) == len(garg_prompts.GPT2_VALUES)
-    assert sum(bool(words) for words in data.gpt2_words.values) == len(garg_prompts.GPT2_WORDS)
+    assert int(data.gpt2_of_garg.notnull().sum()) == len(published.GPT2_VALUES)
+    assert sum(bool(words) for words in data.gpt2_words.values) == len(published.GPT2_WORDS)
     assert list(data.model.values) == ["LSA", "averaging", "OLS", "zero"]
     assert np.isinf(data.risk_theory.sel(prompt="label noise", model="OLS", k=20))
     assert np.isnan(data.risk.sel(prompt="label noise", model="OLS", k=20))

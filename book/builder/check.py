@@ -1,0 +1,63 @@
+"""`python -m book.builder.check [--all] [NOTEBOOK ...]`: execute notebooks and compare them with the committed ones.
+
+`./run test` calls it. The comparison itself is `tests/book/test_notebooks.py`.
+"""
+
+import subprocess
+import sys
+
+from book.builder import arguments, book, cache
+from book.builder.cache import Executed, file_digest
+from book.builder.layout import Layout
+from book.builder.problem import Problem
+
+TEST = "tests/book/test_notebooks.py"
+COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/builder/quick.py", "book/data/quick.json")
+
+
+def check(names: list[str], again: bool, layout: Layout) -> int:
+    """Execute and compare those notebooks that have not passed as they are, or `again` all of them; an exit status."""
+    due = [name for name in names if again or not passed(name, layout)]
+    if kept := len(names) - len(due):
+        print(f"{kept} of {len(names)} notebooks have passed as they are; ./run test --all checks them again.", flush=True)
+    if not due:
+        return 0
+    asked, status = arguments.parse(["--fresh"] if again else [], layout.root), 0
+    try:
+        book.bring_up_to_date(due, asked, layout)
+    except Problem as problem:  # the others are compared all the same
+        print(problem, flush=True)
+        status = 1
+    pytest = [sys.executable, "-m", "pytest", "-q", "--noconftest"]  # which checks shapes and types, and is slow to import
+    tests = [f"{TEST}::test_notebook[{name}]" for name in due]
+    return subprocess.run([*pytest, *tests], cwd=layout.root).returncode or status
+
+
+def passed(name: str, layout: Layout) -> bool:
+    """Whether the notebook as it is now has passed the comparison as it is now."""
+    one = cache.lookup(name, "quick", layout)
+    note = one and one.folder / "passed"
+    return bool(note) and note.exists() and note.read_text(encoding="utf-8") == _compared(one, layout)
+
+
+def remember(one: Executed, layout: Layout) -> None:
+    """Note that an executed notebook has passed; the note goes with its folder."""
+    (one.folder / "passed").write_text(_compared(one, layout), encoding="utf-8")
+
+
+def _compared(one: Executed, layout: Layout) -> str:
+    files = [layout.notebooks / one.notebook.name, *(layout.root / name for name in COMPARISON)]
+    return "".join(f"{path.name} {file_digest(path)}\n" for path in files)
+
+
+def main(words: list[str]) -> int:
+    def work(layout: Layout) -> int:
+        asked = arguments.parse_test(words, layout.root)
+        with book.alone(layout):
+            return check(asked.notebooks or arguments.notebook_names(layout.root), asked.all, layout)
+
+    return book.answer(work, "The committed notebooks are as they were.")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

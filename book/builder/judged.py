@@ -1,0 +1,103 @@
+"""What the claims say about the results of an executed notebook: judged once, and kept beside it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from book.builder.cache import Executed, file_digest
+from book.builder.problem import Problem
+from icl_lib.companion import results
+from icl_lib.companion.claim import Judgement
+from icl_lib.companion.experiment import Experiment
+from papers import BOOK, registry
+
+FILE = "judged.json"
+
+
+def of(one: Executed) -> dict[str, dict]:
+    """Every claim on what an executed notebook left and on the stored results of its room, by profile and slug.
+
+    They are judged again where a stored result is another than then, or the note itself. Raises Problem when a stored
+    result is not what was written.
+    """
+    note = one.folder / FILE
+    found = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    whole = found.pop("digest", None) == _digest(found)
+    if not whole or any(file_digest(BOOK.store / file) != digest for file, digest in found["stored"].items()):
+        found = judge(one.name, one.folder)
+    return found
+
+
+def _digest(found: dict[str, dict]) -> str:
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
+def judge(name: str, folder: Path) -> dict[str, dict]:
+    """Judge the results of the notebook ``name`` that was executed into ``folder``, and note it there."""
+    quick = [results.load(path) for path in sorted((folder / "results").glob("*.quick.nc"))]
+    own = [experiment for experiment in registry.EXPERIMENTS.values() if experiment.notebook == name]
+    full = [dataset for experiment in own if (dataset := full_dataset(experiment)) is not None]
+    found = {
+        "quick": {dataset.attrs["slug"]: _judged(dataset, _entry) for dataset in quick},
+        "full": {dataset.attrs["slug"]: _judged(dataset, _with_slack) for dataset in full},
+        "stored": {file: file_digest(BOOK.store / file) for file in (f"{each.slug}.full.nc" for each in own)},
+    }
+    text = json.dumps(found | {"digest": _digest(found)}, indent=1, ensure_ascii=False)
+    results.write_atomically(folder / FILE, lambda file: file.write_text(text, encoding="utf-8"))
+    return found
+
+
+def full_dataset(experiment: Experiment) -> xr.Dataset | None:
+    """The stored measurements with what is expected of them, if they still answer for the code."""
+    try:
+        with told():
+            return experiment.expect(results.stored(experiment))
+    except results.StaleResult:
+        return None
+
+
+def require_sound(path: Path) -> None:
+    """Raise Problem when a stored result is not what was written, whatever it answers for."""
+    with told():
+        results.load(path)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Tell the reader when a file is not what was written."""
+    try:
+        yield
+    except results.Damaged as error:
+        raise Problem(f"{error}.") from error
+
+
+def _judged(dataset: xr.Dataset, kept: Callable[[Judgement], dict]) -> dict:
+    claims = {claim.id: kept(claim.judge(dataset)) for claim in registry.claims_of(dataset.attrs["slug"])}
+    return {"declaration": dataset.attrs["declaration"], "claims": claims}
+
+
+def _with_slack(judgement: Judgement) -> dict[str, object]:
+    """What is kept of a claim about a stored result: slack besides, for which quick data are too coarse."""
+    return _entry(judgement) | {"slack": _number(judgement.slack)}
+
+
+def _number(value: float) -> float | None:
+    return round(float(value), 3) if np.isfinite(value) else None
+
+
+def _entry(judgement: Judgement) -> dict[str, object]:
+    return {
+        "verdict": judgement.verdict,
+        "control": judgement.control_verdict,
+        "value": judgement.value,
+        "two_se": judgement.two_se,
+        "margin": judgement.margin,
+        "positive": judgement.positive_verdict,
+        "resolution": judgement.resolution if np.isfinite(judgement.resolution) else None,
+        "near": bool(judgement.near),
+    }

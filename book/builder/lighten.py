@@ -1,0 +1,137 @@
+"""Pages and pictures without what no reader sees."""
+
+import gzip
+import json
+import re
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from lxml.html import HtmlElement
+
+from book.builder.pages import GENERATED
+from book.builder.site import Page, by_class, unwrap
+
+SPARE = ("**/*.map", "**/*.ttf", "locales", "webpack-macros.html", "sbt-webpack-macros.html", "vendor/fontawesome/*/js")
+SPARE += (
+    "vendor/fontawesome/*/webfonts/fa-v4compatibility.*",
+    "sphinx-thebe.*",
+    *(f"mathjax/input/tex/extensions/{name}.js" for name in ("all-packages", "amscd", "bussproofs", "empheq", "mathtools")),
+    *(f"mathjax/input/tex/extensions/{name}.js" for name in ("mhchem", "physics")),
+    *(f"mathjax/output/chtml/fonts/woff-v2/MathJax_{name}.woff" for name in ("Fraktur-*", "SansSerif-*", "Script-*")),
+    *(
+        f"mathjax/output/chtml/fonts/woff-v2/MathJax_{name}.woff"
+        for name in ("Calligraphic-Bold", "Typewriter-*", "Math-Regular")
+    ),
+    "sphinx_highlight.js",
+)
+"""What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
+ICONS = {"brands": ("fab", "fa-brands"), "regular": ("far", "fa-regular")}
+"""Fonts of icons that only some books need, by the classes of their icons."""
+BUILD = ".buildinfo"
+"""What Sphinx notes of its settings, the folder of its theme among them, for a next build that begins from nothing here."""
+PLAIN = ("", "n", "nn", "p", "w", "o")
+"""What Pygments calls names, punctuation, blanks and operators; they have no colour of their own."""
+ALIKE = {"s1": "s", "s2": "s", "sd": "s", "se": "s", "si": "s", "sa": "s", "mi": "m", "mf": "m", "nb": "m", "bp": "m"}
+"""Kinds of strings, numbers and names of Python's own, with the shorter name of their colour."""
+NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]\d+)?")
+DIGITS = 5
+LARGE = 50_000
+"""Bytes from which on a table is offered packed."""
+EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
+
+
+def plain_formulas(page: Page) -> None:
+    """Take from formulas the words for translators and for colours; on the ledger they weigh as much as fifty claims."""
+    for formula in by_class(page.tree, "nohighlight"):
+        formula.set("class", formula.get("class").replace(" notranslate", "").replace(" nohighlight", ""))
+
+
+def plain_code(page: Page) -> None:
+    """Unwrap the parts of shown code that need no colour of their own: two thirds of a page's weight."""
+    for code in by_class(page.tree, "highlight"):
+        for span in code.xpath(".//span"):
+            kind = span.get("class", "")
+            if kind in PLAIN:
+                unwrap(span)
+            elif kind in ALIKE:
+                span.set("class", ALIKE[kind])
+
+
+def drop_spare(static: Path) -> None:
+    """Remove files that no page asks for."""
+    for pattern in SPARE:
+        for path in list(static.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def drop_icons(static: Path, pages: Collection[Page]) -> None:
+    """Remove the fonts of icons that no page shows."""
+    for font, names in ICONS.items():
+        if not [icon for page in pages for icon in by_class(page.tree, *names)]:
+            for path in static.glob(f"vendor/fontawesome/*/webfonts/fa-{font}-*"):
+                path.unlink()
+
+
+def shorten(numbers: Path) -> None:
+    """Write a table's numbers with five digits; the NetCDF file beside it has them all."""
+    text = numbers.read_text(encoding="utf-8")
+    numbers.write_text(NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text), encoding="utf-8")
+
+
+def light_tables(data: Path) -> set[str]:
+    """Shorten the tables of a folder and pack the large ones; the names of those."""
+    packed = set()
+    for table in sorted(data.glob("*.csv")):
+        shorten(table)
+        if table.stat().st_size >= LARGE:
+            table.with_name(f"{table.name}.gz").write_bytes(gzip.compress(table.read_bytes(), mtime=0))
+            table.unlink()
+            packed.add(table.name)
+    return packed
+
+
+def point_to(packed: set[str], tree: HtmlElement) -> None:
+    """Let links to tables that were packed lead there, and say so."""
+    for link in tree.xpath("//a[contains(@href, '.csv')]"):
+        if link.get("href").rpartition("/")[2] in packed:
+            link.set("href", f"{link.get('href')}.gz")
+            link.text = f"{link.text} (gzip)"
+
+
+def without_pictures(notebook: Path) -> None:
+    """Take the pictures out of a notebook that is handed out; running it draws them."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    drop_pictures(content)
+    notebook.write_text(json.dumps(content, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def drop_pictures(notebook: dict) -> None:
+    """Take the pictures out of a notebook's outputs; their alternative texts stay."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            for kind in [kind for kind in data if kind.startswith("image/")]:
+                del data[kind]
+            if "text/html" in data:
+                data["text/html"] = EMBEDDED.sub("data:,", "".join(data["text/html"]))
+
+
+def without_rows(page: Path) -> None:
+    """Leave of the source of a large page that the build wrote where its rows are offered: they are no source of anything."""
+    text = page.read_text(encoding="utf-8")
+    if text.startswith(GENERATED) and len(text) > LARGE:
+        page.write_text(
+            f"{GENERATED}The build writes this page; its rows are in `ledger.json` and `ledger.csv`.\n", encoding="utf-8"
+        )
+
+
+def lighten(site: Path, pages: Collection[Page]) -> None:
+    """Make the files beside the pages lighter."""
+    drop_spare(site / "_static")
+    drop_icons(site / "_static", pages)
+    (site / BUILD).unlink(missing_ok=True)
+    for notebook in (site / "_sources").rglob("*.ipynb"):
+        without_pictures(notebook)
+    for page in (site / "_sources").rglob("*.md"):
+        without_rows(page)

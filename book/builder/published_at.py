@@ -1,0 +1,139 @@
+"""The pages at the address where they are published: canonical links, cards for shared links, a map of the site, `404.html`.
+
+A site without such an address is opened from files; of all this it has `404.html` alone.
+"""
+
+import copy
+import os
+import re
+from itertools import takewhile
+from pathlib import Path
+from textwrap import shorten
+from urllib.parse import quote, urlsplit
+
+import yaml
+from lxml import html
+
+from book.builder import card
+from book.builder.problem import Problem
+from book.builder.site import FOLDERS, Page
+from icl_lib.companion.html import template
+
+REPOSITORY = "ICL_REPOSITORY"
+PAGES = "ICL_PAGES"
+"""The variables with the address of the repository and of the pages; they go before `_config.yml`."""
+MISSING = "404.html"
+SHELL = "genindex.html"
+"""A page beside `404.html` with the theme around it, and with nothing on it that needs a script of its own."""
+ROOT, FRONT = "index.html", "book/index.html"
+MAP = "sitemap.xml"
+FORMULA = re.compile(r"\\\((.*?)\\\)")
+SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
+LONGEST = 200
+"""Letters of a description; what shows a card cuts there."""
+
+
+def address(root: Path) -> str:
+    """Where the pages of a checkout are published, without a slash at its end; empty where that is not known."""
+    configuration = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    told = (os.environ.get(PAGES) or configuration.get("html", {}).get("baseurl") or "").rstrip("/")
+    parts = urlsplit(told)
+    if told and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
+        raise Problem(f"'{told}' is no address of a site; write {PAGES} like https://owner.github.io/name, or leave it out.")
+    return told
+
+
+def missing_page(pages: dict[str, Page]) -> Page:
+    """The page for an address where there is none: the shell with other words in it."""
+    page = Page(MISSING, copy.deepcopy(pages[SHELL].tree))
+    page.article.clear(keep_tail=True)
+    page.article.set("class", "bd-article")
+    page.article.extend(html.fragments_fromstring(NO_PAGE.render(to=page.address_of)))
+    for link in page.tree.xpath("//link[@href='#']"):
+        link.set("href", page.address_of(SHELL))
+    title = page.tree.find(".//title")
+    title.text = " — ".join(["No page here", *(title.text or "").split(" — ")[1:]])
+    page.tree.head.extend(html.fragments_fromstring('<meta name="robots" content="noindex">'))
+    return page
+
+
+def publish(site: Path, pages: dict[str, Page], base: str, book: str) -> None:
+    """Tell on every page where it is published and what a card for a link to it says; list the pages for search engines."""
+    picture = f"{base}/{card.NAME}" if (site / card.NAME).exists() else ""
+    for page in pages.values():
+        if page.path != MISSING:
+            page.tree.head.extend(html.fragments_fromstring(head(page, base, book, picture)))
+    read = [f"{base}/{quote(path)}" for path in pages if path.partition("/")[0] in FOLDERS]
+    (site / MAP).write_text(SITEMAP.render(addresses=read) + "\n", encoding="utf-8")
+    root = site / ROOT
+    if ROOT not in pages and root.exists():  # it leads to the first page, and so does its card
+        told = head(pages[FRONT], base, book, picture)
+        root.write_text(f"{root.read_text(encoding='utf-8').rstrip()}\n{told}\n", encoding="utf-8")
+
+
+def head(page: Page, base: str, book: str, picture: str) -> str:
+    """What a head tells of a page: where it is, and what a card for a link to it says and shows."""
+    url = f"{base}/{quote(page.path)}"
+    return HEAD.render(url=url, title=page.title, description=description(page), book=book, picture=picture, card=card)
+
+
+def description(page: Page) -> str:
+    """The first sentences of a page that need no typesetting; empty where there are none."""
+    for paragraph in page.tree.xpath("//article/section//p[parent::section]"):
+        text = FORMULA.sub(r"\1", " ".join(paragraph.text_content().split()))
+        told = " ".join(takewhile(lambda sentence: "\\" not in sentence, SENTENCES.split(text)))
+        if told:
+            return shorten(told, LONGEST, placeholder=" …")
+    return ""
+
+
+def from_any_depth(page: Page, base: str) -> None:
+    """Let the addresses on a page begin at the server's root: it is shown at whatever address leads nowhere."""
+    above = urlsplit(base).path  # without the server's name, which the page's policy would compare
+    page.tree.set("data-content_root", f"{above}/")  # from which the theme's scripts start
+    for element in page.tree.xpath("//*[@href or @src or @action]"):
+        for name in {"href", "src", "action"} & {*element.attrib}:
+            parts = urlsplit(element.get(name))
+            if parts.path and not parts.scheme and not parts.netloc:
+                path, _ = page.leads_to(element.get(name))
+                element.set(name, parts._replace(path=f"{above}/{quote(path)}").geturl())
+
+
+HEAD = template(
+    """
+<link rel="canonical" href="{{ url }}">
+<meta property="og:type" content="article">
+<meta property="og:site_name" content="{{ book }}">
+<meta property="og:url" content="{{ url }}">
+<meta property="og:title" content="{{ title }}">
+{% if description %}
+<meta name="description" content="{{ description }}">
+<meta property="og:description" content="{{ description }}">
+{% endif %}
+{% if picture %}
+<meta property="og:image" content="{{ picture }}">
+<meta property="og:image:width" content="{{ card.WIDTH }}">
+<meta property="og:image:height" content="{{ card.HEIGHT }}">
+<meta property="og:image:alt" content="{{ card.ALT }}">
+<meta name="twitter:card" content="summary_large_image">
+{% else %}
+<meta name="twitter:card" content="summary">
+{% endif %}"""
+)
+NO_PAGE = template(
+    """
+<section id="no-page-here"><h1>No page here</h1>
+<p>This address leads to no page of the book. What has moved left a link behind, so the address may be mistyped.</p>
+<p><a href="{{ to("book/index.html") }}">Begin at the first page</a>, look for a claim in
+<a href="{{ to("book/ledger.html") }}">the ledger</a>, or <a href="{{ to("search.html") }}">search the book</a>.</p>
+</section>"""
+)
+SITEMAP = template(
+    """
+<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+{% for address in addresses %}
+<url><loc>{{ address }}</loc></url>
+{% endfor %}
+</urlset>"""
+)

@@ -1,0 +1,86 @@
+"""Jupyter Book, and the exchange of the old site for the new one."""
+
+import errno
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from book.builder.cache import Executed
+from book.builder.layout import Layout
+from book.builder.problem import Problem
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""A disk is full, or what one may have of it, or a file."""
+WHOLE = "book/whole.html"
+"""All pages in one, which is there while it is printed."""
+
+
+def render(source: Path, output: Path, env: dict[str, str]) -> Path:
+    """Build the staged sources with every warning an error; the folder of the new site."""
+    program = "from jupyter_book.cli.main import main; main()"  # the package has no __main__
+    command = [sys.executable, "-c", program, "build", str(source)]
+    command += ["--path-output", str(output), "-q", "-W", "-n", "--keep-going"]
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    html = output / "_build" / "html"
+    if done.returncode and (full := [code for code in FULL if os.strerror(code) in done.stdout]):
+        raise OSError(full[0], os.strerror(full[0]))  # told once, not for every file
+    if done.returncode or not (html / "index.html").exists():
+        print(complaints(done.stdout, source))
+        raise Problem("Jupyter Book reported what is printed above.")
+    return html
+
+
+def complaints(output: str, source: Path) -> str:
+    """What Jupyter Book complained about: with the repository's own paths, counting cells, without its traceback."""
+    output = output.split("\nTraceback", 1)[0].replace(f"{source}{os.sep}", "")
+    # MyST-NB writes line 8 of cell 5 as 50008.
+    return re.sub(r"(?<=\.ipynb):(\d+)(\d{4}):", lambda at: f" cell {at[1]}, line {int(at[2])}:", output)
+
+
+def offer_downloads(html: Path, executed: list[Executed]) -> None:
+    """Let the download button hand out the notebook as it was executed; `lighten` takes its pictures out."""
+    for one in executed:
+        target = html / "_sources" / "notebooks" / one.notebook.name
+        if target.exists():
+            shutil.copy(one.notebook, target)
+
+
+def recover(layout: Layout) -> None:
+    """Finish or undo what a killed build left behind."""
+    old = layout.build / "html.old"
+    if old.exists() and not layout.html.exists():
+        move(old, layout.html)
+    (layout.html / WHOLE).unlink(missing_ok=True)
+    clear(layout)
+
+
+def clear(layout: Layout) -> None:
+    """Remove what was under way."""
+    for name in ("html.old", "executing", "site"):
+        shutil.rmtree(layout.build / name, ignore_errors=True)
+
+
+def publish(new: Path, layout: Layout) -> None:
+    """Put the new site in the place of the old one."""
+    old = layout.build / "html.old"
+    if layout.html.exists():
+        move(layout.html, old)
+    move(new, layout.html)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def move(folder: Path, to: Path) -> None:
+    """Give a folder another name; where it lies in a layer of a container that cannot be renamed, by a copy."""
+    try:
+        folder.rename(to)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        under_way = to.with_name("site") / to.name  # which `clear` removes
+        shutil.rmtree(under_way, ignore_errors=True)
+        shutil.copytree(folder, under_way)
+        under_way.rename(to)
+        shutil.rmtree(folder)

@@ -1,0 +1,47 @@
+"""Texts as they are set: quotation marks that open and close, powers of ten, hyphens at which no line ends.
+
+What stands in markdown has its quotation marks from Sphinx; what a notebook printed as HTML has them from here.
+"""
+
+import re
+
+from lxml.html import HtmlElement
+
+from book.builder.site import Page, piece, replace_text, sentences
+from icl_lib.companion.html import template
+
+TAGS = {"code", "kbd", "math", "pre", "samp", "script", "select", "style", "svg", "template", "textarea"}
+CLASSES = {"highlight", "icl-cite", "icl-identity", "icl-made", "math"}
+"""What is written for machines stays as it is."""
+OPENING = re.compile(r'(?<![\w.,;:!?)%])"(?![\s.,;:!?)])')
+APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?=\s)")
+BROKEN = re.compile(r"\b0-1\b")
+"""The 0-1 error is one word."""
+POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?e[-−+]?\d+)(?!\w)")
+
+
+def set_type(page: Page) -> None:
+    """Set the texts of one page."""
+    if page.article is None:
+        return
+    for owner, which in list(sentences(page.article, is_read)):
+        text = OPENING.sub("“", getattr(owner, which))
+        text = APOSTROPHE.sub("’", text.replace('"', "”"))
+        setattr(owner, which, BROKEN.sub("0\N{NON-BREAKING HYPHEN}1", text))
+        if POWER.search(text):
+            parts = POWER.split(getattr(owner, which))
+            replace_text(owner, which, [power(part) if number % 2 else part for number, part in enumerate(parts)])
+
+
+def is_read(element: HtmlElement) -> bool:
+    return element.tag not in TAGS and CLASSES.isdisjoint((element.get("class") or "").split())
+
+
+def power(number: str) -> HtmlElement:
+    """A number such as 7e-05 as 7·10⁻⁵, and 1e-15 as 10⁻¹⁵."""
+    digits, exponent = number.split("e")
+    raised = str(int(exponent.replace("−", "-"))).replace("-", "−")
+    return piece(POWER_OF_TEN.render(digits="" if float(digits) == 1 else f"{digits}·", exponent=raised))
+
+
+POWER_OF_TEN = template('<span class="icl-power">{{ digits }}10<sup>{{ exponent }}</sup></span>')
