@@ -11,5 +11,5 @@ _ROOT = Path(__file__).resolve().parents[1]
 BOOK = Book(_ROOT, "papers", store=_ROOT / "book" / "data", build=_ROOT / "_build")
 PAPERS = ("zhang", "li", "dherin", "garg", "engine")
 """The wings, in the order of the ledger."""
-FLOOR = "regression"
-"""What the wings of Zhang et al. and of Garg et al. both stand on; it has no rooms."""
+FLOORS = ("regression",)
+"""What wings stand on together, here those of Zhang et al. and of Garg et al.: packages without rooms."""

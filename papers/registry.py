@@ -14,7 +14,7 @@ from icl_lib.companion.experiment import Experiment
 from icl_lib.companion.minute import Minute
 from icl_lib.companion.paper import Paper, declared, in_order
 from icl_lib.companion.typed import unknown
-from papers import BOOK, FLOOR, PAPERS
+from papers import BOOK, FLOORS, PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}
 """The papers, by key."""
@@ -32,8 +32,8 @@ ROOMS: dict[str, list[str]] = {key: in_order({*_parts(f"papers.{key}")[1]} - {*N
 
 
 def _modules() -> Iterator[ModuleType]:
-    """Yield the modules of the floor, then of every wing its shared ones first, then room by room."""
-    for key, rooms in {FLOOR: [], **ROOMS}.items():
+    """Yield the modules of the floors, then of every wing its shared ones first, then room by room."""
+    for key, rooms in {**dict.fromkeys(FLOORS, ()), **ROOMS}.items():
         for package in (f"papers.{key}", *(f"papers.{key}.{room}" for room in rooms)):
             yield from (importlib.import_module(f"{package}.{name}") for name in _parts(package)[0])
 

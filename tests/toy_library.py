@@ -72,9 +72,10 @@ ROOM_FILE = Path("papers", "toys", "s1_lines", "lines.py")
 
 
 def packages(*wings: str) -> str:
-    """Return the source of the package of some wings: the real one with these in the place of its own."""
+    """Return the source of the package of some wings: the real one with these in the place of its own, and no floors."""
     source = (ROOT / "papers" / "__init__.py").read_text(encoding="utf-8")
-    return re.sub(r"^PAPERS = .*$", f"PAPERS = {wings!r}", source, flags=re.MULTILINE)
+    source = re.sub(r"^PAPERS = .*$", f"PAPERS = {wings!r}", source, flags=re.MULTILINE)
+    return re.sub(r"^FLOORS = .*$", "FLOORS = ()", source, flags=re.MULTILINE)
 
 
 def write(root: Path, room: str = ROOM) -> None:
