@@ -190,6 +190,6 @@ def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[
         fit(figure)
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())
+    text = re.sub(r' [dxy]="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())
     names = {name: f"clip{k}" for k, name in enumerate(dict.fromkeys(CLIP.findall(text)))}
     return CLIP.sub(lambda name: names[name[0]], text)
