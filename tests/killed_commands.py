@@ -122,7 +122,7 @@ def built_book(root: Path) -> None:
     """A small book that was built and has changed since then."""
     root.mkdir()
     toy_book.write(root)
-    first = toy_book.builder(root)
+    first = toy_book.build(root)
     assert first.status == 0, first.said
     change(root)
 

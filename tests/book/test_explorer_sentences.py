@@ -11,6 +11,14 @@ from book.explorers import dherin_patch, li_coefficient_sum, li_training_map, zh
 MODULES = (dherin_patch, li_coefficient_sum, li_training_map, zhang_basins, zhang_error)
 
 
+def place(text: str) -> tuple[float, ...]:
+    return tuple(map(float, text.split(",")))
+
+
+READ = {"slider": float, "choice": str}
+"""What a button's text means by the kind of control that it sets; elsewhere it is a place."""
+
+
 def pressed(module) -> dict[str, dict]:
     """The start, and the state after each button of the sentence, by the button's words."""
     one = module.EXPLORER
@@ -18,9 +26,7 @@ def pressed(module) -> dict[str, dict]:
     for button in BeautifulSoup(one.html(), "html.parser").select(".tries button.preset"):
         state = dict([*states.values()][-1])
         for name, (value,) in parse_qs(button["data-set"], strict_parsing=True).items():
-            place = controls[name].kind not in ("slider", "choice")
-            number = value if controls[name].kind == "choice" else float(value) if not place else 0.0
-            state[name] = tuple(map(float, value.split(","))) if place else number
+            state[name] = READ.get(controls[name].kind, place)(value)
         states[button.get_text()] = state
     return states
 
