@@ -16,8 +16,7 @@ from pathlib import Path
 
 import yaml
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import HOLDS
+from icl_lib.companion import HOLDS, Claim
 from papers import registry
 
 BOOK = Path(__file__).parent

@@ -5,7 +5,7 @@
 
 from pathlib import Path
 
-from icl_lib.companion.book import Book
+from icl_lib.companion import Book
 
 _ROOT = Path(__file__).resolve().parents[1]
 BOOK = Book(_ROOT, "papers", store=_ROOT / "book" / "data", build=_ROOT / "_build")

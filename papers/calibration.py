@@ -6,9 +6,7 @@ import json
 import numpy as np
 from scipy.special import stdtr
 
-from icl_lib.companion import results
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, Agreement
+from icl_lib.companion import FAILS, Agreement, Claim, results
 from papers import BOOK, registry, sweep_commands
 
 STORED = BOOK.store / "calibration.json"

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 
 from tqdm import tqdm
 
-from icl_lib.companion.claim import Judgement
-from icl_lib.companion.experiment import Experiment, require_device
-from icl_lib.companion.verdict import FAILS, HOLDS, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, UNDECIDED, Experiment, Judgement, require_device
 from papers import registry, renewal
 
 PROGRESS = "{n}/{total} after {elapsed}, {remaining} to go"

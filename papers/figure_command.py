@@ -5,12 +5,10 @@ import time
 import webbrowser
 from pathlib import Path
 
-from icl_lib.companion import results
-from icl_lib.companion.cards import Cards
-from icl_lib.companion.figure import Drawing
+from icl_lib.companion import Cards, Drawing, results
 from icl_lib.companion.marks import unmarked
 from icl_lib.companion.paper import declared
-from icl_lib.companion.show import seen_by
+from icl_lib.companion.showing import seen_by
 from papers import BOOK, registry, renewal
 
 

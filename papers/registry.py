@@ -8,10 +8,7 @@ from types import ModuleType
 
 import xarray as xr
 
-from icl_lib.companion import weights
-from icl_lib.companion.claim import Claim, Judgement
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.minute import Minute
+from icl_lib.companion import Claim, Experiment, Judgement, Minute, weights
 from icl_lib.companion.paper import Paper, declared, in_order
 from icl_lib.companion.typed import unknown
 from papers import BOOK, FLOORS, PAPERS

@@ -12,8 +12,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from icl_lib.companion import content, results, sweep, typed
-from icl_lib.companion.experiment import PROFILES, PUBLISHED, Experiment, require_device
+from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, require_device, results, sweep, typed
 from icl_lib.companion.sweep import Cell, Incomplete
 from papers import BOOK, registry
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import papers
-from icl_lib.companion import book
-from icl_lib.companion.book import Book
+from icl_lib.companion import Book, book
 
 
 def move_book(patch: pytest.MonkeyPatch, **folders: Path) -> Book:

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import Declaration
+from icl_lib.companion import Declaration, variable
 from icl_lib.companion.experiment import Divided, Experiment
-from icl_lib.companion.results import variable
 from icl_lib.companion.sweep import Cell
 from icl_lib.seeds import stream
 

@@ -9,7 +9,7 @@ EVERY = 5
 """Steps between checkpoints of a training."""
 
 WING = """
-from icl_lib.companion.paper import Paper
+from icl_lib.companion import Paper
 
 PAPER = Paper(key="toys", letters=("T",), authors="A", title="T", arXiv="0000.00000")
 """
@@ -19,9 +19,8 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from icl_lib.companion.declaration import Declaration
-from icl_lib.companion.experiment import Divided, Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Declaration, Experiment, variable
+from icl_lib.companion.experiment import Divided
 from icl_lib.seeds import stream
 from papers.regression.curriculum import Ramp
 from papers.regression.decoders import DecoderTraining, trained

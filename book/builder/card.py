@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from book.builder.verdicts import Row
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from papers import registry
 
 NAME = "card.png"

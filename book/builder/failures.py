@@ -1,9 +1,9 @@
 """The panel of all claims that do not hold, by whose the failure is."""
 
 from book.builder.verdicts import Row, Sentence, sentences
+from icl_lib.companion import FAILS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.claim import WHOSE
 from icl_lib.companion.html import template
-from icl_lib.companion.verdict import FAILS, NOT_REPRODUCED, UNDECIDED
 
 PAPER, RETELLING, THRESHOLD, SCALE, OURS = WHOSE
 GROUPS = {

@@ -9,7 +9,7 @@ from book.builder.figures import NARROW
 from book.builder.ledger import Ledger
 from book.builder.pages import raw
 from book.builder.verdicts import Row, counted, sentences
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 PAGES = ("index.md", "index.zh.md")
 MARK = re.compile(r"<!-- (tally|landscape|failures|figure) ?([\w-]*) -->")

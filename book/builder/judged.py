@@ -11,9 +11,7 @@ import xarray as xr
 
 from book.builder.cache import Executed, file_digest
 from book.builder.problem import Problem
-from icl_lib.companion import results
-from icl_lib.companion.claim import Judgement
-from icl_lib.companion.experiment import Experiment
+from icl_lib.companion import Experiment, Judgement, results
 from papers import BOOK, registry
 
 FILE = "judged.json"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from book.builder.references import Page
 from book.builder.verdicts import NOT_RUN, Row, counted
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.html import template
 from icl_lib.companion.mathematics import plain
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from papers import registry
 
 VERDICTS = (HOLDS, FAILS, NOT_REPRODUCED, UNDECIDED, NOT_RUN)

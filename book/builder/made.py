@@ -9,11 +9,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.figure import Drawing
+from icl_lib.companion import Drawing, Experiment
 from icl_lib.companion.html import template
 from icl_lib.companion.paper import declared
-from icl_lib.companion.show import seen_by
+from icl_lib.companion.showing import seen_by
 
 
 def made(experiment: Experiment, attributes: Mapping[str, str]) -> str:

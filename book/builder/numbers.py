@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from icl_lib.companion.claim import Claim
+from icl_lib.companion import Claim
 
 REFERS = re.compile(r"(?:As(?: for)?|Those of|The (?:margin|bound) of) ([A-Z]+\d+[a-z]?)\b")
 ENDS = re.compile(r"(?<!s\.e)[.;](?:\s|$)|, a little above q |: (?:float64 |some |the tolerance )")

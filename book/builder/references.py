@@ -9,7 +9,7 @@ import yaml
 
 from book.builder.cache import read_notebook
 from book.builder.layout import Layout
-from icl_lib.companion.claim import Claim
+from icl_lib.companion import Claim
 from papers import registry
 
 ID = r"(?:ZF|[ZLDG])\d+[a-z]?"

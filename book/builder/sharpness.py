@@ -9,10 +9,10 @@ from markupsafe import Markup
 from book.builder.landscape import SHAPES
 from book.builder.pages import raw
 from book.builder.verdicts import Row
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.claim import ROUNDING_SLACK
 from icl_lib.companion.html import template
 from icl_lib.companion.slack import MOST, in_words
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 COLOURS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided", NOT_REPRODUCED: "undecided"}
 LOOSE = 2.0

@@ -7,9 +7,8 @@ from pathlib import Path
 from book.builder.cache import Executed
 from book.builder.landscape import TIERS, VERDICTS
 from book.builder.verdicts import Row, counted
-from icl_lib.companion import results, weights
+from icl_lib.companion import Paper, results, weights
 from icl_lib.companion.html import template
-from icl_lib.companion.paper import Paper
 from papers import registry
 
 

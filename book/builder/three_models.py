@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.diagram import diagram
+from icl_lib.companion import diagram
 from icl_lib.companion.html import template
 from icl_lib.companion.shapes import arrow, box, canvas, label, line, stage
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from book.builder import judged
 from book.builder.cache import Executed
+from icl_lib.companion import PROFILES
 from icl_lib.companion.claim import Claim, shown
-from icl_lib.companion.experiment import PROFILES
 from icl_lib.companion.verdict import HOLDS, WORST_FIRST
 from papers import registry
 

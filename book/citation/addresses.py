@@ -11,10 +11,10 @@ from pathlib import Path
 import yaml
 
 from book.builder.site import read_site
-from icl_lib.companion.figure import Drawing
+from icl_lib.companion import Drawing
 from icl_lib.companion.paper import declared
 from icl_lib.companion.results import write_atomically
-from icl_lib.companion.show import seen_by
+from icl_lib.companion.showing import seen_by
 from papers import registry
 
 FILE = Path(__file__).parents[1] / "addresses.txt"

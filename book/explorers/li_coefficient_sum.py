@@ -9,10 +9,8 @@ import xarray as xr
 from book.explorers.controls import Choice, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset
 from book.explorers.plane import Axis, Plane, number, path
-from icl_lib.companion import results
+from icl_lib.companion import over_seeds, results, rounded
 from icl_lib.companion.html import template
-from icl_lib.companion.table import rounded
-from icl_lib.companion.verdict import over_seeds
 from papers import BOOK
 from papers.li.theory import coefficient_sum as theory
 from papers.li.theory.prompt_length import attention_mass, label_law

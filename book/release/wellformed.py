@@ -6,7 +6,7 @@ import jsonschema
 
 from book.builder.problem import Problem
 from book.release.line import is_line
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 WORDS = [HOLDS, FAILS, UNDECIDED, NOT_REPRODUCED]
 """The verdicts that there are."""

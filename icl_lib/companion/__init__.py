@@ -1,4 +1,49 @@
 """The nouns of a companion to a paper: declarations, experiments, claims, figures, and what stores them.
 
-It carries results and computes none, so no change here makes a stored number outdated.
+It carries results and computes none, so no change here makes a stored number outdated. What pages use is handed on here:
+``from icl_lib.companion import Experiment, claims_of, drawing``.
 """
+
+from icl_lib.companion.book import Book
+from icl_lib.companion.cards import Cards
+from icl_lib.companion.checkpoints import Checkpoint
+from icl_lib.companion.claim import Claim, Judgement, claims_of
+from icl_lib.companion.controls import Control, at, everywhere, exchanged, near_miss, put, replaced
+from icl_lib.companion.curves import band, bars, each, entry, equality, interval, line, points, series, sideways, strokes
+from icl_lib.companion.declaration import (
+    AtLeastThree,
+    AtLeastTwo,
+    Count,
+    Declaration,
+    InnerShare,
+    NotNegative,
+    Positive,
+    PositiveShare,
+    Several,
+    Share,
+    Whole,
+)
+from icl_lib.companion.diagrams import Diagram, diagram
+from icl_lib.companion.experiment import PROFILES, PUBLISHED, Experiment, require_device
+from icl_lib.companion.figure import LINES, MARKERS, Drawing, drawing
+from icl_lib.companion.identity import expectation
+from icl_lib.companion.marks import Measured, marked_html
+from icl_lib.companion.minute import Minute, minute_of
+from icl_lib.companion.paper import Paper, in_order
+from icl_lib.companion.results import obtain, variable
+from icl_lib.companion.showing import in_one_minute, show, show_claims
+from icl_lib.companion.table import Table, rounded
+from icl_lib.companion.verdict import (
+    FAILS,
+    HOLDS,
+    NOT_REPRODUCED,
+    UNDECIDED,
+    Agreement,
+    Discrepancy,
+    agreement,
+    distance_over_seeds,
+    over,
+    over_seeds,
+    widened,
+)
+from icl_lib.companion.weights import obtain_weights

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
+from icl_lib.companion import AtLeastTwo, Count, Declaration
 from icl_lib.models.contextual.blocks import Block, Parallel, PreNorm, SandwichNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
 from icl_lib.models.contextual.layers import RotarySoftmaxAttention

@@ -1,6 +1,6 @@
 """What declarations of this wing share."""
 
-from icl_lib.companion.declaration import Declaration
+from icl_lib.companion import Declaration
 
 
 class Heads(Declaration):

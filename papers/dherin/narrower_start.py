@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count
+from icl_lib.companion import Count
 from icl_lib.models.contextual.weights import Weights
 from papers.dherin.network import Network
 from papers.dherin.trained import OneBlock

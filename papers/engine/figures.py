@@ -6,10 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.marks import marked_html
-from icl_lib.companion.series import each, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import Table, drawing, each, line, marked_html, points
 from papers.engine import theory
 
 BILLION = 1e9

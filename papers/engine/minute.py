@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from icl_lib.companion.minute import minute_of
+from icl_lib.companion import minute_of
 
 
 @minute_of("engine-roofline")

@@ -20,8 +20,7 @@ from pathlib import Path
 
 import torch
 
-from icl_lib.companion import results, typed
-from icl_lib.companion.experiment import require_device
+from icl_lib.companion import require_device, results, typed
 from papers import BOOK
 
 OUT = BOOK.build / "gpu"

@@ -7,10 +7,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
 from papers.engine.one_layer import one_layer_laps
 from papers.engine.reference import installed, train_plainly
 from papers.engine.sizes import SMALL, STANDARD, TINY, Size, count_step, engine_laps, laps

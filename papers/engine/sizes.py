@@ -8,8 +8,7 @@ from io import StringIO
 import torch
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
-from icl_lib.companion.identity import expectation
+from icl_lib.companion import Count, Declaration, expectation
 from icl_lib.models.gpt2 import GPT2, INPUTS, interleaved_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts

@@ -1,6 +1,6 @@
 """The wing of Li et al.: a room for each section, the theory, and what several rooms share."""
 
-from icl_lib.companion.paper import Paper
+from icl_lib.companion import Paper
 
 PAPER = Paper(
     key="li",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.results import variable
+from icl_lib.companion import variable
 
 
 def counted(

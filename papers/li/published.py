@@ -10,7 +10,7 @@ import math
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.results import variable
+from icl_lib.companion import variable
 
 READING_ERROR = 0.1
 """Relative error of a point read off by eye."""

@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from icl_lib.companion.marks import Measured
-from icl_lib.companion.table import Table
+from icl_lib.companion import Measured, Table
 
 
 def number_table(frame: pd.DataFrame, corner: str, digits: int = 2) -> Table:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotNegative, Positive, PositiveShare, Whole
+from icl_lib.companion import AtLeastThree, Count, Declaration, NotNegative, Positive, PositiveShare, Whole
 from icl_lib.seeds import stream
 from icl_lib.train.loop import SGD, Parameters, train
 from papers.li.classification import hinge

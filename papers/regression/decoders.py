@@ -7,10 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from icl_lib.companion.checkpoints import Checkpoint
-from icl_lib.companion.declaration import Count, Declaration, Positive, Whole
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.weights import obtain_weights
+from icl_lib.companion import Checkpoint, Count, Declaration, Positive, Whole, expectation, obtain_weights
 from icl_lib.models.gpt2 import GPT2, INPUTS, InContextGPT2, Weights, interleaved_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts

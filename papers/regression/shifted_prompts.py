@@ -10,8 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import expectation, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts

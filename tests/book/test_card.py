@@ -7,7 +7,7 @@ import matplotlib.image
 import numpy as np
 
 from book.builder import card
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 
 
 def row(paper: str, verdict: str, tier: str) -> SimpleNamespace:

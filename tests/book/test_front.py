@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from book.builder import figures, front
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.claim import CODES, OURS
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 FIGURE = """<figure><picture><source media="(max-width: 600px)" srcset="narrow"><img src="wide"></picture>
 <figcaption>Left: one. Right: another.</figcaption><p class="icl-provenance">seed 0</p></figure>"""

@@ -22,11 +22,10 @@ from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams, nocolors
 from book.builder import arguments, cache, check, figures, judged, lighten, quick
 from book.builder.cache import Executed
 from book.builder.layout import Layout
-from icl_lib.companion import results
-from icl_lib.companion.figure import Drawing
+from icl_lib.companion import Drawing, results
 from icl_lib.companion.paper import declared
 from icl_lib.companion.quick import stored_quick
-from icl_lib.companion.show import seen_by
+from icl_lib.companion.showing import seen_by
 from papers import registry
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])

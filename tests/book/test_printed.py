@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 import nbformat
 import pytest
 
-from icl_lib.companion import show
-from icl_lib.companion.figure import Drawing
-from icl_lib.companion.results import obtain
+from icl_lib import companion
+from icl_lib.companion import Drawing, obtain
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = Path(__file__).parent / "shown" / "printed.txt"
@@ -54,9 +53,9 @@ def cells_of(name: str) -> list[tuple[str, bool]]:
 
 def alone(replace: Callable) -> None:
     """Leave out what is tested elsewhere: figures, cards and boxes."""
-    replace(show, "show", lambda experiment, profile, seed=0, claims=None: obtain(experiment, profile, seed))
-    replace(show, "in_one_minute", lambda experiment, profile, seed=0, of_part=None: obtain(experiment, profile, seed))
-    replace(show, "show_claims", lambda *of: None)
+    replace(companion, "show", lambda experiment, profile, seed=0, claims=None: obtain(experiment, profile, seed))
+    replace(companion, "in_one_minute", lambda experiment, profile, seed=0, of_part=None: obtain(experiment, profile, seed))
+    replace(companion, "show_claims", lambda *of: None)
     replace(Drawing, "__call__", lambda *of: None)
 
 

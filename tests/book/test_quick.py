@@ -7,10 +7,8 @@ import xarray as xr
 
 from book.builder import judged, outputs, quick, verdicts
 from book.builder.layout import Layout
-from icl_lib.companion import results
-from icl_lib.companion.claim import Claim
+from icl_lib.companion import Claim, Discrepancy, results
 from icl_lib.companion.quick import stored_quick
-from icl_lib.companion.verdict import Discrepancy
 from papers import registry
 
 MARGIN = 0.1

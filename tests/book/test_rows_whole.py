@@ -14,7 +14,7 @@ from book.builder import front, landscape, ledger_files, recorded
 from book.builder.ledger import Ledger
 from book.builder.pages import SOURCES
 from book.builder.verdicts import NOT_RUN, Finding, Row, Sentence, finding
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 CLAIM = FakeClaim(
     "Z1", "x is small", told={"Margin": "a tenth", "Moved": "from 0.3", "Missing": "its scale"}, reason="a tenth",

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from book import sentences
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED
 from papers import registry
 
 TABLE = sentences.read()

@@ -8,8 +8,8 @@ from test_ledger import FakeClaim
 
 from book.builder import sharpness
 from book.builder.verdicts import NOT_RUN, Finding, Row
+from icl_lib.companion import FAILS, HOLDS
 from icl_lib.companion.claim import ROUNDING_SLACK
-from icl_lib.companion.verdict import FAILS, HOLDS
 
 
 def row(id: str, verdict: str = HOLDS, reason: str = "", **full) -> Row:

@@ -7,11 +7,9 @@ import pytest
 import xarray as xr
 from bs4 import BeautifulSoup
 
-from icl_lib.companion.cards import Cards
-from icl_lib.companion.claim import Claim, Judgement
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, Agreement, Cards, Claim, Discrepancy, Judgement
 from icl_lib.companion.minute import Box
 from icl_lib.companion.strip import Strip, placed
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, Agreement, Discrepancy
 
 CLAIM = Claim(
     id="Z1", paper="zhang", section="4.1", sentence="The error is small.", confidence="V2", kind="bound", experiment="toy",

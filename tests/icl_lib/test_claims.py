@@ -10,21 +10,25 @@ import pytest
 import xarray as xr
 from nbval.plugin import get_sanitize_patterns
 
-from icl_lib.companion import quick
-from icl_lib.companion.cards import Cards
-from icl_lib.companion.claim import CODES, Claim, claims_of
-from icl_lib.companion.controls import at, everywhere, exchanged, near_miss, put
-from icl_lib.companion.figure import Picture
-from icl_lib.companion.marks import Measured
-from icl_lib.companion.strip import Strip
-from icl_lib.companion.verdict import (
+from icl_lib.companion import (
     FAILS,
     HOLDS,
     NOT_REPRODUCED,
     UNDECIDED,
+    Cards,
     Discrepancy,
+    Measured,
     agreement,
+    at,
+    everywhere,
+    exchanged,
+    near_miss,
+    put,
+    quick,
 )
+from icl_lib.companion.claim import CODES, Claim, claims_of
+from icl_lib.companion.figure import Picture
+from icl_lib.companion.strip import Strip
 from papers import registry
 from tests.elsewhere import move_book
 

@@ -10,8 +10,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from icl_lib.companion import bounds, content, results, weights
-from icl_lib.companion.checkpoints import Checkpoint
+from icl_lib.companion import Checkpoint, bounds, content, results, weights
 from papers import BOOK, registry
 from papers.__main__ import main
 from tests.elsewhere import move_book

@@ -11,11 +11,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from icl_lib.companion import results, weights
-from icl_lib.companion.declaration import Declaration
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.verdict import FAILS, Agreement
+from icl_lib.companion import FAILS, Agreement, Declaration, Experiment, expectation, results, weights
 from papers import BOOK, registry
 from tests.elsewhere import move_book
 

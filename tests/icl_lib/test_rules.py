@@ -7,18 +7,18 @@ import pytest
 import xarray as xr
 from bs4 import BeautifulSoup
 
-from icl_lib.companion.cards import Cards
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.minute import Minute
-from icl_lib.companion.strip import Strip
-from icl_lib.companion.verdict import (
+from icl_lib.companion import (
     FAILS,
     HOLDS,
     NOT_REPRODUCED,
     UNDECIDED,
     Agreement,
+    Cards,
+    Claim,
     Discrepancy,
+    Minute,
 )  # fmt: skip
+from icl_lib.companion.strip import Strip
 
 
 def claim(claim_id="Z0", **changes) -> Claim:

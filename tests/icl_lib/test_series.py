@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.series import each, interval, line, points, said, series, sideways
-from icl_lib.companion.verdict import over_seeds
+from icl_lib.companion import over_seeds
+from icl_lib.companion.curves import each, interval, line, points, said, series, sideways
 
 DATA = xr.Dataset(
     {

@@ -6,11 +6,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from icl_lib.companion import show as shown
-from icl_lib.companion.cards import Cards
+from icl_lib.companion import Cards, Minute, Table, minute_of, showing
 from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, drawing, in_dark
-from icl_lib.companion.minute import Minute, minute_of
-from icl_lib.companion.table import Table
 from papers import registry
 from papers.dherin.what_it_shows.minute import minute as review
 
@@ -18,13 +15,13 @@ from papers.dherin.what_it_shows.minute import minute as review
 @pytest.fixture
 def displayed(monkeypatch):
     found = []
-    monkeypatch.setattr(shown, "display", found.append)
+    monkeypatch.setattr(showing, "display", found.append)
     return found
 
 
 def test_a_result_is_drawn_and_all_its_claims_are_judged(displayed):
     experiment = registry.experiment("zhang-quadratic-form")
-    dataset = shown.show(experiment, "quick", 3)
+    dataset = showing.show(experiment, "quick", 3)
     picture, cards = displayed
     assert isinstance(picture, Picture) and picture.slug == experiment.slug == dataset.attrs["slug"]
     assert isinstance(cards, Cards) and dataset.attrs["seed"] == "3"
@@ -34,21 +31,21 @@ def test_a_result_is_drawn_and_all_its_claims_are_judged(displayed):
 def test_another_page_shows_the_claims_that_it_names(displayed):
     experiment = registry.experiment("zhang-quadratic-form")
     first = registry.claims_of(experiment.slug)[0].id
-    shown.show(experiment, "quick", 0, claims=first)
+    showing.show(experiment, "quick", 0, claims=first)
     (cards,) = displayed
     assert [j.claim.id for j in cards.judgements] == [first]
     with pytest.raises(ValueError, match="Z10 is no claim about zhang-quadratic-form: take some of"):
-        shown.show(experiment, "quick", 0, claims="Z10")
+        showing.show(experiment, "quick", 0, claims="Z10")
 
 
 def test_the_answer_of_a_section_has_its_numbers_from_the_result_and_its_verdicts_from_the_data(displayed):
     experiment = registry.experiment("zhang-averaged-error")
-    dataset = shown.in_one_minute(experiment, "quick", 0)
+    dataset = showing.in_one_minute(experiment, "quick", 0)
     box, picture = displayed
     assert isinstance(picture, Picture) and picture.slug == experiment.slug
     html = box._repr_html_()
     assert 'href="#claim-Z13b">Z13b holds</a>' in html and "{" not in re.sub(r"\\\(.*?\\\)", "", html)
-    other = shown.declared(shown.seen_by(experiment), Minute)[0]
+    other = showing.declared(showing.seen_by(experiment), Minute)[0]
     halved = other.numbers(dataset.assign(error_theory=dataset.error_theory / dataset.N))
     assert halved != other.numbers(dataset)
     assert len(box.verdicts) == len([c for c in registry.CLAIMS.values() if (c.paper, c.section) == ("zhang", "4.1")])
@@ -56,7 +53,7 @@ def test_the_answer_of_a_section_has_its_numbers_from_the_result_and_its_verdict
 
 def test_the_box_of_a_review_counts_its_whole_part_and_leads_to_the_pages(displayed):
     experiment = registry.experiment("dherin-placebo")
-    shown.in_one_minute(experiment, "full", 0, review)
+    showing.in_one_minute(experiment, "full", 0, review)
     box, picture = displayed
     assert picture.slug == experiment.slug
     assert set(box.verdicts) == {claim.id for claim in registry.CLAIMS.values() if claim.paper == "dherin"}
@@ -78,7 +75,7 @@ def test_a_box_says_its_parts_in_order():
 
 def test_every_result_with_claims_finds_them_in_its_room():
     for experiment in registry.EXPERIMENTS.values():
-        found = {claim.id for claim in shown.declared(shown.seen_by(experiment), shown.Claim)}
+        found = {claim.id for claim in showing.declared(showing.seen_by(experiment), showing.Claim)}
         assert {claim.id for claim in registry.claims_of(experiment.slug)} <= found, experiment.slug
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from icl_lib.companion import Discrepancy, agreement
 from icl_lib.companion.slack import MOST, slack
-from icl_lib.companion.verdict import Discrepancy, agreement
 
 CLOSE = 0.015
 """The factor is found to 1%."""

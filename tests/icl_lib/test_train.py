@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.func import grad
 
-from icl_lib.companion.checkpoints import Checkpoint
+from icl_lib.companion import Checkpoint
 from icl_lib.seeds import stream
 from icl_lib.train.loop import SGD, Adam, FusedAdam, constant, linear_decay, report, train
 from papers.zhang.flow import gradient_flow

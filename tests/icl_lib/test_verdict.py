@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from icl_lib.companion.verdict import (
+from icl_lib.companion import (
     FAILS,
     HOLDS,
     UNDECIDED,

@@ -9,7 +9,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 
-from icl_lib.companion.figure import LINES
+from icl_lib.companion import LINES
 
 NOTHING = ("None", "none", "", " ")
 

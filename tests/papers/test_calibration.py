@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from icl_lib.companion.verdict import Agreement
+from icl_lib.companion import Agreement
 from papers import BOOK, calibration, registry
 
 

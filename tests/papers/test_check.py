@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from icl_lib.companion import results, weights
-from icl_lib.companion.claim import Judgement
+from icl_lib.companion import Judgement, results, weights
 from icl_lib.companion.marks import unmarked
 from icl_lib.companion.typed import CALLER
 from papers import check_command, registry

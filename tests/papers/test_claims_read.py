@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from icl_lib.companion import results
-from icl_lib.companion.claim import Claim
+from icl_lib.companion import Agreement, Claim, Discrepancy, results
 from icl_lib.companion.slack import REPEATED
-from icl_lib.companion.verdict import Agreement, Discrepancy
 from papers import registry
 from tests.papers.told import short
 

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from book.builder.three_models import LINKS, three_models
-from icl_lib.companion.diagram import Diagram
+from icl_lib.companion import Diagram
 from icl_lib.companion.figure import _LIGHT
 from icl_lib.companion.paper import declared, notebook_of
 from icl_lib.models.linear_attention import LinearSelfAttention, embed

@@ -18,7 +18,7 @@ BY_HAND = {
     "papers/dherin/s2_contextual_blocks/figures.py": ["barh", "bar"],  # the factors of a matrix, beside its rows and columns
     "papers/li/s4_mechanism/figures.py": ["scatter", "plot"],  # by name, through matplotlib; and two diagonals
 }
-"""What is drawn without ``icl_lib.companion.series``, in its order."""
+"""What is drawn without ``icl_lib.companion.curves``, in its order."""
 
 OWN_LAYOUT = {"dherin-rank-one"}
 """A matrix between its column and its row, on every screen."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from icl_lib.companion.claim import Claim
+from icl_lib.companion import Claim
 from icl_lib.companion.paper import declared
-from icl_lib.companion.show import seen_by
+from icl_lib.companion.showing import seen_by
 from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]

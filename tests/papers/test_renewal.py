@@ -10,9 +10,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion import results, weights
-from icl_lib.companion.declaration import Declaration, Positive
-from icl_lib.companion.experiment import Experiment
+from icl_lib.companion import Declaration, Experiment, Positive, results, weights
 from papers import registry, renewal
 from papers.__main__ import main
 from papers.renewal import compared

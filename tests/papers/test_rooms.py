@@ -32,7 +32,7 @@ def outside(module: str) -> set[str]:
 
 def sees_a_dataset(module: str, allowed: set[str]) -> bool:
     """Whether a module, and what it imports from its own wing, uses the nouns of a companion and these packages only."""
-    if module.startswith("icl_lib.companion."):
+    if module.startswith("icl_lib.companion"):
         return True
     return module.startswith("papers.") and outside(module) <= allowed and all(
         sees_a_dataset(other, allowed) for other in imported(module)
@@ -63,7 +63,7 @@ def test_figures_see_a_dataset_and_nothing_else(module):
 @pytest.mark.parametrize("module", DIAGRAMS)
 def test_diagrams_see_shapes_and_theory(module):
     """No result, no model and no data: what is drawn is the form of a model."""
-    assert all(other.startswith("icl_lib.companion.") or ".theory" in other for other in imported(module))
+    assert all(other.startswith("icl_lib.companion") or ".theory" in other for other in imported(module))
     assert room_of(module) and outside(module) <= {"numpy", "matplotlib"}
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from icl_lib.companion.claim import Claim
+from icl_lib.companion import Claim
 from papers import registry
 from tests.papers.test_streams import small
 

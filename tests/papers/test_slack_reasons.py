@@ -2,7 +2,7 @@
 
 import pytest
 
-from icl_lib.companion.verdict import HOLDS
+from icl_lib.companion import HOLDS
 from papers import registry
 
 MOST = 2.0

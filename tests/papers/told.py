@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import results
-from icl_lib.companion.figure import Drawing
+from icl_lib.companion import Drawing, results
 from icl_lib.companion.paper import declared
 from papers import BOOK, PAPERS, registry
 from tests.papers.artists import Panel, Read, Series, drawn

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put, replaced
-from icl_lib.companion.verdict import Discrepancy, over_seeds
+from icl_lib.companion import Discrepancy, claims_of, over_seeds, put, replaced
 
 NO_SKIPS = "no skips"
 

@@ -9,9 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Experiment, Several, variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import GRU, LinearAttention, SoftmaxAttention

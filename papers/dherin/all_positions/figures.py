@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, entry, line, points, sideways
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, line, points, sideways
 
 
 @drawing(

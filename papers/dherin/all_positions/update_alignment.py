@@ -8,10 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
 from icl_lib.models.contextual.weights import Weights
 from papers.dherin.all_positions.position_blocks import Architecture, Pair, Variant, draw, states, variants
 from papers.dherin.theory.positions import shared_base_alignment

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import exchanged, put
-from icl_lib.companion.verdict import Discrepancy, over_seeds
+from icl_lib.companion import Discrepancy, claims_of, exchanged, over_seeds, put
 
 
 def _stale(dataset: xr.Dataset) -> xr.DataArray:

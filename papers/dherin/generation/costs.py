@@ -8,10 +8,7 @@ import numpy as np
 import xarray as xr
 from torch.utils.flop_counter import FlopCounterMode
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
 from papers.dherin.architectures import Sizes, architecture, words
 from papers.dherin.patched_generation import with_context, with_patches
 from papers.dherin.theory import generation as theory

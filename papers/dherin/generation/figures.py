@@ -5,8 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import line, points
+from icl_lib.companion import MARKERS, drawing, line, points
 
 PATCHES = {
     "none": "no patch",

@@ -8,9 +8,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, variable
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_network
 from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words

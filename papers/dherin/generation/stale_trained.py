@@ -6,9 +6,7 @@ import numpy as np
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, variable
 from icl_lib.patches.network import forward, patched_network
 from icl_lib.patches.sites import Matrix
 from icl_lib.seeds import stream

@@ -6,9 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
 from papers.dherin.architectures import Name, Sizes, architecture, relative, words
 from papers.dherin.patch_rules import behind, damped, each_alone, exact, some
 

@@ -9,10 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.feed_forward import PostNormGatedMLP
 from icl_lib.models.contextual.weights import Weights

@@ -1,8 +1,6 @@
 """Claims D1 to D5 and D11: section 2, the update that stands for a context."""
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import exchanged, put
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, claims_of, exchanged, put
 
 SOFTMAX, LINEAR = "softmax attention", "linear attention"
 RECURRENT = ["tanh RNN", "GRU"]

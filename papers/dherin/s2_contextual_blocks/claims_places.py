@@ -2,9 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import at, put
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, at, claims_of, put
 
 ATTENTION = ["W_O", "W_V"]
 

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import near_miss, put, replaced
-from icl_lib.companion.verdict import Discrepancy, over
+from icl_lib.companion import Discrepancy, claims_of, near_miss, over, put, replaced
 
 LINEAR_CASES = ["trained", "random", "random, labelled queries"]
 

@@ -10,10 +10,7 @@ from annotated_types import Ge, Le
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Experiment, Positive, Several, expectation, variable
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer
 from icl_lib.models.contextual.weights import Weights

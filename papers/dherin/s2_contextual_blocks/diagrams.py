@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.diagram import diagram
+from icl_lib.companion import diagram
 from icl_lib.companion.shapes import arrow, box, canvas, grid, label, line, stage
 
 N, M, CELL = 4, 3, 0.22

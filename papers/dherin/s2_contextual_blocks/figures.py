@@ -6,8 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, entry, equality, line, points
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, equality, line, points
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""

@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, sideways
+from icl_lib.companion import drawing, each, sideways
 
 
 @drawing(

@@ -8,10 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several, Share
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, Share, expectation, variable
 from icl_lib.models.contextual.layers import LinearAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream

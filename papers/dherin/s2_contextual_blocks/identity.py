@@ -8,9 +8,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Several, Share
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Experiment, Several, Share, variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer

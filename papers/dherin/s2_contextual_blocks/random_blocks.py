@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count
+from icl_lib.companion import Count
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN

@@ -8,10 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Positive, Share
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Experiment, Positive, Share, expectation, variable
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection

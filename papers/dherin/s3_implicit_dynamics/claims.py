@@ -2,9 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import Discrepancy, over_seeds
+from icl_lib.companion import Discrepancy, claims_of, over_seeds, put
 
 POSITION_FREE = ["softmax attention", "linear attention", "trained softmax attention", "second block, not causal"]
 PATHS = POSITION_FREE[:3]

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Several
 from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, RotarySoftmaxAttention
 from icl_lib.models.contextual.weights import Weights

@@ -8,8 +8,7 @@ import xarray as xr
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Experiment, variable
 from icl_lib.patches.rank_one import redirection
 from papers.dherin.s3_implicit_dynamics.consumed import Case, Paths
 from papers.dherin.theory import dynamics

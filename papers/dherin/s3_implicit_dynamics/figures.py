@@ -5,8 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, entry, line, points, sideways
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, line, points, sideways
 
 READINGS = {
     "step": "$W_{i+1}=W_i-h\\Delta_i$",

@@ -9,9 +9,7 @@ import xarray as xr
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Experiment, expectation, variable
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, SoftmaxAttention
 from icl_lib.patches.rank_one import redirection
 from papers.dherin.s3_implicit_dynamics.consumed import Case, Paths

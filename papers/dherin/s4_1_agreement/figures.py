@@ -5,9 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points
 
 
 @drawing(

@@ -1,6 +1,6 @@
 """The answer of sections 4.1 and 4.2."""
 
-from icl_lib.companion.minute import minute_of
+from icl_lib.companion import minute_of
 
 OTHER = "another task's patch"
 

@@ -9,10 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
 from icl_lib.models.baselines import MinimumNormOLS, OneGradientStep
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal

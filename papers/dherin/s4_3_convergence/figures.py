@@ -6,8 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, entry, line, points
+from icl_lib.companion import drawing, each, entry, line, points
 
 BESIDE = 1.06
 """The factor by which markers of one n stand apart on a logarithmic axis."""

@@ -7,10 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, AtLeastTwo, Count, Declaration, Experiment, expectation, variable
 from icl_lib.models.contextual.layers import GRU, SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.seeds import stream

@@ -10,10 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration, Positive
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, variable
 from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.patches.rank_one import rank_one, redirection

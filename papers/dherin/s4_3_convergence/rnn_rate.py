@@ -6,9 +6,7 @@ import numpy as np
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.dherin.along import states_along

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put, replaced
-from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, over_seeds
+from icl_lib.companion import NOT_REPRODUCED, Discrepancy, claims_of, over_seeds, put, replaced
 
 OURS, OTHER = "1/columns", "1/(3 columns)"
 """Variance of the matrices at the two starts of dherin-two-starts."""

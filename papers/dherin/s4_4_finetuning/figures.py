@@ -7,9 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, interval, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, interval, line, points
 
 LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}
 """Labels of finetuning in the left panel of the alignment, as the legend has them."""

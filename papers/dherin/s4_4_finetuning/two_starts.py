@@ -9,10 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Declaration
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Declaration, Experiment, expectation, variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.dherin.s4_4_finetuning.alignment import ALIGNMENT, LABELS, Alignment, error

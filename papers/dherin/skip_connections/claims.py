@@ -1,8 +1,6 @@
 """Claim D35 with its parts: blocks with skip connections."""
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import everywhere, replaced
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, claims_of, everywhere, replaced
 
 USUAL = ["x inside, no norm", "x inside, LayerNorm", "x inside, RMSNorm"]
 OF_V1 = "softmax attention"

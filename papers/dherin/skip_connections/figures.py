@@ -5,9 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import MARKERS, Table, drawing, line, points
 
 PARTS = ("both parts", "without the bias", "without the matrix", "no patch")
 READINGS = ("both parts", "attention alone", "one symbol, z", "one symbol, v")

@@ -11,9 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Share
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Several, Share, variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN, without

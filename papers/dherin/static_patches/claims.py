@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import everywhere, put, replaced
-from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy
+from icl_lib.companion import NOT_REPRODUCED, Discrepancy, claims_of, everywhere, put, replaced
 
 CONVERGED = float(np.log10(1.25))
 """log10 of how much larger an error may be that has converged."""

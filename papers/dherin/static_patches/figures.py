@@ -7,9 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points
 
 
 @drawing(

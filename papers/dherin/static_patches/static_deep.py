@@ -10,9 +10,7 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Positive, Several, variable
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward

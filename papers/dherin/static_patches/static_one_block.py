@@ -9,9 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Several, variable
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal

@@ -3,8 +3,7 @@
 import argparse
 import sys
 
-from icl_lib.companion import typed
-from icl_lib.companion.experiment import require_device
+from icl_lib.companion import require_device, typed
 from papers.engine.bench import table
 from papers.engine.bench.attention import attention
 from papers.engine.bench.batches import batches

@@ -1,8 +1,6 @@
 """Claim G4: a training of seconds."""
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import over_seeds
+from icl_lib.companion import claims_of, over_seeds, put
 
 claim = claims_of("garg-live-training", section="training")
 

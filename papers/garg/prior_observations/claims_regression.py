@@ -2,9 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import Control, replaced
-from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy
+from icl_lib.companion import NOT_REPRODUCED, Control, Discrepancy, claims_of, replaced
 
 
 def _own(dataset: xr.Dataset) -> xr.Dataset:

@@ -5,9 +5,7 @@ Garg et al.'s values are theirs, at d = 20, and enter no verdict.
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import replaced
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, claims_of, replaced
 
 COVARIATE_SHIFTS = ["half subspace", "skewed covariance", "orthants"]
 

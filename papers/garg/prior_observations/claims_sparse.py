@@ -2,9 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import replaced
-from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy
+from icl_lib.companion import NOT_REPRODUCED, Discrepancy, claims_of, replaced
 
 claim = claims_of("garg-sparse", section="sparse linear functions")
 

@@ -4,8 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, line, points
+from icl_lib.companion import drawing, each, line, points
 
 REFERENCES = (("zero", "predicting 0", "C3", ":"), ("lsa", "LSA", "C1", "--"), ("least_squares", "least squares", "C2", "-"))
 

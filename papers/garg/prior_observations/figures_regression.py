@@ -5,8 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, line, points
+from icl_lib.companion import LINES, MARKERS, drawing, each, line, points
 
 _SMALL = {"markersize": 4, "elinewidth": 0.8}
 

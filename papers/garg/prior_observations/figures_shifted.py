@@ -5,9 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import sideways
-from icl_lib.companion.table import Table, rounded
+from icl_lib.companion import Table, drawing, rounded, sideways
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""

@@ -4,8 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import line, points
+from icl_lib.companion import drawing, line, points
 
 ALT = (
     "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "

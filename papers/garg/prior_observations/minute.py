@@ -1,6 +1,6 @@
 """The answer of the page on Garg et al."""
 
-from icl_lib.companion.minute import minute_of
+from icl_lib.companion import minute_of
 
 
 @minute_of("garg-regression")

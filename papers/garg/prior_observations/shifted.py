@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.declaration import Count, Declaration, NotNegative, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
+from icl_lib.companion import Count, Declaration, Experiment, NotNegative, Several, expectation
 from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.models.linear_attention import LinearSelfAttention
 from papers.regression.decoders import DecoderTraining, trained

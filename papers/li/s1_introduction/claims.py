@@ -1,8 +1,6 @@
 """Claims L0a to L0d: section 1, what each nonlinearity of the comparison table buys on this task (derived here)."""
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import distance_over_seeds, over_seeds
+from icl_lib.companion import claims_of, distance_over_seeds, over_seeds, put
 
 PAPER, BOTH = "softmax, ReLU", "linear, linear"
 

@@ -3,8 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, line, points, series
+from icl_lib.companion import drawing, each, line, points, series
 
 
 @drawing(

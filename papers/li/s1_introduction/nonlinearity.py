@@ -8,10 +8,17 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, PositiveShare, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    Positive,
+    PositiveShare,
+    Several,
+    expectation,
+    variable,
+)
 from icl_lib.seeds import stream
 from icl_lib.train.loop import SGD, Parameters, train
 from papers.li.classification import Readings, hinge, read, same_pattern, wrong

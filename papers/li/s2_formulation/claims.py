@@ -2,9 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import at
-from icl_lib.companion.verdict import over_seeds
+from icl_lib.companion import at, claims_of, over_seeds
 
 COVERING = ["cyclic 3", "cyclic 1"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.diagram import diagram
+from icl_lib.companion import diagram
 from icl_lib.companion.shapes import arrow, box, canvas, label, line, stage
 
 PATTERNS, LABELS = (0, 1, 2), (1, -1, -1)

@@ -8,10 +8,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from icl_lib.seeds import stream
 from papers.li.classification import Readings, hinge, read, wrong
 from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights

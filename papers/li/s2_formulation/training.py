@@ -8,10 +8,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several, Whole
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, Whole, expectation, variable
 from papers.li.classification import hinge, wrong
 from papers.li.evaluate import in_domain
 from papers.li.task_sets import task_set, unseen_tasks

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion import Discrepancy, claims_of, distance_over_seeds, over_seeds, put
 
 RESOLVED = 0.02
 """Errors by the law from which on they are counted, as in li-floor."""

@@ -6,8 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import each, equality, line, points, series, sideways
+from icl_lib.companion import MARKERS, drawing, each, equality, line, points, series, sideways
 
 
 @drawing(

@@ -10,20 +10,20 @@ from scipy.optimize import brentq
 from torch import Tensor
 from torch.func import grad
 
-from icl_lib.companion.declaration import (
+from icl_lib.companion import (
     AtLeastThree,
     AtLeastTwo,
     Count,
     Declaration,
+    Experiment,
     InnerShare,
     NotNegative,
     Positive,
     PositiveShare,
     Several,
+    expectation,
+    variable,
 )
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
 from icl_lib.tasks.prompts import Prompts
 from papers.li.classification import hinge
 from papers.li.mechanism import bilinear_form

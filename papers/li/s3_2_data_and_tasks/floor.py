@@ -11,10 +11,7 @@ import xarray as xr
 from annotated_types import Ge
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, InnerShare, Several, Whole
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, InnerShare, Several, Whole, expectation, variable
 from icl_lib.seeds import stream
 from papers.li.classification import CHUNK_TOKENS, same_pattern, wrong
 from papers.li.counted import counted

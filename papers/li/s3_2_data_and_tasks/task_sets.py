@@ -5,10 +5,7 @@ from dataclasses import dataclass
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastThree, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, Declaration, Experiment, Several, expectation, variable
 from papers.li.task_sets import all_tasks, cyclic_tasks, label_counts, one_sided_tasks
 from papers.li.theory.coverage import shifts_by_share
 

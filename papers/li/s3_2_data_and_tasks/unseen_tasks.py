@@ -6,10 +6,7 @@ import numpy as np
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, PositiveShare, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Positive, PositiveShare, Several, expectation, variable
 from papers.li.classification import Readings, hinge, wrong
 from papers.li.evaluate import in_domain
 from papers.li.task_sets import covers, task_set, unseen_tasks

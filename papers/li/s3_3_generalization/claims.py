@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import everywhere, put, replaced
-from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion import NOT_REPRODUCED, Discrepancy, claims_of, distance_over_seeds, everywhere, over_seeds, put, replaced
 from papers.li.published import sum_points
 
 # --- L7: the coefficient sum at fixed norm --------------------------------------------------------------------------

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import distance_over_seeds, over_seeds
+from icl_lib.companion import claims_of, distance_over_seeds, over_seeds, put
 
 # --- L9: the length of the prompt -----------------------------------------------------------------------------------
 

@@ -5,10 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastTwo, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Declaration, Experiment, Several, expectation, variable
 from papers.li.evaluate import Means, means
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores, responses, without_features
 from papers.li.softmax_attention import output_weights

@@ -4,8 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing
-from icl_lib.companion.series import band, each, line, points, series
+from icl_lib.companion import LINES, band, drawing, each, line, points, series
 
 CONVENTIONS = (("fixed norm", ""), ("rescaling", "_rescaled"))
 SMALLEST = 1e-5

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from numpy import ndarray
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare
+from icl_lib.companion import AtLeastThree, Count, Declaration, PositiveShare
 from papers.li.classification import Readings
 from papers.li.evaluate import combined, out_of_domain, rescaled
 from papers.li.mechanism import bilinear_form, neurons

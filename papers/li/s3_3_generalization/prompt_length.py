@@ -8,10 +8,7 @@ import numpy as np
 import xarray as xr
 from annotated_types import Gt, Lt
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, PositiveShare, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, PositiveShare, Several, expectation, variable
 from papers.li.classification import wrong
 from papers.li.counted import counted
 from papers.li.evaluate import means

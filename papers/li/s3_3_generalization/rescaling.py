@@ -6,10 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
 from papers.li.evaluate import Means, combined, means, out_of_domain
 from papers.li.patterns import Patterns
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores

@@ -6,10 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Several, expectation, variable
 from icl_lib.seeds import stream
 from papers.li.evaluate import means
 from papers.li.patterns import combined_patterns

@@ -7,10 +7,7 @@ import torch
 import xarray as xr
 from numpy import ndarray
 
-from icl_lib.companion.declaration import Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Several, expectation, variable
 from icl_lib.seeds import stream
 from papers.li.classification import wrong
 from papers.li.evaluate import in_domain, means

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import everywhere, put, replaced
-from icl_lib.companion.verdict import NOT_REPRODUCED, distance_over_seeds, over_seeds
+from icl_lib.companion import NOT_REPRODUCED, claims_of, distance_over_seeds, everywhere, over_seeds, put, replaced
 
 # --- L9: the length of the training prompts -------------------------------------------------------------------------
 

@@ -7,8 +7,7 @@ import xarray as xr
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import equality, points, series, strokes
+from icl_lib.companion import drawing, equality, points, series, strokes
 
 
 @drawing(

@@ -8,10 +8,17 @@ import xarray as xr
 from annotated_types import MinLen
 from numpy import ndarray
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotNegative, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import (
+    AtLeastThree,
+    Count,
+    Declaration,
+    Experiment,
+    NotNegative,
+    Positive,
+    Several,
+    expectation,
+    variable,
+)
 from papers.li.task_sets import task_set
 from papers.li.theory.coverage import pair_laplacian
 from papers.li.theory.escape_time import escape_time, phase, phase_of_scores, stated_steps

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from icl_lib.companion.experiment import Experiment
+from icl_lib.companion import Experiment
 from papers.li.s3_3_how_many_steps.iterations import Iterations
 from papers.li.trained import A
 

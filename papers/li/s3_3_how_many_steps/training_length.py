@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, PositiveShare, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, PositiveShare, Several, variable
 from papers.li.evaluate import in_domain, means
 from papers.li.task_sets import task_set, unseen_tasks
 from papers.li.trained import A, Setting, Trained, train_models

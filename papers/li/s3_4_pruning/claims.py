@@ -3,9 +3,17 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import at, exchanged, put, replaced
-from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion import (
+    NOT_REPRODUCED,
+    Discrepancy,
+    at,
+    claims_of,
+    distance_over_seeds,
+    exchanged,
+    over_seeds,
+    put,
+    replaced,
+)
 
 DELETIONS = ["largest first", "random"]
 NARROW = ["m = 20", "m = 10"]

@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion.figure import LINES, drawing
-from icl_lib.companion.series import each, line, points, series, strokes
+from icl_lib.companion import LINES, drawing, each, line, points, series, strokes
 
 GROUPS = {"A": "setting A", "ξ = 1/√m": "large initialisation, ξ = 1/√m"}
 """Names of the two groups in the legend."""

@@ -12,10 +12,7 @@ import xarray as xr
 from annotated_types import MinLen
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several, Whole
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, Whole, expectation, variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.li.evaluate import in_domain

@@ -1,6 +1,6 @@
 """The answer of section 3.4."""
 
-from icl_lib.companion.minute import minute_of
+from icl_lib.companion import minute_of
 
 R = 0.8
 """The fraction of the large neurons that the answer takes as its example."""

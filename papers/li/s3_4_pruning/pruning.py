@@ -7,10 +7,18 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastThree, AtLeastTwo, Count, Declaration, PositiveShare, Several, Share
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import (
+    AtLeastThree,
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    PositiveShare,
+    Several,
+    Share,
+    expectation,
+    variable,
+)
 from icl_lib.seeds import stream
 from papers.li.classification import hinge, read, wrong
 from papers.li.evaluate import beside_draws, combined

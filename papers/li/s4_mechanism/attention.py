@@ -6,10 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, PositiveShare, expectation, variable
 from icl_lib.seeds import stream
 from papers.li.evaluate import combined, in_domain, out_of_domain
 from papers.li.patterns import write

@@ -2,9 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import everywhere, exchanged, put
-from icl_lib.companion.verdict import NOT_REPRODUCED, distance_over_seeds, over_seeds
+from icl_lib.companion import NOT_REPRODUCED, claims_of, distance_over_seeds, everywhere, exchanged, over_seeds, put
 
 COVERING = ["A", "B", "A, r = 1"]
 UNCOVERED = "half of the patterns"

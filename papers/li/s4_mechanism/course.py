@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Several, Whole
+from icl_lib.companion import Count, Declaration, Several, Whole
 from papers.li.mechanism import bilinear_form
 from papers.li.task_sets import task_set, unseen_tasks
 from papers.li.trained import Setting, Trained, train_models

@@ -6,8 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import each, line, points, series
+from icl_lib.companion import LINES, MARKERS, drawing, each, line, points, series
 
 NARROW = {"A, r = 1": "A, one shift"}
 """Short names of the settings for legends and titles."""

@@ -8,10 +8,7 @@ import xarray as xr
 from scipy.optimize import brentq
 from torch import Tensor
 
-from icl_lib.companion.declaration import Declaration, Several, Whole
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Declaration, Experiment, Several, Whole, expectation, variable
 from papers.li.mechanism import growth
 from papers.li.published import PROJECTED_ENDS
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE

@@ -8,9 +8,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, PositiveShare, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Positive, PositiveShare, Several, variable
 from icl_lib.seeds import stream
 from icl_lib.train.loop import SGD, Parameters, train
 from papers.li.evaluate import in_domain

@@ -7,10 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import Declaration, Several, Whole
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Declaration, Experiment, Several, Whole, expectation, variable
 from papers.li.mechanism import Neurons, cosine, neurons
 from papers.li.pruning import small_neurons
 from papers.li.published import ENDS

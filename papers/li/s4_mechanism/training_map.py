@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.declaration import Count, Declaration, PositiveShare
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, PositiveShare, variable
 from papers.li.classification import hinge
 from papers.li.evaluate import in_domain
 from papers.li.mechanism import neurons

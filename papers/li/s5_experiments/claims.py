@@ -3,8 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.verdict import NOT_REPRODUCED, UNDECIDED, Discrepancy, over_seeds
+from icl_lib.companion import NOT_REPRODUCED, UNDECIDED, Discrepancy, claims_of, over_seeds
 from papers.li.published import SHARES
 
 

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import exchanged
-from icl_lib.companion.verdict import NOT_REPRODUCED, Discrepancy, over_seeds
+from icl_lib.companion import NOT_REPRODUCED, Discrepancy, claims_of, exchanged, over_seeds
 
 OTHERS = ["logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN"]
 COUNTED = 0.005

@@ -8,10 +8,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, PositiveShare, Several, expectation, variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.li.classification import same_pattern, wrong

@@ -6,10 +6,17 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, NotNegative, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import (
+    AtLeastThree,
+    Count,
+    Declaration,
+    Experiment,
+    NotNegative,
+    Positive,
+    Several,
+    expectation,
+    variable,
+)
 from icl_lib.seeds import stream
 from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from papers.li.evaluate import combined

@@ -7,10 +7,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, PositiveShare, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, PositiveShare, Several, expectation, variable
 from icl_lib.seeds import stream
 from papers.li.classification import wrong
 from papers.li.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns

@@ -7,9 +7,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import Declaration
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Declaration, Experiment, variable
 from papers.li.s5_experiments.decoder import SHORT
 from papers.li.s5_experiments.decoder_training import Decoders, DecoderTraining, trained, untrained
 from papers.li.s5_experiments.trainings import WITHOUT_POSITIONS

@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, Several, variable
 from papers.li.s5_experiments.decoder import SHORT, DecoderPrompts, require_tests
 from papers.li.s5_experiments.decoder_training import DecoderTraining, trained
 from papers.li.s5_experiments.trainings import WITH_POSITIONS, WITHOUT_POSITIONS

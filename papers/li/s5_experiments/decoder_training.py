@@ -8,18 +8,18 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.checkpoints import Checkpoint
-from icl_lib.companion.declaration import (
+from icl_lib.companion import (
     AtLeastThree,
     AtLeastTwo,
+    Checkpoint,
     Count,
     Declaration,
     NotNegative,
     Positive,
     PositiveShare,
     Whole,
+    obtain_weights,
 )
-from icl_lib.companion.weights import obtain_weights
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal

@@ -5,8 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import band, each, entry, interval, line, points, sideways
+from icl_lib.companion import MARKERS, band, drawing, each, entry, interval, line, points, sideways
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.declaration import Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Declaration, Experiment, Positive, Several, expectation, variable
 from papers.li.published import LEARNERS, LENGTHS, READING_ERROR, learner_points
 from papers.li.theory import floor
 

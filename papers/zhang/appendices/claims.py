@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import FAILS, Discrepancy
+from icl_lib.companion import FAILS, Discrepancy, claims_of, put
 
 claim = claims_of("zhang-fourth-moment", section="D")
 

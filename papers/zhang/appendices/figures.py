@@ -5,9 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing
-from icl_lib.companion.series import bars, each, equality, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import LINES, Table, bars, drawing, each, equality, line, points
 
 
 @drawing(

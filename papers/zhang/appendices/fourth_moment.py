@@ -6,10 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import AtLeastTwo, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Declaration, Experiment, Positive, Several, expectation, variable
 from icl_lib.measure.risk import chunks
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian

@@ -1,7 +1,6 @@
 """The answer of appendices B, C and D."""
 
-from icl_lib.companion.minute import minute_of
-from icl_lib.companion.verdict import agreement
+from icl_lib.companion import agreement, minute_of
 
 
 @minute_of("zhang-six-terms")

@@ -1,6 +1,6 @@
 """Claim Z1: sections 1 and 2, what a plain gradient step cannot do."""
 
-from icl_lib.companion.claim import claims_of
+from icl_lib.companion import claims_of
 
 claim = claims_of("zhang-one-step")
 

@@ -8,9 +8,7 @@ import xarray as xr
 from annotated_types import Gt
 from torch import Tensor
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Positive, Several, variable
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts

@@ -1,8 +1,6 @@
 """Claims Z2 to Z5: section 3, definitions, linear self-attention, training procedure."""
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, claims_of, put
 
 GAMMAS = ("1 + 2/N in Γ", "1 for 1 + 1/N in Γ", "N + 1 for N in Γ")
 """Near misses of every formula with Γ in it."""

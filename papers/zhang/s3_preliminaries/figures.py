@@ -5,9 +5,7 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, entry, equality, line, points, series, sideways
-from icl_lib.companion.table import Table
+from icl_lib.companion import Table, drawing, each, entry, equality, line, points, series, sideways
 
 
 @drawing(

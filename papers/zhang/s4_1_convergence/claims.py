@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import Discrepancy, over_seeds
+from icl_lib.companion import Discrepancy, claims_of, over_seeds, put
 
 GAMMAS = ("1 + 2/N in Γ", "1 for 1 + 1/N in Γ", "N + 1 for N in Γ")
 """Near misses of every formula with Γ in it."""

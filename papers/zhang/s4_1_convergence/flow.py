@@ -7,10 +7,7 @@ import numpy as np
 import xarray as xr
 from annotated_types import Gt
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, InnerShare, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, InnerShare, Positive, Several, expectation, variable
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.reduced_flow import reduced_flow
 from papers.zhang.theory import dynamics, optimum

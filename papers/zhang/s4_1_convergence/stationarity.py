@@ -8,10 +8,7 @@ import xarray as xr
 from torch import Tensor
 from torch.func import grad, vmap
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream

@@ -7,11 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion.checkpoints import Checkpoint
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Checkpoint, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import at, everywhere, exchanged
-from icl_lib.companion.verdict import FAILS, Discrepancy
+from icl_lib.companion import FAILS, Discrepancy, at, claims_of, everywhere, exchanged
 
 GAMMAS = ("1 + 2/N in Γ", "1 for 1 + 1/N in Γ", "N + 1 for N in Γ")
 """Near misses of every formula with Γ in it."""

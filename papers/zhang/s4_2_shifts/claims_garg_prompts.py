@@ -6,9 +6,7 @@ They are judged on our measurements alone; what Garg et al. report of GPT-2 is s
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import at, replaced
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, at, claims_of, replaced
 
 
 def _model(dataset: xr.Dataset, prompts: list[str], model: str = "LSA") -> xr.Dataset:

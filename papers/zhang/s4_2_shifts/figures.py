@@ -6,8 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion.figure import drawing
-from icl_lib.companion.series import each, points, series
+from icl_lib.companion import drawing, each, points, series
 from papers.zhang.lines import plain_logarithms
 
 TICKS = (0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0)

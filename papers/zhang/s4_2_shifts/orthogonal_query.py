@@ -8,9 +8,7 @@ import torch
 import xarray as xr
 from annotated_types import Ge
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream

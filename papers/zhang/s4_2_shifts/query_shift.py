@@ -10,10 +10,7 @@ import torch
 import xarray as xr
 from annotated_types import MinLen
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention

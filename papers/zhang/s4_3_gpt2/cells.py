@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.verdict import Discrepancy, widened
+from icl_lib.companion import Discrepancy, widened
 
 TRAINING_LAWS = {"fixed": "covariance I", "random": "c = 1"}
 ERRORS = ("risk", "risk_se")

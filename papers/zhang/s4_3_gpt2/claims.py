@@ -9,9 +9,7 @@ another claim, in ``claims_means``.
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import at, exchanged
-from icl_lib.companion.verdict import UNDECIDED
+from icl_lib.companion import UNDECIDED, at, claims_of, exchanged
 from papers.zhang.s4_3_gpt2 import cells
 from papers.zhang.s4_3_gpt2.cells import ERRORS, TRAINING_LAWS, after, at_N, over_jump, over_trainings, ratio
 

@@ -5,7 +5,7 @@ Each sentence was first declared for every N (ZF7b: for either law); these means
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
+from icl_lib.companion import claims_of
 from papers.zhang.s4_3_gpt2 import cells
 from papers.zhang.s4_3_gpt2.cells import after, over_trainings, ratio
 

@@ -6,9 +6,7 @@ them before there were three trainings. ZF5b to ZF5f are about twelve networks: 
 
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import exchanged
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, claims_of, exchanged
 from papers.zhang.s4_3_gpt2.cells import ERRORS, over_jump, ratio
 
 # --- positions ------------------------------------------------------------------------------------------------------

@@ -6,9 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, MARKERS, drawing
-from icl_lib.companion.series import band, each, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import LINES, MARKERS, Table, band, drawing, each, line, points
 from papers.zhang.lines import plain_logarithms, with_range
 
 TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}

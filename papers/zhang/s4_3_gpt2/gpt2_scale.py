@@ -7,9 +7,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.tasks.prompts import Prompts

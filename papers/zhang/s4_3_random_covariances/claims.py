@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import FAILS, Discrepancy
+from icl_lib.companion import FAILS, Discrepancy, claims_of, put
 
 DIMENSIONS = ("d + 4 for d + 5", "2d + 2 for d + 5", "d + 2 for d + 5, a λ³/N dropped", "N + 1 for N")
 """Near misses of 3 + (d + 5)/N."""

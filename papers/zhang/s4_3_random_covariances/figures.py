@@ -5,9 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing
-from icl_lib.companion.series import each, entry, line, points, series
-from icl_lib.companion.table import Table
+from icl_lib.companion import LINES, Table, drawing, each, entry, line, points, series
 from papers.zhang.lines import plain_logarithms
 
 

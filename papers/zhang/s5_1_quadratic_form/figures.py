@@ -5,9 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import each, equality, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import MARKERS, Table, drawing, each, equality, line, points
 from papers.zhang.lines import with_range
 
 

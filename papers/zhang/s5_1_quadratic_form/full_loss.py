@@ -6,10 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Positive, Several, expectation, variable
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.exact_prompts import attention, gauss_hermite_prompts
 from papers.zhang.theory import dynamics, full_loss, optimum

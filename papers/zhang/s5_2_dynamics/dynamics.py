@@ -9,10 +9,7 @@ import xarray as xr
 from annotated_types import Gt
 from torch.func import grad
 
-from icl_lib.companion.declaration import AtLeastThree, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.exact_prompts import exact_loss
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow

@@ -3,8 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import LINES, drawing
-from icl_lib.companion.series import each, entry, line, points, series
+from icl_lib.companion import LINES, drawing, each, entry, line, points, series
 
 
 @drawing(

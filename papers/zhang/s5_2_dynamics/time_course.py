@@ -7,10 +7,7 @@ import numpy as np
 import xarray as xr
 from annotated_types import Ge, Gt, Lt
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import along_d, at_d, sizes
 from papers.zhang.flow import gradient_flow

@@ -3,9 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.claim import claims_of
-from icl_lib.companion.controls import put
-from icl_lib.companion.verdict import Discrepancy
+from icl_lib.companion import Discrepancy, claims_of, put
 
 claim = claims_of("zhang-pl")
 

@@ -5,10 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.declaration import Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import Count, Declaration, Experiment, Positive, Several, expectation, variable
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.flow import gradient_flow
 from papers.zhang.reduced_flow import balanced_start, random_Theta

@@ -5,9 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion.figure import MARKERS, drawing
-from icl_lib.companion.series import each, entry, equality, line, points
-from icl_lib.companion.table import Table
+from icl_lib.companion import MARKERS, Table, drawing, each, entry, equality, line, points
 from papers.zhang.lines import plain_logarithms
 
 

@@ -6,10 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import minimize
 
-from icl_lib.companion.declaration import AtLeastTwo, Count, Declaration, Positive, Several
-from icl_lib.companion.experiment import Experiment
-from icl_lib.companion.identity import expectation
-from icl_lib.companion.results import variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.flow import gradient_flow
 from papers.zhang.theory import full_loss, optimum, wall

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.verdict import over
+from icl_lib.companion import over
 
 
 def parted(values, near, margin: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 from icl_lib.models.baselines import OneGradientStep
 from icl_lib.patches.sites import Bias
 from icl_lib.seeds import stream

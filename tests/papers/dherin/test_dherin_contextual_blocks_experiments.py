@@ -7,8 +7,7 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS
+from icl_lib.companion import FAILS, Claim
 from icl_lib.models.contextual.blocks import Block, NoSkip
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import SoftmaxAttention, without

@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.models.contextual.layers import SoftmaxAttention, without
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS, Claim
 from icl_lib.patches.rank_one import redirection
 from papers.dherin.s3_implicit_dynamics import claims, consumed, figures
 from papers.dherin.s3_implicit_dynamics import dynamics as dynamics_run

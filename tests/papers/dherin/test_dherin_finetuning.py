@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from papers.dherin.narrower_start import NarrowerStart

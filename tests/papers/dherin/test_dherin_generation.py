@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 from torch.utils.flop_counter import FlopCounterMode
 
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 from icl_lib.models.contextual.layers import RotarySoftmaxAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream

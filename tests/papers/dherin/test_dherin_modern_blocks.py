@@ -8,7 +8,7 @@ import torch
 from scipy.optimize import minimize
 from torch import nn
 
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.feed_forward import GatedMLP, MixtureOfExperts, PostNormGatedMLP
 from icl_lib.models.contextual.weights import linear

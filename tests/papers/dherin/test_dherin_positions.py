@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 from jaxtyping import TypeCheckError
 
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 from icl_lib.patches.network import patched_block
 from papers.dherin.all_positions import claims, figures, positions_training
 from papers.dherin.all_positions import positions as experiment

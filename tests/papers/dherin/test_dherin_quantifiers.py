@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from icl_lib.companion.verdict import HOLDS
+from icl_lib.companion import HOLDS
 from papers.registry import CLAIMS
 
 QUANTIFIED = (

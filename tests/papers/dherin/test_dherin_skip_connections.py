@@ -7,8 +7,7 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS, Claim
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import GRU, SoftmaxAttention, without

@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import SoftmaxAttention

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from icl_lib.companion.checkpoints import Checkpoint
+from icl_lib.companion import Checkpoint
 from icl_lib.models.gpt2 import GPT2
 from icl_lib.seeds import stream
 from icl_lib.train.loop import FusedAdam, summed, train

@@ -8,8 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, Claim
 from icl_lib.companion.weights import load_weights
 from icl_lib.models.baselines import MinimumNormOLS, Ridge
 from icl_lib.models.gpt2 import InContextGPT2

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from icl_lib.companion.verdict import FAILS
+from icl_lib.companion import FAILS
 from papers import registry
 from papers.garg.prior_observations import sparse
 from papers.regression.published import GPT2_VALUES

@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream

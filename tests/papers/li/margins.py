@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from icl_lib.companion.verdict import HOLDS, Discrepancy, distance_over_seeds, over_seeds
+from icl_lib.companion import HOLDS, Discrepancy, distance_over_seeds, over_seeds
 
 
 def judged(values: xr.DataArray, target: float | xr.DataArray | None = None) -> Discrepancy:

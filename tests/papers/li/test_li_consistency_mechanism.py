@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion.verdict import over_seeds
+from icl_lib.companion import over_seeds
 from tests.papers.li.margins import beyond, within
 
 COVERING = ["A", "B", "A, r = 1"]

@@ -7,9 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion import weights
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, Claim, weights
 from papers import BOOK
 from papers.li.patterns import write
 from papers.li.s5_experiments import claims, figures

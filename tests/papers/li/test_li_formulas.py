@@ -8,8 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion import results
-from icl_lib.companion.verdict import FAILS, HOLDS, Agreement
+from icl_lib.companion import FAILS, HOLDS, Agreement, results
 from papers import registry
 from papers.li.counted import counted
 from papers.li.s1_introduction.nonlinearity import _pooled

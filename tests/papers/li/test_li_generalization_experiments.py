@@ -8,10 +8,8 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.figure import Drawing
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, Claim, Drawing
 from icl_lib.companion.paper import declared
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED
 from papers.li import evaluate
 from papers.li.mechanism import neurons
 from papers.li.s3_3_generalization import claims as generalization

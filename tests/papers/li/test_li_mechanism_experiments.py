@@ -7,8 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import HOLDS, UNDECIDED
+from icl_lib.companion import HOLDS, UNDECIDED, Claim
 from icl_lib.seeds import stream
 from papers.li.classification import hinge
 from papers.li.patterns import write

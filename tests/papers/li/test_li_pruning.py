@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS
 from papers.li.classification import hinge, wrong
 from papers.li.evaluate import combined, out_of_domain
 from papers.li.pruning import prune

@@ -1,6 +1,6 @@
 """What the tests that were claims ask of a number: it is within a margin with its error, or beyond it."""
 
-from icl_lib.companion.verdict import HOLDS, Discrepancy
+from icl_lib.companion import HOLDS, Discrepancy
 
 
 def holds(value, margin: float, two_se=0.0) -> bool:

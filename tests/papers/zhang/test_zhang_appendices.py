@@ -8,7 +8,7 @@ import pytest
 import sympy
 import torch
 
-from icl_lib.companion.experiment import Experiment
+from icl_lib.companion import Experiment
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import CubicLabels

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from icl_lib.companion.verdict import FAILS, HOLDS, UNDECIDED
+from icl_lib.companion import FAILS, HOLDS, UNDECIDED
 from icl_lib.measure import risk as measured
 from papers import registry
 from papers.zhang import wishart

@@ -8,8 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS
+from icl_lib.companion import FAILS, HOLDS, Claim
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression

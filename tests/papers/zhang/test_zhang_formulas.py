@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from icl_lib.companion.verdict import FAILS
+from icl_lib.companion import FAILS
 from papers import registry
 from papers.zhang.exact_prompts import hermite
 from papers.zhang.s3_preliminaries.population_loss import POPULATION_LOSS

@@ -7,9 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion import results
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS, HOLDS, widened
+from icl_lib.companion import FAILS, HOLDS, Claim, results, widened
 from icl_lib.seeds import stream
 from papers.zhang.s4_3_gpt2 import claims, claims_means, figures
 from papers.zhang.s4_3_gpt2 import claims_positions as claims_why

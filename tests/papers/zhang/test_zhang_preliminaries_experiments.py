@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from icl_lib.companion.claim import Claim
+from icl_lib.companion import Claim
 from papers.zhang.s1_introduction import claims as introduction
 from papers.zhang.s1_introduction import figures as introduction_figures
 from papers.zhang.s1_introduction.one_step import ONE_STEP, OneStep

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS
+from icl_lib.companion import FAILS, Claim
 from papers.zhang.s5_1_quadratic_form import claims as form_claims
 from papers.zhang.s5_1_quadratic_form import figures as form_figures
 from papers.zhang.s5_1_quadratic_form.full_loss import FULL_LOSS

@@ -7,8 +7,7 @@ import pytest
 import torch
 from zhang_instances import covariance
 
-from icl_lib.companion.claim import Claim
-from icl_lib.companion.verdict import FAILS
+from icl_lib.companion import FAILS, Claim
 from papers.regression import published
 from papers.zhang.s4_2_shifts import claims, figures
 from papers.zhang.s4_2_shifts import claims_garg_prompts as garg_claims
