@@ -7,7 +7,8 @@ import time
 import warnings
 from functools import partial
 
-from icl_lib.companion import PROFILES, PUBLISHED, require_device, results, typed, weights
+from icl_lib import typed
+from icl_lib.companion import PROFILES, PUBLISHED, require_device, results, weights
 from icl_lib.companion.sweep import Incomplete
 from papers import BOOK, calibration, check_command, figure_command, registry, renewal, sweep_commands
 

@@ -56,8 +56,10 @@ def run(options: argparse.Namespace) -> int:
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     results.write_atomically(STORED, lambda file: file.write_text(text, encoding="utf-8"))
     failed = sum(row["failed"] for row in rows)
-    print(f"{len(rows)} formulas with {len(options.seeds)} seeds: {failed} of {len(rows) * len(options.seeds)} verdicts fail; "
-          f"{STORED.relative_to(BOOK.root)} is written.")  # fmt: skip
+    print(
+        f"{len(rows)} formulas with {len(options.seeds)} seeds: {failed} of {len(rows) * len(options.seeds)} verdicts fail; "
+        f"{STORED.relative_to(BOOK.root)} is written."
+    )
     return 0
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from icl_lib.companion import Claim, Experiment, Judgement, Minute, weights
 from icl_lib.companion.paper import Paper, declared, in_order
-from icl_lib.companion.typed import unknown
+from icl_lib.typed import unknown
 from papers import BOOK, FLOORS, PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}

@@ -15,7 +15,7 @@ import xarray as xr
 
 from icl_lib.companion import origins, results, weights
 from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
-from icl_lib.companion.typed import unknown
+from icl_lib.typed import unknown
 from papers import BOOK, registry
 
 ROUNDING = {4: 1e-5, 8: 1e-9}

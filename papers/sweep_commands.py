@@ -12,7 +12,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, require_device, results, sweep, typed
+from icl_lib import typed
+from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, require_device, results, sweep
 from icl_lib.companion.sweep import Cell, Incomplete
 from papers import BOOK, registry
 

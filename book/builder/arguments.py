@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from icl_lib.companion.typed import unknown
+from icl_lib.typed import unknown
 
 PROFILES = ("quick", "full")
 

@@ -144,12 +144,14 @@ def _moved(pictures: Path, figure: str, image: re.Match) -> str:
     themes = {"light": lambda drawn: drawn, "dark": in_dark}
     return "".join(
         ELEMENT.render(
-            theme=theme, alt=Markup(image["alt"]), media=image["media"],
+            theme=theme,
+            alt=Markup(image["alt"]),
+            media=image["media"],
             wide=_file(pictures / f"{figure}-{theme}.svg", image["wide"], coloured),
             narrow=_file(pictures / f"{figure}-narrow-{theme}.svg", image["narrow"], coloured) if image["narrow"] else "",
         )
         for theme, coloured in themes.items()
-    )  # fmt: skip
+    )
 
 
 def _file(path: Path, content: str, coloured: Callable[[str], str]) -> Markup:

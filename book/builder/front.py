@@ -53,8 +53,12 @@ def tally(rows: list[Row], language: str = "") -> str:
     found = counted(rows)
     retold = [each for each in sentences(rows) if each.tier == "paper" and each.parts[0].claim.confidence in RETOLD]
     return TALLY[language].format(
-        holds=found["paper", HOLDS], fails=found["paper", FAILS], missing=found["paper", NOT_REPRODUCED],
-        undecided=found["paper", UNDECIDED], total=sum(count for (tier, _), count in found.items() if tier == "paper"),
-        ours=found["ours", HOLDS], findings=sum(count for (tier, _), count in found.items() if tier == "ours"),
+        holds=found["paper", HOLDS],
+        fails=found["paper", FAILS],
+        missing=found["paper", NOT_REPRODUCED],
+        undecided=found["paper", UNDECIDED],
+        total=sum(count for (tier, _), count in found.items() if tier == "paper"),
+        ours=found["ours", HOLDS],
+        findings=sum(count for (tier, _), count in found.items() if tier == "ours"),
         retold=len(retold),
-    )  # fmt: skip
+    )

@@ -128,6 +128,12 @@ def finding(claim: Claim, known: dict[str, dict]) -> Finding:
     numbers = {name: found[name] for name in ("value", "two_se")}
     numbers = numbers if all(map(math.isfinite, numbers.values())) else None  # JSON has no word for others
     return Finding(
-        found["verdict"], found["control"], number, found["margin"], found["resolution"], found["positive"], numbers,
+        found["verdict"],
+        found["control"],
+        number,
+        found["margin"],
+        found["resolution"],
+        found["positive"],
+        numbers,
         found.get("slack"),
-    )  # fmt: skip
+    )

@@ -18,9 +18,13 @@ def main(words: list[str]) -> int:
     parser = Parser(prog="./run faults", description=__doc__)
     parser.add_argument("words", nargs="*", metavar="WORD", help="only the faults whose line has all of these words")
     parser.add_argument(
-        "--everywhere", nargs="?", type=int, const=everywhere.NUMBER, metavar="NUMBER",
+        "--everywhere",
+        nargs="?",
+        type=int,
+        const=everywhere.NUMBER,
+        metavar="NUMBER",
         help=f"in the place of the list: so many changes by rule, of every function ({everywhere.NUMBER})",
-    )  # fmt: skip
+    )
     asked, layout = parser.parse_args(words), Layout(Path(__file__).resolve().parents[2])
     if asked.everywhere is not None and (asked.words or asked.everywhere < 1):
         parser.error("--everywhere takes the place of the list: give it no words, and a number of at least 1")

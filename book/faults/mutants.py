@@ -14,7 +14,7 @@ GROUPS = {
     "library": tuple(f"icl_lib/{floor}/**/*.py" for floor in ("measure", "models", "tasks", "train", "patches")),
     "verdicts": tuple(f"icl_lib/companion/{name}.py" for name in ("claim", "controls", "strip", "verdict")),
     "cards": tuple(f"icl_lib/companion/{name}.py" for name in ("cards", "marks", "minute", "quick", "show", "table")),
-    "figures": ("icl_lib/companion/figure.py", "icl_lib/companion/series.py", "papers/*/lines.py", "papers/**/figures*.py"),
+    "figures": ("icl_lib/companion/figure.py", "icl_lib/companion/curves.py", "papers/*/lines.py", "papers/**/figures*.py"),
     "boxes": ("papers/*/*/minute.py", "papers/*/minute.py"),
 }
 """Where functions are changed, by what a reader sees of them; a file in two groups counts in the later."""
@@ -23,9 +23,17 @@ SIZES = ("d", "N", "M", "K", "T", "l", "m", "n")
 PAIRS = {"min": "max", "argmin": "argmax", "minimum": "maximum", "nanmin": "nanmax", "any": "all", "floor": "ceil"}
 OTHER = PAIRS | {other: one for one, other in PAIRS.items()}
 COMPARISONS = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
 AXES = {"axis", "dim", "axes"}
 STYLE = {
     *("alpha", "arrowprops", "bbox_to_anchor", "capsize", "clip_on", "color", "ecolor", "elinewidth", "facecolor", "fontsize"),

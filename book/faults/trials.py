@@ -40,10 +40,18 @@ def tried(changes: Mapping[str, Change], layout: Layout, name: str) -> dict[str,
         plant.keep(rows, note)
 
     tasks = {
-        each: (catch.work, (str(layout.root), change.file, change.function, change.source(layout.root),
-                            checks.get(f"{change.file}:{change.function}", [])))
+        each: (
+            catch.work,
+            (
+                str(layout.root),
+                change.file,
+                change.function,
+                change.source(layout.root),
+                checks.get(f"{change.file}:{change.function}", []),
+            ),
+        )
         for each, change in waiting.items()
-    }  # fmt: skip
+    }
     outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED, keep) if tasks else {}
     for each, outcome in outcomes.items():
         if outcome.status:

@@ -26,7 +26,7 @@ from book.release.requirements import require_same
 from book.release.sizes import require_sizes
 from book.release.unpacked import require_source, unpack
 from book.release.wellformed import read
-from icl_lib.companion import typed
+from icl_lib import typed
 
 UNTOUCHED = "No certificate was written."
 STORED = "book/data/"

@@ -104,12 +104,18 @@ class Claim:
         passing = [verdict for each in broken if (verdict := each.verdict(margin)) != FAILS]
         verdict = found.verdict(margin)
         return Judgement(
-            self, NOT_REPRODUCED if verdict == FAILS and "Missing" in self.told else verdict,
-            passing[0] if passing else FAILS, *found.worst(), margin=margin, resolution=found.resolution,
+            self,
+            NOT_REPRODUCED if verdict == FAILS and "Missing" in self.told else verdict,
+            passing[0] if passing else FAILS,
+            *found.worst(),
+            margin=margin,
+            resolution=found.resolution,
             positive_verdict=self.check(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
-            near=any(each.near(margin, trained) for each in (found, *broken)), origin=dataset.attrs,
-            strip=placed(found, broken, margin), dataset=dataset,
-        )  # fmt: skip
+            near=any(each.near(margin, trained) for each in (found, *broken)),
+            origin=dataset.attrs,
+            strip=placed(found, broken, margin),
+            dataset=dataset,
+        )
 
 
 def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Check], Claim]]:
@@ -162,12 +168,24 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             if not controls or None in controls or ("Positive" in told) != (positive is not None):
                 raise ValueError(f"{function.__name__}: a control and a positive input are given and told in the docstring")
             return Claim(
-                id=function.__name__, paper=paper_of(function.__module__),
-                section=section or section_of(function.__module__), sentence=sentence, confidence=confidence, kind=kind,
-                experiment=experiment, margin=margin, quick_margin=quick_margin,
-                check=(lambda dataset: agreement(dataset, of)) if of else check or function, controls=controls, told=told,
-                positive=positive, recorded=recorded, part_of=part_of, measured=measured, module=function.__module__,
-            )  # fmt: skip
+                id=function.__name__,
+                paper=paper_of(function.__module__),
+                section=section or section_of(function.__module__),
+                sentence=sentence,
+                confidence=confidence,
+                kind=kind,
+                experiment=experiment,
+                margin=margin,
+                quick_margin=quick_margin,
+                check=(lambda dataset: agreement(dataset, of)) if of else check or function,
+                controls=controls,
+                told=told,
+                positive=positive,
+                recorded=recorded,
+                part_of=part_of,
+                measured=measured,
+                module=function.__module__,
+            )
 
         return made
 

@@ -26,8 +26,12 @@ InnerShare = Annotated[float, Gt(0), Lt(1)]
 Several = Annotated[tuple[T, ...], MinLen(1)]
 """A tuple of one or more: ``Several[Count]``."""
 
-BOUNDS = {Ge: ("ge", "of at least", operator.ge), Gt: ("gt", "above", operator.gt),
-          Le: ("le", "of at most", operator.le), Lt: ("lt", "below", operator.lt)}  # fmt: skip
+BOUNDS = {
+    Ge: ("ge", "of at least", operator.ge),
+    Gt: ("gt", "above", operator.gt),
+    Le: ("le", "of at most", operator.le),
+    Lt: ("lt", "below", operator.lt),
+}
 """How each bound of ``annotated_types`` is called, is put in words, and is tested."""
 
 

@@ -11,7 +11,7 @@ from icl_lib.companion import book, results, weights
 from icl_lib.companion.book import Book
 from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.paper import notebook_of, paper_of, section_of
-from icl_lib.companion.typed import unknown
+from icl_lib.typed import unknown
 
 PROFILES = ("quick", "full")
 PUBLISHED = "published"

@@ -78,8 +78,9 @@ def read(module: str) -> Module:
 
 def _enter(module: Module, statement: ast.stmt) -> None:
     if isinstance(statement, ast.Import):
-        module.imports.update({a.asname or a.name.split(".")[0]: a.name if a.asname else a.name.split(".")[0]
-                               for a in statement.names})  # fmt: skip
+        module.imports.update(
+            {a.asname or a.name.split(".")[0]: a.name if a.asname else a.name.split(".")[0] for a in statement.names}
+        )
     elif isinstance(statement, ast.ImportFrom):
         module.imports.update({a.asname or a.name: f"{statement.module}.{a.name}" for a in statement.names})
     elif isinstance(statement, DEFINING):

@@ -10,8 +10,22 @@ from markupsafe import Markup
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿᵀᵏˡᵗ", "0123456789+-()nTklt", strict=True)) | {"ᐟ": "/"}
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼᵣ", "0123456789+-()aeoxhklmnpstijr", strict=True))
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "bar"}
-_COMPOSED = {"ŷ": r"\hat y", "ŵ": r"\hat w", "ẑ": r"\hat z", "Ŵ": r"\hat W", "ā": r"\bar a", "·": r"\cdot ", "×": r"\times ",
-             "√": r"\surd ", "′": "'", "−": "-", "…": r"\ldots ", "‖": r"\|", "%": r"\%", "#": r"\#"}  # fmt: skip
+_COMPOSED = {
+    "ŷ": r"\hat y",
+    "ŵ": r"\hat w",
+    "ẑ": r"\hat z",
+    "Ŵ": r"\hat W",
+    "ā": r"\bar a",
+    "·": r"\cdot ",
+    "×": r"\times ",
+    "√": r"\surd ",
+    "′": "'",
+    "−": "-",
+    "…": r"\ldots ",
+    "‖": r"\|",
+    "%": r"\%",
+    "#": r"\#",
+}
 FORMULA = re.compile(r"\$([^$]+)\$")
 _WORD = re.compile(
     r"(?<![A-Za-z\\{])(tr|exp|ln|log|ReLU|max|min|sign|rank|span|Var|Cov|diag|arg|cos|sin|tanh|det|vec)(?![A-Za-z])"

@@ -33,9 +33,17 @@ class Strip:
         ends = [_x(self.place + sign * self.spread) for sign in (-1, 1)]
         miss = min(self.misses, key=abs, default=None)
         return STRIP.render(
-            verdict=verdict.replace(" ", "-"), words=words, width=WIDTH, height=HEIGHT, middle=HEIGHT / 2, edge=_x(0.0),
-            dot=_x(self.place), ends=ends, miss=None if miss is None else _x(miss), within=miss is not None and miss < 0,
-        )  # fmt: skip
+            verdict=verdict.replace(" ", "-"),
+            words=words,
+            width=WIDTH,
+            height=HEIGHT,
+            middle=HEIGHT / 2,
+            edge=_x(0.0),
+            dot=_x(self.place),
+            ends=ends,
+            miss=None if miss is None else _x(miss),
+            within=miss is not None and miss < 0,
+        )
 
 
 def placed(found: Discrepancy | Agreement, broken: Sequence[Discrepancy | Agreement], margin: float) -> Strip:

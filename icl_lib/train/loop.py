@@ -138,9 +138,17 @@ class FusedAdam:
             adam(
                 *(list(group.values()) for group in (parameters, {k: gradients[k] for k in parameters})),
                 *(list(state[name].values()) for name in ("first", "second")),
-                [], list(state["count"].values()), fused=True, amsgrad=False, beta1=self.betas[0], beta2=self.betas[1],
-                lr=self.learning_rate * factor, weight_decay=0.0, eps=self.epsilon, maximize=False,
-            )  # fmt: skip
+                [],
+                list(state["count"].values()),
+                fused=True,
+                amsgrad=False,
+                beta1=self.betas[0],
+                beta2=self.betas[1],
+                lr=self.learning_rate * factor,
+                weight_decay=0.0,
+                eps=self.epsilon,
+                maximize=False,
+            )
         return parameters, state
 
 

@@ -20,7 +20,8 @@ from pathlib import Path
 
 import torch
 
-from icl_lib.companion import require_device, results, typed
+from icl_lib import typed
+from icl_lib.companion import require_device, results
 from papers import BOOK
 
 OUT = BOOK.build / "gpu"

@@ -37,9 +37,16 @@ class Reference(nn.Module):
         from transformers import GPT2Config, GPT2Model
 
         config = GPT2Config(
-            n_positions=decoder.positions, n_embd=decoder.width, n_layer=decoder.layers, n_head=decoder.heads,
-            resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False, vocab_size=1,
-        )  # fmt: skip
+            n_positions=decoder.positions,
+            n_embd=decoder.width,
+            n_layer=decoder.layers,
+            n_head=decoder.heads,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            use_cache=False,
+            vocab_size=1,
+        )
         self._read_in = nn.Linear(decoder.entries, decoder.width)
         self._backbone = GPT2Model(config)
         self._read_out = nn.Linear(decoder.width, 1)

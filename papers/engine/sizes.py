@@ -45,10 +45,22 @@ class Size(Declaration):
     def training(self, models: int, steps: int) -> DecoderTraining:
         """Return the training of ``models`` models as one batch."""
         return DecoderTraining(
-            "", self.layers, self.heads, self.width, self.d, self.N, law="fixed", sparsity=self.d, room=self.N + 1,
-            dims=Ramp(self.d, self.d, 1, 1), points=Ramp(self.N + 1, self.N + 1, 1, 1), B=self.B, rate=RATE, steps=steps,
+            "",
+            self.layers,
+            self.heads,
+            self.width,
+            self.d,
+            self.N,
+            law="fixed",
+            sparsity=self.d,
+            room=self.N + 1,
+            dims=Ramp(self.d, self.d, 1, 1),
+            points=Ramp(self.N + 1, self.N + 1, 1, 1),
+            B=self.B,
+            rate=RATE,
+            steps=steps,
             replicates=models,
-        )  # fmt: skip
+        )
 
     @expectation
     def operations(self, models: int) -> int:
@@ -89,10 +101,16 @@ def train_watched(training: DecoderTraining, seed: int, device: str, checkpoint:
     decoder = training.decoder()
     start = decoder.start(stream(seed, "weights", device), training.replicates, torch.zeros(()))
     return train(
-        mixed_precision(prefix_loss(decoder)), start, lambda step: training.prompts(seed, step, device),
-        FusedAdam(training.rate), training.steps, differentiate=summed, schedule=one_cycle, checkpoint=checkpoint,
+        mixed_precision(prefix_loss(decoder)),
+        start,
+        lambda step: training.prompts(seed, step, device),
+        FusedAdam(training.rate),
+        training.steps,
+        differentiate=summed,
+        schedule=one_cycle,
+        checkpoint=checkpoint,
         record=capture if device == "cuda" else None,
-    )  # fmt: skip
+    )
 
 
 def prefix_loss(decoder: GPT2) -> Callable[[Parameters, Prompts], Tensor]:

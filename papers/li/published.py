@@ -48,9 +48,13 @@ SUMS = {
 """Error out of domain of the three-layer GPT-2 by S_1, at ``SUMS_LENGTHS``."""
 
 SHARES = {
-    ("in", 0.8): 0.075, ("in", 0.9): 0.054, ("in", 1.0): 0.020,
-    ("out", 0.8): 0.072, ("out", 0.9): 0.042, ("out", 1.0): 0.010,
-}  # fmt: skip
+    ("in", 0.8): 0.075,
+    ("in", 0.9): 0.054,
+    ("in", 1.0): 0.020,
+    ("out", 0.8): 0.072,
+    ("out", 0.9): 0.042,
+    ("out", 1.0): 0.010,
+}
 """Error of the three-layer GPT-2 at l = 20 by domain and alpha'."""
 
 ATTENTION = ((0.52, 0.85), (0.43, 0.77), (0.43, 0.88))
@@ -81,9 +85,12 @@ PROJECTED_ENDS = (PROJECTED[1], 1.45)
 """The same at the end of training, and of a projected pattern's part along itself."""
 
 ENDS = {
-    "feature_angle": math.pi / 8, "label_angle_plus": math.pi / 7, "label_angle_minus": 6 * math.pi / 7,
-    "feature_norm": 0.42, "label_norm": 1.2,
-}  # fmt: skip
+    "feature_angle": math.pi / 8,
+    "label_angle_plus": math.pi / 7,
+    "label_angle_minus": 6 * math.pi / 7,
+    "feature_norm": 0.42,
+    "label_norm": 1.2,
+}
 """Where the curves of the rows' angles and lengths end."""
 
 QUOTED = {

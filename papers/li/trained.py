@@ -61,9 +61,22 @@ class Setting(Declaration):
 
 
 A = Setting(
-    tasks="cyclic 3", M1=6, M2=24, d_Y=10, beta=2.0, q=1.0, K=0.5, delta=0.2, xi=0.01, m=100, eta=1.0, B=256, T=1000, l=20,
+    tasks="cyclic 3",
+    M1=6,
+    M2=24,
+    d_Y=10,
+    beta=2.0,
+    q=1.0,
+    K=0.5,
+    delta=0.2,
+    xi=0.01,
+    m=100,
+    eta=1.0,
+    B=256,
+    T=1000,
+    l=20,
     alpha=0.8,
-)  # fmt: skip
+)
 """The setting of most experiments; M1, M2, l and alpha are the paper's."""
 B = replace(A, beta=4.0, q=0.5, eta=0.5)
 """Long patterns and a short label embedding: the feature part of a neuron then weighs more than its label part."""

@@ -91,10 +91,18 @@ class DecoderTraining(Declaration):
             return (decoder(weights, interleaved_tokens(prompts), INPUTS) - y).square().mean((-2, -1))
 
         return train(
-            mixed_precision(loss), start, lambda step: self.prompts(seed, step, device), FusedAdam(self.rate), self.steps,
-            differentiate=summed, schedule=one_cycle, checkpoint=checkpoint, title=self.name or "decoders",
-            references=self.references(), record=capture if device == "cuda" else None,
-        )  # fmt: skip
+            mixed_precision(loss),
+            start,
+            lambda step: self.prompts(seed, step, device),
+            FusedAdam(self.rate),
+            self.steps,
+            differentiate=summed,
+            schedule=one_cycle,
+            checkpoint=checkpoint,
+            title=self.name or "decoders",
+            references=self.references(),
+            record=capture if device == "cuda" else None,
+        )
 
     def train(self, seed: int, device: str) -> Weights:
         """Train with a checkpoint on disk, so that a killed run goes on where it was, and return the weights on the CPU."""

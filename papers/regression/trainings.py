@@ -9,9 +9,22 @@ ROOM = 42
 """Positions for 41 examples and the query, so that prompts may be twice as long as in training."""
 
 _FIXED = DecoderTraining(
-    "gpt2-fixed-10", layers=3, heads=2, width=64, d=5, N=10, law="fixed", sparsity=5, room=ROOM,
-    dims=Ramp(3, 5, 1, 300), points=Ramp(5, 11, 2, 200), B=64, rate=1e-3, steps=12_000, replicates=1,
-)  # fmt: skip
+    "gpt2-fixed-10",
+    layers=3,
+    heads=2,
+    width=64,
+    d=5,
+    N=10,
+    law="fixed",
+    sparsity=5,
+    room=ROOM,
+    dims=Ramp(3, 5, 1, 300),
+    points=Ramp(5, 11, 2, 200),
+    B=64,
+    rate=1e-3,
+    steps=12_000,
+    replicates=1,
+)
 FIXED = tuple(replace(_FIXED, name=f"gpt2-fixed-{N}", N=N, points=replace(_FIXED.points, end=N + 1)) for N in (10, 15, 20))
 """Trained on covariance I, at N = 10, 15 and 20 examples."""
 RANDOM = tuple(replace(each, name=f"gpt2-random-{each.N}", law="random") for each in FIXED)
@@ -19,9 +32,8 @@ RANDOM = tuple(replace(each, name=f"gpt2-random-{each.N}", law="random") for eac
 FROZEN = tuple(replace(each[0], name=f"gpt2-{each[0].law}-10-frozen", room=0) for each in (FIXED, RANDOM))
 """The control for N = 10: positions frozen at 0."""
 SPARSE = replace(
-    _FIXED, name="gpt2-sparse-20", d=10, N=20, law="sparse", sparsity=2, dims=Ramp(5, 10, 1, 300),
-    points=Ramp(11, 21, 2, 300),
-)  # fmt: skip
+    _FIXED, name="gpt2-sparse-20", d=10, N=20, law="sparse", sparsity=2, dims=Ramp(5, 10, 1, 300), points=Ramp(11, 21, 2, 300)
+)
 """Trained on tasks with 2 of 10 entries."""
 SPARSE_SLOW = replace(SPARSE, name="gpt2-sparse-20-slow", dims=Ramp(3, 10, 1, 1000), points=Ramp(9, 21, 2, 1000))
 """The same training with a curriculum that begins with 3 entries and takes 7,000 steps in place of 1,500."""
@@ -30,9 +42,22 @@ TRAININGS = (*FIXED, *RANDOM, *FROZEN, SPARSE, SPARSE_SLOW)
 # --- the scale of the papers: for a GPU, not shipped --------------------------------------------------------------
 
 _PAPER = DecoderTraining(
-    "gpt2-paper-fixed-40", layers=12, heads=8, width=256, d=20, N=40, law="fixed", sparsity=20, room=121,
-    dims=Ramp(5, 20, 1, 2000), points=Ramp(11, 41, 2, 2000), B=64, rate=1e-4, steps=500_000, replicates=1,
-)  # fmt: skip
+    "gpt2-paper-fixed-40",
+    layers=12,
+    heads=8,
+    width=256,
+    d=20,
+    N=40,
+    law="fixed",
+    sparsity=20,
+    room=121,
+    dims=Ramp(5, 20, 1, 2000),
+    points=Ramp(11, 41, 2, 2000),
+    B=64,
+    rate=1e-4,
+    steps=500_000,
+    replicates=1,
+)
 PAPER_FIXED = tuple(
     replace(_PAPER, name=f"gpt2-paper-fixed-{N}", N=N, points=replace(_PAPER.points, end=N + 1)) for N in (40, 70, 100)
 )

@@ -68,8 +68,11 @@ def call(root, module, *words, **variables):
     paths = {"PYTHONPATH": os.pathsep.join([str(root), str(library)]), "ICL_CALLER": str(root)}
     done = subprocess.run(
         [sys.executable, "-m", f"book.release.{module}", *words],
-        cwd=root, env=toy.environment(root) | paths | variables, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=root,
+        env=toy.environment(root) | paths | variables,
+        capture_output=True,
+        text=True,
+    )
     return SimpleNamespace(status=done.returncode, said=done.stdout + done.stderr)
 
 

@@ -52,9 +52,14 @@ def on_one_core():
 
 def called(root, *words, **variables):
     done = subprocess.run(
-        [sys.executable, *words], cwd=root, env=environment(root) | variables, capture_output=True, text=True, errors="replace",
+        [sys.executable, *words],
+        cwd=root,
+        env=environment(root) | variables,
+        capture_output=True,
+        text=True,
+        errors="replace",
         preexec_fn=on_one_core if os.name == "posix" else None,
-    )  # fmt: skip
+    )
     return SimpleNamespace(status=done.returncode, said=done.stdout + done.stderr)
 
 
@@ -112,8 +117,11 @@ def test_a_checkout_that_cannot_be_written_is_told_in_a_sentence(checkout):
     program = 'mount --bind . . && mount -o remount,ro,bind "$PWD" && cd "$PWD" && exec "$0" -m book.builder'
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", program, sys.executable],
-        cwd=checkout, env=environment(checkout) | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=checkout,
+        env=environment(checkout) | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1
     (told,) = done.stderr.splitlines()
     assert told.startswith("Stopped: Read-only file system (") and told.endswith(f"run it there. {book.UNTOUCHED}")
@@ -127,9 +135,13 @@ def test_a_disk_that_is_full_is_told_in_a_sentence_and_nothing_is_lost(checkout)
     kept = page.read_bytes()
     page.write_bytes(kept + b"\nAnother line.\n")
     done = subprocess.run(
-        [sys.executable, "-m", "book.builder"], cwd=checkout, env=environment(checkout), capture_output=True, text=True,
+        [sys.executable, "-m", "book.builder"],
+        cwd=checkout,
+        env=environment(checkout),
+        capture_output=True,
+        text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
-    )  # fmt: skip
+    )
     page.write_bytes(kept)
     assert done.returncode == 1
     (told,) = done.stderr.splitlines()

@@ -18,9 +18,13 @@ def layout(tmp_path, monkeypatch):
     """A place with one executed notebook, whose sources and near claims are told here."""
     now = SimpleNamespace(sources=dict(SOURCES), near={"toy": ["Z1"]})
     places = SimpleNamespace(
-        root=tmp_path, notebooks=tmp_path / "notebooks", stored_results=tmp_path / "data", build=tmp_path / "_build", now=now,
+        root=tmp_path,
+        notebooks=tmp_path / "notebooks",
+        stored_results=tmp_path / "data",
+        build=tmp_path / "_build",
+        now=now,
         executed=lambda profile, name: tmp_path / profile / name,
-    )  # fmt: skip
+    )
     monkeypatch.setattr(cache, "source_digests", lambda name, profile, layout: now.sources)
     monkeypatch.setattr(cache, "near_claims", lambda slugs, layout: {slug: now.near[slug] for slug in slugs})
     (tmp_path / "data" / "weights").mkdir(parents=True)

@@ -47,8 +47,9 @@ def test_every_page_says_what_it_was_made_from(checkout):
     own = identity(checkout, f"notebooks/{MAIN}.html")
     assert own == {part: digest[:SHOWN] for part, digest in record["sources"].items()} | {"results": own["results"]}
     assert page(checkout, f"notebooks/{MAIN}.html").select_one(".icl-identity").get_text().split()[:4] == [
-        *("Made", "from", "notebook"), f"{own['notebook']},"
-    ]  # fmt: skip
+        *("Made", "from", "notebook"),
+        f"{own['notebook']},",
+    ]
     found = {name: identity(checkout, name) for name in pages(checkout)}
     assert len(found) > len(NAMES) + 5
     for name, parts in found.items():

@@ -109,8 +109,10 @@ def test_the_files_for_machines_say_the_same_as_the_rows():
     assert rows[0]["links"]["named_by_claims"] == ["Z25"]
     lines = list(csv.DictReader(io.StringIO(ledger_files.as_csv(SMALL))))
     assert [(line["id"], line["verdict"], line["whose"]) for line in lines] == [
-        ("Z10", "holds", ""), ("Z11b", "fails", "our finding"), ("Z25", "fails", "the paper"),
-    ]  # fmt: skip
+        ("Z10", "holds", ""),
+        ("Z11b", "fails", "our finding"),
+        ("Z25", "fails", "the paper"),
+    ]
 
 
 def test_the_whole_ledger_follows_its_schema_and_a_wrong_one_does_not(whole):
@@ -268,13 +270,13 @@ def test_a_sentence_of_a_paper_counts_once_whatever_it_is_split_into():
     assert "1 findings of this book 1 hold" in told and "论文的 3 句话中 0 句成立" in front.tally(rows, "zh")
     panel = soup(failures.panel(rows))
     assert [title.get_text().split() for title in panel.select("h3")] == [
-        ["Fails", "1"], ["Not", "reproduced", "here", "1"], ["Undecided", "1"],
-    ]  # fmt: skip
+        ["Fails", "1"],
+        ["Not", "reproduced", "here", "1"],
+        ["Undecided", "1"],
+    ]
     assert [link.get_text() for link in panel.select("li > a")] == ["Z2", "Z5", "Z3"]
     block = soup(summaries.block(registry.WINGS["zhang"], rows, summaries.Seconds(1.0, 1.0, 1.0)))
-    assert [link.get_text() for link in block.select("a")] == [
-        "1 fails", "1 not reproduced here", "1 undecided", "1 holds",
-    ]  # fmt: skip
+    assert [link.get_text() for link in block.select("a")] == ["1 fails", "1 not reproduced here", "1 undecided", "1 holds"]
 
 
 def test_parts_belong_to_sentences_of_the_same_paper():

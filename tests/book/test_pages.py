@@ -112,9 +112,13 @@ def test_the_front_page_links_the_pages_that_join_the_models():
 def test_fields_of_fields_are_told_one_by_one():
     declared = {"class": "X", "N": [3, 4], "setting": {"beta": 2.0}, "settings": [["A", {"T": 5}], ["B", {"T": 6}]]}
     assert dict(entries(declared)) == {
-        "N": "3, 4", "setting.beta": "2.0",
-        "settings[0][0]": "A", "settings[0][1].T": "5", "settings[1][0]": "B", "settings[1][1].T": "6",
-    }  # fmt: skip
+        "N": "3, 4",
+        "setting.beta": "2.0",
+        "settings[0][0]": "A",
+        "settings[0][1].T": "5",
+        "settings[1][0]": "B",
+        "settings[1][1].T": "6",
+    }
 
 
 def test_how_a_result_was_computed_names_every_field_and_shows_what_ran():

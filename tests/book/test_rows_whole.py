@@ -17,13 +17,21 @@ from book.builder.verdicts import NOT_RUN, Finding, Row, Sentence, finding
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
 CLAIM = FakeClaim(
-    "Z1", "x is small", told={"Margin": "a tenth", "Moved": "from 0.3", "Missing": "its scale"}, reason="a tenth",
-    part_of="Z0", slack_reason="it is coarse", recorded=HOLDS, experiment="zhang-risk",
-)  # fmt: skip
+    "Z1",
+    "x is small",
+    told={"Margin": "a tenth", "Moved": "from 0.3", "Missing": "its scale"},
+    reason="a tenth",
+    part_of="Z0",
+    slack_reason="it is coarse",
+    recorded=HOLDS,
+    experiment="zhang-risk",
+)
 ROW = Row(
-    CLAIM, "zhang_4_1", Finding(UNDECIDED, HOLDS, "0.11 ± 0.07", 0.75, 0.25, HOLDS, {"value": 0.11, "two_se": 0.07}),
+    CLAIM,
+    "zhang_4_1",
+    Finding(UNDECIDED, HOLDS, "0.11 ± 0.07", 0.75, 0.25, HOLDS, {"value": 0.11, "two_se": 0.07}),
     Finding(NOT_REPRODUCED, FAILS, "-0.62 ± 0.05", 0.5, 0.034, FAILS, {"value": 0.62, "two_se": 0.05}, 1.7),
-)  # fmt: skip
+)
 ALONE = Ledger([ROW], {}, Path("nowhere"))
 
 
@@ -56,24 +64,46 @@ def test_a_page_counts_each_profile_by_itself():
 def test_the_files_for_machines_tell_the_profile_that_counts_and_both():
     (one,) = [row for row in json.loads(ledger_files.as_json(ALONE)) if row["id"] == "Z1"]
     told = {name: one[name] for name in ("verdict", "profile", "resolution", "slack", "margin", "recorded", "part_of", "tier")}
-    assert told == {"verdict": NOT_REPRODUCED, "profile": "full", "resolution": 0.034, "slack": 1.7, "margin": 0.05,
-                    "recorded": HOLDS, "part_of": "Z0", "tier": "paper"}  # fmt: skip
+    assert told == {
+        "verdict": NOT_REPRODUCED,
+        "profile": "full",
+        "resolution": 0.034,
+        "slack": 1.7,
+        "margin": 0.05,
+        "recorded": HOLDS,
+        "part_of": "Z0",
+        "tier": "paper",
+    }
     assert one["reason"] == "a tenth" and one["slack_reason"] == "it is coarse" and one["missing"] == "its scale"
     assert one["does_not_hold"] == {"whose": "scale", "why": "Missing: its scale."}
     for profile, found in (("quick", ROW.quick), ("full", ROW.full)):
         assert one[profile] == {
-            "verdict": found.verdict, "control_verdict": found.control, "positive_verdict": found.positive,
-            "value": found.value, "margin": found.margin, "resolution": found.resolution, "slack": found.slack,
+            "verdict": found.verdict,
+            "control_verdict": found.control,
+            "positive_verdict": found.positive,
+            "value": found.value,
+            "margin": found.margin,
+            "resolution": found.resolution,
+            "slack": found.slack,
             "found": found.found,
-        }  # fmt: skip
+        }
     (line,) = csv.DictReader(io.StringIO(ledger_files.as_csv(ALONE)))
     assert (line["verdict"], line["value"], line["margin"]) == (NOT_REPRODUCED, "-0.62 ± 0.05", "0.05")
     assert (line["resolution"], line["slack"], line["control_verdict"], line["whose"]) == ("0.034", "1.7", FAILS, "scale")
 
 
 def test_a_finding_is_what_was_judged_field_by_field():
-    kept = {"verdict": UNDECIDED, "control": FAILS, "value": 0.625, "two_se": 0.125, "margin": 0.5, "positive": HOLDS,
-            "resolution": 0.034, "near": False, "slack": 1.7}  # fmt: skip
+    kept = {
+        "verdict": UNDECIDED,
+        "control": FAILS,
+        "value": 0.625,
+        "two_se": 0.125,
+        "margin": 0.5,
+        "positive": HOLDS,
+        "resolution": 0.034,
+        "near": False,
+        "slack": 1.7,
+    }
     found = finding(CLAIM, {"zhang-risk": {"claims": {"Z1": kept}}})
     numbers = {"value": 0.625, "two_se": 0.125}
     assert found == Finding(UNDECIDED, FAILS, "0.62 ± 0.1", 0.5, 0.034, HOLDS, numbers, 1.7)
@@ -85,10 +115,16 @@ COUNTS = {
     "ours": {HOLDS: 7, FAILS: 1, NOT_REPRODUCED: 6, UNDECIDED: 8},
 }
 MANY = [
-    Row(FakeClaim(f"Z{tier}{verdict}{k}", ours=tier == "ours", confidence="Q" if k else "S"), "zhang_4_1", Finding(HOLDS),
-        Finding(verdict))
-    for tier, counts in COUNTS.items() for verdict, count in counts.items() for k in range(count)
-]  # fmt: skip
+    Row(
+        FakeClaim(f"Z{tier}{verdict}{k}", ours=tier == "ours", confidence="Q" if k else "S"),
+        "zhang_4_1",
+        Finding(HOLDS),
+        Finding(verdict),
+    )
+    for tier, counts in COUNTS.items()
+    for verdict, count in counts.items()
+    for k in range(count)
+]
 
 
 def test_front_pages_and_landscape_count_both_tiers():

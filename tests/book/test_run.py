@@ -23,7 +23,7 @@ def checkout(tmp_path):
     (tmp_path / "book" / "builder").mkdir(parents=True)
     (tmp_path / "icl_lib" / "companion").mkdir(parents=True)
     read = ("book/__init__.py", "book/job.py", "book/builder/__init__.py", "book/builder/arguments.py")
-    for name in (*read, "icl_lib/__init__.py", "icl_lib/companion/__init__.py", "icl_lib/companion/typed.py"):
+    for name in (*read, "icl_lib/__init__.py", "icl_lib/typed.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "alpha.ipynb").write_text("{}")

@@ -51,8 +51,11 @@ def test_the_search_page_loads_sections_and_formulas_in_the_place_of_sphinx(page
         (tmp_path / name).touch()
     search.add(tmp_path, pages)
     assert pages["search.html"].tree.xpath("//script/@src") == [
-        "own.js", "settings.js", "_static/mathjax/m.js", *(f"_static/search/{name}" for name in search.SCRIPTS)
-    ]  # fmt: skip
+        "own.js",
+        "settings.js",
+        "_static/mathjax/m.js",
+        *(f"_static/search/{name}" for name in search.SCRIPTS),
+    ]
     assert [path.name for path in tmp_path.rglob("*.js")] == ["sections.js"]
     written = (tmp_path / "_static" / "search" / "sections.js").read_text(encoding="utf-8")
     ((path, title, sections),) = json.loads(written.removeprefix("globalThis.PAGES = ").rstrip(";\n"))

@@ -23,12 +23,16 @@ def set_in(body: str) -> str:
         ('<p>"<b>Similar</b>" (as "so") isn\'t.</p>', "<p>“<b>Similar</b>” (as “so”) isn’t.</p>"),
         ("<p>The 0-1 error</p>", f"<p>The {NARROW} error</p>"),
         ("<p>at 7e-05.</p>", '<p>at <span class="icl-power">7·10<sup>−5</sup></span>.</p>'),
-        ("<p>1e−06 ± 7e−07</p>",
-         '<p><span class="icl-power">10<sup>−6</sup></span> ± <span class="icl-power">7·10<sup>−7</sup></span></p>'),
-        ("<p>1e-15 or 1.2e+08</p>",
-         '<p><span class="icl-power">10<sup>−15</sup></span> or <span class="icl-power">1.2·10<sup>8</sup></span></p>'),
+        (
+            "<p>1e−06 ± 7e−07</p>",
+            '<p><span class="icl-power">10<sup>−6</sup></span> ± <span class="icl-power">7·10<sup>−7</sup></span></p>',
+        ),
+        (
+            "<p>1e-15 or 1.2e+08</p>",
+            '<p><span class="icl-power">10<sup>−15</sup></span> or <span class="icl-power">1.2·10<sup>8</sup></span></p>',
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_text_is_set(written, read):
     assert set_in(written) == read
 

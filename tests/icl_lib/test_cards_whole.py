@@ -12,20 +12,41 @@ from icl_lib.companion.minute import Box
 from icl_lib.companion.strip import Strip, placed
 
 CLAIM = Claim(
-    id="Z1", paper="zhang", section="4.1", sentence="The error is small.", confidence="V2", kind="bound", experiment="toy",
-    margin=0.5, quick_margin=0.75, check=lambda dataset: Discrepancy(dataset.x),
+    id="Z1",
+    paper="zhang",
+    section="4.1",
+    sentence="The error is small.",
+    confidence="V2",
+    kind="bound",
+    experiment="toy",
+    margin=0.5,
+    quick_margin=0.75,
+    check=lambda dataset: Discrepancy(dataset.x),
     controls={"twice the error": lambda dataset: dataset, "no prompt": lambda dataset: dataset},
     positive=lambda dataset: dataset,
     told={
-        "Margin": "chance alone makes a tenth", "Number": "the largest error", "Moved": "from 0.3", "Slack": "it is coarse",
-        "Neglects": "a term of order 1/N", "Positive": "one prompt", "Missing": "its scale",
+        "Margin": "chance alone makes a tenth",
+        "Number": "the largest error",
+        "Moved": "from 0.3",
+        "Slack": "it is coarse",
+        "Neglects": "a term of order 1/N",
+        "Positive": "one prompt",
+        "Missing": "its scale",
         "Fails because": "scale: too small",
     },
-)  # fmt: skip
+)
 JUDGED = Judgement(
-    CLAIM, NOT_REPRODUCED, FAILS, 0.625, 0.125, margin=0.5, positive_verdict=HOLDS, origin={"profile": "full"},
-    strip=Strip(-0.5, 0.25, (3.0, -0.2), allowed=0.55), dataset=xr.Dataset({"x": ("i", [0.25])}),
-)  # fmt: skip
+    CLAIM,
+    NOT_REPRODUCED,
+    FAILS,
+    0.625,
+    0.125,
+    margin=0.5,
+    positive_verdict=HOLDS,
+    origin={"profile": "full"},
+    strip=Strip(-0.5, 0.25, (3.0, -0.2), allowed=0.55),
+    dataset=xr.Dataset({"x": ("i", [0.25])}),
+)
 TOLD = (
     "how it is judged | kind bound | wording read in the text of the arXiv version; the symbols agree with an independent "
     "reading note [V2] | margin 0.5: chance alone makes a tenth | {slack}does not hold because of scale: too small | "

@@ -35,10 +35,18 @@ from tests.elsewhere import move_book
 
 def claim(**changes) -> Claim:
     fields = dict(
-        id="Z0", paper="zhang", section="0", sentence="x < 1 & y", confidence="D", kind="bound", experiment="toy",
-        margin=0.1, check=lambda ds: Discrepancy(ds.x, ds.e), controls={"x much larger": lambda ds: ds.assign(x=ds.x + 9)},
+        id="Z0",
+        paper="zhang",
+        section="0",
+        sentence="x < 1 & y",
+        confidence="D",
+        kind="bound",
+        experiment="toy",
+        margin=0.1,
+        check=lambda ds: Discrepancy(ds.x, ds.e),
+        controls={"x much larger": lambda ds: ds.assign(x=ds.x + 9)},
         told={"Margin": "because"},
-    )  # fmt: skip
+    )
     return Claim(**fields | changes)
 
 
@@ -80,9 +88,10 @@ def test_a_card_is_escaped_and_says_everything():
     assert "near miss rejected" not in coarse and "too coarse for it" in coarse
 
 
-@pytest.mark.parametrize("margin, x, control, place, miss", [
-    (0.1, 0.05, 9.05, -0.5, 89.5), (0.1, 0.0, 9.0, -1.0, 89.0), (0.0, -3.0, 6.0, -0.5, 1.0), (-2.0, -3.0, 6.0, -0.5, 4.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "margin, x, control, place, miss",
+    [(0.1, 0.05, 9.05, -0.5, 89.5), (0.1, 0.0, 9.0, -1.0, 89.0), (0.0, -3.0, 6.0, -0.5, 1.0), (-2.0, -3.0, 6.0, -0.5, 4.0)],
+)
 def test_the_strip_has_its_edge_at_what_is_allowed(margin, x, control, place, miss):
     found = claim(margin=margin).judge(toy(x)).strip
     assert (found.place, found.misses, found.allowed) == (pytest.approx(place), (pytest.approx(miss),), margin)
@@ -90,8 +99,12 @@ def test_the_strip_has_its_edge_at_what_is_allowed(margin, x, control, place, mi
 
 def test_the_edge_of_a_sampled_formula_is_at_q_standard_errors():
     dataset = xr.Dataset({"risk": ("i", [1.02]), "risk_theory": ("i", [1.0]), "risk_se": ("i", [0.01])})
-    formula = claim(kind="formula", check=lambda ds: agreement(ds, "risk"), margin=0.2,
-                    controls={"twice": lambda ds: ds.assign(risk_theory=2 * ds.risk_theory)})  # fmt: skip
+    formula = claim(
+        kind="formula",
+        check=lambda ds: agreement(ds, "risk"),
+        margin=0.2,
+        controls={"twice": lambda ds: ds.assign(risk_theory=2 * ds.risk_theory)},
+    )
     judged = formula.judge(dataset)
     edge = agreement(dataset, "risk").quantile * 0.01
     assert judged.strip.allowed == pytest.approx(edge, rel=1e-6) and judged.verdict == HOLDS

@@ -232,8 +232,11 @@ def test_words_come_in_and_logits_go_out():
 def test_weights_start_as_described():
     drawn = start({"W": (50, 400), "b": (1000,), "m": (1000,), "E": (30, 40)}, stream(0, "start"), (3,), LIKE)
     assert {name: tuple(w.shape) for name, w in drawn.items()} == {
-        "W": (3, 50, 400), "b": (3, 1000), "m": (3, 1000), "E": (3, 30, 40),
-    }  # fmt: skip
+        "W": (3, 50, 400),
+        "b": (3, 1000),
+        "m": (3, 1000),
+        "E": (3, 30, 40),
+    }
     spread = {name: (w.mean().item(), w.std().item()) for name, w in drawn.items()}
     for name, (mean, std) in {"W": (0, 0.05), "b": (0, 0.1), "m": (1, 0.1), "E": (0, 1)}.items():
         assert spread[name] == pytest.approx((mean, std), rel=0.05, abs=5 * std / drawn[name].numel() ** 0.5)

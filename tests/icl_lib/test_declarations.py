@@ -41,10 +41,12 @@ def forbidden(annotation, value) -> bool:
         if isinstance(value, tuple) or (kind is int and isinstance(value, float)) or math.isnan(value):
             return True
         return any(
-            (isinstance(b, Ge) and value < b.ge) or (isinstance(b, Gt) and value <= b.gt)
-            or (isinstance(b, Le) and value > b.le) or (isinstance(b, Lt) and value >= b.lt)
+            (isinstance(b, Ge) and value < b.ge)
+            or (isinstance(b, Gt) and value <= b.gt)
+            or (isinstance(b, Le) and value > b.le)
+            or (isinstance(b, Lt) and value >= b.lt)
             for b in own
-        )  # fmt: skip
+        )
     if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
         short = any(isinstance(b, MinLen) for b in own)
         entries = value if isinstance(value, tuple) else None

@@ -34,9 +34,16 @@ def hugging_face(decoder):
     """A GPT2Model of the same shape between linear read-in and read-out, with weights of its own, all away from 0 and 1."""
     transformers = pytest.importorskip("transformers")
     config = transformers.GPT2Config(
-        n_positions=decoder.positions, n_embd=decoder.width, n_layer=decoder.layers, n_head=decoder.heads,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False, vocab_size=1,
-    )  # fmt: skip
+        n_positions=decoder.positions,
+        n_embd=decoder.width,
+        n_layer=decoder.layers,
+        n_head=decoder.heads,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        use_cache=False,
+        vocab_size=1,
+    )
     parts = {
         "_read_in": nn.Linear(decoder.entries, decoder.width),
         "_backbone": transformers.GPT2Model(config),

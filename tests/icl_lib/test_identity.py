@@ -73,7 +73,7 @@ SAME = {
     "an expectation": edited(
         TOP, "    def run", "    @expectation\n    def expect(self):\n        return OTHER\n\n    def run"
     ),
-}  # fmt: skip
+}
 OTHER = {
     "a constant that is used": edited(PARTS, "FACTOR = 2", "FACTOR = 3"),
     "a sign": edited(PARTS, "FACTOR * x", "-FACTOR * x"),

@@ -5,16 +5,19 @@ import pytest
 from icl_lib.companion.mathematics import plain, tex, typeset
 
 
-@pytest.mark.parametrize("formula, expected", [
-    ("u₋₁U₁₁ = Γ⁻¹", r"u_{-1}U_{11} = \mathrm{Γ}^{-1}"),
-    ("(d+1)tr Λ/M", r"(d+1)\operatorname{tr} \mathrm{Λ}/M"),
-    ("ŷ = x'W_KQ x", r"\hat y = x'W_{KQ} x"),
-    ("Λ\u0302²", r"\hat{\mathrm{Λ}}^{2}"),
-    ("‖w‖² ≤ 10%", r"\|w\|^{2} ≤ 10\%"),
-    ("W_down + W_up, x_ij", r"W_{\mathrm{down}} + W_{\mathrm{up}}, x_{ij}"),
-    ("u_-1, W^PV, x_10", "u_{-1}, W^{PV}, x_{10}"),
-    ("e^{-t}, x_i", "e^{-t}, x_i"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "formula, expected",
+    [
+        ("u₋₁U₁₁ = Γ⁻¹", r"u_{-1}U_{11} = \mathrm{Γ}^{-1}"),
+        ("(d+1)tr Λ/M", r"(d+1)\operatorname{tr} \mathrm{Λ}/M"),
+        ("ŷ = x'W_KQ x", r"\hat y = x'W_{KQ} x"),
+        ("Λ\u0302²", r"\hat{\mathrm{Λ}}^{2}"),
+        ("‖w‖² ≤ 10%", r"\|w\|^{2} ≤ 10\%"),
+        ("W_down + W_up, x_ij", r"W_{\mathrm{down}} + W_{\mathrm{up}}, x_{ij}"),
+        ("u_-1, W^PV, x_10", "u_{-1}, W^{PV}, x_{10}"),
+        ("e^{-t}, x_i", "e^{-t}, x_i"),
+    ],
+)
 def test_unicode_becomes_tex(formula, expected):
     assert tex(formula) == expected
 

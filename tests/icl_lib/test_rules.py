@@ -7,25 +7,24 @@ import pytest
 import xarray as xr
 from bs4 import BeautifulSoup
 
-from icl_lib.companion import (
-    FAILS,
-    HOLDS,
-    NOT_REPRODUCED,
-    UNDECIDED,
-    Agreement,
-    Cards,
-    Claim,
-    Discrepancy,
-    Minute,
-)  # fmt: skip
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, Agreement, Cards, Claim, Discrepancy, Minute
 from icl_lib.companion.strip import Strip
 
 
 def claim(claim_id="Z0", **changes) -> Claim:
     fields = dict(
-        id=claim_id, paper="zhang", section="0", sentence="x is small", confidence="D", kind="bound", experiment="toy",
-        margin=0.1, check=lambda ds: Discrepancy(ds.x, ds.e), controls={"more": plus(9.0)}, told={"Margin": "because"},
-    )  # fmt: skip
+        id=claim_id,
+        paper="zhang",
+        section="0",
+        sentence="x is small",
+        confidence="D",
+        kind="bound",
+        experiment="toy",
+        margin=0.1,
+        check=lambda ds: Discrepancy(ds.x, ds.e),
+        controls={"more": plus(9.0)},
+        told={"Margin": "because"},
+    )
     return Claim(**fields | changes)
 
 

@@ -16,7 +16,7 @@ from icl_lib.companion import (
     distance_over_seeds,
     over_seeds,
     widened,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

@@ -196,8 +196,10 @@ def _collection(each: Collection) -> list[Series]:
         points = each.get_paths()[0].vertices
         count = (len(points) - 3) // 2
         low, high = points[1 : count + 1], points[count + 2 : 2 * count + 2][::-1]
-        return [Series(f"{side} end of the band", part[:, 0], part[:, 1], look=look_of(each))
-                for side, part in (("lower", low), ("upper", high))]  # fmt: skip
+        return [
+            Series(f"{side} end of the band", part[:, 0], part[:, 1], look=look_of(each))
+            for side, part in (("lower", low), ("upper", high))
+        ]
     places = np.asarray(each.get_offsets(), float)
     return [
         Series("points", places[:, 0], places[:, 1], look=(to_hex(each.get_edgecolor()[0]), marker_of(each), None, True, 0.0))

@@ -23,8 +23,9 @@ def by_sign(names: str, sign: str, change: Callable = lambda values: values) -> 
     """Return what belongs to the neurons of either sign of a."""
     return {
         f"{name}, a {word} 0": lambda d, name=name, side=side: change(d[name].isel(neuron=np.flatnonzero(d[sign] * side > 0)))
-        for name in names.split() for word, side in ((">", 1), ("<", -1))
-    }  # fmt: skip
+        for name in names.split()
+        for word, side in ((">", 1), ("<", -1))
+    }
 
 
 def by_kind(names: str, kinds: tuple[str, ...]) -> Made:
@@ -37,8 +38,10 @@ def by_kind(names: str, kinds: tuple[str, ...]) -> Made:
 
     return {
         f"{name}, {word}, {labels}": lambda d, at=(name, kind, labels == "both labels"): entries(d, *at)
-        for name in names.split() for kind, word in enumerate(kinds) for labels in ("both labels", "one label")
-    }  # fmt: skip
+        for name in names.split()
+        for kind, word in enumerate(kinds)
+        for labels in ("both labels", "one label")
+    }
 
 
 def steps_of(letter: str, d: xr.Dataset) -> xr.DataArray:

@@ -71,14 +71,29 @@ def _pattern(dashes: tuple) -> str:
 
 
 MARKS = {
-    "o": "circles", "s": "squares", "D": "diamonds", "^": "triangles", "v": "triangles down", "P": "filled pluses",
-    "X": "filled crosses", "x": "crosses", "+": "pluses", "|": "upright strokes", "_": "level strokes", ".": "dots",
-    "*": "stars", "1": "crosses of three arms down", "2": "crosses of three arms up",
-}  # fmt: skip
-DASHES = dict(zip(
-    (_pattern(Line2D([], [], linestyle=line)._unscaled_dash_pattern) for line in LINES),
-    ("full line", "dashed", "dash-dotted", "dotted", "dash and two dots", "sparse dots", "long dashes"), strict=True,
-))  # fmt: skip
+    "o": "circles",
+    "s": "squares",
+    "D": "diamonds",
+    "^": "triangles",
+    "v": "triangles down",
+    "P": "filled pluses",
+    "X": "filled crosses",
+    "x": "crosses",
+    "+": "pluses",
+    "|": "upright strokes",
+    "_": "level strokes",
+    ".": "dots",
+    "*": "stars",
+    "1": "crosses of three arms down",
+    "2": "crosses of three arms up",
+}
+DASHES = dict(
+    zip(
+        (_pattern(Line2D([], [], linestyle=line)._unscaled_dash_pattern) for line in LINES),
+        ("full line", "dashed", "dash-dotted", "dotted", "dash and two dots", "sparse dots", "long dashes"),
+        strict=True,
+    )
+)
 """What captions call the marks and the lines of the house's style."""
 
 

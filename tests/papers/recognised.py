@@ -42,8 +42,12 @@ class Vocabulary:
     def words(self) -> dict[str, xr.DataArray]:
         """Return every quantity with its name, plain variables first."""
         coords = {n: c for n, c in self.dataset.coords.items() if c.dtype.kind in "fiu" and c.ndim}
-        ends = {f"{n} {sign} two standard errors": v + float(f"{sign}2") * self.plain[f"{n}_se"]
-                for n, v in self.plain.items() if f"{n}_se" in self.plain for sign in "-+"}  # fmt: skip
+        ends = {
+            f"{n} {sign} two standard errors": v + float(f"{sign}2") * self.plain[f"{n}_se"]
+            for n, v in self.plain.items()
+            if f"{n}_se" in self.plain
+            for sign in "-+"
+        }
         return self.plain | coords | ends | {name: value for n, v in self.plain.items() for name, value in reduced(n, v)}
 
     @cached_property
@@ -70,8 +74,13 @@ class Vocabulary:
     def _wholes(self) -> dict[str, xr.DataArray]:
         tools = {"mean of all": np.nanmean, "most": np.nanmax, "least": np.nanmin}
         coords = {n: c for n, c in self.dataset.coords.items() if c.dtype.kind in "fiu"}
-        every = {f"{word} {n}": xr.DataArray(tool(v.values.astype(float))) for n, v in self.plain.items()
-                 if v.size for word, tool in tools.items() if np.isfinite(v.values.astype(float)).any()}  # fmt: skip
+        every = {
+            f"{word} {n}": xr.DataArray(tool(v.values.astype(float)))
+            for n, v in self.plain.items()
+            if v.size
+            for word, tool in tools.items()
+            if np.isfinite(v.values.astype(float)).any()
+        }
         return every | coords
 
     def find(self, series: Series) -> Found | None:
@@ -147,8 +156,14 @@ class Vocabulary:
                 at = {each: coordinate(quantity, each, int(index)) for each, index in where.items()}
                 at |= {n: c.item() for n, c in quantity.coords.items() if c.ndim == 0}
                 told = remarks + ([] if exact else ["floored"])
-                yield Found(name, dim, at, remarks=told, along_values=tuple(coordinate(quantity, dim, i) for i in indices),
-                            whole=quantity.isel(where).isel({dim: indices}))  # fmt: skip
+                yield Found(
+                    name,
+                    dim,
+                    at,
+                    remarks=told,
+                    along_values=tuple(coordinate(quantity, dim, i) for i in indices),
+                    whole=quantity.isel(where).isel({dim: indices}),
+                )
 
     def _indices(self, quantity: xr.DataArray, dim: str, places: np.ndarray) -> Iterator[tuple[np.ndarray, list[str]]]:
         """Yield the entries along a dimension at which points may stand, with how that differs from its coordinate."""

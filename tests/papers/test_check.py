@@ -8,7 +8,7 @@ import pytest
 
 from icl_lib.companion import Judgement, results, weights
 from icl_lib.companion.marks import unmarked
-from icl_lib.companion.typed import CALLER
+from icl_lib.typed import CALLER
 from papers import check_command, registry
 from papers.__main__ import main, parser
 from papers.check_command import agrees, contradiction, remark

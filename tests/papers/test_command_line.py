@@ -146,9 +146,19 @@ def test_the_scale_of_a_paper_is_a_profile_of_its_own(capsys):
 
 def test_a_network_at_the_scale_of_a_paper_is_kept_and_not_shipped(tmp_path, monkeypatch, capsys):
     tiny = replace(
-        registry.training("gpt2-paper-fixed-40"), layers=1, heads=1, width=4, d=1, N=2, sparsity=1, room=4,
-        dims=Ramp(1, 1, 1, 1), points=Ramp(3, 3, 1, 1), B=2, steps=3,
-    )  # fmt: skip
+        registry.training("gpt2-paper-fixed-40"),
+        layers=1,
+        heads=1,
+        width=4,
+        d=1,
+        N=2,
+        sparsity=1,
+        room=4,
+        dims=Ramp(1, 1, 1, 1),
+        points=Ramp(3, 3, 1, 1),
+        B=2,
+        steps=3,
+    )
     monkeypatch.setitem(registry.PUBLISHED_TRAININGS, tiny.name, tiny)
     move_book(monkeypatch, store=tmp_path / "shipped", build=tmp_path / "kept")
     for _ in range(2):

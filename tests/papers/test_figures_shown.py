@@ -62,8 +62,10 @@ def ambiguous(panels):
 
 def numbers(panel) -> tuple:
     """What a panel draws and says, whatever its size; an axis that several share is told at the first."""
-    every = [(each.kind, *(np.asarray(part).tobytes() for part in (each.x, each.y)), each.look[:4], each.labels)
-             for each in panel.series]  # fmt: skip
+    every = [
+        (each.kind, *(np.asarray(part).tobytes() for part in (each.x, each.y)), each.look[:4], each.labels)
+        for each in panel.series
+    ]
     return panel.title, panel.axes, panel.scales, str(panel.ticks), every, panel.levels, panel.texts
 
 

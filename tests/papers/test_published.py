@@ -77,8 +77,9 @@ def documented(path: Path) -> Iterator[tuple[str, str]]:
     "path", [path for path in CODE if path.name.startswith("claims")], ids=lambda path: "/".join(path.parts[-3:])
 )
 def test_what_claims_quote_is_held(path):
-    found = {name: odd for name, text in documented(path) for part, module in quoting(text)
-             if (odd := strangers(part, module, name))}  # fmt: skip
+    found = {
+        name: odd for name, text in documented(path) for part, module in quoting(text) if (odd := strangers(part, module, name))
+    }
     assert not found, f"not in published.py: {found}"
 
 

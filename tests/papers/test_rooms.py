@@ -34,9 +34,11 @@ def sees_a_dataset(module: str, allowed: set[str]) -> bool:
     """Whether a module, and what it imports from its own wing, uses the nouns of a companion and these packages only."""
     if module.startswith("icl_lib.companion"):
         return True
-    return module.startswith("papers.") and outside(module) <= allowed and all(
-        sees_a_dataset(other, allowed) for other in imported(module)
-    )  # fmt: skip
+    return (
+        module.startswith("papers.")
+        and outside(module) <= allowed
+        and all(sees_a_dataset(other, allowed) for other in imported(module))
+    )
 
 
 def of_kind(kind: str) -> list[str]:

@@ -50,9 +50,7 @@ def theory() -> Iterator[tuple[object, str, FunctionType]]:
 def signature(function: FunctionType) -> dict[str, list[str]]:
     """Return the parameters and the axes that are named in their annotations, the last first."""
     kinds = inspect.unwrap(function).__annotations__
-    return {
-        name: getattr(kinds.get(name), "dim_str", "").split()[::-1] for name in inspect.signature(function).parameters
-    }  # fmt: skip
+    return {name: getattr(kinds.get(name), "dim_str", "").split()[::-1] for name in inspect.signature(function).parameters}
 
 
 def sizes(function: FunctionType, arguments: tuple, named: dict) -> dict[str, int]:
@@ -143,9 +141,11 @@ def single(expect: Callable[[], xr.Dataset], claims: list[Claim]) -> set[str]:
     used = [function for function in values if reaches(function)]
     assert used, "no function of theory reaches what is judged"
     return {
-        name for function in used for name, found in values[function].items()
+        name
+        for function in used
+        for name, found in values[function].items()
         if sum(1 for _, _ in zip(filter(partial(reaches, function, name), sorted(found)), range(2), strict=False)) < 2
-    }  # fmt: skip
+    }
 
 
 def declared(experiment) -> set[str]:

@@ -158,12 +158,27 @@ NAMES = {
 
 _QUICK = Composition(
     architectures=(
-        "skips", "layer norm", "layer norm, last matrix", "RMS norm, gated", "outer skip", "no skips", "GRU",
+        "skips",
+        "layer norm",
+        "layer norm, last matrix",
+        "RMS norm, gated",
+        "outer skip",
+        "no skips",
+        "GRU",
         "linear attention",
     ),
-    depth=8, d=2, width=12, heads=3, N=20, prompts=4, networks=2,
-)  # fmt: skip
+    depth=8,
+    d=2,
+    width=12,
+    heads=3,
+    N=20,
+    prompts=4,
+    networks=2,
+)
 COMPOSITION = Experiment(
-    slug="dherin-composition", title="Patching block after block", section="sequel 1",
-    quick=_QUICK, full=replace(_QUICK, depth=32, N=50, prompts=8, networks=4),
-)  # fmt: skip
+    slug="dherin-composition",
+    title="Patching block after block",
+    section="sequel 1",
+    quick=_QUICK,
+    full=replace(_QUICK, depth=32, N=50, prompts=8, networks=4),
+)

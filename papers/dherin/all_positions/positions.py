@@ -116,10 +116,15 @@ class Positions(Declaration):
             missing = ((change - made).norm(dim=-1) / change.norm(dim=-1)).median()
             found = [network.block.feed({**block, "W": block["W"] + D}, small) for D in (exact, damped)]
             errors = [relative(one, expected)[..., 0] for one in found]
-            rows.append({
-                "squares": square, "square": square.median(), "missing": missing,
-                "error_exact": errors[0].amax(), "error_epsilon": errors[1].median(),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "squares": square,
+                    "square": square.median(),
+                    "missing": missing,
+                    "error_exact": errors[0].amax(),
+                    "error_epsilon": errors[1].median(),
+                }
+            )
         return {key: torch.stack([row[key] for row in rows]).numpy() for key in rows[0]}
 
 
@@ -186,12 +191,19 @@ COST = {
 }
 
 _QUICK = Positions(
-    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
+    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True),
+    N=50,
     variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"),
-    shapes=((2, 1, 50), (9, 1, 50), (2, 3, 1000)), networks=3, prompts=4, epsilon=1e-8,
+    shapes=((2, 1, 50), (9, 1, 50), (2, 3, 1000)),
+    networks=3,
+    prompts=4,
+    epsilon=1e-8,
     scales=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
-)  # fmt: skip
+)
 POSITIONS = Experiment(
-    slug="dherin-positions", title="Updates at all positions and in all blocks", section="sequel 1",
-    quick=_QUICK, full=replace(_QUICK, shapes=((2, 1, 50), (9, 1, 50), (9, 5, 200), (2, 3, 1000)), networks=12, prompts=8),
-)  # fmt: skip
+    slug="dherin-positions",
+    title="Updates at all positions and in all blocks",
+    section="sequel 1",
+    quick=_QUICK,
+    full=replace(_QUICK, shapes=((2, 1, 50), (9, 1, 50), (9, 5, 200), (2, 3, 1000)), networks=12, prompts=8),
+)

@@ -137,10 +137,20 @@ NAMES = {
 }
 
 _QUICK = PositionsTraining(
-    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-    variants=("skips", "skips, norms"), networks=2, B=16, rate=5e-2, steps=12, marks=4, tests=16,
-)  # fmt: skip
+    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True),
+    N=50,
+    variants=("skips", "skips, norms"),
+    networks=2,
+    B=16,
+    rate=5e-2,
+    steps=12,
+    marks=4,
+    tests=16,
+)
 POSITIONS_TRAINING = Experiment(
-    slug="dherin-positions-training", title="Updates at all positions during training", section="sequel 1",
-    quick=_QUICK, full=replace(_QUICK, networks=4, B=128, steps=100, marks=21, tests=128),
-)  # fmt: skip
+    slug="dherin-positions-training",
+    title="Updates at all positions during training",
+    section="sequel 1",
+    quick=_QUICK,
+    full=replace(_QUICK, networks=4, B=128, steps=100, marks=21, tests=128),
+)

@@ -99,9 +99,12 @@ def groups(cosines: Float[Tensor, "B T T"]) -> list[float]:
 
 
 _QUICK = UpdateAlignment(
-    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True), N=50,
-    variants=("skips", "skips, norms", "no skips"), networks=16, prompts=12,
-)  # fmt: skip
+    architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True),
+    N=50,
+    variants=("skips", "skips, norms", "no skips"),
+    networks=16,
+    prompts=12,
+)
 UPDATE_ALIGNMENT = Experiment(
     slug="dherin-update-alignment",
     title="Alignment of the updates of different tokens",
@@ -109,7 +112,8 @@ UPDATE_ALIGNMENT = Experiment(
     quick=_QUICK,
     full=replace(
         _QUICK,
-        variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"), networks=40,
+        variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"),
+        networks=40,
         prompts=64,
     ),
-)  # fmt: skip
+)

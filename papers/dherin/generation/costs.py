@@ -76,10 +76,11 @@ def counts(step: Callable) -> int:
 
 
 _QUICK = Costs(
-    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, lengths=(4, 16, 64),
-    repeats=2,
-)  # fmt: skip
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, lengths=(4, 16, 64), repeats=2
+)
 COSTS = Experiment(
-    slug="dherin-costs", title="The cost of a patch",
-    quick=_QUICK, full=replace(_QUICK, lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)),
-)  # fmt: skip
+    slug="dherin-costs",
+    title="The cost of a patch",
+    quick=_QUICK,
+    full=replace(_QUICK, lengths=(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)),
+)

@@ -69,9 +69,11 @@ class Generation(Declaration):
         """Return a predictor for every kind of patches."""
         network, site = built.network, built.site
         return (
-            with_patches(network, site, weights), with_patches(network, site, weights, self.window),
-            partly(built, weights, set(range(self.depth - 1))), partly(built, weights, set()),
-        )  # fmt: skip
+            with_patches(network, site, weights),
+            with_patches(network, site, weights, self.window),
+            partly(built, weights, set(range(self.depth - 1))),
+            partly(built, weights, set()),
+        )
 
 
 def partly(built: Architecture, weights: Weights, chosen: set[int]) -> Predictor:
@@ -102,10 +104,10 @@ NAMES = {
 FIVE = ("vanilla, bias", "Llama", "Gemma", "parallel", "experts")
 SIZES = Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97)
 
-_QUICK = Generation(
-    architectures=FIVE, sizes=SIZES, depth=6, prompt=12, steps=4, prompts=2, temperature=1.0, window=4, seeds=1,
-)  # fmt: skip
+_QUICK = Generation(architectures=FIVE, sizes=SIZES, depth=6, prompt=12, steps=4, prompts=2, temperature=1.0, window=4, seeds=1)
 GENERATION = Experiment(
-    slug="dherin-generation", title="Generation without the context",
-    quick=_QUICK, full=replace(_QUICK, architectures=(*FIVE, "Gemma, conditioned"), prompt=16, steps=48, seeds=4),
-)  # fmt: skip
+    slug="dherin-generation",
+    title="Generation without the context",
+    quick=_QUICK,
+    full=replace(_QUICK, architectures=(*FIVE, "Gemma, conditioned"), prompt=16, steps=48, seeds=4),
+)

@@ -52,9 +52,11 @@ class StalePatches(Declaration):
             for key, (dims, text) in NAMES.items()
         }
         coords = {
-            "architecture": list(self.architectures), "patches": list(PATCHES), "place": list(PLACES),
+            "architecture": list(self.architectures),
+            "patches": list(PATCHES),
+            "place": list(PLACES),
             "token": np.arange(self.prompt + 1, self.prompt + self.steps + 1),
-        }  # fmt: skip
+        }
         return xr.Dataset(columns, coords=coords)
 
     def read(self, name: str, seed: int, s: int, device: str) -> dict[str, np.ndarray]:
@@ -121,10 +123,16 @@ NAMES = {
 
 _QUICK = StalePatches(
     architectures=("vanilla, bias", "Llama", "Gemma", "parallel", "experts"),
-    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, prompt=8, steps=6,
-    kept=4, seeds=2,
-)  # fmt: skip
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97),
+    depth=6,
+    prompt=8,
+    steps=6,
+    kept=4,
+    seeds=2,
+)
 STALE_PATCHES = Experiment(
-    slug="dherin-stale-patches", title="Patches used for another token",
-    quick=_QUICK, full=replace(_QUICK, prompt=16, steps=32, kept=6, seeds=12),
-)  # fmt: skip
+    slug="dherin-stale-patches",
+    title="Patches used for another token",
+    quick=_QUICK,
+    full=replace(_QUICK, prompt=16, steps=32, kept=6, seeds=12),
+)

@@ -56,6 +56,8 @@ def off(found: Tensor, expected: Tensor) -> float:
 
 _QUICK = StaleTrained(training=FOUR_BLOCKS, N=40, prompts=60, draws=6)
 STALE_TRAINED = Experiment(
-    slug="dherin-stale-trained", title="A patch for another query, trained network",
-    quick=_QUICK, full=replace(_QUICK, prompts=200, draws=20),
-)  # fmt: skip
+    slug="dherin-stale-trained",
+    title="A patch for another query, trained network",
+    quick=_QUICK,
+    full=replace(_QUICK, prompts=200, draws=20),
+)

@@ -141,9 +141,13 @@ def D43b(dataset):
 
 
 @claim(
-    "D", "formula", of="narrow_beyond", margin=0.18, quick_margin=0.2,
+    "D",
+    "formula",
+    of="narrow_beyond",
+    margin=0.18,
+    quick_margin=0.2,
     near=("one side of 0 alone", "√E|d|² for E|d|", "the density of a normal entry"),
-)  # fmt: skip
+)
 def D43d(dataset):
     """The same in networks of four channels, where the density of an entry is far from normal.
 
@@ -175,9 +179,13 @@ def D48(dataset):
 
 
 @claim(
-    "S", "bound", margin=0, recorded=NOT_REPRODUCED, control=exchanged("precision", "bfloat16", "float32"),
+    "S",
+    "bound",
+    margin=0,
+    recorded=NOT_REPRODUCED,
+    control=exchanged("precision", "bfloat16", "float32"),
     positive=exchanged("made", "ahead", "in place"),
-)  # fmt: skip
+)
 def D48c(dataset):
     """In bfloat16 the published form loses tokens that the well-conditioned form keeps, more than 5 in 100.
 

@@ -55,9 +55,11 @@ class Depth(Declaration):
         places = torch.arange(self.tokens - self.positions, self.tokens, device=tokens.device)
         targets, alone = [each_alone(state, places) for state in states], tokens[places][:, None]
         rules = (
-            exact(built.site), *(some(built.site, chosen) for chosen in ({depth - 1}, set(range(depth - 1)))),
-            damped(built.site, self.epsilon), some(built.site, set()),
-        )  # fmt: skip
+            exact(built.site),
+            *(some(built.site, chosen) for chosen in ({depth - 1}, set(range(depth - 1)))),
+            damped(built.site, self.epsilon),
+            some(built.site, set()),
+        )
         expected, found = network.read(weights, out[places]), []
         for rule in rules:
             patched, left = rule(network, weights, targets, alone)
@@ -67,11 +69,18 @@ class Depth(Declaration):
 
 
 _QUICK = Depth(
-    architectures=("Llama",), depths=(1, 2, 4, 8, 16, 32),
-    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), tokens=40, positions=6,
-    epsilon=1e-2, seeds=2,
-)  # fmt: skip
+    architectures=("Llama",),
+    depths=(1, 2, 4, 8, 16, 32),
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97),
+    tokens=40,
+    positions=6,
+    epsilon=1e-2,
+    seeds=2,
+)
 DEPTH = Experiment(
-    slug="dherin-depth", title="Depth", section="sequel 2",
-    quick=_QUICK, full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
-)  # fmt: skip
+    slug="dherin-depth",
+    title="Depth",
+    section="sequel 2",
+    quick=_QUICK,
+    full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
+)

@@ -127,9 +127,10 @@ class Gemma(Declaration):
     def of_tail(self, d: Float[Tensor, "L P D"], n: Float[Tensor, "L P D"]) -> dict[str, np.ndarray]:
         """Return the share of large entries of d/n, and the moments of d that predict it, by block."""
         return {
-            "displacement": d.abs().mean((1, 2)).numpy(), "displacement_squared": d.square().mean((1, 2)).numpy(),
+            "displacement": d.abs().mean((1, 2)).numpy(),
+            "displacement_squared": d.square().mean((1, 2)).numpy(),
             "beyond_of": np.array([(abs(d / n) > x).double().mean((1, 2)).numpy() for x in self.x]).T,
-        }  # fmt: skip
+        }
 
     def patches(self, built: list[Architecture], weights: Weights, inputs: Tensor) -> dict[str, np.ndarray]:
         """Return how much the two forms change, at every position that has a context."""
@@ -156,10 +157,12 @@ class Gemma(Declaration):
             missed.append([(one - each.out).norm(dim=-1).numpy() / length for one in found])
         off, least, far = np.array(missed), np.array(least), np.array(outside)  # (block, form, position), (block, position)
         return {
-            "miss": np.median(off, (0, 2)), "miss_least": np.array(np.median(least)), "outside": np.array(far.mean()),
+            "miss": np.median(off, (0, 2)),
+            "miss_least": np.array(np.median(least)),
+            "outside": np.array(far.mean()),
             "gap": np.array([abs(off[:, k] - least)[far].max(initial=0) for k in range(len(LONE))]),
             "below": np.array((least[:, None] - off).max()),
-        }  # fmt: skip
+        }
 
 
 class Stream(NamedTuple):
@@ -276,12 +279,20 @@ NAMES = {
 }
 
 _QUICK = Gemma(
-    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97), depth=6, tokens=40,
-    precisions=("float64", "float32", "bfloat16"), x=(10.0, 30.0), seeds=3,
-    narrow=Sizes(width=4, heads=2, hidden=16, experts=1, active=1, vocabulary=97), narrow_tokens=240,
+    sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97),
+    depth=6,
+    tokens=40,
+    precisions=("float64", "float32", "bfloat16"),
+    x=(10.0, 30.0),
+    seeds=3,
+    narrow=Sizes(width=4, heads=2, hidden=16, experts=1, active=1, vocabulary=97),
+    narrow_tokens=240,
     narrower=12,
-)  # fmt: skip
+)
 GEMMA = Experiment(
-    slug="dherin-gemma", title="A norm behind the feed-forward part", section="sequel 2",
-    quick=_QUICK, full=replace(_QUICK, x=(10.0, 30.0, 100.0, 300.0), seeds=40),
-)  # fmt: skip
+    slug="dherin-gemma",
+    title="A norm behind the feed-forward part",
+    section="sequel 2",
+    quick=_QUICK,
+    full=replace(_QUICK, x=(10.0, 30.0, 100.0, 300.0), seeds=40),
+)

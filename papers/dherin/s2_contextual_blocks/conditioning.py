@@ -43,7 +43,7 @@ class Conditioning(RandomBlocks):
         columns = {
             name: variable("k network", np.array([each[name] for each in found], "f8" if "norm" in name else "f4"), text)
             for name, text in NAMES.items()
-        }  # fmt: skip
+        }
         return xr.Dataset(columns, coords={"k": list(self.k)})
 
     @expectation
@@ -81,7 +81,7 @@ class Conditioning(RandomBlocks):
             "error_epsilon": patched_error(mlp, weights, padded, a, full).numpy(),
             "error_single": patched_error(mlp, single[1], redirection(single[1]["W"], a32, full32), a32, full32).numpy(),
             "error_nudged": patched_error(mlp, weights, update, a + away, full).numpy(),
-        }  # fmt: skip
+        }
 
 
 def shrunk(tokens: Float[Tensor, "... T n"], factor: float) -> Float[Tensor, "... T n"]:
@@ -114,9 +114,11 @@ NAMES = {
 }
 
 _QUICK = Conditioning(
-    k=(0, 1, 2, 3, 4, 5, 6, 7, 8), epsilon=1e-8, nudge=1e-6, networks=10, d=2, N=100, width=32, heads=8, hidden=128,
-)  # fmt: skip
+    k=(0, 1, 2, 3, 4, 5, 6, 7, 8), epsilon=1e-8, nudge=1e-6, networks=10, d=2, N=100, width=32, heads=8, hidden=128
+)
 CONDITIONING = Experiment(
-    slug="dherin-conditioning", title="The update when the vector it divides by goes to 0",
-    quick=_QUICK, full=replace(_QUICK, networks=50),
-)  # fmt: skip
+    slug="dherin-conditioning",
+    title="The update when the vector it divides by goes to 0",
+    quick=_QUICK,
+    full=replace(_QUICK, networks=50),
+)

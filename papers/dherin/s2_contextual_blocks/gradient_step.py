@@ -97,6 +97,8 @@ def apply(W: Float[Tensor, "S 1 n"], a: Float[Tensor, "S n"]) -> Float[np.ndarra
 
 _QUICK = GradientStep(shares=(0.05, 0.5), blocks=40, d=5, N=20, rate=1.0)
 GRADIENT_STEP = Experiment(
-    slug="dherin-gradient-step", title="Linear attention whose patch is one step of gradient descent",
-    quick=_QUICK, full=replace(_QUICK, shares=(0.05, 0.25, 0.5, 0.75), blocks=200),
-)  # fmt: skip
+    slug="dherin-gradient-step",
+    title="Linear attention whose patch is one step of gradient descent",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.05, 0.25, 0.5, 0.75), blocks=200),
+)

@@ -61,7 +61,7 @@ class Identity(RandomBlocks):
             "error_transposed": wrong_error(*square, bare, full, transposed).numpy(),
             "additivity": additivity(plain[1]["W"], layer, weights, tokens, order).numpy(),
             "first_over_last": self._first_over_last(plain, layer, weights, tokens, full).numpy(),
-        }  # fmt: skip
+        }
 
     def _block(self, layer: ContextualLayer, widths: tuple[int, ...], seed: int) -> tuple[Block, Weights]:
         mlp = MLP(self.width, widths, self.d + 1, "gelu")
@@ -140,6 +140,8 @@ NAMES = {
 
 _QUICK = Identity(shares=(0.01, 0.1, 0.5), networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 IDENTITY = Experiment(
-    slug="dherin-identity", title="A block without part of its context, with the update and without",
-    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
-)  # fmt: skip
+    slug="dherin-identity",
+    title="A block without part of its context, with the update and without",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
+)

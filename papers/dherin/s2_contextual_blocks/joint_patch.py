@@ -125,6 +125,8 @@ NAMES = {
 
 _QUICK = JointPatch(training=ONE_BLOCK, K=(1, 2, 3, 5, 10, 20, 50, 100), queries=200, tolerance=1e-13)
 JOINT_PATCH = Experiment(
-    slug="dherin-joint-patch", title="One patch for K queries",
-    quick=_QUICK, full=replace(_QUICK, K=(1, 2, 3, 4, 5, 7, 10, 15, 20, 28, 40, 60, 100, 200), queries=500),
-)  # fmt: skip
+    slug="dherin-joint-patch",
+    title="One patch for K queries",
+    quick=_QUICK,
+    full=replace(_QUICK, K=(1, 2, 3, 4, 5, 7, 10, 15, 20, 28, 40, 60, 100, 200), queries=500),
+)

@@ -107,6 +107,8 @@ def head_averages(layer: SoftmaxAttention, weights: Weights, tokens: Float[Tenso
 
 _QUICK = OtherSites(shares=(0.01,), networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 OTHER_SITES = Experiment(
-    slug="dherin-other-sites", title="Other places of the block that take up the context",
-    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.1, 0.9), networks=100),
-)  # fmt: skip
+    slug="dherin-other-sites",
+    title="Other places of the block that take up the context",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.01, 0.1, 0.9), networks=100),
+)

@@ -41,7 +41,7 @@ class Placebo(Declaration):
         found = [self._one_network(models.network, models.replicate(s), prompts, seed) for s in range(models.replicates)]
         columns = {
             name: variable("replicate vector", np.array([each[name] for each in found]), text) for name, text in NAMES.items()
-        }  # fmt: skip
+        }
         return xr.Dataset(columns, coords={"vector": list(VECTORS)})
 
     def _one_network(self, network: Network, weights: Weights, prompts: Prompts, seed: int) -> dict[str, list[float]]:
@@ -83,6 +83,8 @@ NAMES = {
 }
 
 PLACEBO = Experiment(
-    slug="dherin-placebo", title="The identity for vectors that carry no context",
-    quick=Placebo(training=ONE_BLOCK, prompts=500), full=Placebo(training=ONE_BLOCK, prompts=1000),
-)  # fmt: skip
+    slug="dherin-placebo",
+    title="The identity for vectors that carry no context",
+    quick=Placebo(training=ONE_BLOCK, prompts=500),
+    full=Placebo(training=ONE_BLOCK, prompts=1000),
+)

@@ -60,8 +60,9 @@ class QueryDependence(Declaration):
         columns = {
             name: variable(
                 ("kind", "replicate", *dims.split()), np.array([[each[name] for each in row] for row in found]), text
-            ) for name, (dims, text) in NAMES.items()
-        }  # fmt: skip
+            )
+            for name, (dims, text) in NAMES.items()
+        }
         text = "mean over pairs and contexts of the cosine of two updates minus cos(x_i, x_j)^2, random networks"
         shorter = [replace(self, training=replace(self.training, N=N)) for N in self.lengths]
         columns["excess"] = variable("N drawn", [np.subtract(*each._drawn(seed)) for each in shorter], text)
@@ -124,12 +125,17 @@ class QueryDependence(Declaration):
         miss = np.maximum(swapped[:, i, j], swapped[:, j, i])
         bins = np.digitize(pairs, EDGES[1:-1])
         return {
-            "cosine": pairs.mean(-1), "cosine_least": pairs.min(-1), "cosine_of_near": one[:, i, j].mean(-1),
-            "cosine_gap": abs(pairs[0] - theory).max(), "cosine_gap_columns": abs(by_columns - theory).max(),
+            "cosine": pairs.mean(-1),
+            "cosine_least": pairs.min(-1),
+            "cosine_of_near": one[:, i, j].mean(-1),
+            "cosine_gap": abs(pairs[0] - theory).max(),
+            "cosine_gap_columns": abs(by_columns - theory).max(),
             "pairs": np.bincount(bins.ravel(), minlength=20),
             "miss": np.array([np.median(miss[bins == b]) if (bins == b).any() else np.nan for b in range(20)]),
-            "error_own": own.max(-1), "error_swapped": median_of_others(swapped), "error_bare": np.median(bare, -1),
-        }  # fmt: skip
+            "error_own": own.max(-1),
+            "error_swapped": median_of_others(swapped),
+            "error_bare": np.median(bare, -1),
+        }
 
 
 def reads(network: Network, block: Weights, prompts: Tensor) -> tuple[Float[Tensor, "c k n"], Float[Tensor, "c k n"]]:
@@ -195,6 +201,8 @@ _QUICK = QueryDependence(
     training=ONE_BLOCK, contexts=10, queries=30, spread=0.01, lengths=(25, 400), drawn=12, dimensions=(3, 6)
 )
 QUERY_DEPENDENCE = Experiment(
-    slug="dherin-query-dependence", title="One context, many queries, as many updates",
-    quick=_QUICK, full=replace(_QUICK, contexts=16, queries=100),
-)  # fmt: skip
+    slug="dherin-query-dependence",
+    title="One context, many queries, as many updates",
+    quick=_QUICK,
+    full=replace(_QUICK, contexts=16, queries=100),
+)

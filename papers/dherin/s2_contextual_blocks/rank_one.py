@@ -42,16 +42,17 @@ class RankOne(RandomBlocks):
         both = redirection(weights["W"], bare, full)  # size, prompt, network, row, column
         update, a, a_full = both[:, 0], bare[:, 0], full[:, 0]
         found = {
-            "rest": rest(update), "rest_two_queries": rest(both.sum(1)),
+            "rest": rest(update),
+            "rest_two_queries": rest(both.sum(1)),
             "norm": update.norm(dim=(-2, -1)),
             **free_matrices(mlp, weights, update, a, a_full, M, self.other),
             "pseudo_inverse": far(update, pseudo_inverse(weights["W"], a, a_full)),
             "pseudo_inverse_full": far(update, pseudo_inverse(weights["W"], a, a_full, reads=a_full)),
-        }  # fmt: skip
+        }
         columns = {
             name: variable("size network", np.asarray(found[name], "f8" if name == "norm" else "f4"), text)
             for name, text in NAMES.items()
-        }  # fmt: skip
+        }
         columns["a"] = variable("size network column", a.numpy(), "A(C without Y, x)")
         columns["a_full"] = variable("network column", a_full[0].numpy(), "A(C, x)")
         return xr.Dataset(columns | example(weights["W"], update, a, a_full), coords={"size": sizes})
@@ -149,6 +150,8 @@ FORMULAS = {
 
 _QUICK = RankOne(shares=(0.01, 0.1, 0.5), other=1.0, networks=10, d=2, N=100, width=32, heads=8, hidden=128)
 RANK_ONE = Experiment(
-    slug="dherin-rank-one", title="The update: one column times one row, and the smallest matrix that does it",
-    quick=_QUICK, full=replace(_QUICK, shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
-)  # fmt: skip
+    slug="dherin-rank-one",
+    title="The update: one column times one row, and the smallest matrix that does it",
+    quick=_QUICK,
+    full=replace(_QUICK, shares=(0.01, 0.1, 0.3, 0.5, 0.7, 0.9), networks=30),
+)

@@ -168,10 +168,19 @@ NAMES = {
 """Readings of one prompt."""
 
 _QUICK = Dynamics(
-    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=20, width=32, heads=8, hidden=128,
-    networks=2, prompts=2, training=ONE_BLOCK,
-)  # fmt: skip
+    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"),
+    d=2,
+    N=20,
+    width=32,
+    heads=8,
+    hidden=128,
+    networks=2,
+    prompts=2,
+    training=ONE_BLOCK,
+)
 DYNAMICS = Experiment(
-    slug="dherin-dynamics", title="The steps of the implicit dynamics",
-    quick=_QUICK, full=replace(_QUICK, N=100, networks=10, prompts=3),
-)  # fmt: skip
+    slug="dherin-dynamics",
+    title="The steps of the implicit dynamics",
+    quick=_QUICK,
+    full=replace(_QUICK, N=100, networks=10, prompts=3),
+)

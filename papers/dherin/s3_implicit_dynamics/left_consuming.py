@@ -159,10 +159,19 @@ CURVES = {
 """Readings along the path: dimensions beside the kind of network, and what they are."""
 
 _QUICK = LeftConsuming(
-    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=25, width=32, heads=8, hidden=128,
-    networks=2, prompts=1, training=ONE_BLOCK,
-)  # fmt: skip
+    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"),
+    d=2,
+    N=25,
+    width=32,
+    heads=8,
+    hidden=128,
+    networks=2,
+    prompts=1,
+    training=ONE_BLOCK,
+)
 LEFT_CONSUMING = Experiment(
-    slug="dherin-left-consuming", title="Consuming the context from the left",
-    quick=_QUICK, full=replace(_QUICK, N=60, networks=10, prompts=2),
-)  # fmt: skip
+    slug="dherin-left-consuming",
+    title="Consuming the context from the left",
+    quick=_QUICK,
+    full=replace(_QUICK, N=60, networks=10, prompts=2),
+)

@@ -145,6 +145,8 @@ REDUCE = {name: np.max if "worst prompt" in text else np.mean for name, (_, text
 
 _QUICK = LinearLoss(training=ONE_BLOCK, N=30, prompts=4, tasks=150, slope_at=(1.0, 1e6))
 LINEAR_LOSS = Experiment(
-    slug="dherin-linear-loss", title="The loss of the implicit dynamics with false labels",
-    quick=_QUICK, full=replace(_QUICK, N=100, prompts=40, tasks=400),
-)  # fmt: skip
+    slug="dherin-linear-loss",
+    title="The loss of the implicit dynamics with false labels",
+    quick=_QUICK,
+    full=replace(_QUICK, N=100, prompts=40, tasks=400),
+)

@@ -114,10 +114,21 @@ def coordinates(case: Case, orders: list[Tensor]) -> tuple[ndarray, float]:
 
 
 _QUICK = Order(
-    layers=("softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"), d=2, N=25, width=32, heads=8,
-    hidden=128, networks=2, prompts=2, orders=4, drawn_orders=4, training=ONE_BLOCK,
-)  # fmt: skip
+    layers=("softmax attention", "linear attention", "rotary attention", "tanh RNN", "GRU"),
+    d=2,
+    N=25,
+    width=32,
+    heads=8,
+    hidden=128,
+    networks=2,
+    prompts=2,
+    orders=4,
+    drawn_orders=4,
+    training=ONE_BLOCK,
+)
 ORDER = Experiment(
-    slug="dherin-order", title="Order of the context: paths and ends",
-    quick=_QUICK, full=replace(_QUICK, N=60, networks=6, orders=5),
-)  # fmt: skip
+    slug="dherin-order",
+    title="Order of the context: paths and ends",
+    quick=_QUICK,
+    full=replace(_QUICK, N=60, networks=6, orders=5),
+)

@@ -99,10 +99,15 @@ def answers(network: Network, weights: Weights, prompts: Prompts, before: Tensor
     def stale(change: Tensor) -> Tensor:
         return read({**block, "W": block["W"] + change}, bare)
 
-    return torch.stack([
-        read(block, full), read(patched, bare), read(block, bare), stale(update.roll(1, 0)),
-        nothing if before is None else stale(before),
-    ]), update  # fmt: skip
+    return torch.stack(
+        [
+            read(block, full),
+            read(patched, bare),
+            read(block, bare),
+            stale(update.roll(1, 0)),
+            nothing if before is None else stale(before),
+        ]
+    ), update
 
 
 def _state(a: Tensor) -> State:
@@ -121,7 +126,9 @@ NAMES = {
 """Readings of one network at one mark: dimensions beside step and seed, and what they are."""
 
 AGREEMENT = Experiment(
-    slug="dherin-agreement", title="Context or patch, during training", section="4.2",
+    slug="dherin-agreement",
+    title="Context or patch, during training",
+    section="4.2",
     quick=Agreement(training=replace(ONE_BLOCK, name="", steps=150), every=50, tasks=128),
     full=Agreement(training=replace(ONE_BLOCK, name=""), every=100, tasks=1024),
-)  # fmt: skip
+)

@@ -92,8 +92,10 @@ def answers(network: Network, weights: Weights, sequence: Tensor) -> tuple[Tenso
     blocks, left = patched_network(network, Matrix("W_down"), weights, targets, query)
     _, half = patched_network(network, Nowhere(), weights, targets, query)
     ways = [network.read(weights, end)[..., -1] for end in (left, half, network.states(weights, query)[1])]
-    size = [[_size(changed[name], block[name]) for changed, block in zip(blocks, network.blocks(weights), strict=True)]
-            for name in MATRICES]  # fmt: skip
+    size = [
+        [_size(changed[name], block[name]) for changed, block in zip(blocks, network.blocks(weights), strict=True)]
+        for name in MATRICES
+    ]
     return network.read(weights, out)[..., -1], torch.stack(ways), torch.tensor(size)
 
 
@@ -138,6 +140,9 @@ NAMES = {
 
 _QUICK = AgreementDeep(four=FOUR_BLOCKS, ten=TEN_BLOCKS, tasks=50, held_out=200)
 AGREEMENT_DEEP = Experiment(
-    slug="dherin-agreement-deep", title="Context or patch in deep networks", section="4.2",
-    quick=_QUICK, full=replace(_QUICK, tasks=100, held_out=4000),
-)  # fmt: skip
+    slug="dherin-agreement-deep",
+    title="Context or patch in deep networks",
+    section="4.2",
+    quick=_QUICK,
+    full=replace(_QUICK, tasks=100, held_out=4000),
+)

@@ -52,11 +52,19 @@ def D23b(dataset):
 
 
 @claim(
-    "D", "formula", of="step_risk", margin=0.0095, quick_margin=0.012,
+    "D",
+    "formula",
+    of="step_risk",
+    margin=0.0095,
+    quick_margin=0.012,
     near=(
-        "N for N + d + 1", "d² for d(d + 1)", "3d/(N + 3)", "N + 3 for N + d + 1", "d² + 2 for d(d + 1)",
+        "N for N + d + 1",
+        "d² for d(d + 1)",
+        "3d/(N + 3)",
+        "N + 3 for N + d + 1",
+        "d² + 2 for d(d + 1)",
     ),
-)  # fmt: skip
+)
 def D23d(dataset):
     """One gradient step of the best size, $N/(N+d+1)$, errs by $d(d+1)/(N+d+1)$, in two dimensions and in others.
 

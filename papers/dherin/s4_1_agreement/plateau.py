@@ -40,10 +40,14 @@ class Plateau(Declaration):
         short = OneGradientStep(0.8 * best_step(N, d))(prompts)
         each = [Prompts(*(part[s] for part in prompts)) for s in range(self.training.replicates)]
         block, raw = (
-            torch.stack([predictions(networks.network, {k: w[s].double() for k, w in weights.items()}, each[s])
-                         for s in range(self.training.replicates)])
+            torch.stack(
+                [
+                    predictions(networks.network, {k: w[s].double() for k, w in weights.items()}, each[s])
+                    for s in range(self.training.replicates)
+                ]
+            )
             for weights in (networks.weights, untrained)
-        )  # fmt: skip
+        )
         y, ols = prompts.y_query, MinimumNormOLS()(prompts)
         columns = {
             "loss": (_error(block, y), "mean squared error of the trained block"),
@@ -109,7 +113,8 @@ def _correlation(one: Tensor, other: Tensor) -> Tensor:
 
 
 PLATEAU = Experiment(
-    slug="dherin-plateau", title="Where the training ends",
+    slug="dherin-plateau",
+    title="Where the training ends",
     quick=Plateau(training=ONE_BLOCK, tasks=4000, contexts=100_000, shapes=((20, 5),)),
     full=Plateau(training=ONE_BLOCK, tasks=20000, contexts=400_000, shapes=((20, 5), (6, 3))),
-)  # fmt: skip
+)

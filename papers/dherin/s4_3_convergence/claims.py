@@ -136,9 +136,14 @@ def D28b(dataset):
 
 
 @claim(
-    "S", "bound", check=_worse("GRU"), margin=0, recorded=NOT_REPRODUCED, control=_perfect("GRU"),
+    "S",
+    "bound",
+    check=_worse("GRU"),
+    margin=0,
+    recorded=NOT_REPRODUCED,
+    control=_perfect("GRU"),
     positive=replaced("layer", "tanh RNN", "GRU"),
-)  # fmt: skip
+)
 def D29(dataset):
     """Updates that do not fall go with poor in-context learning: the GRUs do worse than attention.
 

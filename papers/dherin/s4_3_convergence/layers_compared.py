@@ -165,9 +165,11 @@ NAMES = {
 """Readings of one block: dimensions beside layer, state and seed, and what they are."""
 
 _QUICK = LayersCompared(
-    attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=40, tasks=60, held_out=400, N=50, first=10,
-)  # fmt: skip
+    attention=PREFIX_ATTENTION, rnn=PREFIX_RNN, gru=PREFIX_GRU, trials=40, tasks=60, held_out=400, N=50, first=10
+)
 LAYERS_COMPARED = Experiment(
-    slug="dherin-layers-compared", title="Marginal updates and error of three contextual layers",
-    quick=_QUICK, full=replace(_QUICK, trials=1000, tasks=2000, held_out=20000),
-)  # fmt: skip
+    slug="dherin-layers-compared",
+    title="Marginal updates and error of three contextual layers",
+    quick=_QUICK,
+    full=replace(_QUICK, trials=1000, tasks=2000, held_out=20000),
+)

@@ -72,9 +72,11 @@ class MarginalUpdates(Declaration):
             checks.append([self.check(network, pick(s), f"{kind}/{s}", seed) for s in range(replicates)])
         motion = np.array([self.motions(network, shipped.replicate(s), self.stretched(seed, s)[0]) for s in range(replicates)])
         text = "mean over n of the square of a motion of the update times |A(x)|"
-        return self.dataset(readings, checks).assign(
-            motion_squared=variable("seed motion part trial", motion, text)
-        ).assign_coords(motion=list(MOTIONS), part=list(PARTS))  # fmt: skip
+        return (
+            self.dataset(readings, checks)
+            .assign(motion_squared=variable("seed motion part trial", motion, text))
+            .assign_coords(motion=list(MOTIONS), part=list(PARTS))
+        )
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -107,8 +109,10 @@ class MarginalUpdates(Declaration):
         block, layer, n = network.blocks(weights)[0], network.block.joint.layer, torch.arange(1, self.N + 1)
         w = torch.linalg.lstsq(sequence[:, :-1, :-1], sequence[:, :-1, -1:]).solution[..., 0]
         a, endless = states_along(layer, block, sequence), endless_context(layer, block, sequence, w)[1]
-        seen = [n**power * torch.einsum("mk,bnk->bnm", block["W"], moved).norm(dim=-1)
-                for power, moved in ((1, a.diff(dim=1)), (0.5, a[:, 1:] - endless[:, None]))]  # fmt: skip
+        seen = [
+            n**power * torch.einsum("mk,bnk->bnm", block["W"], moved).norm(dim=-1)
+            for power, moved in ((1, a.diff(dim=1)), (0.5, a[:, 1:] - endless[:, None]))
+        ]
         parts = slice(None, max(self.N // 20, 1)), slice(self.N // 2, None)
         return np.array([[each[:, part].square().mean(1).numpy() for part in parts] for each in seen])
 
@@ -160,8 +164,9 @@ class MarginalUpdates(Declaration):
         return {
             "formula": ((found - expected).flatten(-2).norm(dim=-1) / scale).max().item(),
             "formula_late": ((found - late).flatten(-2).norm(dim=-1) / scale).max().item(),
-            "excess": _excess(found, scale), "excess_turned": _excess(turned, scale),
-        }  # fmt: skip
+            "excess": _excess(found, scale),
+            "excess_turned": _excess(turned, scale),
+        }
 
     def dataset(self, readings: list[list[dict]], checks: list[list[dict]]) -> xr.Dataset:
         """Return the readings by case and network, curves pooled over the networks, as one dataset."""
@@ -277,6 +282,8 @@ CHECKS = {
 
 _QUICK = MarginalUpdates(training=ONE_BLOCK, trials=200, N=100, first=10, matrices=1, stretch=1.5)
 MARGINAL_UPDATES = Experiment(
-    slug="dherin-marginal-updates", title="Marginal updates along the context",
-    quick=_QUICK, full=replace(_QUICK, trials=1000, matrices=10),
-)  # fmt: skip
+    slug="dherin-marginal-updates",
+    title="Marginal updates along the context",
+    quick=_QUICK,
+    full=replace(_QUICK, trials=1000, matrices=10),
+)

@@ -66,7 +66,8 @@ class RNNRate(Declaration):
 
 
 RNN_RATE = Experiment(
-    slug="dherin-rnn-rate", title="Tanh RNNs, trained twice",
+    slug="dherin-rnn-rate",
+    title="Tanh RNNs, trained twice",
     quick=RNNRate(PREFIX_RNN, PREFIX_RNN_FAST, PREFIX_ATTENTION, trials=100, tasks=1000, first=10),
     full=RNNRate(PREFIX_RNN, PREFIX_RNN_FAST, PREFIX_ATTENTION, trials=1000, tasks=10000, first=10),
-)  # fmt: skip
+)

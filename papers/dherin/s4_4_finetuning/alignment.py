@@ -54,8 +54,10 @@ class Alignment(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Finetune every network on its own tasks with every kind of labels, and compare with the patch."""
         networks = trained(self.training, seed, device)
-        found = [self.read(Plain.of(networks.network, networks.replicate(s)), seed, f"trained/{s}", self.tasks)
-                 for s in range(networks.replicates)]  # fmt: skip
+        found = [
+            self.read(Plain.of(networks.network, networks.replicate(s)), seed, f"trained/{s}", self.tasks)
+            for s in range(networks.replicates)
+        ]
         starts = networks.network.start(stream(seed, "untrained"), (self.untrained,), LIKE)
         others = []
         for s in range(self.untrained):
@@ -149,10 +151,11 @@ class Alignment(Declaration):
         both = (part * seen).sum(-1) / (part.norm(dim=-1) * length)
         first = share_at(plain, D, (prompts.x[:, :1] @ plain.G.mT).expand(-1, D.shape[1], -1))
         return {
-            "alignment_label": both.mean(0).numpy(), "alignment_label_se": error(both),
+            "alignment_label": both.mean(0).numpy(),
+            "alignment_label_se": error(both),
             "label_part": (part.square().sum(-1) / shift.square().sum(-1)).mean(0).numpy(),
             "share_squared_first": first.square().mean(0).numpy(),
-        }  # fmt: skip
+        }
 
     def reasons(
         self, plain: Plain, prompts: Prompts, w: Tensor, shift: Tensor, D: Tensor, aligned: Tensor
@@ -239,9 +242,11 @@ NAMES = {
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
 _QUICK = Alignment(
-    training=ONE_BLOCK, tasks=120, N=100, lengths=8, pace=0.01, checked=1, untrained=4, untrained_tasks=20, queries=64,
-)  # fmt: skip
+    training=ONE_BLOCK, tasks=120, N=100, lengths=8, pace=0.01, checked=1, untrained=4, untrained_tasks=20, queries=64
+)
 ALIGNMENT = Experiment(
-    slug="dherin-alignment", title="Alignment of the patch and of finetuning",
-    quick=_QUICK, full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=128),
-)  # fmt: skip
+    slug="dherin-alignment",
+    title="Alignment of the patch and of finetuning",
+    quick=_QUICK,
+    full=replace(_QUICK, tasks=500, lengths=14, checked=10, untrained=48, untrained_tasks=100, queries=128),
+)

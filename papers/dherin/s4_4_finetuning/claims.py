@@ -45,9 +45,7 @@ def D31(dataset):
     return over_seeds(curves.isel(i=-1) / curves.isel(i=0))
 
 
-@claim(
-    "Q", "bound", margin=1.0, recorded=NOT_REPRODUCED, control=put(loss_own="loss_other"), positive=_another_patch
-)  # fmt: skip
+@claim("Q", "bound", margin=1.0, recorded=NOT_REPRODUCED, control=put(loss_own="loss_other"), positive=_another_patch)
 def D32(dataset):
     """At rate 0.01 the curves fall in similar ways: within a factor 2 from $i = 5$ to 100, with $(p − y)²$ or $½(p − y)²$.
 

@@ -65,9 +65,7 @@ def D33(dataset):
     return Discrepancy(-found.value, found.two_se)
 
 
-@claim(
-    "D", "formula", of="ceiling", margin=0.015, quick_margin=0.045, near=("the quotient of means for the mean quotient",),
-)  # fmt: skip
+@claim("D", "formula", of="ceiling", margin=0.015, quick_margin=0.045, near=("the quotient of means for the mean quotient",))
 def D33d(dataset):
     """The ceiling is dimension: over queries that finetuning does not know the mean of $κ²$ is $E tr(SMSᵀ)/|S|²$, $1/d$ or so.
 
@@ -165,10 +163,14 @@ claim = claims_of("dherin-two-starts")
 
 
 @claim(
-    "S", "bound", margin=0, recorded=NOT_REPRODUCED, check=_of_ceiling(OURS),
+    "S",
+    "bound",
+    margin=0,
+    recorded=NOT_REPRODUCED,
+    check=_of_ceiling(OURS),
     control=replaced("labels", "another task", "true"),
     positive=replaced("start", OTHER, OURS),
-)  # fmt: skip
+)
 def D33b(dataset):
     """The alignment is high: at least half of its ceiling after all examples, in the three networks from our initialisation.
 

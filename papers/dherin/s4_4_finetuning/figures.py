@@ -156,8 +156,11 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     for k, (labels, name) in enumerate(LABELS.items()):
         points(left, dataset.sel(labels=labels), "alignment", "i", k, label=name, **BARS)
     points(left, dataset[["alignment_untrained"]].rename(start="seed"), "alignment_untrained", "i", 3, label="untrained")
-    for k, labels, name in ((0, "true", "true labels"), (4, "mirrored task", "mirrored task"),
-                            (5, "query's label reversed", "reversed at the query")):  # fmt: skip
+    for k, labels, name in (
+        (0, "true", "true labels"),
+        (4, "mirrored task", "mirrored task"),
+        (5, "query's label reversed", "reversed at the query"),
+    ):
         points(right, dataset.sel(labels=labels), "alignment", "i", k, linestyle=LINES[k], label=name, **thin)
     points(right, dataset, "alignment_label", "i", 6, linestyle=LINES[6], label="label parts", **thin)
     answer = dict(color=ink, marker="*", linestyle=LINES[2], label="answer written in")
@@ -183,8 +186,10 @@ FACTORS = {
 def factors(dataset: xr.Dataset) -> Table:
     """Return what the alignment after all examples is made of."""
     end = dataset[list(FACTORS)].isel(i=-1).mean("seed")
-    return Table(("mean over tasks and networks", "after all examples"),
-                 tuple((text, f"{float(end[name]):.3f}") for name, text in FACTORS.items()))  # fmt: skip
+    return Table(
+        ("mean over tasks and networks", "after all examples"),
+        tuple((text, f"{float(end[name]):.3f}") for name, text in FACTORS.items()),
+    )
 
 
 @drawing(

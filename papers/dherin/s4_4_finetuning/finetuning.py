@@ -96,9 +96,10 @@ class Finetuning(Declaration):
         losses = self.losses(plain, prompts, prompts.y, paces)[[paces.index(pace) for pace in grid]]
         shape = (len(self.factors), len(self.rates), self.N + 1)
         return {
-            "loss": losses.mean(1).reshape(shape), "loss_se": standard_error(losses).reshape(shape),
+            "loss": losses.mean(1).reshape(shape),
+            "loss_se": standard_error(losses).reshape(shape),
             "loss_few": losses[0, :, 0].mean(),
-        }  # fmt: skip
+        }
 
     def at_rate(self, plain: Plain, prompts: Prompts, w: Tensor) -> dict[str, np.ndarray]:
         """Return loss curves at the paper's rate, and of the patch, with true labels and with those of another task."""
@@ -107,11 +108,16 @@ class Finetuning(Declaration):
         own, other = (self.losses(plain, prompts, y, paces) for y in (prompts.y, wrong))
         patch, patch_other = (self.patched(plain, prompts, y) for y in (prompts.y, wrong))
         return {
-            "loss_own": own.mean(1), "loss_own_se": standard_error(own), "loss_other": other.mean(1),
-            "loss_patch": patch.mean(0), "loss_patch_se": standard_error(patch[None])[0],
-            "loss_patch_other": patch_other.mean(0), "loss_before": patch[:, 0].mean(),
-            "K": plain.K.numpy(), "u_squared": plain.u.square().sum().item(),
-        }  # fmt: skip
+            "loss_own": own.mean(1),
+            "loss_own_se": standard_error(own),
+            "loss_other": other.mean(1),
+            "loss_patch": patch.mean(0),
+            "loss_patch_se": standard_error(patch[None])[0],
+            "loss_patch_other": patch_other.mean(0),
+            "loss_before": patch[:, 0].mean(),
+            "K": plain.K.numpy(),
+            "u_squared": plain.u.square().sum().item(),
+        }
 
     def rescale(self, plain: Plain, prompts: Prompts) -> dict[str, np.ndarray]:
         """Return the curves of the rescaled networks at ``rate``, and how far those at s^2 rate are from the first ones."""
@@ -171,10 +177,18 @@ NAMES = {
 """Variables: dimensions beside the network, type on disk, and what they are."""
 
 _QUICK = Finetuning(
-    training=ONE_BLOCK, tasks=150, sweep_tasks=20, N=100, rate=0.01, rates=(0.01, 0.1, 1.0),
-    factors=(1.0, 0.5), scales=(0.6, 1.7),
-)  # fmt: skip
+    training=ONE_BLOCK,
+    tasks=150,
+    sweep_tasks=20,
+    N=100,
+    rate=0.01,
+    rates=(0.01, 0.1, 1.0),
+    factors=(1.0, 0.5),
+    scales=(0.6, 1.7),
+)
 FINETUNING = Experiment(
-    slug="dherin-finetuning", title="Finetuning one example at a time against the patch",
-    quick=_QUICK, full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
-)  # fmt: skip
+    slug="dherin-finetuning",
+    title="Finetuning one example at a time against the patch",
+    quick=_QUICK,
+    full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
+)

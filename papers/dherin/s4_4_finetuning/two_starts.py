@@ -153,11 +153,11 @@ EXACT = {
 
 _FINETUNING = replace(FINETUNING.quick, tasks=50, sweep_tasks=2, rates=(0.01,), scales=(1.0,))
 _QUICK = TwoStarts(
-    finetuning=_FINETUNING, alignment=replace(ALIGNMENT.quick, tasks=80, lengths=5), other=ONE_BLOCK_NARROWER, queries=10,
-)  # fmt: skip
+    finetuning=_FINETUNING, alignment=replace(ALIGNMENT.quick, tasks=80, lengths=5), other=ONE_BLOCK_NARROWER, queries=10
+)
 _FULL = replace(
-    _QUICK, finetuning=replace(_FINETUNING, tasks=1000), alignment=replace(_QUICK.alignment, tasks=500, lengths=10), queries=20,
-)  # fmt: skip
+    _QUICK, finetuning=replace(_FINETUNING, tasks=1000), alignment=replace(_QUICK.alignment, tasks=500, lengths=10), queries=20
+)
 TWO_STARTS = Experiment(
-    slug="dherin-two-starts", title="The same network from two starts, one patch for many queries", quick=_QUICK, full=_FULL,
-)  # fmt: skip
+    slug="dherin-two-starts", title="The same network from two starts, one patch for many queries", quick=_QUICK, full=_FULL
+)

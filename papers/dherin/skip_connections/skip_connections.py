@@ -25,9 +25,15 @@ from icl_lib.tasks.prompts import normal
 from papers.dherin.trained import regression, tokens
 
 WAYS = (
-    "both parts", "without the bias", "without the matrix", "no patch", "one symbol, z", "one symbol, v", "attention alone",
+    "both parts",
+    "without the bias",
+    "without the matrix",
+    "no patch",
+    "one symbol, z",
+    "one symbol, v",
+    "attention alone",
     "another query",
-)  # fmt: skip
+)
 NORMS = {"x inside, no norm": NoNorm(), "x inside, LayerNorm": LayerNorm(1e-5), "x inside, RMSNorm": RMSNorm(1e-6)}
 LIKE = torch.zeros((), dtype=torch.float64)
 
@@ -127,9 +133,17 @@ def error(block: Block, weights: Weights, bare: State, expected: Float[Tensor, "
 
 
 _QUICK = SkipConnections(
-    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"), d=2, N=30, width=32, heads=8, hidden=(128,),
-    activation="gelu", shares=(0.0, 0.1, 0.3, 0.5, 0.8, 1.0), networks=4, prompts=3,
-)  # fmt: skip
+    layers=("softmax attention", "linear attention", "tanh RNN", "GRU"),
+    d=2,
+    N=30,
+    width=32,
+    heads=8,
+    hidden=(128,),
+    activation="gelu",
+    shares=(0.0, 0.1, 0.3, 0.5, 0.8, 1.0),
+    networks=4,
+    prompts=3,
+)
 SKIP_CONNECTIONS = Experiment(
     slug="dherin-skip-connections",
     title="Blocks with skip connections",
@@ -137,7 +151,10 @@ SKIP_CONNECTIONS = Experiment(
     quick=_QUICK,
     full=replace(
         _QUICK,
-        N=60, hidden=(128, 64), shares=(0.0, 1 / 60, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), networks=25,
+        N=60,
+        hidden=(128, 64),
+        shares=(0.0, 1 / 60, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+        networks=25,
         prompts=4,
     ),
-)  # fmt: skip
+)

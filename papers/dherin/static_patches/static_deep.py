@@ -223,10 +223,11 @@ NAMES = {
 }
 """Readings: dimensions beside part and network, and what they are."""
 
-_QUICK = StaticDeep(
-    training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=8, queries=30, K=(1, 10, 100), strength=1e-6,
-)  # fmt: skip
+_QUICK = StaticDeep(training=FOUR_BLOCKS, deeper=TEN_BLOCKS, N=40, contexts=8, queries=30, K=(1, 10, 100), strength=1e-6)
 STATIC_DEEP = Experiment(
-    slug="dherin-static-deep", title="Static patches of networks of four and ten blocks", section="3.4 (v4)",
-    quick=_QUICK, full=replace(_QUICK, contexts=40, queries=200, K=(1, 2, 5, 10, 25, 50, 100, 200)),
-)  # fmt: skip
+    slug="dherin-static-deep",
+    title="Static patches of networks of four and ten blocks",
+    section="3.4 (v4)",
+    quick=_QUICK,
+    full=replace(_QUICK, contexts=40, queries=200, K=(1, 2, 5, 10, 25, 50, 100, 200)),
+)

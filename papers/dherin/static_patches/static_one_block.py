@@ -170,6 +170,9 @@ NAMES = {
 
 _QUICK = StaticOneBlock(training=ONE_BLOCK, N=100, contexts=40, queries=50, K=(1, 3, 25, 50))
 STATIC_ONE_BLOCK = Experiment(
-    slug="dherin-static-one-block", title="One static patch for many queries, one block", section="3.4 (v4)",
-    quick=_QUICK, full=replace(_QUICK, contexts=100, queries=200, K=(1, 2, 3, 5, 10, 25, 50, 100, 200)),
-)  # fmt: skip
+    slug="dherin-static-one-block",
+    title="One static patch for many queries, one block",
+    section="3.4 (v4)",
+    quick=_QUICK,
+    full=replace(_QUICK, contexts=100, queries=200, K=(1, 2, 3, 5, 10, 25, 50, 100, 200)),
+)

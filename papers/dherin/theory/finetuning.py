@@ -26,9 +26,15 @@ def gradient(W: Matrix, b: Float[ndarray, "H"], u: Float[ndarray, "H"], c: float
 
 
 def finetuned(
-    W: Matrix, b: Float[ndarray, "H"], u: Float[ndarray, "H"], c: float,
-    a: Float[ndarray, "N k"], y: Float[ndarray, "N"], rate: float, factor: float,
-) -> Float[ndarray, "N+1 H k"]:  # fmt: skip
+    W: Matrix,
+    b: Float[ndarray, "H"],
+    u: Float[ndarray, "H"],
+    c: float,
+    a: Float[ndarray, "N k"],
+    y: Float[ndarray, "N"],
+    rate: float,
+    factor: float,
+) -> Float[ndarray, "N+1 H k"]:
     """W_0, ..., W_N with W_i = W_{i-1} - rate * factor * gradient at example i (eq-dherin-4-4-sgd)."""
     path = [W]
     for a_i, y_i in zip(a, y, strict=True):

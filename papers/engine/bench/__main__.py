@@ -3,7 +3,8 @@
 import argparse
 import sys
 
-from icl_lib.companion import require_device, typed
+from icl_lib import typed
+from icl_lib.companion import require_device
 from papers.engine.bench import table
 from papers.engine.bench.attention import attention
 from papers.engine.bench.batches import batches
@@ -14,9 +15,14 @@ from papers.engine.bench.scale import QUICK, WHOLE
 from papers.engine.bench.training import loop, rates
 
 GROUPS = {
-    "loop": loop, "rates": rates, "batches": batches, "attention": attention, "closed-form": closed_form, "growth": growth,
+    "loop": loop,
+    "rates": rates,
+    "batches": batches,
+    "attention": attention,
+    "closed-form": closed_form,
+    "growth": growth,
     "build": build,
-}  # fmt: skip
+}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -33,11 +33,31 @@ class Scale:
 
 
 WHOLE = Scale(
-    sizes=(TINY, SMALL, STANDARD), batch=8, replicates=(1, 2, 4, 8, 16, 32), patterns=30, lengths=(20, 100, 400), prompts=4096,
-    growth=((10, 20, 40, 80), (5, 10, 20, 40), (1, 2, 4, 8), (1, 3, 6, 12)), accuracy=0.01, laps=2, repeats=3,
-    side=4096, copied=2**28,
-)  # fmt: skip
+    sizes=(TINY, SMALL, STANDARD),
+    batch=8,
+    replicates=(1, 2, 4, 8, 16, 32),
+    patterns=30,
+    lengths=(20, 100, 400),
+    prompts=4096,
+    growth=((10, 20, 40, 80), (5, 10, 20, 40), (1, 2, 4, 8), (1, 3, 6, 12)),
+    accuracy=0.01,
+    laps=2,
+    repeats=3,
+    side=4096,
+    copied=2**28,
+)
 QUICK = replace(
-    WHOLE, sizes=(replace(TINY, every=1),), batch=2, replicates=(1, 4), patterns=4, lengths=(20,), prompts=256,
-    growth=((10,), (10,), (2,), (1,)), accuracy=0.1, laps=1, repeats=1, side=512, copied=2**22,
-)  # fmt: skip
+    WHOLE,
+    sizes=(replace(TINY, every=1),),
+    batch=2,
+    replicates=(1, 4),
+    patterns=4,
+    lengths=(20,),
+    prompts=256,
+    growth=((10,), (10,), (2,), (1,)),
+    accuracy=0.1,
+    laps=1,
+    repeats=1,
+    side=512,
+    copied=2**22,
+)

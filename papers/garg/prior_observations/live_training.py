@@ -91,9 +91,22 @@ NAMES = {
 """Measured quantities: dimensions beside curriculum, and what they are; ``seed`` counts replicates."""
 
 _QUICK = DecoderTraining(
-    "", layers=2, heads=4, width=16, d=1, N=4, law="fixed", sparsity=1, room=5,
-    dims=Ramp(1, 1, 1, 1), points=Ramp(5, 5, 1, 1), B=64, rate=1e-2, steps=600, replicates=3,
-)  # fmt: skip
+    "",
+    layers=2,
+    heads=4,
+    width=16,
+    d=1,
+    N=4,
+    law="fixed",
+    sparsity=1,
+    room=5,
+    dims=Ramp(1, 1, 1, 1),
+    points=Ramp(5, 5, 1, 1),
+    B=64,
+    rate=1e-2,
+    steps=600,
+    replicates=3,
+)
 _FULL = replace(_QUICK, points=Ramp(2, 5, 1, 100), steps=1_500, replicates=16)
 LIVE_TRAINING = Experiment(
     slug="garg-live-training",

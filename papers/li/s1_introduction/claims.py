@@ -23,9 +23,13 @@ def L0a(dataset):
 
 
 @claim(
-    "D", "formula", of="margin_ratio", margin=0.004, quick_margin=0.05,
+    "D",
+    "formula",
+    of="margin_ratio",
+    margin=0.004,
+    quick_margin=0.05,
     near=("a factor 1 − 1/l, as under the softmax", "l + 1 for l, the query counted as a context"),
-)  # fmt: skip
+)
 def L0b(dataset):
     """Without both nonlinearities the mean margin over all tasks is $(α′/2)·G$, with $G$ a closed form in the weights:
     proportional to the share $α′$ of relevant contexts. With the softmax it is not.

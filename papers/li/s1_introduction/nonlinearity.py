@@ -80,10 +80,14 @@ class Nonlinearity(Declaration):
                 "readout": variable("seed key", readout, "W_V^T W_O^T a along unit vectors, linear both"),
             },
             coords={
-                "variant": list(FOUR), "step_size": list(self.eta), "seed": range(self.seeds),
-                "alpha": list(self.alpha), "S_1": list(self.S_1), "short": list(self.short),
+                "variant": list(FOUR),
+                "step_size": list(self.eta),
+                "seed": range(self.seeds),
+                "alpha": list(self.alpha),
+                "S_1": list(self.S_1),
+                "short": list(self.short),
             },
-        )  # fmt: skip
+        )
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -280,11 +284,25 @@ NONLINEARITY = Experiment(
     slug="li-nonlinearity",
     title="With and without softmax and ReLU",
     quick=Nonlinearity(
-        setting=replace(A, B=32, T=100, m=40), eta=(1.0,), seeds=6, alpha=(0.2, 0.4, 0.6, 0.8, 1.0), S_1=(-1.0, 0.0, 1.0),
-        short=(2, 4), length=50, draws=5, prompts=2000,
+        setting=replace(A, B=32, T=100, m=40),
+        eta=(1.0,),
+        seeds=6,
+        alpha=(0.2, 0.4, 0.6, 0.8, 1.0),
+        S_1=(-1.0, 0.0, 1.0),
+        short=(2, 4),
+        length=50,
+        draws=5,
+        prompts=2000,
     ),
     full=Nonlinearity(
-        setting=replace(A, B=128, T=600), eta=(0.1, 0.25, 0.5, 1.0), seeds=10, alpha=(0.2, 0.4, 0.6, 0.8, 1.0),
-        S_1=(-1.0, -0.5, 0.0, 0.5, 0.75, 1.0, 1.15), short=(2, 3, 4, 5, 6), length=50, draws=10, prompts=5000,
+        setting=replace(A, B=128, T=600),
+        eta=(0.1, 0.25, 0.5, 1.0),
+        seeds=10,
+        alpha=(0.2, 0.4, 0.6, 0.8, 1.0),
+        S_1=(-1.0, -0.5, 0.0, 0.5, 0.75, 1.0, 1.15),
+        short=(2, 3, 4, 5, 6),
+        length=50,
+        draws=10,
+        prompts=5000,
     ),
-)  # fmt: skip
+)

@@ -11,9 +11,13 @@ claim = claims_of("li-start")
 
 
 @claim(
-    "D", "formula", of="mass", margin=0.014, quick_margin=0.04,
+    "D",
+    "formula",
+    of="mass",
+    margin=0.014,
+    quick_margin=0.04,
     near=("l − 1 for l", "½δ²β² for δ²β²", "not given that the pattern is there"),
-)  # fmt: skip
+)
 def L1b(dataset):
     """Untrained attention is near uniform: its mass on the query's pattern is $E[ng/(ng + l − n) | n ≥ 1]$, with
     $g = exp(δ²β²)$ and $n$ binomial $(l, α/2)$. At $δβ = 0.4$, $l = 20$, $α = 0.8$ it is 0.437, uniform 0.400.

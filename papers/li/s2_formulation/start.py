@@ -139,4 +139,4 @@ START = Experiment(
     title="The untrained network",
     quick=_QUICK,
     full=replace(_QUICK, beta=(1.0, 1.5, 2.0, 3.0, 4.0), seeds=20, prompts=150),
-)  # fmt: skip
+)

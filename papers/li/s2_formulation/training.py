@@ -83,8 +83,8 @@ def blind(trained: Trained) -> Trained:
 
 
 _QUICK = Course(
-    setting=replace(A, B=64, T=120), tasks=("cyclic 3", "cyclic 1", "one-sided"), steps=(0, 20, 40, 60), seeds=3, prompts=1000,
-)  # fmt: skip
+    setting=replace(A, B=64, T=120), tasks=("cyclic 3", "cyclic 1", "one-sided"), steps=(0, 20, 40, 60), seeds=3, prompts=1000
+)
 TRAINING = Experiment(
     slug="li-training",
     title="Training by SGD on the hinge loss",

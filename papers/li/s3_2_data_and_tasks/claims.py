@@ -146,10 +146,7 @@ def _judged(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("li-floor")
 
 
-@claim(
-    "D", "formula", of="error_counted", margin=0.065, quick_margin=0.2,
-    near=("l − 1 for l", "the term k = l/2 in full"),
-)  # fmt: skip
+@claim("D", "formula", of="error_counted", margin=0.065, quick_margin=0.2, near=("l − 1 for l", "the term k = l/2 in full"))
 def L6(dataset):
     """Trained on all tasks a model errs as the vote law says: $2⁻ˡ ∑ C(l,k)(1−α′)^(l−k)$ over $k > l/2$, half the term
     $k = l/2$.

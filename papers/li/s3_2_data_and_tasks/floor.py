@@ -92,8 +92,9 @@ class Floor(Declaration):
         }
         law, *misses = (xr.DataArray(self._table(each), dims=("alpha", "l")) for each in laws.values())
         errors = dataset.error.sel(tasks="all").drop_vars(["alpha", "l", "tasks"])
-        return counted("error_counted", errors, law, dict(zip(list(laws)[1:], misses, strict=True)),
-                       prompts=self.prompts, least=RESOLVED)  # fmt: skip
+        return counted(
+            "error_counted", errors, law, dict(zip(list(laws)[1:], misses, strict=True)), prompts=self.prompts, least=RESOLVED
+        )
 
     def _table(self, law: Callable) -> np.ndarray:
         """Return ``law(l, alpha)`` of every cell, (alpha, l, ...)."""
@@ -145,11 +146,25 @@ FLOOR = Experiment(
     slug="li-floor",
     title="Error over prompt length",
     quick=Floor(
-        base=SHORT, sets=TESTED, tested=TESTED, seeds=3, alphas=(0.4, 0.6, 0.8),
-        lengths=(2, 4, 8), prompts=10_000, best_prompts=10_000, exact_lengths=8,
+        base=SHORT,
+        sets=TESTED,
+        tested=TESTED,
+        seeds=3,
+        alphas=(0.4, 0.6, 0.8),
+        lengths=(2, 4, 8),
+        prompts=10_000,
+        best_prompts=10_000,
+        exact_lengths=8,
     ),
     full=Floor(
-        base=A, sets=TESTED, tested=TESTED, seeds=10, alphas=(0.2, 0.4, 0.6, 0.8, 0.9),
-        lengths=(1, 2, 3, 4, 6, 8, 10, 12, 16, 20), prompts=30_000, best_prompts=100_000, exact_lengths=12,
+        base=A,
+        sets=TESTED,
+        tested=TESTED,
+        seeds=10,
+        alphas=(0.2, 0.4, 0.6, 0.8, 0.9),
+        lengths=(1, 2, 3, 4, 6, 8, 10, 12, 16, 20),
+        prompts=30_000,
+        best_prompts=100_000,
+        exact_lengths=12,
     ),
-)  # fmt: skip
+)

@@ -57,4 +57,4 @@ TASK_SETS = Experiment(
     title="Condition 3.2 counted",
     quick=TaskSets(M1=(3, 4, 5, 6, 7, 8)),
     full=TaskSets(M1=(3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24)),
-)  # fmt: skip
+)

@@ -89,9 +89,13 @@ def L7d(dataset):
 
 
 @claim(
-    "S", "bound", margin=0.0, recorded=NOT_REPRODUCED, positive=put(error="error_rescaled"),
+    "S",
+    "bound",
+    margin=0.0,
+    recorded=NOT_REPRODUCED,
+    positive=put(error="error_rescaled"),
     control=lambda dataset: dataset.assign(error=dataset.error.roll(S_1=-3)),
-)  # fmt: skip
+)
 def L7n(dataset):
     """$S₁ ≥ 1$ is needed (a remark on the slides' experiment): at $S₁ = 0.5$ the 0-1 error exceeds 0.01, norm held fixed.
 
@@ -197,9 +201,13 @@ def L7j(dataset):
 
 
 @claim(
-    "S", "order", margin=0.0, recorded=NOT_REPRODUCED, positive=_points_of_the_slides,
+    "S",
+    "order",
+    margin=0.0,
+    recorded=NOT_REPRODUCED,
+    positive=_points_of_the_slides,
     control=put(error_length="error_length_theory"),
-)  # fmt: skip
+)
 def L7i(dataset):
     """Below $S₁ = 1$ longer prompts do not help, as on the slides: at $S₁ = 0.5$ the error at $l = 20$ is that at 8 or larger.
 

@@ -30,9 +30,8 @@ def L9(dataset):
 
 
 @claim(
-    "D", "formula", of="error_counted", margin=0.09, quick_margin=0.2,
-    near=("l − 1 for l", "a fair coin for the other labels"),
-)  # fmt: skip
+    "D", "formula", of="error_counted", margin=0.09, quick_margin=0.2, near=("l − 1 for l", "a fair coin for the other labels")
+)
 def L9b(dataset):
     """The out-of-domain error at every length and $α′$ is that of the vote law at the trained score gap.
 

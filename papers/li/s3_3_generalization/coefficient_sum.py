@@ -92,16 +92,21 @@ def expected_vote(scores: np.ndarray, test: ODRTest) -> np.ndarray:
 
 
 _QUICK = CoefficientSum(
-    names=("A", "B"), settings=SHORT, seeds=3,
+    names=("A", "B"),
+    settings=SHORT,
+    seeds=3,
     S_1=(-1.3, -1.0, 0.0, 0.5, 0.9, 1.0, 1.1, 1.3),
     test=ODRTest(count=3, distractors=10, draws=4, prompts=300, alpha=0.8, length=20),
-)  # fmt: skip
+)
 COEFFICIENT_SUM = Experiment(
     slug="li-coefficient-sum",
     title="Hinge, error and margin over the coefficient sum",
     quick=_QUICK,
     full=replace(
-        _QUICK, settings=(A, B), seeds=12, S_1=(-1.3, -1.0, -0.5, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3),
+        _QUICK,
+        settings=(A, B),
+        seeds=12,
+        S_1=(-1.3, -1.0, -0.5, 0.0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3),
         test=replace(_QUICK.test, draws=12, prompts=500),
     ),
-)  # fmt: skip
+)

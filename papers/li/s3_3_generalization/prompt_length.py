@@ -81,10 +81,13 @@ class PromptLength(Declaration):
         near = {"l − 1 for l": np.array(shorter), "a fair coin for the other labels": missing / 2}
         cells = ("alpha", "length")
         return counted(
-            "error_counted", dataset.error.drop_vars(cells), xr.DataArray(law, dims=cells),
+            "error_counted",
+            dataset.error.drop_vars(cells),
+            xr.DataArray(law, dims=cells),
             {label: xr.DataArray(values, dims=cells) for label, values in near.items()},
-            prompts=self.test.draws * self.test.prompts, least=RESOLVED,
-        )  # fmt: skip
+            prompts=self.test.draws * self.test.prompts,
+            least=RESOLVED,
+        )
 
     def _error(self, trained: Trained, alpha: float, length: int, seed: int) -> np.ndarray:
         return means(self.test.at(alpha, length).combined(trained, self.S_1, seed, "odr")).error
@@ -108,16 +111,24 @@ class PromptLength(Declaration):
 
 
 _QUICK = PromptLength(
-    settings=SHORT, alpha=(0.3, 0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 12, 16, 24, 32),
-    eps=0.01, S_1=1.1, seeds=3, test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
-)  # fmt: skip
+    settings=SHORT,
+    alpha=(0.3, 0.4, 0.6, 0.8, 1.0),
+    lengths=(2, 4, 6, 8, 12, 16, 24, 32),
+    eps=0.01,
+    S_1=1.1,
+    seeds=3,
+    test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
+)
 PROMPT_LENGTH = Experiment(
     slug="li-prompt-length",
     title="Prompt length and the share of the task's patterns",
     quick=_QUICK,
     full=replace(
         _QUICK,
-        settings=(A, B), alpha=(0.2, 0.3, 0.4, 0.6, 0.8, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56),
-        seeds=12, test=replace(_QUICK.test, draws=12, prompts=400),
+        settings=(A, B),
+        alpha=(0.2, 0.3, 0.4, 0.6, 0.8, 1.0),
+        lengths=(2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56),
+        seeds=12,
+        test=replace(_QUICK.test, draws=12, prompts=400),
     ),
-)  # fmt: skip
+)

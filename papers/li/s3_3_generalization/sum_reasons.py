@@ -61,20 +61,25 @@ class SumReasons(Declaration):
 SHORT = replace(A, beta=1.0)
 NAMES = ("A", "β = 1", "β = 1, r = 1", "A, K = 2", "B, |q| = 0.25", "B, K = 2")
 TEST = ODRTest(count=3, distractors=10, draws=80, prompts=20, alpha=0.8, length=20)
-SETTINGS = (
-    A, SHORT, replace(SHORT, tasks="cyclic 1"), replace(A, K=2.0), replace(B, q=0.25), replace(B, K=2.0),
-)  # fmt: skip
+SETTINGS = (A, SHORT, replace(SHORT, tasks="cyclic 1"), replace(A, K=2.0), replace(B, q=0.25), replace(B, K=2.0))
 
 SUM_REASONS = Experiment(
     slug="li-sum-reasons",
     title="What makes the error depend on the coefficient sum",
     quick=SumReasons(
-        names=NAMES[1:3], settings=tuple(replace(one, T=200, B=128) for one in SETTINGS[1:3]),
-        S_1=(-1.3, 0.0, 0.5, 1.0, 1.3), frames=500, seeds=4,
+        names=NAMES[1:3],
+        settings=tuple(replace(one, T=200, B=128) for one in SETTINGS[1:3]),
+        S_1=(-1.3, 0.0, 0.5, 1.0, 1.3),
+        frames=500,
+        seeds=4,
         test=TEST,
     ),
     full=SumReasons(
-        names=NAMES, settings=SETTINGS, S_1=(-1.3, -1.0, -0.5, 0.0, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3), frames=4000, seeds=12,
+        names=NAMES,
+        settings=SETTINGS,
+        S_1=(-1.3, -1.0, -0.5, 0.0, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3),
+        frames=4000,
+        seeds=12,
         test=replace(TEST, draws=48, prompts=200),
     ),
-)  # fmt: skip
+)

@@ -95,9 +95,13 @@ def _pair_gaps(trained: Trained, r: int) -> tuple[ndarray, ndarray]:
 
 
 _QUICK = TaskFraction(
-    base=replace(A, T=160, B=128), shifts=(1, 2, 3), S_1=1.1, frames=2000, seeds=3,
+    base=replace(A, T=160, B=128),
+    shifts=(1, 2, 3),
+    S_1=1.1,
+    frames=2000,
+    seeds=3,
     test=ODRTest(count=3, distractors=10, draws=32, prompts=30, alpha=0.8, length=20),
-)  # fmt: skip
+)
 TASK_FRACTION = Experiment(
     slug="li-task-fraction",
     title="How many training tasks are enough",

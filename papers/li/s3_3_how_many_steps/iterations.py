@@ -63,10 +63,13 @@ class Iterations(Declaration):
             },
             coords={
                 "start": [f"ξ = {xi:g}" for xi, _ in self.starts],
-                "cell_letter": ("cell", letters), "cell_value": ("cell", values), "level": list(LEVELS),
-                "phase": list(PHASES), "letter": [letter for letter, _ in self._sweeps()],
+                "cell_letter": ("cell", letters),
+                "cell_value": ("cell", values),
+                "level": list(LEVELS),
+                "phase": list(PHASES),
+                "letter": [letter for letter, _ in self._sweeps()],
             },
-        )  # fmt: skip
+        )
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -141,16 +144,26 @@ ITERATIONS = Experiment(
     slug="li-iterations",
     title="Steps until the hinge is small",
     quick=Iterations(
-        base=replace(A, tasks="cyclic 1", beta=1.7, B=48, T=140), starts=((0.01, 1.0),), window=5, seeds=4,
+        base=replace(A, tasks="cyclic 1", beta=1.7, B=48, T=140),
+        starts=((0.01, 1.0),),
+        window=5,
+        seeds=4,
         sweeps=(("alpha", (0.5, 1.0)), ("beta", (1.3, 2.2)), ("eta", (0.5, 1.5)), ("delta", (0.15, 0.27)), ("K", (0.2, 0.8))),
         M1=(6, 16),
     ),
     full=Iterations(
-        base=replace(A, tasks="cyclic 1", beta=1.0, T=400), starts=((0.01, 1.0), (0.1, 0.5)), window=5, seeds=10,
+        base=replace(A, tasks="cyclic 1", beta=1.0, T=400),
+        starts=((0.01, 1.0), (0.1, 0.5)),
+        window=5,
+        seeds=10,
         sweeps=(
-            ("alpha", (0.4, 0.55, 0.75, 1.0)), ("beta", (0.9, 1.2, 1.5, 2.0)), ("eta", (0.5, 1.0, 2.0)),
-            ("delta", (0.15, 0.2, 0.3)), ("q", (0.5, 1.0, 2.0)), ("K", (0.2, 0.4, 0.8)),
+            ("alpha", (0.4, 0.55, 0.75, 1.0)),
+            ("beta", (0.9, 1.2, 1.5, 2.0)),
+            ("eta", (0.5, 1.0, 2.0)),
+            ("delta", (0.15, 0.2, 0.3)),
+            ("q", (0.5, 1.0, 2.0)),
+            ("K", (0.2, 0.4, 0.8)),
         ),
         M1=(4, 8, 12, 24),
     ),
-)  # fmt: skip
+)

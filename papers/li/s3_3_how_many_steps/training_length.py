@@ -60,15 +60,26 @@ class TrainingLength(Declaration):
 
 
 _QUICK = TrainingLength(
-    base=replace(A, tasks="cyclic 1", T=200, B=64), lengths=(1, 2, 3), alphas=(0.45, 0.9), each=20, seeds=3, alpha_test=0.8,
-    length=20, prompts=200,
-)  # fmt: skip
+    base=replace(A, tasks="cyclic 1", T=200, B=64),
+    lengths=(1, 2, 3),
+    alphas=(0.45, 0.9),
+    each=20,
+    seeds=3,
+    alpha_test=0.8,
+    length=20,
+    prompts=200,
+)
 TRAINING_LENGTH = Experiment(
     slug="li-training-length",
     title="Training prompts shorter than 1/α",
     quick=_QUICK,
     full=replace(
-        _QUICK, base=replace(_QUICK.base, T=600), lengths=(1, 2, 3, 5, 10, 20), alphas=(0.2, 0.4, 0.8), each=10, seeds=8,
+        _QUICK,
+        base=replace(_QUICK.base, T=600),
+        lengths=(1, 2, 3, 5, 10, 20),
+        alphas=(0.2, 0.4, 0.8),
+        each=10,
+        seeds=8,
         prompts=1000,
     ),
-)  # fmt: skip
+)

@@ -130,9 +130,14 @@ def _small_deleted(dataset: xr.Dataset) -> xr.Dataset:
 
 
 @claim(
-    "S", "bound", part_of="L12c", margin=0, recorded=NOT_REPRODUCED, control=_small_deleted,
+    "S",
+    "bound",
+    part_of="L12c",
+    margin=0,
+    recorded=NOT_REPRODUCED,
+    control=_small_deleted,
     positive=lambda d: d.assign(hinge=d.hinge.roll(R=-6)),
-)  # fmt: skip
+)
 def L12d(dataset):
     """The cost $Ω(R)$ sets in with the first large neurons: $R = 0.1$ of them raises the hinge loss by $0.1 R$ or more.
 
@@ -147,9 +152,12 @@ def L12d(dataset):
 
 
 @claim(
-    "D", "approximation", margin=3e-4, quick_margin=0.0015,
+    "D",
+    "approximation",
+    margin=3e-4,
+    quick_margin=0.0015,
     control=put(hinge="hinge_contrast", hinge_of_shares="hinge_of_shares_contrast"),
-)  # fmt: skip
+)
 def L12e(dataset):
     """The hinge loss of a pruned network is that of the output $s₊F₊ − s₋F₋$, with $s₊$ and $s₋$ the surviving share of each
     label.
@@ -210,9 +218,12 @@ claim = claims_of("li-pruning-reasons")
 
 
 @claim(
-    "D", "approximation", margin=0.05, quick_margin=0.08,
+    "D",
+    "approximation",
+    margin=0.05,
+    quick_margin=0.08,
     control=lambda d: d.assign(error_theory=d.error.sel(order="random", R=0, drop=True)),
-)  # fmt: skip
+)
 def L12h(dataset):
     """In narrow networks random deletion costs 0-1 error: about ¼ of the chance that a label loses all its neurons.
 

@@ -91,14 +91,17 @@ class Pruning(Declaration):
         predicted = pruning.pruned_output(plus[:, None], -minus[:, None], s_plus, s_minus)
         by_R = (len(ORDERS), len(self.R))
         found = {
-            "hinge": hinge(R).unflatten(1, by_R), "error": wrong(R).unflatten(1, by_R),
+            "hinge": hinge(R).unflatten(1, by_R),
+            "error": wrong(R).unflatten(1, by_R),
             "hinge_of_shares": hinge(predicted).unflatten(1, by_R),
             "hinge_restored": hinge(R / (s_plus + s_minus) * 2).unflatten(1, by_R),
-            "hinge_shortest": hinge(P), "error_shortest": wrong(P), "error_one_label": wrong(plus),
+            "hinge_shortest": hinge(P),
+            "error_shortest": wrong(P),
+            "error_one_label": wrong(plus),
             "cost_small": torch.stack([loss(short) - loss(whole) for loss in (hinge, wrong)], 1),
             "change_small": (short - whole).abs() / whole.abs().mean(-1, keepdim=True),
             "change_long": (long - whole).abs() / whole.abs().mean(-1, keepdim=True),
-        }  # fmt: skip
+        }
         return {name: values.mean(-1).movedim(0, -1).numpy() for name, values in found.items()}
 
     def kept(self, trained: Trained, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -126,9 +129,17 @@ class Pruning(Declaration):
 
 
 def deleted_margins(
-    trained: Trained, kept: Tensor, patterns: Patterns, tasks: Tensor, *, alpha: float, length: int, prompts: int, seed: int,
+    trained: Trained,
+    kept: Tensor,
+    patterns: Patterns,
+    tasks: Tensor,
+    *,
+    alpha: float,
+    length: int,
+    prompts: int,
+    seed: int,
     name: str,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return z F (seed, deletion, prompt) on fresh prompts over ``patterns`` (seed or 1, draws, ...).
 
     A deleted row gives relu(0) = 0, so its weight a_r may be set to 0 in its place: then one pass does for all deletions.
@@ -178,17 +189,30 @@ NAMES = {
 """Readings of one domain: dimensions beside domain and seed, and what they are."""
 
 _QUICK = Pruning(
-    setting=replace(A, T=200), contrast=replace(A, T=200, xi=0.3), seeds=4,
-    R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
-    S_1=1.1, count=3, distractors=10, draws=5, alpha=0.6, length=20, prompts=1000,
-)  # fmt: skip
+    setting=replace(A, T=200),
+    contrast=replace(A, T=200, xi=0.3),
+    seeds=4,
+    R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
+    S_1=1.1,
+    count=3,
+    distractors=10,
+    draws=5,
+    alpha=0.6,
+    length=20,
+    prompts=1000,
+)
 PRUNING = Experiment(
     slug="li-pruning",
     title="Deleting short and long neurons",
     quick=_QUICK,
     full=replace(
         _QUICK,
-        setting=A, contrast=replace(A, xi=0.3), seeds=12, P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-        draws=10, prompts=1500,
+        setting=A,
+        contrast=replace(A, xi=0.3),
+        seeds=12,
+        P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        draws=10,
+        prompts=1500,
     ),
-)  # fmt: skip
+)

@@ -117,11 +117,13 @@ class PruningReasons(Declaration):
         safe = small & (contributions(trained) > 0)
         labels = torch.stack([positive, ~positive])[:, None]
         return {
-            "error": error, "hinge": cost,
+            "error": error,
+            "hinge": cost,
             "mixed": ((plus != 0) & (minus != 0)).double().mean(-1).numpy(),
-            "large": (~small & labels).sum(-1).numpy(), "safe": (safe & labels).sum(-1).numpy(),
+            "large": (~small & labels).sum(-1).numpy(),
+            "safe": (safe & labels).sum(-1).numpy(),
             "deleted": (~torch.stack(kept[: len(self.R)])).sum(-1).numpy(),
-        }  # fmt: skip
+        }
 
     def by_order(self, loss: Tensor) -> np.ndarray:
         """Return (order, R, seed) from (seed, deletion); repeats are averaged."""
@@ -149,20 +151,48 @@ SHORT = replace(A, T=70, B=128)
 
 _QUICK = PruningReasons(
     settings=(
-        ("A", SHORT), ("r = 1", replace(SHORT, tasks="cyclic 1")), ("m = 20", replace(SHORT, m=20)),
-        ("m = 10", replace(SHORT, m=10)), ("m = 10, r = 1", replace(SHORT, tasks="cyclic 1", m=10)),
+        ("A", SHORT),
+        ("r = 1", replace(SHORT, tasks="cyclic 1")),
+        ("m = 20", replace(SHORT, m=20)),
+        ("m = 10", replace(SHORT, m=10)),
+        ("m = 10, r = 1", replace(SHORT, tasks="cyclic 1", m=10)),
     ),
-    seeds=4, R=(0.0, 0.2, 0.4, 0.6, 0.8, 0.9), repeats=25, S_1=1.1, count=3, distractors=10, draws=4, alpha=0.6, length=20,
+    seeds=4,
+    R=(0.0, 0.2, 0.4, 0.6, 0.8, 0.9),
+    repeats=25,
+    S_1=1.1,
+    count=3,
+    distractors=10,
+    draws=4,
+    alpha=0.6,
+    length=20,
     prompts=300,
-)  # fmt: skip
+)
 PRUNING_REASONS = Experiment(
     slug="li-pruning-reasons",
     title="When deletion costs 0-1 error",
     quick=_QUICK,
-    full=replace(_QUICK, settings=(
-            ("A", A), ("A, 60 steps", replace(A, T=60)), ("ξ = 1/√m", replace(A, xi=0.1)), ("K = 1.5", replace(A, K=1.5)),
-            ("|q| = 0.5", replace(A, q=0.5)), ("B", B), ("r = 1", ONE), ("r = 1, 60 steps", replace(ONE, T=60)),
-            ("m = 50", replace(A, m=50)), ("m = 20", replace(A, m=20)), ("m = 10", replace(A, m=10)),
-            ("m = 20, r = 1", replace(ONE, m=20)), ("m = 10, r = 1", replace(ONE, m=10)),
-        ), seeds=12, R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), repeats=20, draws=10, prompts=600),
-)  # fmt: skip
+    full=replace(
+        _QUICK,
+        settings=(
+            ("A", A),
+            ("A, 60 steps", replace(A, T=60)),
+            ("ξ = 1/√m", replace(A, xi=0.1)),
+            ("K = 1.5", replace(A, K=1.5)),
+            ("|q| = 0.5", replace(A, q=0.5)),
+            ("B", B),
+            ("r = 1", ONE),
+            ("r = 1, 60 steps", replace(ONE, T=60)),
+            ("m = 50", replace(A, m=50)),
+            ("m = 20", replace(A, m=20)),
+            ("m = 10", replace(A, m=10)),
+            ("m = 20, r = 1", replace(ONE, m=20)),
+            ("m = 10, r = 1", replace(ONE, m=10)),
+        ),
+        seeds=12,
+        R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        repeats=20,
+        draws=10,
+        prompts=600,
+    ),
+)

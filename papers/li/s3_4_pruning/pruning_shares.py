@@ -72,9 +72,17 @@ class PruningShares(Declaration):
 
 
 _QUICK = PruningShares(
-    setting=replace(A, T=200), seeds=4, R=0.4, alphas=(0.6, 0.8, 1.0), length=14, S_1=1.1, count=3, distractors=10, draws=5,
+    setting=replace(A, T=200),
+    seeds=4,
+    R=0.4,
+    alphas=(0.6, 0.8, 1.0),
+    length=14,
+    S_1=1.1,
+    count=3,
+    distractors=10,
+    draws=5,
     prompts=1000,
-)  # fmt: skip
+)
 PRUNING_SHARES = Experiment(
     slug="li-pruning-shares",
     title="Deletion over the share of the task's patterns",

@@ -159,11 +159,9 @@ def _single(trained: Trained, k: int) -> SoftmaxAttentionMLP:
 
 
 QUICK_COURSE = Course(
-    first=replace(A, T=150, B=128), second=replace(B, T=150, B=128), seeds=3, marks=(0, 10, 20, 30, 40, 50, 100, 150),
-)  # fmt: skip
-FULL_COURSE = Course(
-    first=A, second=B, seeds=10, marks=(0, 10, 20, 30, 40, 50, 100, 200, 400, 1000),
-)  # fmt: skip
+    first=replace(A, T=150, B=128), second=replace(B, T=150, B=128), seeds=3, marks=(0, 10, 20, 30, 40, 50, 100, 150)
+)
+FULL_COURSE = Course(first=A, second=B, seeds=10, marks=(0, 10, 20, 30, 40, 50, 100, 200, 400, 1000))
 
 _QUICK = Attention(QUICK_COURSE, alpha=0.8, length=20, prompts=1000, S_1=1.1, count=3, distractors=10, draws=5, checked=5)
 ATTENTION = Experiment(

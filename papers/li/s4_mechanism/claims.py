@@ -39,9 +39,14 @@ def L13b(dataset):
 
 
 @claim(
-    "S", "bound", check=_short_of_one("out of domain"), margin=0.01, recorded=NOT_REPRODUCED, control=UNCOVERED_MASS,
+    "S",
+    "bound",
+    check=_short_of_one("out of domain"),
+    margin=0.01,
+    recorded=NOT_REPRODUCED,
+    control=UNCOVERED_MASS,
     positive=lambda dataset: dataset.assign(mass=1 / (1 + (1 / dataset.mass - 1) ** 2)),
-)  # fmt: skip
+)
 def L13c(dataset):
     """The attention on the query's ODR pattern exceeds 0.99 (the authors' plot shows about 1.0 from epoch 160 on).
 
@@ -183,10 +188,14 @@ def L15d(ds):
 
 
 @claim(
-    "S", "bound",
-    part_of="L15d", margin=0.1, recorded=NOT_REPRODUCED, control=exchanged("start", "not lucky", "lucky"),
+    "S",
+    "bound",
+    part_of="L15d",
+    margin=0.1,
+    recorded=NOT_REPRODUCED,
+    control=exchanged("start", "not lucky", "lucky"),
     positive=exchanged("start", "not lucky", "right on no pattern"),
-)  # fmt: skip
+)
 def L15e(ds):
     """The rows that are not lucky stay small.
 

@@ -172,4 +172,4 @@ GROWTH = Experiment(
     title="Growth of queries, keys and scores",
     quick=GrowthOfScores(QUICK_COURSE, shown=(0, 30, 100, 150), early=30),
     full=GrowthOfScores(FULL_COURSE, shown=(0, 30, 100, 1000), early=30),
-)  # fmt: skip
+)

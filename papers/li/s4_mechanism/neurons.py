@@ -162,4 +162,4 @@ NEURONS = Experiment(
     title="Where the neurons point and which of them grow",
     quick=Alignment(QUICK_COURSE, shown=(0, 20, 40, 150)),
     full=Alignment(FULL_COURSE, shown=(0, 20, 40, 1000)),
-)  # fmt: skip
+)

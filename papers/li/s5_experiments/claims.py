@@ -177,9 +177,13 @@ def _before(dataset: xr.Dataset) -> xr.Dataset:
 
 
 @claim(
-    "S", "bound", margin=-0.5, recorded=NOT_REPRODUCED, control=_before,
+    "S",
+    "bound",
+    margin=-0.5,
+    recorded=NOT_REPRODUCED,
+    control=_before,
     positive=lambda dataset: dataset.assign(separation=0 * dataset.separation + 2),
-)  # fmt: skip
+)
 def L18c(dataset):
     """In the first layer training separates the neurons by the sign of a: label parts turn to $+q$ for $a > 0$ and to $−q$
     else.

@@ -21,8 +21,8 @@ def _from_slides(dataset: xr.Dataset) -> xr.Dataset:
 
 
 @claim(
-    "S", "bound", margin=0.0, recorded=NOT_REPRODUCED, control=exchanged("learner", "ICL", "untrained"), positive=_from_slides,
-)  # fmt: skip
+    "S", "bound", margin=0.0, recorded=NOT_REPRODUCED, control=exchanged("learner", "ICL", "untrained"), positive=_from_slides
+)
 def L20(dataset):
     """At $α′ = 0.6$ in-context learning is clearly the best: at $l = 6$ every classical learner errs 1.3 times as often.
 
@@ -132,9 +132,7 @@ def L20g(dataset):
     return over_seeds(1.3 * errors.sel(learner="ICL") - errors.sel(learner=OTHERS))
 
 
-@claim(
-    "D", "order", margin=0.0, control=lambda d: d.assign(distance=d.distance.max() - d.least_ratio),
-)  # fmt: skip
+@claim("D", "order", margin=0.0, control=lambda d: d.assign(distance=d.distance.max() - d.least_ratio))
 def L20i(dataset):
     """The setting whose errors are nearest to the slides' has not their ranking: at $l = 6$ some learner errs less than 1.3
     times as often as the model.

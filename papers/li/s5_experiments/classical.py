@@ -24,9 +24,12 @@ from papers.li.trained import A, Setting, Trained, train_models
 
 Learner = Callable[[Prompts], Tensor]
 CLASSICAL: dict[str, Learner] = {
-    "logistic": LogisticRegression(), "linear SVM": LinearSVM(), "Gaussian SVM": GaussianSVM(),
-    "1-NN": NearestNeighbours(1), "3-NN": NearestNeighbours(3),
-}  # fmt: skip
+    "logistic": LogisticRegression(),
+    "linear SVM": LinearSVM(),
+    "Gaussian SVM": GaussianSVM(),
+    "1-NN": NearestNeighbours(1),
+    "3-NN": NearestNeighbours(3),
+}
 """The learners of the slides, with scikit-learn's defaults."""
 RESOLVED = 0.05
 """Cells where nearest neighbours are to err less often are not judged: too few errors to count."""
@@ -98,16 +101,22 @@ class Classical(Declaration):
         }
         errors = dataset.error.sel(learner=["1-NN", "3-NN"]).drop_vars(["learner", "alpha", "l"])
         return counted(
-            "error_neighbours", errors, table(neighbours_error), {label: table(law) for label, law in near.items()},
-            prompts=self.draws * self.prompts, least=RESOLVED,
-        )  # fmt: skip
+            "error_neighbours",
+            errors,
+            table(neighbours_error),
+            {label: table(law) for label, law in near.items()},
+            prompts=self.draws * self.prompts,
+            least=RESOLVED,
+        )
 
     @expectation
     def _neighbours(self, names: list[str]) -> np.ndarray:
         """Return the law of ``k-NN``, NaN for the other learners."""
         k = {f"{k}-NN": k for k in (1, 3)}
-        rows = [[[neighbours_error(l, a, k[name]) if name in k else np.nan for l in self.lengths] for a in self.alphas]
-                for name in names]  # fmt: skip
+        rows = [
+            [[neighbours_error(l, a, k[name]) if name in k else np.nan for l in self.lengths] for a in self.alphas]
+            for name in names
+        ]
         return np.array(rows)
 
     def _cell(self, models: dict[str, Trained], patterns: Patterns, alpha: float, l: int, seed: int) -> list[np.ndarray]:
@@ -136,11 +145,11 @@ def classical_faults(learners, codes: Codes, patterns: Patterns, scale: float = 
 
 QUICK = replace(A, T=150, B=96, m=50)
 _QUICK = Classical(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=50, alphas=(0.8, 0.6), lengths=(6, 8),
-)  # fmt: skip
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=50, alphas=(0.8, 0.6), lengths=(6, 8)
+)
 CLASSICAL_LEARNERS = Experiment(
     slug="li-classical",
     title="In-context learning against classical learners",
     quick=_QUICK,
     full=replace(_QUICK, setting=A, seeds=10, draws=10, prompts=60, lengths=(6, 8, 10, 12, 14, 16, 18, 20)),
-)  # fmt: skip
+)

@@ -42,9 +42,12 @@ class Variant(Declaration):
     def learners(self) -> list:
         """Return the classical learners in the order of ``LEARNERS``."""
         return [
-            LogisticRegression(self.C), LinearSVM(self.C), GaussianSVM(self.C, self.gamma_factor), NearestNeighbours(1),
+            LogisticRegression(self.C),
+            LinearSVM(self.C),
+            GaussianSVM(self.C, self.gamma_factor),
+            NearestNeighbours(1),
             NearestNeighbours(3),
-        ]  # fmt: skip
+        ]
 
 
 @dataclass(frozen=True)
@@ -108,17 +111,33 @@ class ClassicalReasons(Declaration):
 
 
 VARIANTS = (
-    Variant("defaults"), Variant("C = 100", C=100.0), Variant("C = 0.1", C=0.1), Variant("γ × 10", gamma_factor=10.0),
-    Variant("inputs × ½", scale=0.5), Variant("K = 1", K=1.0), Variant("K = 1.25", K=1.25),
-    Variant("K = 1.5", K=1.5), Variant("K = 1.75", K=1.75), Variant("K = 2", K=2.0), Variant("K = 3", K=3.0),
-)  # fmt: skip
+    Variant("defaults"),
+    Variant("C = 100", C=100.0),
+    Variant("C = 0.1", C=0.1),
+    Variant("γ × 10", gamma_factor=10.0),
+    Variant("inputs × ½", scale=0.5),
+    Variant("K = 1", K=1.0),
+    Variant("K = 1.25", K=1.25),
+    Variant("K = 1.5", K=1.5),
+    Variant("K = 1.75", K=1.75),
+    Variant("K = 2", K=2.0),
+    Variant("K = 3", K=3.0),
+)
 _QUICK = ClassicalReasons(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=20, alpha=0.6, lengths=(6, 20),
+    setting=QUICK,
+    seeds=6,
+    S_1=1.1,
+    count=3,
+    distractors=10,
+    draws=2,
+    prompts=20,
+    alpha=0.6,
+    lengths=(6, 20),
     variants=tuple(variant for variant in VARIANTS if variant.name in ("defaults", "K = 3")),
-)  # fmt: skip
+)
 CLASSICAL_REASONS = Experiment(
     slug="li-classical-reasons",
     title="What changes the ranking of classical learners",
     quick=_QUICK,
     full=replace(_QUICK, setting=A, seeds=10, draws=10, prompts=30, lengths=(6, 12, 20), variants=VARIANTS),
-)  # fmt: skip
+)

@@ -75,11 +75,17 @@ class DecoderPrompts(Declaration):
                 "worst_draw": variable("convention sum seed", shifted[:, 1], "the same, worst draw of patterns"),
             },
             coords={
-                "domain": ["in", "out"], "alpha": list(self.alphas), "l": list(self.lengths),
-                "stage": ["before", "after"], "layer": range(1, layers.shape[3] + 1), "convention": list(CONVENTIONS),
-                "sum": list(self.sums), "step": marks, "seed": range(layers.shape[-1]),
+                "domain": ["in", "out"],
+                "alpha": list(self.alphas),
+                "l": list(self.lengths),
+                "stage": ["before", "after"],
+                "layer": range(1, layers.shape[3] + 1),
+                "convention": list(CONVENTIONS),
+                "sum": list(self.sums),
+                "step": marks,
+                "seed": range(layers.shape[-1]),
             },
-        )  # fmt: skip
+        )
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -180,16 +186,27 @@ SHORT = DecoderTraining(
 )
 """The training of the quick profile."""
 _QUICK = DecoderPrompts(
-    training=SHORT, alphas=(0.8, 1.0), lengths=(4, 12), S_1=1.1, sums=(0.3, 0.5, 1.1), count=3, distractors=10, draws=4,
+    training=SHORT,
+    alphas=(0.8, 1.0),
+    lengths=(4, 12),
+    S_1=1.1,
+    sums=(0.3, 0.5, 1.1),
+    count=3,
+    distractors=10,
+    draws=4,
     prompts=160,
-)  # fmt: skip
+)
 DECODER = Experiment(
     slug="li-decoder",
     title="A transformer of three layers",
     quick=_QUICK,
     full=replace(
         _QUICK,
-        training=WITHOUT_POSITIONS, alphas=(0.8, 0.9, 1.0), lengths=(2, 4, 6, 8, 10, 12, 16, 20), sums=SUMS, draws=10,
+        training=WITHOUT_POSITIONS,
+        alphas=(0.8, 0.9, 1.0),
+        lengths=(2, 4, 6, 8, 10, 12, 16, 20),
+        sums=SUMS,
+        draws=10,
         prompts=1000,
     ),
-)  # fmt: skip
+)

@@ -33,9 +33,11 @@ class DecoderNeurons(Declaration):
                 "grown": variable("layer seed", grown.numpy(), "share of the neurons that are longer after training"),
             },
             coords={
-                "stage": ["before", "after"], "layer": range(1, separation.shape[1] + 1), "seed": range(separation.shape[2]),
+                "stage": ["before", "after"],
+                "layer": range(1, separation.shape[1] + 1),
+                "seed": range(separation.shape[2]),
             },
-        )  # fmt: skip
+        )
 
 
 def angles(models: Decoders) -> tuple[Float[Tensor, "L S"], Float[Tensor, "L S"], Float[Tensor, "L S m"]]:

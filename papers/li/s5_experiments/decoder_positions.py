@@ -42,9 +42,16 @@ class DecoderPositions(Declaration):
         for training in (self.without, self.learned):
             models, losses = trained(training, seed, device)
             tests = DecoderPrompts(
-                training, (training.setting.alpha,), self.lengths, self.S_1, (self.S_1,), self.count, self.distractors,
-                self.draws, self.prompts,
-            )  # fmt: skip
+                training,
+                (training.setting.alpha,),
+                self.lengths,
+                self.S_1,
+                (self.S_1,),
+                self.count,
+                self.distractors,
+                self.draws,
+                self.prompts,
+            )
             errors.append(tests.cells(models, seed)[:, 0])
             last.append(losses[:, -max(1, losses.shape[1] // 10) :].mean(1).numpy())
         return xr.Dataset(
@@ -53,16 +60,24 @@ class DecoderPositions(Declaration):
                 "loss": variable("positions seed", last, "training loss, last tenth"),
             },
             coords={
-                "positions": ["none", "learned"], "domain": ["in", "out"], "l": list(self.lengths),
+                "positions": ["none", "learned"],
+                "domain": ["in", "out"],
+                "l": list(self.lengths),
                 "seed": range(self.learned.replicates),
             },
-        )  # fmt: skip
+        )
 
 
 _QUICK = DecoderPositions(
-    without=SHORT, learned=replace(SHORT, setting=replace(SHORT.setting, positions=SHORT.setting.l + 1)), lengths=(4, 12),
-    S_1=1.1, count=3, distractors=10, draws=4, prompts=160,
-)  # fmt: skip
+    without=SHORT,
+    learned=replace(SHORT, setting=replace(SHORT.setting, positions=SHORT.setting.l + 1)),
+    lengths=(4, 12),
+    S_1=1.1,
+    count=3,
+    distractors=10,
+    draws=4,
+    prompts=160,
+)
 DECODER_POSITIONS = Experiment(
     slug="li-decoder-positions",
     title="A transformer of three layers with learned positions",

@@ -121,9 +121,15 @@ class DecoderTraining(Declaration):
 
         checkpoint = Checkpoint.of(self, seed, device, CHECKPOINT_EVERY)
         run = train(
-            loss, self.start(seed, device), draw, FusedAdam(setting.rate), setting.steps, differentiate=summed,
-            checkpoint=checkpoint, title=self.name or "decoders",
-        )  # fmt: skip
+            loss,
+            self.start(seed, device),
+            draw,
+            FusedAdam(setting.rate),
+            setting.steps,
+            differentiate=summed,
+            checkpoint=checkpoint,
+            title=self.name or "decoders",
+        )
         checkpoint.remove()
         return {name: weight.detach().cpu() for name, weight in (run.parameters | {"losses": run.losses.T}).items()}
 

@@ -16,9 +16,12 @@ def readout(a: Float[ndarray, "m"], W_O: Float[ndarray, "m m_b"], W_V: Float[nda
 
 
 def vote(
-    attention: Float[ndarray, "l"], x: Float[ndarray, "l d"], y: Float[ndarray, "l"], u: Float[ndarray, "D"],
+    attention: Float[ndarray, "l"],
+    x: Float[ndarray, "l d"],
+    y: Float[ndarray, "l"],
+    u: Float[ndarray, "D"],
     q: Float[ndarray, "d_Y"],
-) -> float:  # fmt: skip
+) -> float:
     """F = <u_Y, q> sum_i attn_i y_i + sum_i attn_i <u_X, x_i>: a linear MLP is a weighted vote and a feature term."""
     d = x.shape[-1]
     return float(u[d:] @ q * (attention @ y) + attention @ (x @ u[:d]))

@@ -105,8 +105,14 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend(loc="lower left")
 
 
-_POINTS = {"start": "A at the start", "dense": "a dense A", "0.5 / Gamma": "½ Γ⁻¹", "1 / Gamma": "Γ⁻¹",
-           "1.5 / Gamma": "³⁄₂ Γ⁻¹", "1 / Lambda": "Λ⁻¹"}  # fmt: skip
+_POINTS = {
+    "start": "A at the start",
+    "dense": "a dense A",
+    "0.5 / Gamma": "½ Γ⁻¹",
+    "1 / Gamma": "Γ⁻¹",
+    "1.5 / Gamma": "³⁄₂ Γ⁻¹",
+    "1 / Lambda": "Λ⁻¹",
+}
 
 
 def losses(dataset: xr.Dataset) -> Table:

@@ -73,10 +73,13 @@ class AveragedError(Declaration):
                 "long_se": variable("kappa path end", long[..., 1], "standard error", "y^2"),
             },
             coords={
-                "kappa": list(self.kappa), "N": [*self.N, self.long_N], "M": list(self.M), "path": list(PATHS),
+                "kappa": list(self.kappa),
+                "N": [*self.N, self.long_N],
+                "M": list(self.M),
+                "path": list(PATHS),
                 "end": list(self.rate_range),
             },
-        )  # fmt: skip
+        )
 
     def _covariance(self, d: int, kappa: float, seed: int) -> np.ndarray:
         return self.trace / d * geometric_covariance(d, kappa, seed)
@@ -137,11 +140,27 @@ AVERAGED_ERROR = Experiment(
     slug="zhang-averaged-error",
     title="The error over both prompt lengths",
     quick=AveragedError(
-        d=(10, 3), trace=10.0, kappa=(1.0, 10.0), N=(10, 40, 160), M=(10, 40), long_N=2000, rate_range=(10_000, 1_000_000),
-        contexts=1_000, searched_N=300, prompts=30_000,
+        d=(10, 3),
+        trace=10.0,
+        kappa=(1.0, 10.0),
+        N=(10, 40, 160),
+        M=(10, 40),
+        long_N=2000,
+        rate_range=(10_000, 1_000_000),
+        contexts=1_000,
+        searched_N=300,
+        prompts=30_000,
     ),
     full=AveragedError(
-        d=(20, 5), trace=20.0, kappa=(1.0, 10.0, 100.0), N=(10, 20, 40, 100), M=(10, 20, 40, 100), long_N=2000,
-        rate_range=(100_000, 10_000_000), contexts=2_000, searched_N=400, prompts=200_000,
+        d=(20, 5),
+        trace=20.0,
+        kappa=(1.0, 10.0, 100.0),
+        N=(10, 20, 40, 100),
+        M=(10, 20, 40, 100),
+        long_N=2000,
+        rate_range=(100_000, 10_000_000),
+        contexts=2_000,
+        searched_N=400,
+        prompts=200_000,
     ),
-)  # fmt: skip
+)

@@ -82,7 +82,10 @@ FLOW = Experiment(
     title="Gradient flow reaches the limit of Theorem 4.1",
     quick=Flow(settings=((3, 10, 5.0), (5, 20, 10.0), (8, 16, 20.0)), starts=2, sigma_fraction=0.5, time=1000.0, points=80),
     full=Flow(
-        settings=((3, 10, 5.0), (5, 20, 10.0), (8, 16, 20.0), (20, 40, 10.0)), starts=5, sigma_fraction=0.5, time=3000.0,
+        settings=((3, 10, 5.0), (5, 20, 10.0), (8, 16, 20.0), (20, 40, 10.0)),
+        starts=5,
+        sigma_fraction=0.5,
+        time=3000.0,
         points=120,
     ),
-)  # fmt: skip
+)

@@ -124,16 +124,31 @@ def _distance(u: np.ndarray, U: np.ndarray, target: np.ndarray) -> tuple[np.ndar
 
 
 _QUICK = FiniteSteps(
-    d=3, N=20, kappa=1.5, sigma=0.5, descent_rates=(0.2, 0.1, 0.05, 0.01), descent_steps=1400,
-    sgd_rate=0.03, sgd_steps=600, batch=256, seeds=4,
-)  # fmt: skip
+    d=3,
+    N=20,
+    kappa=1.5,
+    sigma=0.5,
+    descent_rates=(0.2, 0.1, 0.05, 0.01),
+    descent_steps=1400,
+    sgd_rate=0.03,
+    sgd_steps=600,
+    batch=256,
+    seeds=4,
+)
 TRAINING = Experiment(
     slug="zhang-training",
     title="Gradient descent and SGD with finite steps",
     quick=_QUICK,
     full=replace(
         _QUICK,
-        d=4, kappa=5.0, sigma=0.3, descent_rates=(0.2, 0.1, 0.05, 0.02, 0.01, 0.005), descent_steps=20_000, sgd_rate=0.01,
-        sgd_steps=8000, batch=512, seeds=10,
+        d=4,
+        kappa=5.0,
+        sigma=0.3,
+        descent_rates=(0.2, 0.1, 0.05, 0.02, 0.01, 0.005),
+        descent_steps=20_000,
+        sgd_rate=0.01,
+        sgd_steps=8000,
+        batch=512,
+        seeds=10,
     ),
-)  # fmt: skip
+)

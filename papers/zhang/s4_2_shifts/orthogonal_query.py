@@ -65,10 +65,12 @@ class OrthogonalQueries(Declaration):
             "invariant": InvariantSpan,
             "ordinary": lambda Lambda: LinearRegression(torch.tensor(Lambda)),
         }
-        found = np.array([
-            [self._power(Lambda, law(Lambda), f"{name}/{k}", seed) for k, Lambda in enumerate(covariances)]
-            for name, law in laws.items()
-        ])  # fmt: skip
+        found = np.array(
+            [
+                [self._power(Lambda, law(Lambda), f"{name}/{k}", seed) for k, Lambda in enumerate(covariances)]
+                for name, law in laws.items()
+            ]
+        )
         return xr.Dataset(
             {
                 "power": variable("query kappa", found[:, :, 0], "E y_hat^2 / E y_query^2"),

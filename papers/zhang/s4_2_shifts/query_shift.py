@@ -91,11 +91,15 @@ class QueryLaws(Declaration):
         """Return Lambda, a w of unit length in its metric, and the second moments of the query laws, all of one trace."""
         Lambda = self.trace / d * geometric_covariance(d, self.kappa, seed)
         w, direction = (standard_normal((d,), seed, name) for name in ("w", "query direction"))
-        return Lambda, w / np.sqrt(w @ Lambda @ w), {
-            "as in training": Lambda,
-            "other basis": self.trace / d * geometric_covariance(d, self.query_kappa, seed, "query basis"),
-            "one direction": self.trace * np.outer(direction, direction) / (direction @ direction),
-        }  # fmt: skip
+        return (
+            Lambda,
+            w / np.sqrt(w @ Lambda @ w),
+            {
+                "as in training": Lambda,
+                "other basis": self.trace / d * geometric_covariance(d, self.query_kappa, seed, "query basis"),
+                "one direction": self.trace * np.outer(direction, direction) / (direction @ direction),
+            },
+        )
 
     def _risk(self, Lambda, w, Q, M, seed, name) -> Estimate:
         model = LinearSelfAttention(*stacked_limits(Lambda, self.N))

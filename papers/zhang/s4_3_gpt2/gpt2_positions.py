@@ -51,10 +51,12 @@ class Gpt2Positions(Declaration):
         d, N = common_dimension(self.models + self.frozen), self.models[0].N
         draws = draw(self.covariances, self.prompts, self.longest, d, seed)
         rows = [self._tables(*pair, seed, device) for pair in zip(self.models, self.frozen, strict=True)]
-        errors = torch.stack([
-            torch.stack([torch.stack([prefix_errors(model, prompts) for model in run]) for run in runs])
-            for prompts, runs in zip(map(draws.prompts, LAWS), rows, strict=True)
-        ]).mT  # fmt: skip
+        errors = torch.stack(
+            [
+                torch.stack([torch.stack([prefix_errors(model, prompts) for model in run]) for run in runs])
+                for prompts, runs in zip(map(draws.prompts, LAWS), rows, strict=True)
+            ]
+        ).mT
         late = (2 * self.models[0].room - 2 * N - 2) // 2  # the last length for which the table, moved on, has rows
         errors[:, :, TABLES.index("untrained rows throughout"), late + 1 :] = torch.nan
         risk, jumps = mean(by_covariance(errors, self.covariances)), jump(errors, N, self.covariances)

@@ -74,9 +74,11 @@ class RandomCovariance(Declaration):
             "zero": ("law c", zero, "error per dimension of the zero estimator"),
         }
         wrong = gathered([self._near(law) for law in moments], lambda cell: cell / d)
-        return dataset.assign({name: variable(*column, "y^2") for name, column in columns.items()}).assign(
-            risk_near=near_misses("law trained c M", wrong, "y^2"), risk_se=of_blocks(dataset.risk_se, self.prompts)
-        ).assign_coords(M_line=line)  # fmt: skip
+        return (
+            dataset.assign({name: variable(*column, "y^2") for name, column in columns.items()})
+            .assign(risk_near=near_misses("law trained c M", wrong, "y^2"), risk_se=of_blocks(dataset.risk_se, self.prompts))
+            .assign_coords(M_line=line)
+        )
 
     @expectation
     def _near(self, moments: theory.SpectrumMoments) -> list:

@@ -31,7 +31,7 @@ class RandomStartSize(Declaration):
         flows = [
             [[self._flow(*law, m, k, seed, name) for k in range(self.starts)] for m in self.multiple]
             for name, law in laws.items()
-        ]  # fmt: skip
+        ]
         names = {
             "sigma": ("", "size of the start"),
             "product": (" i j", "u U at the end of the flow"),
@@ -57,10 +57,12 @@ class RandomStartSize(Declaration):
             "u_bound": "lower bound of u for every sigma",
             "u_bound_rising": "its second entries alone, which small starts are below",
         }
-        cells = np.array([
-            [[self._judged(law, k, seed, *both, sigma) for k, sigma in enumerate(row)] for row in sigmas]
-            for law, both, sigmas in zip(dataset.law.values, coefficients, dataset.sigma.values, strict=True)
-        ])  # fmt: skip
+        cells = np.array(
+            [
+                [[self._judged(law, k, seed, *both, sigma) for k, sigma in enumerate(row)] for row in sigmas]
+                for law, both, sigmas in zip(dataset.law.values, coefficients, dataset.sigma.values, strict=True)
+            ]
+        )
         dims = "law multiple start"
         return dataset.assign(
             {name: variable(dims, cells[..., k], text) for k, (name, text) in enumerate(names.items())}

@@ -44,16 +44,20 @@ class FullLoss(Declaration):
         N, kappa = self.line
         family = [_rank_one_excess(geometric_covariance(d, kappa, seed), N) for d in (1, 2, 3)]
         return dataset.assign_coords(
-            setting=[f"d={d}, N={N}, κ={kappa:g}" for d, N, kappa in self.settings], radius=list(self.radii),
-            place=["limit", "origin"], d=[1, 2, 3],
-        ).assign({
-            "loss_theory": variable("size point parity", halves, "part of the loss, closed form", "y^2"),
-            "excess": variable("setting radius", lowest[:, 0], "least (L - L*)/L* over draws around the limit"),
-            "excess_over_plain": variable("setting radius", lowest[:, 1], "the same over the loss at Lambda^-1"),
-            "negative": variable("setting place", signs[..., 0], "negative eigenvalues of the Hessian"),
-            "zero": variable("setting place", signs[..., 1], "zero eigenvalues of the Hessian"),
-            "rank_one_excess": variable("d", family, "(L - L*)/L* at u_-1 = 0, U_11 = 0, best u_12 u_21^T"),
-        })  # fmt: skip
+            setting=[f"d={d}, N={N}, κ={kappa:g}" for d, N, kappa in self.settings],
+            radius=list(self.radii),
+            place=["limit", "origin"],
+            d=[1, 2, 3],
+        ).assign(
+            {
+                "loss_theory": variable("size point parity", halves, "part of the loss, closed form", "y^2"),
+                "excess": variable("setting radius", lowest[:, 0], "least (L - L*)/L* over draws around the limit"),
+                "excess_over_plain": variable("setting radius", lowest[:, 1], "the same over the loss at Lambda^-1"),
+                "negative": variable("setting place", signs[..., 0], "negative eigenvalues of the Hessian"),
+                "zero": variable("setting place", signs[..., 1], "zero eigenvalues of the Hessian"),
+                "rank_one_excess": variable("d", family, "(L - L*)/L* at u_-1 = 0, U_11 = 0, best u_12 u_21^T"),
+            }
+        )
 
     def _points(self, d: int, N: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a covariance and random parameters U."""
@@ -109,13 +113,19 @@ FULL_LOSS = Experiment(
     slug="zhang-full-loss",
     title="The loss over all live parameters",
     quick=FullLoss(
-        small=((1, 1), (1, 3), (2, 1), (2, 2), (3, 1)), points=3,
-        settings=((1, 5, 1.0), (2, 5, 3.0), (3, 10, 5.0), (4, 10, 10.0)), radii=(0.001, 0.01, 0.1, 0.3, 1.0),
-        draws=2000, line=(10, 3.0),
+        small=((1, 1), (1, 3), (2, 1), (2, 2), (3, 1)),
+        points=3,
+        settings=((1, 5, 1.0), (2, 5, 3.0), (3, 10, 5.0), (4, 10, 10.0)),
+        radii=(0.001, 0.01, 0.1, 0.3, 1.0),
+        draws=2000,
+        line=(10, 3.0),
     ),
     full=FullLoss(
-        small=((1, 1), (1, 2), (1, 3), (1, 5), (2, 1), (2, 2), (2, 3), (3, 1)), points=8,
+        small=((1, 1), (1, 2), (1, 3), (1, 5), (2, 1), (2, 2), (2, 3), (3, 1)),
+        points=8,
         settings=((1, 5, 1.0), (2, 5, 3.0), (3, 10, 5.0), (4, 10, 10.0), (5, 20, 10.0), (6, 3, 30.0)),
-        radii=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), draws=20_000, line=(10, 3.0),
+        radii=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+        draws=20_000,
+        line=(10, 3.0),
     ),
-)  # fmt: skip
+)

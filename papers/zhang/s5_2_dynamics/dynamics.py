@@ -114,16 +114,21 @@ def _errors_at(Lambda: np.ndarray, N: int, U: np.ndarray, measured: np.ndarray) 
 
 
 _QUICK = Dynamics(
-    small=((1, 1), (1, 4), (2, 1), (2, 2), (3, 1)), points=3,
-    flows=((3, 10, 5.0), (5, 20, 10.0)), sigma=0.01, growth_times=3000.0, times=161,
-)  # fmt: skip
+    small=((1, 1), (1, 4), (2, 1), (2, 2), (3, 1)),
+    points=3,
+    flows=((3, 10, 5.0), (5, 20, 10.0)),
+    sigma=0.01,
+    growth_times=3000.0,
+    times=161,
+)
 DYNAMICS = Experiment(
     slug="zhang-dynamics",
     title="Lemma 5.2 as a gradient flow",
     quick=_QUICK,
     full=replace(
         _QUICK,
-        small=((1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 3), (3, 1)), points=8, flows=((3, 10, 5.0), (5, 20, 10.0), (8,
-        16, 20.0), (12, 40, 50.0)),
+        small=((1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 3), (3, 1)),
+        points=8,
+        flows=((3, 10, 5.0), (5, 20, 10.0), (8, 16, 20.0), (12, 40, 50.0)),
     ),
-)  # fmt: skip
+)

@@ -134,4 +134,4 @@ TIME_COURSE = Experiment(
     title="Growth from the origin and the isotropic time course",
     quick=_QUICK,
     full=replace(_QUICK, d=(5, 3), N=(20, 10), kappa=(1.5, 2.0, 4.0, 8.0, 16.0), sigma=(0.0001, 0.001, 0.01, 0.1), times=121),
-)  # fmt: skip
+)

@@ -166,11 +166,23 @@ LONG_PROMPTS = Experiment(
     slug="zhang-long-prompts",
     title="Local minima at long prompts",
     quick=LongPrompts(
-        settings=((3, 5.0), (5, 10.0)), N=(5, 100, 1000), drops=2, dense=(3, 5.0), dense_N=(10, 200), scale=0.3, starts=5,
+        settings=((3, 5.0), (5, 10.0)),
+        N=(5, 100, 1000),
+        drops=2,
+        dense=(3, 5.0),
+        dense_N=(10, 200),
+        scale=0.3,
+        starts=5,
         T=150.0,
     ),
     full=LongPrompts(
-        settings=((2, 1.5), (3, 5.0), (3, 25.0), (5, 10.0)), N=(5, 10, 20, 50, 100, 200, 500, 1000, 10_000), drops=6,
-        dense=(3, 5.0), dense_N=(10, 50, 200, 1000), scale=0.3, starts=24, T=150.0,
+        settings=((2, 1.5), (3, 5.0), (3, 25.0), (5, 10.0)),
+        N=(5, 10, 20, 50, 100, 200, 500, 1000, 10_000),
+        drops=6,
+        dense=(3, 5.0),
+        dense_N=(10, 50, 200, 1000),
+        scale=0.3,
+        starts=24,
+        T=150.0,
     ),
-)  # fmt: skip
+)

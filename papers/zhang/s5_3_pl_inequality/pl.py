@@ -67,8 +67,15 @@ class PL(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put Lemmas A.3, 5.4 and A.5 beside it."""
         deltas = dataset.delta_unbalanced.values
-        cells = np.array([[[self._bounds(d, kappa, k, seed, deltas[i, j, k]) for k in range(self.starts)]
-                           for j, kappa in enumerate(self.kappa)] for i, d in enumerate(self.d)])  # fmt: skip
+        cells = np.array(
+            [
+                [
+                    [self._bounds(d, kappa, k, seed, deltas[i, j, k]) for k in range(self.starts)]
+                    for j, kappa in enumerate(self.kappa)
+                ]
+                for i, d in enumerate(self.d)
+            ]
+        )
         scale, limit, balanced, longer, mu, bound = np.moveaxis(cells, -1, 0)
         mu_isotropic = [[self._isotropic_constant(d, kappa, seed) for kappa in self.kappa] for d in self.d]
         names = {
@@ -77,7 +84,7 @@ class PL(Declaration):
             "u_last_unbalanced_theory": (limit, "limit of u_-1 with the conserved delta, u_-1(0) = 2 sigma"),
             "pl_constant": (mu, "mu of Lemma 5.4"),
             "u_last_bound": (bound, "lower bound of Lemma A.5"),
-        }  # fmt: skip
+        }
         slack = variable(
             "d kappa", dataset.pl_ratio_isotropic / mu_isotropic, "least ratio over mu, from Theta Theta^T = I/sqrt(d)"
         )

@@ -55,8 +55,12 @@ class StartSize(Declaration):
             "u_last_bound_start": "the start value sigma, which is no bound",
         }
         U, u = dataset.U_11.values, dataset.u_last.values
-        cells = np.array([[self._judged(multiple, k, seed, *map(Weights, U[i, k], u[i, k])) for k in range(self.starts)]
-                          for i, multiple in enumerate(self.multiple)])  # fmt: skip
+        cells = np.array(
+            [
+                [self._judged(multiple, k, seed, *map(Weights, U[i, k], u[i, k])) for k in range(self.starts)]
+                for i, multiple in enumerate(self.multiple)
+            ]
+        )
         return dataset.assign(
             {name: variable("multiple start", cells[..., k], text) for k, (name, text) in enumerate(names.items())}
         )
@@ -90,4 +94,4 @@ START_SIZE = Experiment(
     title="Starts of every size",
     quick=_QUICK,
     full=replace(_QUICK, d=5, multiple=(0.0001, 0.01, 0.5, 0.99, 2.0, 10.0, 100.0, 1000.0, 10_000.0), starts=8, times=200),
-)  # fmt: skip
+)

@@ -255,11 +255,13 @@ def test_layer_claims_on_made_up_numbers():
     loss = np.array([[0.05, 2.0], [0.13, 2.1], [0.01, 2.2]])[..., None] * ones
     made_up = xr.Dataset(
         {
-            "loss": ((*dims, "N"), np.stack([0.6 * ones, loss], -1)), "loss_end": (dims, loss),
-            "loss_end_se": (dims, 0.001 * ones), "loss_zero": (dims, 2 * ones),
+            "loss": ((*dims, "N"), np.stack([0.6 * ones, loss], -1)),
+            "loss_end": (dims, loss),
+            "loss_end_se": (dims, 0.001 * ones),
+            "loss_zero": (dims, 2 * ones),
         },
         coords={"layer": layers, "state": states, "N": [2, 50]},
-    )  # fmt: skip
+    )
     verdicts = {c.id: c.judge(made_up) for c in (claims.D29, claims.D29b, claims.D29c, claims.D29d)}
     assert [v.verdict for v in verdicts.values()] == [NOT_REPRODUCED, HOLDS, HOLDS, HOLDS]
     assert {v.control_verdict for v in verdicts.values()} == {FAILS}

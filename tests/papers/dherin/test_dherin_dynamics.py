@@ -32,9 +32,11 @@ TINY = {
     "dherin-linear-loss": replace(LINEAR_LOSS.quick, training=TRAINING, N=6, prompts=3, tasks=50, slope_at=(1.0, 1e6)),
 }
 FIGURES = {
-    "dherin-dynamics": figures.readings, "dherin-order": figures.order, "dherin-left-consuming": figures.left_consuming,
+    "dherin-dynamics": figures.readings,
+    "dherin-order": figures.order,
+    "dherin-left-consuming": figures.left_consuming,
     "dherin-linear-loss": figures.loss,
-}  # fmt: skip
+}
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 W_0, A = np.diag([1.0, 2.0]), np.array([[2.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
 

@@ -154,11 +154,12 @@ def test_claims_on_made_up_alignments():
     values = np.array([[s * rising for s in sign]] * 3)
     made = xr.Dataset(
         {
-            "alignment": (("seed", "labels", "i"), values), "alignment_se": (("seed", "labels", "i"), 0 * values + 1e-3),
+            "alignment": (("seed", "labels", "i"), values),
+            "alignment_se": (("seed", "labels", "i"), 0 * values + 1e-3),
             "alignment_untrained": (("start", "i"), np.array([rising * s for s in (0.05, -0.05, 0.1)])),
         },
         coords={"i": i, "labels": labels},
-    )  # fmt: skip
+    )
     for claim in (aligned.D33, aligned.D34, aligned.D34b, aligned.D34c):
         assert (claim.judge(made).verdict, claim.judge(made).control_verdict) == (HOLDS, FAILS), claim.id
     assert aligned.D34.judge(made.assign(alignment=made.alignment + 0.1)).verdict == FAILS

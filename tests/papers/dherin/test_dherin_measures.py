@@ -135,8 +135,9 @@ def test_pairs_of_queries_are_binned_by_their_cosine(asked):
     update = redirection(block["W"], a, full)
     cosines, misses = [], []
     for c in range(2):
-        outputs = torch.stack([network.block.feed_forward(block | {"W": block["W"] + u}, a[c][:, None])[:, 0, -1]
-                               for u in update[c]])  # fmt: skip
+        outputs = torch.stack(
+            [network.block.feed_forward(block | {"W": block["W"] + u}, a[c][:, None])[:, 0, -1] for u in update[c]]
+        )
         label = network.block.feed_forward(block, full[c][:, None])[:, 0, -1]
         miss = ((outputs - label).abs() / label.abs()).numpy()
         for i in range(8):

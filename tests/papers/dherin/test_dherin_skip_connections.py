@@ -21,9 +21,17 @@ from papers.dherin.skip_connections.skip_connections import SKIP_CONNECTIONS
 from papers.dherin.theory import skip_connections as skip
 
 TINY = replace(
-    SKIP_CONNECTIONS.quick, layers=("softmax attention", "GRU"), d=1, N=5, width=6, heads=2, hidden=(7, 5), shares=(0.0, 0.4),
-    networks=1, prompts=3,
-)  # fmt: skip
+    SKIP_CONNECTIONS.quick,
+    layers=("softmax attention", "GRU"),
+    d=1,
+    N=5,
+    width=6,
+    heads=2,
+    hidden=(7, 5),
+    shares=(0.0, 0.4),
+    networks=1,
+    prompts=3,
+)
 LEAST = replace(TINY, layers=("softmax attention",), shares=(), prompts=1)
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 

@@ -152,9 +152,11 @@ def test_few_queries_are_met_exactly_through_depth(deep, read):
     assert ((found - out)[:, 8].norm(dim=-1) / out[:, 8].norm(dim=-1)).min() > 1e-3
     one = [State(z[:, 0], v[:, 0]) for z, v in states]
     single = StaticPatch(LeastSquares(), read, "W_down").block(
-        network.block, network.blocks(weights)[0],
-        network.block.mix(network.blocks(weights)[0], alone[:, :1]), State(one[0].z[:, None], one[0].v[:, None]),
-    )  # fmt: skip
+        network.block,
+        network.blocks(weights)[0],
+        network.block.mix(network.blocks(weights)[0], alone[:, :1]),
+        State(one[0].z[:, None], one[0].v[:, None]),
+    )
     if read:
         bare = network.block.mix(network.blocks(weights)[0], alone[:, 0])
         apart = patched_block(network.block, Matrix("W_down"), network.blocks(weights)[0], bare, one[0])
@@ -247,9 +249,11 @@ def made_up() -> xr.Dataset:
     """Errors of one block as the theory has them for d = 2: 0.5 below the rank, near 0.001 from there on."""
     K, spread = [1, 2, 3, 10, 100], xr.DataArray([1.0, 0.9, 1.1], dims="part", coords={"part": ["median", "low", "high"]})
     fits = {
-        "least squares": [0.5, 1.6e-3, 1.4e-3, 1.1e-3, 1e-3], "average": [0.5, 0.4, 0.3, 0.25, 0.25],
-        "average times rank": [1.0, 0.5, 0.3, 0.1, 0.02], "affine": [1.5, 0.8, 1e-3, 1e-3, 1e-3],
-    }  # fmt: skip
+        "least squares": [0.5, 1.6e-3, 1.4e-3, 1.1e-3, 1e-3],
+        "average": [0.5, 0.4, 0.3, 0.25, 0.25],
+        "average times rank": [1.0, 0.5, 0.3, 0.1, 0.02],
+        "affine": [1.5, 0.8, 1e-3, 1e-3, 1e-3],
+    }
     coords = {"fit": list(fits), "K": K, "span": [2], "network": ["trained"]}
     error = xr.DataArray(np.array(list(fits.values()))[..., None, None], dims=("fit", "K", "span", "network"), coords=coords)
     wrong = xr.DataArray([1.5], dims="targets", coords={"targets": ["other context"]})

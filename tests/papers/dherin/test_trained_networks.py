@@ -28,9 +28,15 @@ from papers.regression.trainings import FIXED, FROZEN, RANDOM
 from tests.elsewhere import move_book
 
 TINY = Training(
-    "tiny", OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6), N=5, every_prefix=False, B=8, rate=1e-2, steps=6,
+    "tiny",
+    OneBlock("softmax attention", d=2, width=4, heads=2, hidden=6),
+    N=5,
+    every_prefix=False,
+    B=8,
+    rate=1e-2,
+    steps=6,
     replicates=2,
-)  # fmt: skip
+)
 DEEP = replace(TINY, name="deep", model=ManyBlocks(depth=2, d=2, width=4, heads=2, hidden=6))
 
 

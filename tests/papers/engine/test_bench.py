@@ -21,9 +21,16 @@ from papers.engine.sizes import Size, engine_laps
 ROOT = Path(__file__).resolve().parents[3]
 TOY = Size("toy", layers=2, heads=2, width=8, d=3, N=4, B=4, every=1)
 SCALE = replace(
-    QUICK, sizes=(TOY,), replicates=(2,), patterns=2, prompts=32, growth=((5,), (4,), (2,), (1,)), accuracy=0.3, side=64,
+    QUICK,
+    sizes=(TOY,),
+    replicates=(2,),
+    patterns=2,
+    prompts=32,
+    growth=((5,), (4,), (2,), (1,)),
+    accuracy=0.3,
+    side=64,
     copied=2**12,
-)  # fmt: skip
+)
 
 
 # --- times --------------------------------------------------------------------------------------------------------

@@ -28,8 +28,10 @@ def test_what_is_through_is_not_done_again_and_what_is_not_is_told(tmp_path, cap
     commands = {"good": ["-c", count], "bad": ["-c", "import sys; sys.exit(3)"], "long": ["-c", "import time; time.sleep(60)"]}
     done = on_gpu.run(commands, 0.05, tmp_path)
     assert {name: step["status"] for name, step in done.items()} == {
-        "good": "done", "bad": "failed with status 3", "long": "stopped when its time was over"
-    }  # fmt: skip
+        "good": "done",
+        "bad": "failed with status 3",
+        "long": "stopped when its time was over",
+    }
     assert json.loads((tmp_path / on_gpu.NOTE).read_text()) == done
     again = on_gpu.run({"good": commands["good"], "bad": ["-c", count], "long": ["-c", count]}, 1, tmp_path)
     assert noted.read_text() == "xxx" and {step["status"] for step in again.values()} == {"done"}

@@ -58,9 +58,13 @@ class Known:
 
 
 PREDICTORS = {
-    "ridge": Ridge(0.2), "nearly exact": Ridge(1e-3), "exact": MinimumNormOLS(), "zero": lambda prompts: 0 * prompts.y_query,
-    "Lasso": lambda prompts: LassoPath((0.02,))(prompts)[0], "sparse Bayes": SparseBayes(2),
-}  # fmt: skip
+    "ridge": Ridge(0.2),
+    "nearly exact": Ridge(1e-3),
+    "exact": MinimumNormOLS(),
+    "zero": lambda prompts: 0 * prompts.y_query,
+    "Lasso": lambda prompts: LassoPath((0.02,))(prompts)[0],
+    "sparse Bayes": SparseBayes(2),
+}
 
 
 @functools.cache
@@ -238,9 +242,11 @@ def test_bad_declarations():
 def test_figures_and_table(ridge_datasets):
     dense, shifts = ridge_datasets["garg-regression"], ridge_datasets["garg-shifts"]
     pictures = [
-        regression_figures.regression(dense), regression_figures.noise(dense), shifted_figures.shifts(shifts),
+        regression_figures.regression(dense),
+        regression_figures.noise(dense),
+        shifted_figures.shifts(shifts),
         sparse_figures.sparse(ridge_datasets["garg-sparse"]),
-    ]  # fmt: skip
+    ]
     assert len({picture.name for picture in pictures}) == 4
     assert all("<svg" in picture.light and picture.light != picture.dark and picture.alt for picture in pictures)
     table = shifted_figures.table(shifts)

@@ -26,9 +26,22 @@ def law(d: int) -> LinearRegression:
 # --- prefixes -----------------------------------------------------------------------------------------------------
 
 TOY = DecoderTraining(
-    "", layers=2, heads=2, width=8, d=3, N=4, law="fixed", sparsity=3, room=7, dims=live_training.Ramp(3, 3, 1, 1),
-    points=live_training.Ramp(5, 5, 1, 1), B=8, rate=1e-2, steps=6, replicates=2,
-)  # fmt: skip
+    "",
+    layers=2,
+    heads=2,
+    width=8,
+    d=3,
+    N=4,
+    law="fixed",
+    sparsity=3,
+    room=7,
+    dims=live_training.Ramp(3, 3, 1, 1),
+    points=live_training.Ramp(5, 5, 1, 1),
+    B=8,
+    rate=1e-2,
+    steps=6,
+    replicates=2,
+)
 
 
 def untrained(training: DecoderTraining, seed: int, device: str) -> InContextGPT2:

@@ -14,8 +14,13 @@ from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, Ne
 from papers.li.patterns import PatternClassification, orthogonal_patterns
 from papers.li.task_sets import all_tasks
 
-ALL = {"logistic": LogisticRegression(), "linear": LinearSVM(), "gaussian": GaussianSVM(), "nearest": NearestNeighbours(1),
-       "three": NearestNeighbours(3)}  # fmt: skip
+ALL = {
+    "logistic": LogisticRegression(),
+    "linear": LinearSVM(),
+    "gaussian": GaussianSVM(),
+    "nearest": NearestNeighbours(1),
+    "three": NearestNeighbours(3),
+}
 
 
 def on_the_line(x, y, query):
@@ -104,10 +109,14 @@ def dual(kernel, y, C):
     """The SVM's dual by a general solver: alpha and the intercept from the free support vectors."""
     Q = np.outer(y, y) * kernel
     found = minimize(
-        lambda a: a @ Q @ a / 2 - a.sum(), np.full(len(y), C / 2), jac=lambda a: Q @ a - 1, bounds=[(0, C)] * len(y),
-        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y}, method="SLSQP",
+        lambda a: a @ Q @ a / 2 - a.sum(),
+        np.full(len(y), C / 2),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, C)] * len(y),
+        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y},
+        method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 500},
-    ).x  # fmt: skip
+    ).x
     free = (found > 1e-5 * C) & (found < (1 - 1e-5) * C)
     gaps = (y - kernel @ (found * y))[free]
     return found * y, gaps.mean() if len(gaps) else None

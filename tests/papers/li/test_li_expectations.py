@@ -119,9 +119,15 @@ def test_numbers_of_tasks_by_hand(monkeypatch, start):
 # --- labels that deletion may silence -------------------------------------------------------------------------------
 
 REASONS = replace(
-    pruning_reasons.PRUNING_REASONS.quick, settings=(("A", TINY), ("B", TINY)), seeds=2, R=(0.0, 0.4, 0.6, 1.0), repeats=2,
-    distractors=2, draws=1, prompts=4,
-)  # fmt: skip
+    pruning_reasons.PRUNING_REASONS.quick,
+    settings=(("A", TINY), ("B", TINY)),
+    seeds=2,
+    R=(0.0, 0.4, 0.6, 1.0),
+    repeats=2,
+    distractors=2,
+    draws=1,
+    prompts=4,
+)
 
 
 def test_labels_lost_at_random_by_hand():

@@ -153,10 +153,16 @@ def ideal(slug):
     if slug == "li-classical":
         names = ["ICL", "untrained", *on_learners.OTHERS]
         table = xr.DataArray(
-            [[[0.05, 0.006], [0.1, 0.026]], [[0.5] * 2] * 2, *[[[0.05, 0.008], [0.11, 0.03]]] * 3,
-             [[0.04, 0.005], [0.084, 0.02]], [[0.17, 0.03], [0.25, 0.08]]], dims=("learner", "alpha", "l"),
+            [
+                [[0.05, 0.006], [0.1, 0.026]],
+                [[0.5] * 2] * 2,
+                *[[[0.05, 0.008], [0.11, 0.03]]] * 3,
+                [[0.04, 0.005], [0.084, 0.02]],
+                [[0.17, 0.03], [0.25, 0.08]],
+            ],
+            dims=("learner", "alpha", "l"),
             coords={"learner": names, "alpha": [0.8, 0.6], "l": [6, 10]},
-        )  # fmt: skip
+        )
         share = xr.DataArray([0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.6], dims="learner")
         absent = {"missed_present": share * table + seeds, "missed_absent": (1 - share) * table + seeds}
         model, tie = table.sel(learner="ICL", drop=True), (table.learner == "logistic") & (table.alpha == 0.8)
@@ -165,9 +171,10 @@ def ideal(slug):
         return xr.Dataset({"error": table + seeds, **laws, **absent})
     variants, learners = ["defaults", "K = 3"], ["ICL", *on_learners.OTHERS]
     table = xr.DataArray(
-        [[[0.1, 0.11, 0.11, 0.12, 0.084, 0.25]], [[0.1, 0.26, 0.24, 0.4, 0.27, 0.41]]], dims=("variant", "l", "learner"),
+        [[[0.1, 0.11, 0.11, 0.12, 0.084, 0.25]], [[0.1, 0.26, 0.24, 0.4, 0.27, 0.41]]],
+        dims=("variant", "l", "learner"),
         coords={"variant": variants, "l": [6], "learner": learners},
-    )  # fmt: skip
+    )
     return xr.Dataset({"error": table + seeds, "distance": ("variant", [0.4, 1.6]), "least_ratio": ("variant", [0.84, 2.4])})
 
 
@@ -259,9 +266,12 @@ def test_figures_draw_and_say_what_they_show(tiny_decoder, tiny_positions, small
     short = replace(CLASSICAL_REASONS.quick, setting=replace(QUICK, T=150), seeds=2, prompts=2, lengths=(6, 12))
     reasons = whole(short)
     pictures = [
-        figures.decoder(tiny_decoder), figures.attention_and_sums(tiny_decoder), figures.classical(small),
-        figures.reasons(reasons), figures.published_floor(whole(PUBLISHED_FLOOR.quick)),
-    ]  # fmt: skip
+        figures.decoder(tiny_decoder),
+        figures.attention_and_sums(tiny_decoder),
+        figures.classical(small),
+        figures.reasons(reasons),
+        figures.published_floor(whole(PUBLISHED_FLOOR.quick)),
+    ]
     positions = figures.decoder_positions(tiny_positions)
     assert positions.light != positions.dark and len(positions.alt) > 80 and positions.name == DECODER_POSITIONS.slug
     for picture in pictures:

@@ -44,18 +44,25 @@ TINY = {
     "li-rescaling": Rescaling((SHORT,), SUMS, (0.5, 1.0), (4, 8, 20), TEST, 2),
     "li-training-length": TrainingLength(SHORT, (1, 2, 3), (0.4, 0.8), 3, 2, 0.8, 8, 40),
     "li-small-steps": replace(
-        SMALL_STEPS.quick, base=replace(SHORT, T=25, eta=8.0), M1=(5, 6), window=2, seeds=2,
+        SMALL_STEPS.quick,
+        base=replace(SHORT, T=25, eta=8.0),
+        M1=(5, 6),
+        window=2,
+        seeds=2,
         sweeps=(("alpha", (0.5, 1.0)), ("beta", (1.0, 2.0)), ("eta", (1.0, 2.0))),
     ),
     "li-sum-reasons": SumReasons(("β = 1", "β = 1, r = 1"), (SHORT, replace(SHORT, tasks="cyclic 1")), SUMS, TEST, 50, 2),
     "li-task-fraction": TaskFraction(SHORT, (1, 3, 5), 1.1, TEST, 50, 2),
     "li-prompt-length": PromptLength((SHORT,), (0.5, 1.0), (2, 4, 8), 0.01, 1.1, TEST, 2),
     "li-iterations": Iterations(
-        replace(SHORT, T=25), ((0.01, 8.0), (0.1, 6.0)),
+        replace(SHORT, T=25),
+        ((0.01, 8.0), (0.1, 6.0)),
         (("alpha", (0.5, 1.0)), ("beta", (1.0, 2.0)), ("eta", (0.5, 1.0)), ("K", (0.2, 0.4))),
-        (5, 6), 2, 2,
+        (5, 6),
+        2,
+        2,
     ),
-}  # fmt: skip
+}
 
 
 def result(law, seed: int) -> xr.Dataset:

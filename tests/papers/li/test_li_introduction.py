@@ -171,9 +171,16 @@ def test_absent_error_by_hand_and_by_every_prompt():
 # --- the experiment ---------------------------------------------------------------------------------------------------------
 
 TINY = Nonlinearity(
-    setting=replace(A, M2=4, d_Y=2, m=12, B=32, T=110), eta=(0.8,), seeds=4, alpha=(0.4, 0.8), S_1=(-1.0, 1.0),
-    short=(2, 4), length=15, draws=4, prompts=400,
-)  # fmt: skip
+    setting=replace(A, M2=4, d_Y=2, m=12, B=32, T=110),
+    eta=(0.8,),
+    seeds=4,
+    alpha=(0.4, 0.8),
+    S_1=(-1.0, 1.0),
+    short=(2, 4),
+    length=15,
+    draws=4,
+    prompts=400,
+)
 
 
 @pytest.fixture(scope="module")

@@ -25,10 +25,14 @@ LEARNERS = """
 """The share of relevant examples and the learner, then the error at 6, 8, ... 20 examples."""
 
 ENDS = {
-    (0.8, "Gaussian SVM"): (0.13, 0.0055), (0.8, "1-NN"): (0.06, 0.0027), (0.6, "logistic"): (0.11, 0.0035),
-    (0.6, "linear SVM"): (0.12, 0.035), (0.6, "Gaussian SVM"): (0.18, 0.013), (0.6, "1-NN"): (0.11, 0.007),
+    (0.8, "Gaussian SVM"): (0.13, 0.0055),
+    (0.8, "1-NN"): (0.06, 0.0027),
+    (0.6, "logistic"): (0.11, 0.0035),
+    (0.6, "linear SVM"): (0.12, 0.035),
+    (0.6, "Gaussian SVM"): (0.18, 0.013),
+    (0.6, "1-NN"): (0.11, 0.007),
     (0.6, "3-NN"): (0.18, 0.009),
-}  # fmt: skip
+}
 """Curves of which the first and the last point alone were read."""
 
 

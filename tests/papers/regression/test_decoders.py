@@ -23,9 +23,22 @@ from papers.regression.trainings import FIXED, TRAININGS
 from tests.elsewhere import move_book
 
 TINY = DecoderTraining(
-    "", layers=1, heads=2, width=16, d=2, N=6, law="fixed", sparsity=2, room=9, dims=Ramp(1, 2, 1, 10),
-    points=Ramp(3, 7, 2, 15), B=16, rate=3e-3, steps=60, replicates=2,
-)  # fmt: skip
+    "",
+    layers=1,
+    heads=2,
+    width=16,
+    d=2,
+    N=6,
+    law="fixed",
+    sparsity=2,
+    room=9,
+    dims=Ramp(1, 2, 1, 10),
+    points=Ramp(3, 7, 2, 15),
+    B=16,
+    rate=3e-3,
+    steps=60,
+    replicates=2,
+)
 
 
 def test_the_curriculum_shortens_prompts_and_closes_entries():

@@ -18,9 +18,20 @@ from papers.zhang.s4_3_gpt2.gpt2_scale import WAYS, Gpt2Scale, cut, error, own_s
 from tests.elsewhere import move_book
 
 TOY = replace(
-    FIXED[0], name="", layers=1, heads=1, width=4, d=2, N=2, sparsity=2, room=7, dims=Ramp(1, 2, 1, 2), points=Ramp(3, 3, 1, 1),
-    B=4, steps=6,
-)  # fmt: skip
+    FIXED[0],
+    name="",
+    layers=1,
+    heads=1,
+    width=4,
+    d=2,
+    N=2,
+    sparsity=2,
+    room=7,
+    dims=Ramp(1, 2, 1, 2),
+    points=Ramp(3, 3, 1, 1),
+    B=4,
+    steps=6,
+)
 LONGER = replace(TOY, N=4, points=Ramp(3, 5, 2, 2))
 FIXED_TOYS, RANDOM_TOYS = (tuple(replace(t, law=law) for t in (TOY, LONGER)) for law in ("fixed", "random"))
 FROZEN_TOYS = tuple(replace(toys[0], room=0) for toys in (FIXED_TOYS, RANDOM_TOYS))

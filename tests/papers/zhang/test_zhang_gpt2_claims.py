@@ -69,8 +69,10 @@ def constructed_scales() -> xr.Dataset:
 
 
 CONSTRUCTED = {
-    "zhang-gpt2": constructed_curves, "zhang-gpt2-positions": constructed_tables, "zhang-gpt2-scale": constructed_scales
-}  # fmt: skip
+    "zhang-gpt2": constructed_curves,
+    "zhang-gpt2-positions": constructed_tables,
+    "zhang-gpt2-scale": constructed_scales,
+}
 
 
 @pytest.mark.parametrize("claim", ALL_CLAIMS, ids=lambda claim: claim.id)
@@ -136,7 +138,9 @@ def test_one_kind_of_trainings_is_no_error_of_another():
 
 def test_figures_draw():
     for draw_figure, experiment in (
-        (figures.curves, ZHANG_GPT2), (figures.positions, ZHANG_GPT2_POSITIONS), (figures.scale, ZHANG_GPT2_SCALE)
-    ):  # fmt: skip
+        (figures.curves, ZHANG_GPT2),
+        (figures.positions, ZHANG_GPT2_POSITIONS),
+        (figures.scale, ZHANG_GPT2_SCALE),
+    ):
         picture = draw_figure(experiment.expect(results.stored(experiment)))
         assert picture.slug == experiment.slug and "</svg>" in picture.light and "</svg>" in picture.dark

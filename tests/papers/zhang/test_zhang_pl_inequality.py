@@ -113,8 +113,11 @@ def test_perturbed_trap_flows_back():
     start = (U + 0.01 * draw(4, 4)).ravel()
     end = gradient_flow(
         lambda theta: -full_loss.full_gradient(Lambda, 5, theta.reshape(4, 4)).ravel(),
-        start, np.array([0.0, 30.0]), rtol=1e-7, atol=1e-9,
-    )[-1].reshape(4, 4)  # fmt: skip
+        start,
+        np.array([0.0, 30.0]),
+        rtol=1e-7,
+        atol=1e-9,
+    )[-1].reshape(4, 4)
     assert full_loss.full_loss(Lambda, 5, end) == pytest.approx(rank_one_trap.rank_one_loss(Lambda, 5), rel=1e-3)
 
 
