@@ -10,6 +10,12 @@ def stream(seed: int, name: str, device: str | torch.device = "cpu") -> torch.Ge
 
     Equal arguments give equal draws, whatever was drawn elsewhere; different names give independent draws.
     Batch 17 of a training run is ``stream(seed, "data/17")``.
+
+    >>> import torch
+    >>> from icl_lib.seeds import stream
+    >>> one, other, again = (torch.rand(2, generator=stream(0, f"data/{step}")).tolist() for step in (17, 18, 17))
+    >>> one == again, one == other
+    (True, False)
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be an integer, not {seed!r}: pass for example seed=0")

@@ -15,7 +15,14 @@ CALLER = "ICL_CALLER"
 
 
 def unknown(what: str, word: str, names: Iterable[str]) -> str:
-    """Return the sentence for a name that there is not, with those that are spelled like it, or else all there are."""
+    """Return the sentence for a name that there is not, with those that are spelled like it, or else all there are.
+
+    >>> from icl_lib.typed import unknown
+    >>> print(unknown("profile", "quik", ["quick", "full"]))
+    unknown profile 'quik': did you mean quick?
+    >>> print(unknown("device", "gpu", ["cpu", "cuda"]))
+    unknown device 'gpu': take one of cpu, cuda
+    """
     names = list(names)
     near = get_close_matches(word, names, n=3, cutoff=0.7)
     told = f"did you mean {' or '.join(near)}?" if near else f"take one of {', '.join(names)}"

@@ -30,8 +30,8 @@ ICONS = {"brands": ("fab", "fa-brands"), "regular": ("far", "fa-regular")}
 """Fonts of icons that only some books need, by the classes of their icons."""
 BUILD = ".buildinfo"
 """What Sphinx notes of its settings, the folder of its theme among them, for a next build that begins from nothing here."""
-PLAIN = ("", "n", "nn", "p", "w", "o")
-"""What Pygments calls names, punctuation, blanks and operators; they have no colour of their own."""
+PLAIN = ("", "n", "nn", "p", "w", "o", "pre", "sig-param", "sig-return-icon", "sig-return-typehint")
+"""What Pygments and Sphinx call names, punctuation, blanks and operators; they have no colour of their own."""
 ALIKE = {"s1": "s", "s2": "s", "sd": "s", "se": "s", "si": "s", "sa": "s", "mi": "m", "mf": "m", "nb": "m", "bp": "m"}
 """Kinds of strings, numbers and names of Python's own, with the shorter name of their colour."""
 NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]\d+)?")
@@ -48,8 +48,8 @@ def plain_formulas(page: Page) -> None:
 
 
 def plain_code(page: Page) -> None:
-    """Unwrap the parts of shown code that need no colour of their own: two thirds of a page's weight."""
-    for code in by_class(page.tree, "highlight"):
+    """Unwrap the parts of shown code and of signatures that need no colour of their own: two thirds of a page's weight."""
+    for code in by_class(page.tree, "highlight", "sig"):
         for span in code.xpath(".//span"):
             kind = span.get("class", "")
             if kind in PLAIN:

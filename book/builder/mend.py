@@ -83,6 +83,8 @@ def mend_tables(page: Page) -> None:
             cell.attrib.pop("scope", None)
         elif not cell.get("scope"):
             cell.set("scope", "col" if cell.xpath("ancestor::thead") else "row")
+    for cell in page.tree.xpath("//table[contains(@class, 'indextable')]/descendant-or-self::*[@style]"):
+        del cell.attrib["style"]  # the index of Sphinx has its columns' widths there
 
 
 def frame_pictures(page: Page) -> None:

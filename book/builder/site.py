@@ -57,7 +57,7 @@ class Page:
 def read_site(root: Path) -> dict[str, Page]:
     """Every page of the site, by path, in the order of their names."""
     parser = html.HTMLParser(encoding="utf-8", remove_comments=False, huge_tree=True)
-    files = [*root.glob("*.html"), *(file for folder in FOLDERS for file in (root / folder).glob("*.html"))]
+    files = [*root.glob("*.html"), *(file for folder in FOLDERS for file in (root / folder).rglob("*.html"))]
     pages = {}
     for file in sorted(files):
         tree = html.document_fromstring(file.read_bytes(), parser=parser)

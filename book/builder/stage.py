@@ -11,6 +11,7 @@ import nbformat
 import yaml
 
 from book.builder import (
+    api,
     card,
     environment,
     figures,
@@ -79,6 +80,7 @@ class Stage:
         sharp = sharpness.section(ledger.rows)
         (book / "calibration.md").write_text(recorded.calibration_page(calibration) + sharp, encoding="utf-8")
         environment.fill(book, self.layout.root)
+        api.fill(book, self.layout.root)
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
         return missing
 

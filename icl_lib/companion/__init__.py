@@ -2,6 +2,15 @@
 
 It carries results and computes none, so no change here makes a stored number outdated. What pages use is handed on here:
 ``from icl_lib.companion import Experiment, claims_of, drawing``.
+
+A measured number beside the theory, and beside a near miss in its place:
+
+>>> import xarray as xr
+>>> from icl_lib.companion import agreement, near_miss
+>>> numbers = {"risk": 0.52, "risk_se": 0.01, "risk_theory": 0.5, "risk_near": ("mistake", [0.6])}
+>>> data = xr.Dataset(numbers, {"mistake": ["N - 1 for N"]})
+>>> [agreement(each, "risk").verdict(margin=0.1) for each in (data, near_miss("risk", "N - 1 for N")(data))]
+['holds', 'fails']
 """
 
 from icl_lib.companion.book import Book

@@ -15,6 +15,12 @@ class Book:
     wings   the name of that package; its code counts in the digests of what it computes, beside the library's
     store   what is committed: full results ``<slug>.full.nc``, and ``weights/<name>.safetensors``
     build   what is made on this machine
+
+    >>> from pathlib import Path
+    >>> from icl_lib.companion import Book
+    >>> toys = Book(Path("toys"), "wings", store=Path("toys/results"), build=Path("toys/_build"))
+    >>> toys.result("toy-coin").as_posix(), toys.weights("coin", seed=2).as_posix()
+    ('toys/results/toy-coin.full.nc', 'toys/results/weights/coin.seed2.safetensors')
     """
 
     root: Path

@@ -146,7 +146,19 @@ def _attributes(name: str, owner: h5py.Dataset | h5py.File) -> int:
 
 
 def require_safetensors(source, size: int) -> None:
-    """Look at the header of an open safetensors file of ``size`` bytes; raises Refused before any tensor is read."""
+    """Look at the header of an open safetensors file of ``size`` bytes; raises Refused before any tensor is read.
+
+    Two numbers in float32 have 8 bytes, half of which are cut off here:
+
+    >>> from io import BytesIO
+    >>> import torch
+    >>> from safetensors.torch import save
+    >>> from icl_lib.companion.bounds import require_safetensors
+    >>> for whole in (save({"w": torch.ones(2)}), save({"w": torch.ones(2)})[:-4]):
+    ...     require_safetensors(BytesIO(whole), len(whole))
+    Traceback (most recent call last):
+    icl_lib.companion.bounds.Refused: claims 8 bytes of tensors, and has 4
+    """
     require_size(size, LARGEST_TENSORS)
     length = int.from_bytes(source.read(8), "little")
     if length > min(LARGEST_HEADER, size - 8):

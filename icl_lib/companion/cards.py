@@ -24,7 +24,21 @@ TOLD = (
 
 
 class Cards:
-    """Judgements as cards; a claim near its margin in a committed quick result with its verdict in full."""
+    """Judgements as cards; a claim near its margin in a committed quick result with its verdict in full.
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import Cards, claims_of
+    >>> @claims_of("toy-coin")("D", "formula", margin=0.1, of="heads", near=("1/3 for 1/2",))
+    ... def C1(data):
+    ...     '''The share of heads tends to $1/2$.
+    ...
+    ...     Margin: Two standard errors of 400 tosses, as a share of 1/2.
+    ...     '''
+    >>> numbers = {"heads": 0.48, "heads_theory": 0.5, "heads_near": ("mistake", [1 / 3])}
+    >>> Cards(C1.judge(xr.Dataset(numbers, {"mistake": ["1/3 for 1/2"]})))
+    C1: holds (value ⟨0.04⟩, margin 0.1; control fails)
+        The share of heads tends to 1/2.
+    """
 
     def __init__(self, *judgements: Judgement):
         self.judgements = judgements

@@ -14,7 +14,18 @@ from icl_lib.companion import book, bounds, origins, results, weights
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state of one training run in one file, named after all that determines the run."""
+    """The state of one training run in one file, named after all that determines the run.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> from icl_lib.companion import Checkpoint
+    >>> with TemporaryDirectory() as folder:
+    ...     Checkpoint(Path(folder, "run.safetensors"), every=10).save({"step": 10, "parameters": {"w": torch.ones(2)}})
+    ...     state = Checkpoint(Path(folder, "run.safetensors"), every=10).load()
+    >>> state["step"], state["parameters"]["w"].tolist()
+    (10, [1.0, 1.0])
+    """
 
     path: Path
     every: int

@@ -144,6 +144,22 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
     before the verdict turns, by a factor that moves the variables that ``measured`` names, or all that the check reads.
     ``part_of`` is the id of another claim about the same sentence of the paper. ``section`` is told where the room's name does
     not tell it.
+
+    A claim that holds on these data, and fails as it has to where the control puts the sixes of a die:
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import Discrepancy, claims_of, put
+    >>> @claims_of("toy-coin")("D", "bound", margin=0.1, control=put(heads="sixes"))
+    ... def C1(data):
+    ...     '''A coin shows heads half the time.
+    ...
+    ...     Margin: Two standard errors of a hundred tosses.
+    ...     Control: sixes of a die in the place of heads
+    ...     '''
+    ...     return Discrepancy(abs(data.heads - 0.5))
+    >>> judged = C1.judge(xr.Dataset({"heads": 0.45, "sixes": 0.15}))
+    >>> judged.verdict, judged.control_verdict, judged.shown_value
+    ('holds', 'fails', '0.05')
     """
 
     def claim(

@@ -1,4 +1,13 @@
-"""Controls that many claims share: each breaks a dataset in one way."""
+"""Controls that many claims share: each breaks a dataset in one way.
+
+>>> import xarray as xr
+>>> from icl_lib.companion import everywhere, exchanged
+>>> data = xr.Dataset({"risk": ("model", [1.0, 3.0])}, {"model": ["ridge", "zero"]})
+>>> float(exchanged("model", "ridge", "zero")(data).risk.sel(model="ridge"))
+3.0
+>>> everywhere("risk", model="zero")(data).risk.values.tolist()
+[3.0, 3.0]
+"""
 
 from collections.abc import Callable
 

@@ -102,6 +102,14 @@ def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray
     """Return a variable and how far its interval reaches, None where it has none.
 
     That is two standard errors, by ``NAME_se`` or of its mean over seeds, or down to ``NAME_low`` and up to ``NAME_high``.
+
+    The mean over three seeds has the standard error √(0.1² + 0.2² + 0.2²) / 3 = 0.1, and its interval reaches twice as far:
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import interval
+    >>> data = xr.Dataset({"risk": ("seed", [1.0, 2.0, 3.0]), "risk_se": ("seed", [0.1, 0.2, 0.2])})
+    >>> [round(float(each), 3) for each in interval(data, "risk")]
+    [2.0, 0.2]
     """
     values = dataset[name]
     if f"{name}_low" in dataset:

@@ -41,6 +41,16 @@ class Declaration:
     Annotations are ``int``, ``float`` (finite), ``bool``, ``str``, ``Literal``, tuples, unions, other declarations, and any
     of them ``Annotated`` with bounds of ``annotated_types``. What ties fields together stands in ``__post_init__``, after
     ``super().__post_init__()``.
+
+    >>> from dataclasses import dataclass
+    >>> from icl_lib.companion import Count, Declaration, Share
+    >>> @dataclass(frozen=True)
+    ... class Toss(Declaration):
+    ...     tosses: Count
+    ...     heads: Share
+    >>> Toss(tosses=10, heads=1.5)
+    Traceback (most recent call last):
+    ValueError: heads is 1.5: take a finite number of at least 0 and of at most 1
     """
 
     def __post_init__(self):

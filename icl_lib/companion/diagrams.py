@@ -38,5 +38,15 @@ def diagram(name: str, *, alt: str, caption: str, size: tuple[float, float]) -> 
 
     ``caption`` may hold HTML; ``alt`` says in words what is to be seen. ``size`` is in inches; at up to 4.6 a phone shows
     the whole width.
+
+    >>> from icl_lib.companion import diagram
+    >>> from icl_lib.companion.shapes import box, canvas
+    >>> @diagram("token", alt="One token, a box.", caption="A token.", size=(2, 1))
+    ... def token(figure):
+    ...     box(canvas(figure), 0.5, 0.25, 1, 0.5, "x", tint="query")
+    >>> token
+    Diagram('token'): One token, a box.
+    >>> 'width="144pt"' in token.picture().light
+    True
     """
     return lambda sketch: Diagram(name, sketch, alt, caption, size)

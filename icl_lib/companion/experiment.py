@@ -40,6 +40,15 @@ class Experiment:
 
     ``published`` is the paper's own scale where neither is; ``section`` is told where the room's name does not tell it.
     The room is where the class of the declaration is defined, and with it paper and notebook.
+
+    >>> from dataclasses import dataclass
+    >>> from icl_lib.companion import Count, Declaration, Experiment
+    >>> @dataclass(frozen=True)
+    ... class Toss(Declaration):
+    ...     tosses: Count
+    >>> coin = Experiment("toy-coin", "A coin", quick=Toss(10), full=Toss(1000)).with_settings("quick", ["tosses=20"])
+    >>> coin.declaration("quick"), coin.declaration("full")
+    (Toss(tosses=20), Toss(tosses=1000))
     """
 
     slug: str

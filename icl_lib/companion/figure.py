@@ -121,6 +121,17 @@ def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -
     ``draw(figure, dataset)`` adds axes and artists; series colours are the cycle's "C0", "C1", ..., and neutral marks
     take ``matplotlib.rcParams["text.color"]``. ``caption`` may hold HTML; ``alt`` says in words what is to be seen. A figure
     that is named after its result, ``zhang-risk``, is the one that ``show`` draws.
+
+    The first series is blue on a light ground, and of another blue on a dark one:
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import drawing, line
+    >>> @drawing("toy-coin", alt=lambda data: f"{data.sizes['toss']} tosses.", caption="A coin.", size=(4, 3))
+    ... def coin(figure, data):
+    ...     line(figure.subplots(), data, "heads", "toss")
+    >>> picture = coin(xr.Dataset({"heads": ("toss", [0.0, 0.5])}, {"toss": [1, 2]}))
+    >>> picture.alt, ["#0b62a4" in each for each in (picture.light, picture.dark)]
+    ('2 tosses.', [True, False])
     """
     return lambda draw: Drawing(name, draw, alt, caption, size)
 

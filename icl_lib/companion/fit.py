@@ -23,7 +23,18 @@ NAME, SPACE = (re.compile(each + OUTSIDE) for each in (r"[^\W\d_]", " "))
 
 
 def fit(figure: Figure) -> None:
-    """Place the panels of a figure and change the words that do not fit there."""
+    """Place the panels of a figure and change the words that do not fit there.
+
+    Names that meet are turned by the least angle that parts them:
+
+    >>> from matplotlib.figure import Figure
+    >>> from icl_lib.companion.fit import fit
+    >>> axes = Figure((2, 2), layout="constrained").subplots()
+    >>> _ = axes.set_xticks([0, 1, 2], ["least squares", "ridge regression", "averaging"])
+    >>> fit(axes.figure)
+    >>> [(each.get_text(), each.get_rotation()) for each in axes.get_xticklabels()]
+    [('least squares', 30.0), ('ridge regression', 30.0), ('averaging', 30.0)]
+    """
     figure.dpi = 72  # what an SVG file is written at; a point is a pixel
     if engine := figure.get_layout_engine():
         engine.execute(figure)

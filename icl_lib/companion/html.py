@@ -11,7 +11,12 @@ _ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True
 
 
 def template(source: str) -> Template:
-    """Return a template; its filters frame a ``verdict``, typeset a sentence's ``math``, make long names ``breakable``."""
+    """Return a template; its filters frame a ``verdict``, typeset a sentence's ``math``, make long names ``breakable``.
+
+    >>> from icl_lib.companion.html import template
+    >>> print(template("{{ word | verdict }} {{ text }}").render(word="holds", text="a < b"))
+    <span class="verdict verdict-holds">holds</span> a &lt; b
+    """
     return _ENVIRONMENT.from_string(source.strip())
 
 

@@ -241,7 +241,17 @@ def parts(declaration) -> list:
 
 
 def definitions(declaration) -> tuple[Definition, ...]:
-    """Return every definition that a run of a declaration may use."""
+    """Return every definition that a run of a declaration may use.
+
+    What a class reaches is its code; the numbers of a declaration are no part of it:
+
+    >>> from icl_lib.companion.identity import code, definitions
+    >>> from icl_lib.models.baselines import OneGradientStep, Ridge
+    >>> [each.name for each in definitions(OneGradientStep(0.5))]
+    ['OneGradientStep', 'predict', 'mean_label_input']
+    >>> code(Ridge(1.0)) == code(Ridge(2.0)), code(Ridge(1.0)) == code(OneGradientStep(1.0))
+    (True, False)
+    """
     classes = [Definition(type(part).__module__, type(part).__qualname__) for part in parts(declaration)]
     for each in classes:
         if each.name not in read(each.module).bindings:

@@ -26,7 +26,13 @@ def marked_html(code: str) -> Markup:
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured number, a text or a table of them, printed or shown between marks."""
+    """A measured number, a text or a table of them, printed or shown between marks.
+
+    >>> from icl_lib.companion import Measured
+    >>> from icl_lib.companion.marks import unmarked
+    >>> print(Measured(0.25), unmarked(str(Measured(0.25))))
+    ⟨0.25⟩ 0.25
+    """
 
     shown: object
 

@@ -47,7 +47,12 @@ FORMULA_HTML = Markup(r'<span class="math notranslate nohighlight">\({}\)</span>
 
 
 def tex(formula: str) -> str:
-    """Return a formula in Unicode as TeX; small Greek letters and relations are left to MathJax, which knows them."""
+    """Return a formula in Unicode as TeX; small Greek letters and relations are left to MathJax, which knows them.
+
+    >>> from icl_lib.companion.mathematics import tex
+    >>> print(tex("x₁² + U₁₁"), tex("W⁻¹yᵀ"))
+    x_{1}^{2} + U_{11} W^{-1}y^{T}
+    """
     for raised, mark in ((_RAISED, "^"), (_LOWERED, "_")):
         run = re.compile(f"[{''.join(raised)}]+")
         formula = run.sub(lambda found, raised=raised, mark=mark: f"{mark}{{{''.join(raised[c] for c in found[0])}}}", formula)

@@ -113,6 +113,22 @@ def minute_of(experiment: str) -> Callable[[Numbers], Minute]:
             New: Longer prompts can hurt.
             \"\"\"
             return {"worst": f"{100 * worst(risk):.1f}%"}
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import minute_of
+    >>> @minute_of("toy-coin")
+    ... def minute(data):
+    ...     '''Says: a coin is fair.
+    ...
+    ...     So: Yes, {C1}; it shows heads {often} of the time.
+    ...     New: Nothing.
+    ...     '''
+    ...     return {"often": f"{float(data.heads):.0%}"}
+    >>> minute.box(xr.Dataset({"heads": 0.45}), claims=[], verdicts={"C1": "holds"})
+    It says: a coin is fair.
+    Is it so?: Yes, C1 (holds); it shows heads ⟨45%⟩ of the time.
+    New here: Nothing.
+    1 of 1 claims hold.
     """
 
     def made(function: Numbers) -> Minute:

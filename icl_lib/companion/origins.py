@@ -38,6 +38,12 @@ def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | Non
     """Return all that determines a result, by name, and ``identity``, the digest of it all.
 
     weights    digests of the shipped weights that the run reads, by name
+
+    >>> from icl_lib.companion.origins import origin
+    >>> from icl_lib.models.baselines import Ridge
+    >>> one, again, other = (origin(Ridge(penalty), seed=0, device="cpu") for penalty in (1.0, 1.0, 2.0))
+    >>> one["declaration"], one["identity"] == again["identity"], one["identity"] == other["identity"]
+    ('{"class": "Ridge", "penalty": 1.0}', True, False)
     """
     parts = {
         "declaration": declaration_json(declaration),

@@ -46,7 +46,12 @@ def sees_results(module: str) -> bool:
 
 
 def in_order(rooms: Iterable[str]) -> list[str]:
-    """Return rooms in the order of the paper: those of numbered sections by number, then the others by name."""
+    """Return rooms in the order of the paper: those of numbered sections by number, then the others by name.
+
+    >>> from icl_lib.companion import in_order
+    >>> in_order(["proofs", "s10_limits", "s4_1_convergence", "s4_model", "figures"])
+    ['s4_model', 's4_1_convergence', 's10_limits', 'figures', 'proofs']
+    """
 
     def place(room: str) -> tuple[bool, list[int], str]:
         numbered = re.match(r"s(\d+(?:_\d+)*)_", room)

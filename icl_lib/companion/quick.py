@@ -21,7 +21,16 @@ def near(stored: Mapping[str, dict], slug: str) -> set[str]:
 
 
 def near_claims(stored: Mapping[str, dict], origin: Mapping[str, object]) -> set[str]:
-    """Return these claims for a dataset that is made as the committed numbers were, by its attributes; none for another."""
+    """Return these claims for a dataset that is made as the committed numbers were, by its attributes; none for another.
+
+    What is stored is of seed 0, and says nothing of another seed:
+
+    >>> from icl_lib.companion.quick import near_claims
+    >>> stored = {"coin": {"declaration": "10 tosses", "claims": {"C1": {"near": True}, "C2": {"near": False}}}}
+    >>> origin = {"slug": "coin", "profile": "quick", "seed": "0", "declaration": "10 tosses"}
+    >>> near_claims(stored, origin), near_claims(stored, origin | {"seed": "1"})
+    ({'C1'}, set())
+    """
     slug = str(origin.get("slug"))
     declared = (origin.get("profile"), origin.get("seed"), origin.get("declaration"))
     return near(stored, slug) if slug in stored and declared == ("quick", "0", stored[slug]["declaration"]) else set()

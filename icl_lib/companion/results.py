@@ -59,7 +59,14 @@ def provenance(slug: str, profile: str, origin: Mapping[str, str], of: Book) -> 
 
 
 def difference(found: Mapping[str, object], wanted: Mapping[str, str], path: Path) -> str | None:
-    """Return in a sentence why a stored file does not answer for what is wanted, or None when it does."""
+    """Return in a sentence why a stored file does not answer for what is wanted, or None when it does.
+
+    >>> from pathlib import Path
+    >>> from icl_lib.companion.results import difference
+    >>> stored, wanted = {"declaration": '{"N": 10}', "seed": "0"}, {"declaration": '{"N": 20}', "seed": "0"}
+    >>> print(difference(stored, wanted, Path("toy-coin.full.nc")))
+    toy-coin.full.nc is outdated: its declaration N is 10, not 20; ./run renew toy-coin makes it anew
+    """
     for field, value in wanted.items():
         if found.get(field) != value:
             told = _first_difference(field, str(found.get(field)), value)

@@ -55,7 +55,17 @@ def stage(axes: Axes, x: float, y: float, width: float, height: float, text: str
 
 
 def grid(axes: Axes, x: float, y: float, tints: Sequence[Sequence[str]], cell: float | tuple[float, float]) -> None:
-    """Draw a matrix by its lower left corner, a cell for each entry: ``tints`` by rows, the first one on top."""
+    """Draw a matrix by its lower left corner, a cell for each entry: ``tints`` by rows, the first one on top.
+
+    Only the live cell has a ground, and it lies on top, since it is the first row:
+
+    >>> from matplotlib.figure import Figure
+    >>> from icl_lib.companion.shapes import canvas, grid
+    >>> axes = canvas(Figure((1, 2)))
+    >>> grid(axes, 0, 0, [["live"], ["empty"]], cell=1)
+    >>> [patch.get_xy() for patch in axes.patches if patch.get_alpha()]
+    [(0, 1)]
+    """
     width, height = cell if isinstance(cell, tuple) else (cell, cell)
     for r, row in enumerate(reversed(tints)):
         for c, tint in enumerate(row):

@@ -38,6 +38,17 @@ def show(experiment: Experiment, profile: str, seed: int = 0, claims: str | None
 
     ``claims`` are the ids of those to show, parted by spaces, on a page that is not the result's own; no figure is drawn
     there. Raises ValueError when the room has no such claim.
+
+    A full result is never computed here; where none is stored, the command that makes it is named:
+
+    >>> from dataclasses import dataclass
+    >>> from icl_lib.companion import Count, Declaration, Experiment, show
+    >>> @dataclass(frozen=True)
+    ... class Toss(Declaration):
+    ...     tosses: Count
+    >>> show(Experiment("toy-coin", "A coin", quick=Toss(10), full=Toss(1000)), "full")
+    Traceback (most recent call last):
+    icl_lib.companion.results.StaleResult: toy-coin.full.nc is missing: ./run renew toy-coin makes it
     """
     dataset = obtain(experiment, profile, seed)
     if claims is None:

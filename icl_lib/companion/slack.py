@@ -29,6 +29,14 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
     A fitted exponent is moved by a power in the place of a factor. Where no whole variable turns the verdict, since the check
     compares its rows, one row is moved. ``measured`` names the variables, parted by spaces, where not all that are read are
     what the claim measures. What is no number any more, such as the arc of a cosine above 1, turns no verdict.
+
+    An error of 1/4 could be four times as large before it exceeds a margin of 1:
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import Discrepancy
+    >>> from icl_lib.companion.slack import in_words, slack
+    >>> in_words(slack(lambda data: Discrepancy(data.error), xr.Dataset({"error": 0.25}), margin=1.0))
+    '4'
     """
     with np.errstate(all="ignore"):
         before = check(dataset)

@@ -50,6 +50,13 @@ def placed(found: Discrepancy | Agreement, broken: Sequence[Discrepancy | Agreem
     """Return the strip of a check and of its controls.
 
     A number v is at (v - allowed)/|allowed|. Where nothing is allowed, the unit is the distance of the nearest control.
+
+    Half of what is allowed lies halfway between perfect agreement, at -1, and the edge, at 0; three times as much lies at 2:
+
+    >>> from icl_lib.companion import Discrepancy
+    >>> from icl_lib.companion.strip import placed
+    >>> placed(Discrepancy(0.25), broken=[Discrepancy(1.5)], margin=0.5)
+    Strip(place=-0.5, spread=0.0, misses=(2.0,), allowed=0.5)
     """
     allowed, controls = found.allowed(margin), [(each.worst()[0], each.allowed(margin)) for each in broken]
     unit = abs(allowed) or min((abs(value - edge) for value, edge in controls), default=0.0) or 1.0

@@ -76,7 +76,14 @@ def cell_names(cells: Sequence[Cell]) -> list[str]:
 
 
 def shard(cells: Sequence[Cell], number: int, count: int) -> list[Cell]:
-    """Return every ``count``-th cell from the one at place ``number``, counted from 1; raises ValueError outside 1 .. count."""
+    """Return every ``count``-th cell from the one at place ``number``, counted from 1; raises ValueError outside 1 .. count.
+
+    >>> from icl_lib.companion import Declaration
+    >>> from icl_lib.companion.sweep import Cell, shard
+    >>> cells = [Cell("toy-coin", "quick", Declaration(), seed) for seed in range(7)]
+    >>> [[cell.seed for cell in shard(cells, number, 3)] for number in (1, 2, 3)]
+    [[0, 3, 6], [1, 4], [2, 5]]
+    """
     if not 1 <= number <= count:
         raise ValueError(f"there is no shard {number}/{count}: the first is 1/{count}, the last {count}/{count}")
     return list(cells[number - 1 :: count])

@@ -9,7 +9,14 @@ from icl_lib.companion.html import template
 
 @dataclass(frozen=True)
 class Table:
-    """A table shown as HTML, or as plain text where HTML is not."""
+    """A table shown as HTML, or as plain text where HTML is not.
+
+    >>> from icl_lib.companion import Table, rounded
+    >>> Table(("N", "risk"), tuple((rounded(N), rounded(1 / N)) for N in (8, 1200)))
+    N    | risk
+    8    | 0.12
+    1200 | 0.00083
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

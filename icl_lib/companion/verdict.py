@@ -26,6 +26,10 @@ class Discrepancy:
     """How far the data are from what a claim says, with twice the standard error; numbers or arrays of one shape.
 
     Zero or less is perfect agreement. Exact computations have ``two_se`` = 0.
+
+    >>> from icl_lib.companion import Discrepancy
+    >>> [Discrepancy(value, two_se=0.25).verdict(margin=1.0) for value in (0.5, 0.75, 1.0, 1.25, 1.5)]
+    ['holds', 'holds', 'undecided', 'undecided', 'fails']
     """
 
     value: float | np.ndarray | xr.DataArray

@@ -65,7 +65,22 @@ def tensors_digest(tensors: Weights) -> str:
 
 
 def attributes(path: Path) -> dict[str, str] | None:
-    """Return the provenance of a file of weights, or None when it is missing or damaged."""
+    """Return the provenance of a file of weights, or None when it is missing or damaged.
+
+    Once the number 2 in the file is changed to 0, the file is damaged:
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> from icl_lib.companion.weights import attributes, write
+    >>> with TemporaryDirectory() as folder:
+    ...     write({"w": torch.tensor([1.0, 2.0])}, {"seed": "0"}, path := Path(folder, "toy.safetensors"))
+    ...     print(attributes(path))
+    ...     _ = path.write_bytes(path.read_bytes()[:-4] + bytes(4))
+    ...     print(attributes(path))
+    {'seed': '0'}
+    None
+    """
     try:
         return read(path)[1]
     except UNREADABLE:

@@ -15,7 +15,14 @@ class Estimate(NamedTuple):
 
 
 def mean(samples: Float[Tensor, "... B"]) -> Estimate:
-    """Return the mean over the last dimension with its standard error, sample standard deviation / sqrt(B)."""
+    """Return the mean over the last dimension with its standard error, sample standard deviation / sqrt(B).
+
+    >>> import torch
+    >>> from icl_lib.measure.estimate import mean
+    >>> value, standard_error = mean(torch.tensor([0.0, 4.0, 4.0, 4.0]))
+    >>> float(value), float(standard_error)
+    (3.0, 1.0)
+    """
     B = samples.shape[-1]
     if B < 2:
         raise ValueError(f"a standard error needs at least 2 samples, not {B}")

@@ -37,5 +37,16 @@ def squared_errors(
 
 
 def risk(model, law, *, prompts: int, length: int, seed: int, name: str) -> Estimate:
-    """Estimate E(y_hat - y_query)^2 of a model under a prompt law (see ``squared_errors``)."""
+    """Estimate E(y_hat - y_query)^2 of a model under a prompt law (see ``squared_errors``).
+
+    Without noise, least squares over M examples miss what w is in d - M of d dimensions, which costs d - M on average:
+
+    >>> import torch
+    >>> from icl_lib.measure.risk import risk
+    >>> from icl_lib.models.baselines import MinimumNormOLS
+    >>> from icl_lib.tasks.regression import LinearRegression
+    >>> law = LinearRegression(torch.eye(4, dtype=torch.float64))
+    >>> [round(float(risk(MinimumNormOLS(), law, prompts=9000, length=M, seed=0, name="test").value)) for M in (1, 2, 4)]
+    [3, 2, 0]
+    """
     return mean(squared_errors(model, law, prompts=prompts, length=length, seed=seed, name=name))

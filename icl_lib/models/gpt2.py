@@ -37,6 +37,16 @@ class GPT2:
     order of the tokens enters through the causal mask alone, as if the table were frozen at 0.
     The blocks are those of Radford et al. 2019 as in Hugging Face's ``GPT2Model`` with dropout 0; read-in and read-out
     are those of Garg et al. 2022. Raises ValueError unless layers >= 1 and heads divide the width.
+
+    Another number as the second token changes no output before it:
+
+    >>> import torch
+    >>> from icl_lib.models.gpt2 import GPT2
+    >>> from icl_lib.seeds import stream
+    >>> decoder, tokens = GPT2(layers=2, heads=2, width=8, entries=1), torch.zeros(1, 1, 3, 1, dtype=torch.float64)
+    >>> weights, second = decoder.start(stream(0, "weights"), 1, tokens), torch.tensor([[0.0], [1.0], [0.0]])
+    >>> ((decoder(weights, tokens + second) - decoder(weights, tokens)).abs() > 1e-12).tolist()
+    [[[False, True, True]]]
     """
 
     layers: int

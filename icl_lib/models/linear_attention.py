@@ -22,6 +22,16 @@ class LinearSelfAttention:
 
     Weights are (d+1, d+1), or carry leading dimensions that broadcast against those of the prompts' batch dimensions
     except the last: weights (S, d+1, d+1) meet prompts (S, B, M, d).
+
+    With these weights it makes one gradient step, y_hat = <(1/M) sum y_i x_i, x_query> = (3 - 2) / 2:
+
+    >>> import torch
+    >>> from icl_lib.models.linear_attention import LinearSelfAttention
+    >>> from icl_lib.tasks.prompts import Prompts
+    >>> model = LinearSelfAttention(W_PV=torch.diag(torch.tensor([0.0, 0, 1])), W_KQ=torch.diag(torch.tensor([1.0, 1, 0])))
+    >>> x, y, x_query = torch.tensor([[[1.0, 0], [0, 2]]]), torch.tensor([[3.0, -1]]), torch.tensor([[1.0, 1]])
+    >>> model(Prompts(x, y, x_query, torch.zeros(1))).tolist()
+    [0.5]
     """
 
     W_PV: Float[Tensor, "... D D"]

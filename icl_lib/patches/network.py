@@ -42,6 +42,19 @@ def patched_block(block: PatchableBlock, site: Site, weights: Weights, bare: Sta
     block.feed(patched, bare) = block.feed(weights, full), where both states are of one token, (..., 1, k). Every matrix W
     that reads z becomes W + DeltaW with (W + DeltaW) z = W z_full, so that what follows is as with the context; then the
     site adds v_full - v. Raises ValueError when z = 0, or when the site cannot take up the difference.
+
+    The block makes 24 of the query 2 after the context 1, and 20 of the query alone, until it is patched:
+
+    >>> import torch
+    >>> from icl_lib.models.contextual import blocks, feed_forward, layers
+    >>> from icl_lib.patches import network, sites
+    >>> block = blocks.Block(blocks.OuterSkip(layers.LinearAttention(1, 1, 1)), feed_forward.MLP(1, (1,), 1, "relu"))
+    >>> weights, tokens = {name: torch.ones(shape) for name, shape in block.shapes.items()}, torch.tensor([[1.0], [2.0]])
+    >>> for full in (block.mix(weights, tokens[1:]), block.mix(weights, tokens).at(1)):
+    ...     patched = network.patched_block(block, sites.Bias("b_out"), weights, block.mix(weights, tokens[1:]), full)
+    ...     print(block(patched, tokens[1:]).tolist(), block.feed(weights, full).tolist())
+    [[20.0]] [[20.0]]
+    [[24.0]] [[24.0]]
     """
     z, z_full = bare.z[..., 0, :], full.z[..., 0, :]
     read = {name: weights[name] + redirection(weights[name], z, z_full) for name in block.feed_forward.reads}

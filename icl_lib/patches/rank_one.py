@@ -26,5 +26,12 @@ def redirection(
 
     a        what the matrix reads without Y, A(C without Y, x)
     a_full   what it reads with the whole context, A(C, x)
+
+    >>> import torch
+    >>> from icl_lib.patches.rank_one import redirection
+    >>> W, a, a_full = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+    >>> W_patched = W + redirection(W, a, a_full)
+    >>> W_patched.tolist(), (W_patched @ a).tolist(), (W @ a_full).tolist()
+    ([[2.0, 2.0], [4.0, 4.0]], [2.0, 4.0], [2.0, 4.0])
     """
     return rank_one(torch.einsum("...mn,...n->...m", W, a_full - a), a)

@@ -1,4 +1,15 @@
-"""Where a block takes up a vector behind its nonlinearity: output controllability (Goldwaser et al.)."""
+"""Where a block takes up a vector behind its nonlinearity: output controllability (Goldwaser et al.).
+
+The MLP computes |z|; both sites add 6 to it at z = 2, and the bias does so at z = -2 as well:
+
+>>> import torch
+>>> from icl_lib.models.contextual.feed_forward import MLP
+>>> from icl_lib.patches.sites import Bias, Matrix
+>>> mlp, z, six = MLP(1, (2,), 1, "relu"), torch.tensor([[2.0], [-2.0]]), torch.tensor([6.0])
+>>> weights = {"W": torch.tensor([[1.0], [-1.0]]), "b": torch.zeros(2), "W_out": torch.ones(1, 2), "b_out": torch.zeros(1)}
+>>> [mlp(site.absorb(mlp, weights, z[0], six), z).flatten().tolist() for site in (Bias("b_out"), Matrix("W_out"))]
+[[8.0, 8.0], [8.0, 2.0]]
+"""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

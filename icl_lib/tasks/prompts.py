@@ -46,6 +46,13 @@ def antithetic(prompts: Prompts) -> Prompts:
     """Return the prompts followed by the same prompts with w replaced by -w (all labels negated).
 
     The pair cancels every term of the gradient that is odd in w, for each x exactly.
+
+    >>> import torch
+    >>> from icl_lib.tasks.prompts import Prompts, antithetic
+    >>> x, w = torch.eye(2)[None], torch.tensor([2.0, -1.0])
+    >>> pair = antithetic(Prompts(x, x @ w, x[:, 0], x[:, 0] @ w))
+    >>> pair.x_query.tolist(), pair.y.tolist(), pair.y_query.tolist()
+    ([[1.0, 0.0], [1.0, 0.0]], [[2.0, -1.0], [-2.0, 1.0]], [2.0, -2.0])
     """
     x, y, x_query, y_query = prompts
     prompt_axis = x_query.ndim - 2

@@ -16,7 +16,18 @@ def linear_labels(x: Float[Tensor, "... M d"], w: Float[Tensor, "... d"]) -> Flo
 
 @dataclass(frozen=True, eq=False)
 class LinearRegression:
-    """The training law of section 3.3: per prompt w ~ N(0, I), x_i and x_query ~ N(0, covariance), y = <w, x>."""
+    """The training law of section 3.3: per prompt w ~ N(0, I), x_i and x_query ~ N(0, covariance), y = <w, x>.
+
+    Two examples in two dimensions determine w, and with it the label of the query:
+
+    >>> import torch
+    >>> from icl_lib.seeds import stream
+    >>> from icl_lib.tasks.regression import LinearRegression
+    >>> x, y, x_query, y_query = LinearRegression(torch.eye(2, dtype=torch.float64)).sample(stream(0, "data"), (3,), 2)
+    >>> w = torch.linalg.solve(x, y)
+    >>> torch.allclose((w * x_query).sum(-1), y_query)
+    True
+    """
 
     covariance: Float[Tensor, "d d"]
 

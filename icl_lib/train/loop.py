@@ -209,6 +209,17 @@ def train(
     record         how to record a step once and repeat it, such as ``recording.capture`` on CUDA; without, it is called
 
     Runs where the parameters are, in their dtype, and leaves them as they were. Losses stay on the device until the end.
+
+    Two replicates: with the learning rate 1/4 the error of w halves at each step, with 1/2 it vanishes at once:
+
+    >>> import torch
+    >>> from icl_lib.train.loop import SGD, summed, train
+    >>> start, rates = {"w": torch.zeros(2)}, torch.tensor([0.25, 0.5])
+    >>> def losses(now, target):
+    ...     return (now["w"] - target) ** 2
+    >>> found = train(losses, start, lambda step: torch.ones(2), SGD(rates), steps=3, differentiate=summed)
+    >>> found.parameters["w"].tolist(), found.losses.tolist()
+    ([0.875, 1.0], [[1.0, 1.0], [0.25, 0.0], [0.0625, 0.0]])
     """
     saved = checkpoint.load() if checkpoint else None
     if saved is None:

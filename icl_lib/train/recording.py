@@ -17,6 +17,17 @@ class FixedPlaces:
 
     ``record`` takes a call without arguments and returns one that repeats its work, as ``capture`` does on CUDA. There is
     one recording for each shape of the batch. Parameters and state are changed in place.
+
+    Where nothing can be recorded, the work itself is called again; batches of two shapes make two of it:
+
+    >>> import torch
+    >>> from icl_lib.train.recording import FixedPlaces
+    >>> w = torch.zeros(1)
+    >>> step = FixedPlaces(lambda p, s, batch, *_: ({"w": p["w"] + batch.sum()}, s, p["w"]), {"w": w}, {}, lambda work: work)
+    >>> for number, batch in enumerate((torch.ones(2), torch.ones(2), torch.ones(3))):
+    ...     _ = step({"w": w}, {}, batch, number, 1.0)
+    >>> w.tolist(), len(step.recordings)
+    ([7.0], 2)
     """
 
     def __init__(self, advance: Callable, parameters: Parameters, state: dict, record: Callable[[Callable], Callable]):

@@ -45,6 +45,16 @@ class Block:
     """T(C, x) = v + feed_forward(z) with (z, v) made by the joint: the block protocol of ``icl_lib.patches``.
 
     A pretrained model takes part with ``mix``, ``feed`` and ``feed_forward`` (its ``reads``, ``hidden`` and call).
+
+    With all weights 1 and no norms, v = x + A(C, x) is 1 + 1 at the token 1 and 2 + 10 at the token 2, and the MLP adds z + 2:
+
+    >>> import torch
+    >>> from icl_lib.models.contextual import blocks, feed_forward, layers, norms
+    >>> joint = blocks.PreNorm(layers.LinearAttention(1, 1, 1), norms.NoNorm())
+    >>> block, tokens = blocks.Block(joint, feed_forward.MLP(1, (1,), 1, "relu")), torch.tensor([[1.0], [2.0]])
+    >>> weights = {name: torch.ones(shape) for name, shape in block.shapes.items()}
+    >>> block.mix(weights, tokens).v.tolist(), block(weights, tokens).tolist()
+    ([[2.0], [12.0]], [[6.0], [26.0]])
     """
 
     joint: Joint

@@ -37,7 +37,16 @@ class FeedForward(Protocol):
 
 @dataclass(frozen=True)
 class MLP:
-    """W_out g(... g(W_2 g(W z + b) + b_2) ...) + b_out with hidden layers of the given widths."""
+    """W_out g(... g(W_2 g(W z + b) + b_2) ...) + b_out with hidden layers of the given widths.
+
+    An absolute value is the sum of two ReLUs:
+
+    >>> import torch
+    >>> from icl_lib.models.contextual.feed_forward import MLP
+    >>> weights = {"W": torch.tensor([[1.0], [-1.0]]), "b": torch.zeros(2), "W_out": torch.ones(1, 2), "b_out": torch.zeros(1)}
+    >>> MLP(inputs=1, widths=(2,), outputs=1, activation="relu")(weights, torch.tensor([[-3.0], [2.0]])).tolist()
+    [[3.0], [2.0]]
+    """
 
     inputs: int
     widths: tuple[int, ...]

@@ -54,6 +54,15 @@ class SoftmaxAttention:
 
     The sum runs over the context and the query itself. ``causal`` says whether a token attends to later ones. No biases,
     no positions. Rows of W_Q, W_K, W_V are heads times channels.
+
+    After the context 0 the query 1 has the scores 0 and ln 3, so that 1/4 of its attention is on 0, and 3/4 on itself:
+
+    >>> import torch
+    >>> from icl_lib.models.contextual.layers import SoftmaxAttention
+    >>> layer, one = SoftmaxAttention(heads=1, head_width=1, inputs=1, outputs=1), torch.ones(1, 1)
+    >>> weights = {"W_Q": torch.log(3 * one), "W_K": one, "W_V": one, "W_O": one}
+    >>> round(float(layer(weights, torch.tensor([[0.0], [1.0]]))), 3)
+    0.75
     """
 
     heads: int

@@ -1,4 +1,13 @@
-"""Norms of a token; ``place`` is the end of the weights' names."""
+"""Norms of a token; ``place`` is the end of the weights' names.
+
+The token (1, 7) has root mean square 5, mean 4 and deviation 3:
+
+>>> import torch
+>>> from icl_lib.models.contextual.norms import LayerNorm, RMSNorm
+>>> x, weights = torch.tensor([[1.0, 7.0]]), {"m_feed": torch.tensor([5.0, 10.0]), "b_feed": torch.tensor([0.0, 1.0])}
+>>> RMSNorm(epsilon=0.0)(weights, "feed", x).tolist(), LayerNorm(epsilon=0.0)(weights, "feed", x).tolist()
+([[1.0, 14.0]], [[-5.0, 11.0]])
+"""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

@@ -27,6 +27,13 @@ def start(shapes: dict[str, tuple[int, ...]], generator: torch.Generator, lead: 
 
 
 def linear(weights: Weights, matrix: str, x: Float[Tensor, "... T n"], bias: str | None = None) -> Float[Tensor, "... T m"]:
-    """Return W x + b for every token; leading dimensions of the weights meet those of the tokens."""
+    """Return W x + b for every token; leading dimensions of the weights meet those of the tokens.
+
+    >>> import torch
+    >>> from icl_lib.models.contextual.weights import linear
+    >>> weights = {"W": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "b": torch.tensor([10.0, 20.0])}
+    >>> linear(weights, "W", torch.tensor([[1.0, 1.0], [0.0, 1.0]]), "b").tolist()
+    [[13.0, 27.0], [12.0, 24.0]]
+    """
     y = torch.einsum("...mn,...tn->...tm", weights[matrix], x)
     return y if bias is None else y + weights[bias][..., None, :]

@@ -1,4 +1,11 @@
-"""Sections 4.1 and 4.2 of Dherin et al.: the error of the predictors that a trained block is compared with."""
+"""Sections 4.1 and 4.2 of Dherin et al.: the error of the predictors that a trained block is compared with.
+
+At N = 8 and d = 3 the best step is 8/12, and 3 (1 - 4/3 + (4/9) (12/8)) = 3 * 4/12 is left; a step of 1 leaves 3 * 4/8:
+
+>>> from papers.dherin.theory.agreement import best_step, best_step_risk, step_risk
+>>> round(step_risk(8, 3, best_step(8, 3)), 4), round(best_step_risk(8, 3), 4), round(step_risk(8, 3, 1.0), 4)
+(1.0, 1.0, 1.5)
+"""
 
 
 def best_step(N: int, d: int) -> float:

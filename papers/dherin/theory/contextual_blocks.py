@@ -23,7 +23,16 @@ def block(f: Callable[[ndarray], ndarray], W: Float[ndarray, "m n"], b: Float[nd
 
 
 def update(W: Float[ndarray, "m n"], Delta: Float[ndarray, "n"], a: Float[ndarray, "n"]) -> Float[ndarray, "m n"]:
-    """Delta W(Y) = (W Delta) a^T / |a|^2 (eq-dherin-2-update). Raises ValueError at a = 0."""
+    """Delta W(Y) = (W Delta) a^T / |a|^2 (eq-dherin-2-update). Raises ValueError at a = 0.
+
+    W Delta = (-1, -1) and |a|^2 = 2. The patched W sends a where W sends a + Delta = (2, 0):
+
+    >>> import numpy as np
+    >>> from papers.dherin.theory.contextual_blocks import update
+    >>> W, Delta, a = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0]), np.array([1.0, 1.0])
+    >>> update(W, Delta, a).round(4).tolist(), ((W + update(W, Delta, a)) @ a).round(4).tolist(), (W @ (a + Delta)).tolist()
+    ([[-0.5, -0.5], [-0.5, -0.5]], [2.0, 6.0], [2.0, 6.0])
+    """
     return redirect(W, a, a + Delta)
 
 

@@ -22,7 +22,18 @@ def newest_share(scores: Float[ndarray, "*b T"]) -> Float[ndarray, "*b N"]:
 
 
 def increment(scores: Float[ndarray, "*b T"], values: Float[ndarray, "*b T c"]) -> Float[ndarray, "*b N c"]:
-    """p_{i+1} (v_{i+1} - abar_i): what the newest token adds to one head's output (eq-dherin-4-3-step)."""
+    """p_{i+1} (v_{i+1} - abar_i): what the newest token adds to one head's output (eq-dherin-4-3-step).
+
+    Weights 1, 3, 1: the averages are 4, 4/4 and 12/5, the shares of the newest 3/4 and 1/5:
+
+    >>> import numpy as np
+    >>> from papers.dherin.theory.convergence import increment, newest_share, running_average
+    >>> scores, values = np.log([1.0, 3.0, 1.0]), np.array([[4.0], [0.0], [8.0]])
+    >>> running_average(scores, values)[:, 0].round(4).tolist(), newest_share(scores).round(4).tolist()
+    ([4.0, 1.0, 2.4], [0.75, 0.2])
+    >>> increment(scores, values)[:, 0].round(4).tolist()  # 3/4 (0 - 4) and 1/5 (8 - 1)
+    [-3.0, 1.4]
+    """
     return newest_share(scores)[..., None] * (values[..., 1:, :] - running_average(scores, values)[..., :-1, :])
 
 

@@ -2,6 +2,16 @@
 
 a_i = A(c_1 .. c_i, x), i = 0 .. N, and b_i = A(c_{i+1} .. c_N, x), i = 0 .. N, so that a_0 = b_N = A(x) and
 a_N = b_0 = A(C, x); K = N + 1. Prompts are leading dimensions; W_0 is one matrix. Nothing is added to a denominator.
+
+W_0 a_i = 3, 2, 8 here, and W_i a_0 follows. Consumed from the left, the same tokens end in another matrix of the same effect:
+
+>>> import numpy as np
+>>> from papers.dherin.theory.dynamics import follow, left_product, path, rate, step_matrices
+>>> W_0, a = np.array([[1.0, 2.0]]), np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 4.0]])
+>>> path(W_0, a)[:, 0].round(4).tolist(), bool(np.allclose(path(W_0, a), follow(W_0, step_matrices(W_0, a), rate(a[0]))))
+([[1.0, 2.0], [0.5, 1.5], [3.5, 4.5]], True)
+>>> left_product(W_0, a[::-1]).round(4).tolist(), float((left_product(W_0, a[::-1]) @ a[0]).round(4)[0])
+([[5.0, 3.0]], 8.0)
 """
 
 import numpy as np

@@ -82,7 +82,17 @@ def patch(W: Matrix, a: Float[ndarray, "k"], delta: Float[ndarray, "k"]) -> Matr
 
 
 def alignment(D: Matrix, S: Matrix) -> float:
-    """<D, S>/(|D| |S|) in the Frobenius inner product (eq-dherin-4-4-alignment); raises ValueError when one is 0."""
+    """<D, S>/(|D| |S|) in the Frobenius inner product (eq-dherin-4-4-alignment); raises ValueError when one is 0.
+
+    With a token patch it is the product of ``share`` and ``query_alignment``. Here W delta = (3, 4) and S a = (6, 0):
+
+    >>> import numpy as np
+    >>> from papers.dherin.theory.finetuning import alignment, patch, query_alignment, share
+    >>> W, S = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([[3.0, 4.0], [0.0, 0.0]])
+    >>> a, delta = np.array([2.0, 0.0]), np.array([1.5, 4.0])
+    >>> round(share(S, a), 4), round(query_alignment(W, delta, S, a), 4), round(alignment(patch(W, a, delta), S), 4)
+    (0.6, 0.6, 0.36)
+    """
     sizes = np.linalg.norm(D) * np.linalg.norm(S)
     if sizes == 0:
         raise ValueError("a change of 0 has no direction: take an update that moves W")

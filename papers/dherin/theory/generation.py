@@ -77,5 +77,12 @@ def cost_ratio(D: int, H: int, L: int, V: int, T: int, cache: bool) -> float:
 
 
 def break_even(D: int, H: int, L: int, V: int) -> float:
-    """T* from which a patch costs less than a cached step, if states were free: (14 H + 2)/4 (eq-dherin-generation-even)."""
+    """T* from which a patch costs less than a cached step, if states were free: (14 H + 2)/4 (eq-dherin-generation-even).
+
+    At H = 3 it is 44/4 = 11, whatever D, L and V: there the two costs agree, 2 * 420 + 70 + 180 and 2 (290 + 20 * 11) + 70:
+
+    >>> from papers.dherin.theory.generation import break_even, cached_cost, patch_cost
+    >>> break_even(5, 3, 2, 7), patch_cost(5, 3, 2, 7), cached_cost(5, 3, 2, 7, T=11)
+    (11.0, 1090, 1090)
+    """
     return (patch_cost(D, H, L, V) - cached_cost(D, H, L, V, 0)) / (4 * D * L)

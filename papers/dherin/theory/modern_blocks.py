@@ -64,7 +64,17 @@ def target(d: Float[ndarray, "... D"], n: Float[ndarray, "... D"], m: Float[ndar
 def conditioned(
     u: Float[ndarray, "D"], d: Float[ndarray, "D"], m: Float[ndarray, "D"], epsilon: float
 ) -> tuple[Float[ndarray, "D"], float]:
-    """u' = RMS(u) t / RMS(t) and the one factor on the gain, RMS(t) / RMS(n) (eq-dherin-modern-conditioned); u, t, m_i != 0."""
+    """u' = RMS(u) t / RMS(t) and the one factor on the gain, RMS(t) / RMS(n) (eq-dherin-modern-conditioned); u, t, m_i != 0.
+
+    n = (1, 7)/5 and t = (2.8, 0.4), of RMS 2. The new u' and gain give m n + d = (0.2 + 2.6, 2.8 - 2):
+
+    >>> import numpy as np
+    >>> from papers.dherin.theory.modern_blocks import conditioned, normalised
+    >>> m = np.array([1.0, 2.0])
+    >>> u, factor = conditioned(np.array([1.0, 7.0]), np.array([2.6, -2.0]), m, epsilon=0.0)
+    >>> u.round(4).tolist(), round(factor, 4), (factor * m * normalised(u, 0.0)).round(4).tolist()
+    ([7.0, 1.0], 2.0, [2.8, 0.8])
+    """
     n = normalised(u, epsilon)
     t = target(d, n, m)
     return rms(u) * t / rms(t), float(rms(t) / rms(n))

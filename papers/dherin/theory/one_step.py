@@ -1,4 +1,16 @@
-"""Section 2: a block with linear attention whose patch is one step of gradient descent on least squares."""
+"""Section 2: a block with linear attention whose patch is one step of gradient descent on least squares.
+
+The gradient at w = (1, 1) is -(1, 0) + 2 (1, 2) = (1, 4), so a step of 0.1 predicts <(0.9, 0.6), (1, 2)> = 2.1 at q; so does
+W = (w, -1) on the attention to the context, and the patched W on q alone:
+
+>>> import numpy as np
+>>> from papers.dherin.theory.one_step import attention, patch, stepped
+>>> w, x, y, q = np.array([1.0, 1.0]), np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([2.0, 1.0]), np.array([1.0, 2.0])
+>>> W = np.r_[w, -1.0]
+>>> predictions = stepped(w, x, y, 0.1, q), W @ attention(x, y, 0.1, q), (W + patch(w, x, y, 0.1, q))[0] @ np.r_[q, 0.0]
+>>> [round(float(prediction), 4) for prediction in predictions]
+[2.1, 2.1, 2.1]
+"""
 
 import numpy as np
 from jaxtyping import Float

@@ -26,6 +26,16 @@ def weight_update(
 
     read    n_i, what the MLP reads at token i in the whole prompt: A(C, x)_i + z_i with skips and without norm
     base    n, what it reads for the query alone. At n = 0 and epsilon = 0 the entries are not finite.
+
+    W n = 5 and W n_i = 9, 1. With |n|^2 = 5 an epsilon of 15 leaves out 15/20 of the change:
+
+    >>> import numpy as np
+    >>> from papers.dherin.theory.positions import missing_share, weight_update
+    >>> W, read, base = np.array([[1.0, 2.0]]), np.array([[3.0, 3.0], [1.0, 0.0]]), np.array([1.0, 2.0])
+    >>> [((W + weight_update(W, read, base, epsilon)) @ base)[:, 0].round(4).tolist() for epsilon in (0.0, 15.0)]
+    [[9.0, 1.0], [6.0, 4.0]]
+    >>> missing_share(5.0, 15.0)
+    0.75
     """
     change = (read - base) @ W.T
     return change[..., :, None] * base / ((base**2).sum() + epsilon)

@@ -1,6 +1,17 @@
 """Appendix A of v1: patches of blocks with skip connections.
 
 T = v + W' g(W z + b) + b'. What the MLP reads is z, what the skip carries is v; both depend on the context.
+
+Where the MLP reads A alone and the skip carries v = x + A, both patches together give without Y what the block gives with it,
+(4, 1) + (1, 2) tanh(1), by DeltaW = W (2, 0)^T (1, 1)/2 = (0.1, 0.1) and Delta b' = (2, 0):
+
+>>> import numpy as np
+>>> from papers.dherin.theory.skip_connections import bias_update, outer_skip_block, weight_update
+>>> x, a, a_full, b = (np.array(v) for v in ([1.0, 0.0], [1.0, 1.0], [3.0, 1.0], [0.5]))
+>>> W, W_out = np.array([[0.1, 0.2]]), np.array([[1.0], [2.0]])
+>>> without = a, W + weight_update(W, a, a_full), b, W_out, bias_update(x + a, x + a_full)
+>>> [outer_skip_block(x, *given).round(4).tolist() for given in (without, (a_full, W, b, W_out, 0))]
+[[4.7616, 2.5232], [4.7616, 2.5232]]
 """
 
 import numpy as np

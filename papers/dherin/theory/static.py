@@ -2,6 +2,17 @@
 
 Row k of H is h_k, what the matrix reads for query k without the context. Row k of T is t_k, what should be added to its output:
 t_k = W Deltaa_k for a matrix that reads a, and for the last matrix of a block t_k = W (h_k^full - h_k) + v_k^full - v_k.
+
+Two orthogonal queries, h = (1, 0) with t = 3 and h = (0, 2) with t = 4: least squares fits both, a ridge of 1 gives 3/(1 + 1)
+and 2 * 4/(4 + 1), and the mean of the two token patches is half of each. The ridge's scale is (1 + 16)/(1 + 4):
+
+>>> import numpy as np
+>>> from papers.dherin.theory.static import least_squares, ridge, ridge_strength, thought_matrix
+>>> H, T = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[3.0], [4.0]])
+>>> [D.round(4).tolist() for D in (least_squares(H, T), ridge(H, T, 1.0), thought_matrix(H, T))]
+[[[3.0, 2.0]], [[1.5, 1.6]], [[1.5, 1.0]]]
+>>> round(ridge_strength(H, 0.5), 4)
+1.7
 """
 
 import numpy as np

@@ -1,4 +1,16 @@
-"""The Bayes predictor of w ~ N(0, I_d), y_i = <w, x_i> + noise, and its error; X has the rows x_1 .. x_k."""
+"""The Bayes predictor of w ~ N(0, I_d), y_i = <w, x_i> + noise, and its error; X has the rows x_1 .. x_k.
+
+Two inputs in three dimensions and noise 2: w_i = x y/(x^2 + 4) = 1 * 5/5 and 2 * 8/8, and the error is
+(1/(1 + 1/4) + 1/(1 + 4/4) + 1)/3. Without noise 1 - 2/3 is left:
+
+>>> import numpy as np
+>>> from papers.garg.theory.bayes import posterior_error, posterior_mean
+>>> X = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+>>> posterior_mean(X, np.array([5.0, 8.0]), noise_sd=2.0).round(4).tolist()
+[1.0, 2.0, 0.0]
+>>> [round(float(posterior_error(X, noise_sd)), 4) for noise_sd in (2.0, 1e-6)]
+[0.7667, 0.3333]
+"""
 
 import numpy as np
 from jaxtyping import Float

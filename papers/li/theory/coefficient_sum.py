@@ -3,6 +3,15 @@
 k is (C, M1), one row a pattern, in units of the common norm beta. W is W_K^T W_Q on the IDR axes, (M1, M1), times beta^2:
 the score of a context with coefficients k_i under a query with coefficients k_j is k_i^T W k_j. Neuron r has a_r, the
 feature response phi_r (its row of W_O W_V on the mean IDR pattern) and the label response lambda_r (on (0; q)).
+
+Two neurons, (phi, lambda) = (2, 3) and (2, -3) with a = (1, -2), under a label of 1/2: at S_1 = 2 all are active and F is
+5.5 - 2 * 2.5 for z = 1 and 2.5 - 2 * 5.5 for z = -1; at S_1 = 1/2 one is, and F is 2.5 and -2 * 2.5:
+
+>>> import numpy as np
+>>> from papers.li.theory.coefficient_sum import margin, slope
+>>> neurons = np.array([1.0, -2.0]), np.array([[2.0, 2.0]]), np.array([[3.0, -3.0]])
+>>> [[float(f(S_1, *neurons, 0.5)[0]) for f in (margin, slope)] for S_1 in (2.0, 0.5)]
+[[4.5, 0.0], [3.75, 3.0]]
 """
 
 import numpy as np

@@ -2,6 +2,17 @@
 
 Tasks are rows (a, b) of pattern numbers, label +1 on a and -1 on b; a prompt takes one of them at random and asks for a or b
 by a fair coin. Patterns have norm beta, the label embedding norm q; alpha and l are those of training prompts.
+
+Two one-sided tasks, (0, 2) and (1, 3): the keys are pushed by 2 (1 - 1/5) times (1/4) L_kj or b_j, where L_00 = -L_20 = 1/4
+and b_0 = 1/4, and they memorise labels by sqrt(M1) |q|/(alpha beta) = 2 * 3/(0.5 * 4):
+
+>>> import numpy as np
+>>> from papers.li.theory.coverage import expected_push, key_memory
+>>> tasks = np.array([[0, 2], [1, 3]])
+>>> expected_push(tasks, 4, alpha=0.5, l=5, c=2.0)[[0, 2, 4], 0].round(4).tolist()
+[0.1, -0.1, 0.4]
+>>> round(key_memory(tasks, 4, alpha=0.5, beta=4.0, q=3.0), 4)
+3.0
 """
 
 from math import comb, exp, isqrt

@@ -31,6 +31,15 @@ def phase_of_scores(L: Float[ndarray, "M M"]) -> float:
     """Psi_L = int_0^inf dc/sqrt(x (1 + x)), x = tr exp(c L) - M1: the phase with all scores moving (eq-li-3-3-falling).
 
     ``L`` is the Laplacian of the training pairs (eq-li-3-2-L); for all tasks Psi_L = Psi(M1 - 1).
+
+    For all tasks on 5 patterns the integral is Psi(4) = 2 artanh(r)/r with r = sqrt(3)/2, or (2/sqrt(3)) ln(7 + 4 sqrt(3)):
+
+    >>> import numpy as np
+    >>> from papers.li.theory.coverage import pair_laplacian
+    >>> from papers.li.theory.escape_time import phase, phase_of_scores
+    >>> tasks = np.array([(a, b) for a in range(5) for b in range(5) if a != b])
+    >>> round(phase_of_scores(pair_laplacian(tasks, 5)), 4), round(phase(4), 4)
+    (3.0414, 3.0414)
     """
     rates = np.linalg.eigvalsh(L)
 

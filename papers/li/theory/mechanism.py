@@ -2,6 +2,20 @@
 
 p_i are the l context columns (x_i; y_i q), D numbers each; the rows w_r of W_O W_V are the m neurons; a their output
 weights; G = dF/d(W_K^T W_Q). Patterns have norm beta; M1 of them are relevant.
+
+Scores: phi_bar = 3/2 + 1/4 - 1/4, and the gradient sums to 0. Tasks (0, 1) and (0, 2) push by c (1 - 1/l) (alpha/4) = 0.4
+times (1, -1/2, -1/2). At g = ln 3, two of five contexts hold 6/(6 + 3) of the attention, and
+2/3 - (1/3) (1/3) of the label is left:
+
+>>> import numpy as np
+>>> from papers.li.theory.mechanism import attention_mass, attention_push, label_signal, score_gradient
+>>> score_gradient(np.array([0.5, 0.25, 0.25]), np.array([3.0, 1.0, -1.0])).tolist()
+[0.75, -0.125, -0.625]
+>>> attention_push(np.array([[0, 1], [0, 2]]), 3, c=4.0, alpha=0.5, l=5)[0].round(4).tolist()
+[0.4, -0.2, -0.2]
+>>> mass = float(attention_mass(2, 5, np.log(3)))
+>>> round(mass, 4), round(label_signal(mass, share=0.25), 4)
+(0.6667, 0.5556)
 """
 
 import numpy as np

@@ -19,6 +19,13 @@ def neighbours_error(l: int, alpha: float, k: int) -> float:
 
     n < k contexts carry the query's pattern, from
     n > k/2 on the term is 0. Raises ValueError unless k is odd and 1 <= k <= l, and unless 0 < alpha <= 1.
+
+    One neighbour errs when the pattern is absent, 0.8^5/1.6; all five are a coin, since each label is right with chance 1/2.
+    Three: 0.8^5 (w^3 + 3 w^2 (1 - w)) + 5 * 0.2 * 0.8^4 w^2 with w = 5/8, or 0.224 + 0.16:
+
+    >>> from papers.li.theory.neighbours import neighbours_error
+    >>> [round(neighbours_error(5, 0.4, k), 4) for k in (1, 3, 5)]
+    [0.2048, 0.384, 0.5]
     """
     if k % 2 == 0 or not 1 <= k <= l or not 0 < alpha <= 1:
         raise ValueError(f"k = {k}, l = {l}, alpha = {alpha}: take an odd k of at most l neighbours and 0 < alpha <= 1")

@@ -2,6 +2,15 @@
 
 Letters: u = W_V^T W_O^T a = (u_X; u_Y) is what a linear MLP reads out; M = W_K^T W_Q is the form of the scores;
 c = delta^2 beta^2 is the score of a context with the query's pattern at the start.
+
+Of features 4 S_1/2 and labels 3/2 the ReLU makes the linear 2 * 3/2 at S_1 = 1, 1.7 - 0 at S_1 = 0.1 and nothing at S_1 = -1.
+Votes with positive and with negative weights share the (3/4)^4 of absence as 60 to 21:
+
+>>> from papers.li.theory.nonlinearity import absent_error, two_types, two_types_linear
+>>> [round(two_types(S_1, total=0.5, votes=0.5, gamma=4.0, eta=3.0), 4) for S_1 in (1.0, 0.1, -1.0)]
+[3.0, 1.7, 0.0]
+>>> two_types_linear(0.5, eta=3.0), round(absent_error(0.5, 4, 1), 4), round(absent_error(0.5, 4, -1), 4)
+(3.0, 0.2344, 0.082)
 """
 
 import numpy as np

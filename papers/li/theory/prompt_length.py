@@ -39,6 +39,16 @@ def vote_error(gap: float, alpha: float, l: int) -> float:
 
     n contexts carry the query's pattern and vote for its label with weight e^gap; of the others, w vote against it.
     ``gap`` may be infinite: then one context with the query's pattern decides.
+
+    Each label alone is right with chance 1/2, so that equal weights make a coin. At weight 3 only prompts without the pattern
+    are lost, (3/4)^3 (20/27); at weight 2 those with one context of it can tie, 3 (1/4) (3/4)^2 (2/3)^2:
+
+    >>> import numpy as np
+    >>> from papers.li.theory.prompt_length import needed_length, vote_error
+    >>> [round(float(vote_error(np.log(weight), 0.5, 3)), 5) for weight in (1, 2, 3, np.inf)]
+    [0.5, 0.40625, 0.3125, 0.3125]
+    >>> round(needed_length(0.75**3, 0.5), 4)
+    3.0
     """
     _require(alpha)
     total = 0.0

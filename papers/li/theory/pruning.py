@@ -2,6 +2,15 @@
 
 mu_bar is the mean of the M1 relevant patterns, of length beta/sqrt(M1); q is the length of the label embedding. All of
 this is derived in the book; the paper's theorem gives orders of magnitude only.
+
+With one pattern the integral over rows is the angle arctan(3/4)/pi. Four patterns of norm 6 have a mean of norm 3, and a push
+adds 1/4. Of the 4 sets of three rows out of four, 2 hold both rows of a label:
+
+>>> from papers.li.theory.pruning import label_lost, pushed_share_means, silent_share_inputs, silent_share_means
+>>> round(silent_share_inputs(3.0, 4.0, 1), 4), round(silent_share_means(6.0, 4.0, 4), 4)
+(0.2048, 0.2048)
+>>> round(pushed_share_means(6.0, 4.0, 4), 4), label_lost(2, 4, 3)
+(0.4548, 0.5)
 """
 
 from math import comb

@@ -4,6 +4,15 @@ Letters: alpha share of contexts that the task decides, l contexts, M1 relevant 
 (-K, K), q length of the label embedding, delta and xi the sizes of the start. The mass is the attention on the contexts
 with the query's pattern; n counts them. Scores are taken without the distractors, which change the odds n g : l - n of
 the mass by at most a factor exp(2 delta^2 beta^2 K^2), and only where query and context share a distractor.
+
+With alpha = 1/2, l = 2 and g = 3 the counts n = 0, 1, 2 have chances 9/16, 6/16, 1/16, attention 0, 3/4, 1 on the pattern and
+mean labels -1/3, 2/3, 1; squared, labels are 5/9, 1/2, 1, and at K = 3/2 patterns and distractors 25/24, 35/32, 11/8:
+
+>>> from papers.li.theory.start import label_signal, mass, mean_square
+>>> round(mass(0.5, 2, 3.0), 4), round(label_signal(0.5, 2, 3.0), 4)  # 11/14 and 1/8
+(0.7857, 0.125)
+>>> round(mean_square(0.5, 2, 3.0, M1=4, beta=2.0, K=1.5, q=3.0), 6)  # 4 * 277/256 + 9 * 9/16
+9.390625
 """
 
 import numpy as np

@@ -84,6 +84,15 @@ def limit(Lambda: Float[ndarray, "d d"], N: float, delta: float) -> Weights:
     """Where the flow ends: U_11 = Gamma^-1/u_-1, u_-1^2 = (1/2)(delta + sqrt(delta^2 + 4 ||Gamma^-1||_F^2)), u_-1 > 0.
 
     delta is the conserved balance; at delta = 0 this is Lemma 5.4, u_-1 = ||Gamma^-1||_F^1/2. General delta: derived here.
+
+    At Lambda = diag(2, 4) and N = 2, where Gamma = diag(6, 9), the velocity is 0 and l = -(4/6 + 16/9)/2:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.dynamics import balance, limit, pack, reduced_loss, velocity
+    >>> Lambda, N = np.diag([2.0, 4.0]), 2
+    >>> end = limit(Lambda, N, delta=0.7)
+    >>> round(balance(end), 4), bool(np.allclose(pack(velocity(Lambda, N, end)), 0)), round(reduced_loss(Lambda, N, end), 4)
+    (0.7, True, -1.2222)
     """
     inverse = np.linalg.inv(Gamma(Lambda, N))
     u = np.sqrt((delta + np.sqrt(delta**2 + 4 * np.sum(inverse**2))) / 2)

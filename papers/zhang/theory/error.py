@@ -64,7 +64,17 @@ def bias(Lambda: Float[ndarray, "d d"], N: float, a: Float[ndarray, "d"]) -> flo
 
 
 def error_terms(Lambda: Float[ndarray, "d d"], N: float, M: float, law: LabelLaw) -> ErrorTerms:
-    """E(y_hat - y_query)^2 = min_w E(<w, x> - y)^2 + (1/M) tr[Sigma Gamma^-2 Lambda] + bias (Theorem 4.2)."""
+    """E(y_hat - y_query)^2 = min_w E(<w, x> - y)^2 + (1/M) tr[Sigma Gamma^-2 Lambda] + bias (Theorem 4.2).
+
+    At Lambda = 2 I, d = 2 and N = 3 it is Gamma = 4 I. Noise 2 and w = (1, 0) give Sigma = diag(16, 12), hence (1/5) 28 (2/16),
+    and half of w is missing, hence 2 (1/4):
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.error import error_terms, noisy_labels
+    >>> law = noisy_labels(2 * np.eye(2), np.array([1.0, 0.0]), noise_sd=2.0)
+    >>> [round(term, 4) for term in error_terms(2 * np.eye(2), 3, 5, law)]
+    [4.0, 0.7, 0.5]
+    """
     inverse = np.linalg.inv(Gamma(Lambda, N))
     variance = float(np.trace(law.Sigma @ inverse @ inverse @ Lambda)) / M
     return ErrorTerms(law.best_linear_error, variance, bias(Lambda, N, law.a))

@@ -19,7 +19,17 @@ Numbers = Inexact[ndarray, "..."] | np.inexact
 
 
 def full_loss(Lambda: Float[ndarray, "d d"], N: float, U: Inexact[ndarray, "... d+1 d+1"]) -> Numbers:
-    """L(U) = (1/2) E(y_hat - <w, x_query>)^2 = odd_loss + even_loss (3.8), for any U."""
+    """L(U) = (1/2) E(y_hat - <w, x_query>)^2 = odd_loss + even_loss (3.8), for any U.
+
+    At Lambda = 4 I, d = 2, N = 4 and U = ones but u_-1 = 2, with e = (1, 1): y = 2 w^T z, odd = 24 (e^T z) e^T S w and
+    even = 8 (e^T z) [e^T S e + 2 w^T S w + (e^T z)^2/4]. So E(odd - y)^2 = 4032 - 192 + 8, E even^2 = 64 (148 + 36 + 7.5):
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.full_loss import even_loss, full_loss, odd_loss
+    >>> U = np.ones((3, 3)) + np.diag([0.0, 0.0, 1.0])
+    >>> [round(float(part(4 * np.eye(2), 4, U)), 4) for part in (odd_loss, even_loss, full_loss)]
+    [1924.0, 6128.0, 8052.0]
+    """
     return odd_loss(Lambda, N, U) + even_loss(Lambda, N, U)
 
 

@@ -16,6 +16,14 @@ def population_loss(Lambda: Float[ndarray, "d d"], N: float, A: Float[ndarray, "
 
     y_hat = w^T Lambda_hat A x_query; A need not be symmetric. The paper has this up to the constant (1/2) tr Lambda
     (Lemma A.1); the constant is derived here.
+
+    It is least at A = Gamma^-1. Here Gamma = diag(6, 9), so that L* = [(2 - 4/6) + (4 - 16/9)]/2 = 16/9:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.loss import loss_minimum_by_length, population_loss
+    >>> Lambda, N = np.diag([2.0, 4.0]), 2
+    >>> round(population_loss(Lambda, N, np.diag([1 / 6, 1 / 9])), 4), round(loss_minimum_by_length(Lambda, N), 4)
+    (1.7778, 1.7778)
     """
     quadratic = np.trace(Gamma(Lambda, N) @ Lambda @ A @ Lambda @ A.T)
     return 0.5 * float(np.trace(Lambda) - 2 * np.trace(Lambda @ Lambda @ A) + quadratic)

@@ -6,7 +6,15 @@ from numpy import ndarray
 
 
 def fourth_moment(Lambda: Float[ndarray, "d d"], A: Float[ndarray, "d d"]) -> Float[ndarray, "d d"]:
-    """E[x x^T A x x^T] = Lambda (A + A^T) Lambda + tr(A Lambda) Lambda for x ~ N(0, Lambda), any A (Appendix D)."""
+    """E[x x^T A x x^T] = Lambda (A + A^T) Lambda + tr(A Lambda) Lambda for x ~ N(0, Lambda), any A (Appendix D).
+
+    Here x^T A x = x_1^2 + x_1 x_2, with E x_1^4 = 3 * 2^2 = 12 and E x_1^2 x_2^2 = 2 * 3 = 6:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.moments import fourth_moment
+    >>> fourth_moment(np.diag([2.0, 3.0]), np.array([[1.0, 1.0], [0.0, 0.0]])).tolist()
+    [[12.0, 6.0], [6.0, 6.0]]
+    """
     return Lambda @ (A + A.T) @ Lambda + np.trace(A @ Lambda) * Lambda
 
 

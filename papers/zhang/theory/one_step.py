@@ -3,6 +3,16 @@
 Lambda is the covariance, (d, d); M the prompt length, which may be numpy.inf. The step on
 (1/2M) sum (<w, x_i> - y_i)^2 gives w_hat = step_size Lambda_hat w, so y_hat = step_size x_query^T Lambda_hat w.
 The footnote states this prediction; the errors are derived here.
+
+At Lambda = diag(2, 4) and M = 2, Gamma_M = diag(6, 9): the best step is 20/168 and its risk 6 - 20^2/168. Endless prompts
+leave the floor, 6 - 20^2/72:
+
+>>> import numpy as np
+>>> from papers.zhang.theory.one_step import best_step_size, relative_floor, risk
+>>> Lambda = np.diag([2.0, 4.0])
+>>> steps = {M: best_step_size(Lambda, M) for M in (2, np.inf)}
+>>> round(steps[2], 4), [round(risk(Lambda, M, step), 4) for M, step in steps.items()], round(6 * relative_floor(Lambda), 4)
+(0.119, [3.619, 0.4444], 0.4444)
 """
 
 import numpy as np

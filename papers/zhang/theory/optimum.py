@@ -9,7 +9,15 @@ from numpy import ndarray
 
 
 def Gamma(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d"]:
-    """Gamma = (1 + 1/N) Lambda + (1/N) tr(Lambda) I (Theorem 4.1); N may be numpy.inf."""
+    """Gamma = (1 + 1/N) Lambda + (1/N) tr(Lambda) I (Theorem 4.1); N may be numpy.inf.
+
+    At Lambda = diag(1, 3) and N = 8 it is (9/8) Lambda + (4/8) I:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.optimum import Gamma
+    >>> Gamma(np.diag([1.0, 3.0]), 8).tolist()
+    [[1.625, 0.0], [0.0, 3.875]]
+    """
     return (1 + 1 / N) * Lambda + np.trace(Lambda) / N * np.eye(len(Lambda))
 
 

@@ -29,6 +29,17 @@ def pl_constant(Lambda: Float[ndarray, "d d"], N: float, Theta: Float[ndarray, "
             / (sqrt(d) ||Lambda||_op^2 tr(Gamma^-1 Lambda^-1) tr(Lambda^-1))   (Lemma 5.4).
 
     Along the flow ||grad l||^2 >= mu (l - min l).
+
+    At Lambda = lam I and Theta Theta^T = I/sqrt(d) it is sigma^2 headroom g lam^2/d^2, where Gamma = g I. Here d = 4, lam = 3,
+    g = 6, sigma = 1/4: headroom 2 - 12/16, mu = (1/16) (5/4) 54/16, u_-1^2 >= (1/16) (5/4)/2:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.pl_inequality import headroom, pl_constant, u_last_squared_bound
+    >>> Lambda, N, Theta, sigma = 3 * np.eye(4), 5, np.eye(4) / 2**0.5, 0.25
+    >>> round(headroom(Lambda, N, sigma), 4), round(pl_constant(Lambda, N, Theta, sigma), 4)
+    (1.25, 0.2637)
+    >>> round(u_last_squared_bound(Lambda, N, Theta, sigma), 4)
+    0.0391
     """
     inverse = np.linalg.inv(Lambda)
     traces = np.trace(np.linalg.inv(Gamma(Lambda, N)) @ inverse) * np.trace(inverse)

@@ -37,7 +37,19 @@ def H(E: Float[ndarray, "D T"]) -> Float[ndarray, "D*D D*D"]:
 
 
 def quadratic_prediction(E: Float[ndarray, "D T"], U: Float[ndarray, "D D"]) -> float:
-    """y_hat = u^T H_tau u with u = Vec(U) (Lemma 5.1)."""
+    """y_hat = u^T H_tau u with u = Vec(U) (Lemma 5.1).
+
+    Examples (1, 1) and (2, 1) with query 3: E E^T/N = [[7, 1.5], [1.5, 1]], and (u_12, u_-1) E E^T/N (u_11, u_21)^T x_query is
+    (2 * 11.5 + 4 * 4.5) * 3. The matrix H_tau has min(N, d) + 1 negative eigenvalues:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.quadratic import H, negative_eigenvalues, quadratic_prediction
+    >>> E = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 0.0]])
+    >>> round(quadratic_prediction(E, np.array([[1.0, 2.0], [3.0, 4.0]])), 6)
+    123.0
+    >>> int((np.linalg.eigvalsh(H(E)) < 0).sum()), negative_eigenvalues(2, 1)
+    (2, 2)
+    """
     u = vec(U)
     return float(u @ H(E) @ u)
 

@@ -72,7 +72,20 @@ def zeta(moments: SpectrumMoments, N: float) -> Float[ndarray, "d d"]:
 
 
 def A_limit(moments: SpectrumMoments, N: float) -> Float[ndarray, "d d"]:
-    """A_* = [E Gamma Lambda^2]^-1 E[Lambda^2] = diag(xi_i / gamma_i) (Theorem 4.5)."""
+    """A_* = [E Gamma Lambda^2]^-1 E[Lambda^2] = diag(xi_i / gamma_i) (Theorem 4.5).
+
+    For Exp(1) variances, d = 3 and N = 4: xi = 2 and gamma = (5/4) 6 + (1/4) (6 + 2 * 2) = 10. Endless prompts give 1/3, not 1.
+    On spectra of twice the size, at M = 8, the error is 2 - 4 * 4/5 + 8 (6 + 16/8)/25 a dimension:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.random_covariance import A_limit, error, exponential_A, exponential_error, exponential_moments
+    >>> moments = exponential_moments(np.ones(3))
+    >>> [np.diag(A_limit(moments, N)).round(4).tolist() for N in (4, np.inf)], round(exponential_A(3, 4), 4)
+    ([[0.2, 0.2, 0.2], [0.3333, 0.3333, 0.3333]], 0.2)
+    >>> twice = exponential_moments(2 * np.ones(3))
+    >>> round(error(A_limit(moments, 4), twice, 8) / 3, 4), round(exponential_error(3, 0.2, 2, 8), 4)
+    (1.36, 1.36)
+    """
     return np.diag(xi(moments) / gamma(moments, N))
 
 

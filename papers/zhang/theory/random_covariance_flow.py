@@ -63,7 +63,20 @@ def u_limit_as_printed(xi: Float[ndarray, "d"], gamma: Float[ndarray, "d"]) -> f
 
 
 def product_limit(covariances: Float[ndarray, "S d d"], N: float) -> Float[ndarray, "d d"]:
-    """A with E[Gamma Lambda A Lambda] = E[Lambda^2]: the limit of u U for any law of Lambda (derived here)."""
+    """A with E[Gamma Lambda A Lambda] = E[Lambda^2]: the limit of u U for any law of Lambda (derived here).
+
+    For diag(1, 2) and diag(3, 2) at N = 4, Gamma is diag(2, 3.25) and diag(5, 3.75), so A = diag(10/(2 + 45), 8/(13 + 15)), and
+    the flow rests there:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.random_covariance_flow import lemma_C1, product_limit, u_limit
+    >>> covariances = np.array([np.diag([1.0, 2.0]), np.diag([3.0, 2.0])])
+    >>> A, u = product_limit(covariances, 4), u_limit(np.array([5.0, 4.0]), np.array([23.5, 14.0]))
+    >>> np.diag(A).round(4).tolist(), all(np.allclose(part, 0) for part in lemma_C1(A / u, u, covariances, 4))
+    ([0.2128, 0.2857], True)
+    >>> bool(np.isclose(np.linalg.norm(A / u), u))  # balanced
+    True
+    """
     d = covariances.shape[-1]
     quadratic, second = np.zeros((d, d, d, d)), np.zeros((d, d))
     for Lambda in covariances:

@@ -3,6 +3,18 @@
 The point has U_11 = 0, u_-1 = 0 and u_12 u_21^T = e e^T / gamma, with e the top eigenvector of Lambda (eigenvalue
 lambda_1) and gamma the matching eigenvalue of Gamma: the best A of rank one. It exists for d >= 2; at d = 1 the same
 formula gives a global minimum. Lambda is the covariance, (d, d); N the training prompt length.
+
+At Lambda = diag(2, 4) and N = 2, Gamma = diag(6, 9): L = 16/9 + (1/2) 4/6 = 19/9 there. The margin changes its sign where the
+Hessian stops being positive semidefinite, between N = 10 and 11:
+
+>>> import numpy as np
+>>> from papers.zhang.theory import full_loss as full, rank_one_trap as trap
+>>> Lambda = np.diag([2.0, 4.0])
+>>> round(trap.rank_one_loss(Lambda, 2), 4), round(float(full.full_loss(Lambda, 2, trap.rank_one_point(Lambda, 2))), 4)
+(2.1111, 2.1111)
+>>> least = [np.linalg.eigvalsh(full.full_hessian(Lambda, N, trap.rank_one_point(Lambda, N)))[0] for N in (10, 11)]
+>>> [trap.trap_margin(Lambda, N) > 0 for N in (10, 11)], [bool(value > -1e-9) for value in least]
+([True, False], [True, False])
 """
 
 import numpy as np

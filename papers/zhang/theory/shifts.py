@@ -64,6 +64,17 @@ def shift_error(
     """(1/M) tr[Q Gamma^-1 Sigma_test Gamma^-1] + ||(Gamma^-1 Lambda_test - I) w||_Q^2 (derived here).
 
     Sigma_test = ||w||_{Lambda_test}^2 Lambda_test + Lambda_test w w^T Lambda_test.
+
+    Here Gamma = 2 I, Sigma_test = diag(128, 64) and Gamma^-1 Lambda_test = 2 I: (1/5) 3 (192/4) + 3 |w|^2. With endless
+    prompts, inputs scaled by c = 2 leave c^2 (c^2 - 1)^2 |w|^2 = 4 * 9 * 4:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.shifts import covariate_shift_error, scaling_limit, shift_error
+    >>> I, w = np.eye(2), np.array([2.0, 0.0])
+    >>> round(shift_error(I, 3, 5, 4 * I, 3 * I, w), 4)
+    40.8
+    >>> round(covariate_shift_error(I, np.inf, np.inf, 4 * I, w), 4), round(scaling_limit(I, 2.0, w), 4)
+    (144.0, 144.0)
     """
     return error_of_weights(np.linalg.inv(Gamma(Lambda, N)), M, Q, Lambda_test, noiseless_labels(Lambda_test, w))
 

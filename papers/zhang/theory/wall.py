@@ -50,7 +50,20 @@ def far_point(Lambda: Float[ndarray, "d d"], N: float, place: int) -> Float[ndar
 
 
 def far_point_loss(Lambda: Float[ndarray, "d d"], N: float) -> float:
-    """L = (3 d - 1) tr(Lambda)/(2 N) + [(d - 1) (1/N + (d + 1)/N^2) label_moment]^1/2 at ``far_point``, whichever e."""
+    """L = (3 d - 1) tr(Lambda)/(2 N) + [(d - 1) (1/N + (d + 1)/N^2) label_moment]^1/2 at ``far_point``, whichever e.
+
+    At Lambda = diag(1, 2, 3) and N = 10, label_moment = 1.2 (36 + 28) = 76.8 and L = 8 * 6/20 + [2 * 0.14 * 76.8]^1/2, which is
+    the full loss at each of the three points:
+
+    >>> import numpy as np
+    >>> from papers.zhang.theory.full_loss import full_loss
+    >>> from papers.zhang.theory.wall import far_point, far_point_loss
+    >>> Lambda = np.diag([1.0, 2.0, 3.0])
+    >>> [round(float(full_loss(Lambda, 10, far_point(Lambda, 10, place))), 4) for place in range(3)]
+    [7.0372, 7.0372, 7.0372]
+    >>> round(far_point_loss(Lambda, 10), 4)
+    7.0372
+    """
     d = len(Lambda)
     return (3 * d - 1) * float(np.trace(Lambda)) / (2 * N) + (_stiffness(d, N) * label_moment(Lambda, N)) ** 0.5
 
