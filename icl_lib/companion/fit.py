@@ -7,6 +7,7 @@ import math
 import re
 from itertools import pairwise
 
+from matplotlib import rc_context
 from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -43,7 +44,8 @@ def fit(figure: Figure) -> None:
         if spare := _spare(figure):
             engine.set(rect=spare)
             engine.execute(figure)
-        figure.set_layout_engine("none")  # ``savefig`` would draw the figure once more to place them
+        with rc_context({"figure.constrained_layout.use": False}):  # else ``savefig`` draws the figure once more to place them
+            figure.set_layout_engine(None)
         for axes in figure.axes:  # the last bits that the engine finds differ from run to run
             axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))
 

@@ -78,15 +78,18 @@ def elsewhere(checkout, tmp_path_factory):
     return SimpleNamespace(root=root, tried=tried.read_text().split()[1:])
 
 
+@pytest.mark.long
 def test_built_elsewhere_it_is_the_same_bytes(checkout, elsewhere):
     wanted, found = site(checkout), site(elsewhere.root)
     assert [name for name in {**wanted, **found} if wanted.get(name) != found.get(name)] == []
 
 
+@pytest.mark.long
 def test_a_build_reaches_for_no_network(elsewhere):
     assert elsewhere.tried == []
 
 
+@pytest.mark.long
 def test_a_clock_that_was_set_back_hides_no_change(elsewhere):
     for path in elsewhere.root.rglob("*"):
         built = "_build" in path.parts
@@ -98,6 +101,7 @@ def test_a_clock_that_was_set_back_hides_no_change(elsewhere):
     assert stale(elsewhere.root) == [MAIN]
 
 
+@pytest.mark.long
 @can_be_alone
 def test_of_two_builds_at_once_the_second_is_refused(checkout):
     before = snapshot(checkout)
@@ -112,6 +116,7 @@ def can_mount():
     return bool(shutil.which("unshare")) and not subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not can_mount(), reason="a file system can be made read-only by who may mount")
 def test_a_checkout_that_cannot_be_written_is_told_in_a_sentence(checkout):
     program = 'mount --bind . . && mount -o remount,ro,bind "$PWD" && cd "$PWD" && exec "$0" -m book.builder'
@@ -127,6 +132,7 @@ def test_a_checkout_that_cannot_be_written_is_told_in_a_sentence(checkout):
     assert told.startswith("Stopped: Read-only file system (") and told.endswith(f"run it there. {book.UNTOUCHED}")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def test_a_disk_that_is_full_is_told_in_a_sentence_and_nothing_is_lost(checkout):
     import resource

@@ -59,6 +59,7 @@ catch.work({str(ROOT)!r}, {fault.file!r}, {fault.function!r}, {fault.source(ROOT
     return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.long
 def test_a_fault_is_noticed_by_a_claim_that_calls_its_function_and_by_nothing_else():
     assert noticed(WRONG_STEP, [(0.1, catch.STORED, "zhang-one-step")]).startswith("a claim in full: Z1 fails")
     assert noticed(WRONG_STEP, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]) == ""

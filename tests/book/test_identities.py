@@ -96,6 +96,7 @@ def a_result_more(root):
     results.save(xr.Dataset({"x": 1.0}, attrs={"slug": "toy-beta"}), executed(root) / "results" / "toy-beta.quick.nc")
 
 
+@pytest.mark.long
 def test_what_was_changed_behind_the_build_is_made_anew(checkout):
     before, changes, sound = snapshot(checkout), (an_output, a_result, a_table, a_result_more), checkout / "sound"
     for change in changes:
@@ -115,6 +116,7 @@ def test_what_was_changed_behind_the_build_is_made_anew(checkout):
     assert "two is three" not in page(checkout, f"notebooks/{MAIN}.html").get_text()
 
 
+@pytest.mark.long
 def test_a_forged_verdict_is_judged_anew(checkout):
     note = executed(checkout) / "judged.json"
     true = note.read_text(encoding="utf-8")
@@ -130,6 +132,7 @@ def test_a_forged_verdict_is_judged_anew(checkout):
     assert done.stdout == "holds\n" and note.read_text(encoding="utf-8") == true
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slug", [SLUG, "toy-of-no-notebook"])
 def test_a_stored_result_that_was_changed_is_refused_and_nothing_is_lost(checkout, slug):
     before, stored = snapshot(checkout), checkout / "book" / "data" / f"{slug}.full.nc"
@@ -145,6 +148,7 @@ def test_a_stored_result_that_was_changed_is_refused_and_nothing_is_lost(checkou
     assert build(checkout).status == 0
 
 
+@pytest.mark.long
 def test_other_code_gives_another_identity(checkout):
     before = identity(checkout, f"notebooks/{MAIN}.html")
     (checkout / "icl_lib" / "beta.py").write_text("VALUE = 2\n")

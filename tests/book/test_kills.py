@@ -15,6 +15,7 @@ MADE_OF_A_COMMIT = "a bundle is made of a commit, with git and with rocrate, whi
 pytestmark = pytest.mark.skipif(not kills.CAN_KILL, reason="this system has no groups of processes that can be killed")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", killed_commands.COMMANDS)
 def test_a_command_that_was_killed_and_is_called_again_leaves_the_same(name, tmp_path_factory):
     if name == "bundle" and not (importlib.util.find_spec("rocrate") and shutil.which("git")):

@@ -67,6 +67,7 @@ catch.work({str(ROOT)!r}, {one.file!r}, {one.function!r}, {one.source(ROOT)!r}, 
     return done.stdout.strip()
 
 
+@pytest.mark.long
 def test_a_mutant_is_caught_by_a_claim_or_a_test_that_calls_it_and_by_nothing_else():
     wrong = first("error_terms", "a factor dropped")
     assert tried(wrong, [(0.1, catch.STORED, "zhang-risk")]).startswith("a claim in full: ")

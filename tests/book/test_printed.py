@@ -65,6 +65,7 @@ def section(name: str) -> str:
     return next((part.partition("\n")[2].strip() for part in every if part.partition("\n")[0] == name), "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_notebook_prints_is_what_is_written_down(name, monkeypatch, tmp_path):
     alone(monkeypatch.setattr)

@@ -192,6 +192,7 @@ UNKNOWN = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("words", "told"), UNKNOWN)
 def test_words_that_a_job_does_not_know_are_refused(words, told):
     done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True)

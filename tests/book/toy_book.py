@@ -89,6 +89,11 @@ def write_notebook(path, source):
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
 
 
+def is_here(page):
+    """Whether a page of the real book is one of the small book, which has no library to show."""
+    return Path(page).name in NAMES or page.startswith("book/") and not page.startswith(("book/api/", "book/library"))
+
+
 def small_pages(root):
     """The real pages and the real table of contents, less the lines about notebooks that are not here."""
     shutil.copytree(ROOT / "book", root / "book", ignore=shutil.ignore_patterns("data", "__pycache__"))
@@ -99,8 +104,7 @@ def small_pages(root):
         page.write_text("".join(kept), encoding="utf-8")
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     for part in contents["parts"]:
-        files = (chapter["file"].split("/") for chapter in part["chapters"])
-        part["chapters"] = [{"file": f"{folder}/{name}"} for folder, name in files if folder == "book" or name in NAMES]
+        part["chapters"] = [chapter for chapter in part["chapters"] if is_here(chapter["file"])]
     contents["parts"] = [part for part in contents["parts"] if part["chapters"]]
     (root / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
 
@@ -112,6 +116,7 @@ def write(root, registry=REGISTRY):
     small_pages(root)
     library = root / "icl_lib"
     shutil.copytree(ROOT / "icl_lib" / "companion", library / "companion", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "icl_lib" / "typed.py", library)
     for name in ("__init__.py", "beta.py"):
         (library / name).touch()
     (library / "alpha.py").write_text("from icl_lib import beta\n")

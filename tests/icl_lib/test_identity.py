@@ -180,6 +180,7 @@ for words in sys.argv[1:]:
 """
 
 
+@pytest.mark.long
 def test_a_run_calls_nothing_outside_its_identity():
     """Module level code, such as constants made by a function, has run before."""
     slugs = ["zhang-quadratic-form", "zhang-rank-one-trap", "dherin-rank-one", "li-first-push seeds=2 base.T=10"]

@@ -84,6 +84,7 @@ def lives(process: int) -> bool:
         return False
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_a_killed_sweep_leaves_no_process_and_continues(tmp_path, threads, diary):
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder) for folder in Path(__file__).parents[1:3]])}
@@ -101,6 +102,7 @@ def test_a_killed_sweep_leaves_no_process_and_continues(tmp_path, threads, diary
     assert alike(again, run_sweep(cells(12, 0.3), threads, tmp_path / "whole"))
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_the_workers_at_once(tmp_path):
     asked, interrupted = [*cells(1), *cells(2, 600.0)], []
 
@@ -126,6 +128,7 @@ def test_a_failing_cell_loses_no_other(tmp_path, threads):
     assert [kept(name, tmp_path) is None for name in names] == [False, True, False]
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_ends_the_sweep_with_a_reason(tmp_path):
     with sweep.local_pool(1) as pool:
         assert len(run_sweep(cells(1), pool, tmp_path)) == 1

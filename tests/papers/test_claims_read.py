@@ -86,6 +86,7 @@ def section(slug: str, dataset: xr.Dataset) -> str:
     return "\n".join([slug, *(told(claim, dataset) for claim in registry.claims_of(slug))])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slug", JUDGED)
 def test_a_claim_reads_what_is_written_down(slug, stored):
     assert section(slug, stored(slug)) in SHOWN.read_text(encoding="utf-8").split("\n\n")

@@ -31,6 +31,7 @@ def section(name: str) -> str:
     return next((part for part in text.split("\n\n") if part.strip().split("\n")[0] == name), "").strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", told.DRAWINGS)
 def test_a_figure_shows_what_is_written_down(name):
     data, drawing = told.dataset_of(name), told.DRAWINGS[name][1]

@@ -12,7 +12,7 @@ GRAPH = grimp.build_graph("icl_lib", "papers", include_external_packages=True)
 OURS = ("icl_lib", "papers")
 ROOMS = [f"papers.{key}.{room}" for key, rooms in registry.ROOMS.items() for room in rooms]
 SEEN = {"claims": {"numpy", "xarray"}, "figures": {"numpy", "xarray", "matplotlib"}}
-DIAGRAMS = sorted(name for name in GRAPH.modules if room_of(name) and name.rpartition(".")[2].startswith("diagrams"))
+DIAGRAMS = sorted(name for name in GRAPH.modules if name.startswith("papers.") and "diagrams" in name)
 
 
 def room_of(module: str) -> str | None:

@@ -9,6 +9,7 @@ MOST = 2.0
 """From this factor on a reason is asked for."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slug", [each.slug for each in registry.EXPERIMENTS.values() if registry.claims_of(each.slug)])
 def test_a_claim_with_slack_has_a_reason(slug, stored):
     judged = [claim.judge(stored(slug)) for claim in registry.claims_of(slug)]

@@ -131,6 +131,7 @@ def forget() -> None:
             getattr(kept, "cache_clear", lambda: None)()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slug", [slug for slug in registry.EXPERIMENTS if slug not in TIMED])
 def test_every_stream_is_opened_for_one_thing_and_measured_is_what_is_written_down(slug):
     declaration = registry.experiment(slug).quick

@@ -87,6 +87,7 @@ def toy_scale(monkeypatch):
     monkeypatch.setattr(bench, "QUICK", SCALE)
 
 
+@pytest.mark.long
 def test_every_group_runs_and_is_written(toy_scale, tmp_path, capsys):
     pytest.importorskip("transformers")
     out = tmp_path / "bench.json"

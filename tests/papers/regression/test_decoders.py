@@ -137,6 +137,7 @@ replace(TINY, steps=150).run(0, "cpu", checkpoint)
 """
 
 
+@pytest.mark.long
 def test_a_run_killed_with_signal_9_goes_on_to_the_same_weights(tmp_path):
     """The weights, moments and losses equal those of an unbroken run bit for bit, wherever the kill came."""
     training, file = replace(TINY, steps=150), tmp_path / "run.safetensors"
