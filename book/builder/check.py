@@ -28,7 +28,7 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
     except Problem as problem:  # the others are compared all the same
         print(problem, flush=True)
         status = 1
-    pytest = [sys.executable, "-m", "pytest", "-q", "--noconftest"]  # which checks shapes and types, and is slow to import
+    pytest = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--noconftest"]  # which checks shapes and types, slow to import
     tests = [f"{TEST}::test_notebook[{name}]" for name in due]
     return subprocess.run([*pytest, *tests], cwd=layout.root).returncode or status
 
