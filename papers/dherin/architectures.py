@@ -111,8 +111,3 @@ Name = Literal[*SITES]
 def words(seed: int, name: str, sizes: Sizes, *shape: int) -> Int[Tensor, "..."]:
     """Draw tokens, uniform over the vocabulary."""
     return torch.randint(sizes.vocabulary, shape, generator=stream(seed, name))
-
-
-def relative(found: Float[Tensor, "... V"], expected: Float[Tensor, "... V"]) -> Float[Tensor, "..."]:
-    """Return |found - expected| / |expected|."""
-    return (found - expected).norm(dim=-1) / expected.norm(dim=-1)

@@ -105,11 +105,6 @@ def theory_output(block: Block, site: Site, weights: Weights, pair: Pair) -> Flo
     return block.feed(patched_block(block, site, weights, *pair), pair.bare)[..., 0, :]
 
 
-def relative(found: Float[Tensor, "... D"], expected: Float[Tensor, "... D"]) -> Float[Tensor, "..."]:
-    """Return |found - expected| / |expected|, norms over a token's entries."""
-    return (found - expected).norm(dim=-1) / expected.norm(dim=-1)
-
-
 def draw(
     architecture: Architecture, N: int, prompts: int, name: str, seed: int
 ) -> tuple[Network, Weights, Float[Tensor, "B T D"]]:

@@ -13,16 +13,8 @@ from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Nowhere
-from papers.dherin.all_positions.position_blocks import (
-    Architecture,
-    Pair,
-    Variant,
-    draw,
-    relative,
-    states,
-    theory_output,
-    variants,
-)
+from papers.dherin.all_positions.position_blocks import Architecture, Pair, Variant, draw, states, theory_output, variants
+from papers.dherin.distance import relative
 from papers.dherin.theory import positions
 
 

@@ -11,7 +11,8 @@ from torch import Tensor
 from icl_lib.companion import Count, Declaration, Experiment, Positive, Several, variable
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
-from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
+from papers.dherin.architectures import Architecture, Name, Sizes, architecture, words
+from papers.dherin.distance import relative
 from papers.dherin.patch_rules import some
 from papers.dherin.patched_generation import Predictor, generate, sampled, with_context, with_patches
 

@@ -11,7 +11,8 @@ from torch import Tensor
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, variable
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_network
-from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
+from papers.dherin.architectures import Architecture, Name, Sizes, architecture, words
+from papers.dherin.distance import relative
 from papers.dherin.generation.generation import gumbel
 from papers.dherin.patch_rules import each_alone, exact, some
 from papers.dherin.patched_generation import generate, sampled, with_context

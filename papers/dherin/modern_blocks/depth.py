@@ -7,7 +7,8 @@ import torch
 import xarray as xr
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
-from papers.dherin.architectures import Name, Sizes, architecture, relative, words
+from papers.dherin.architectures import Name, Sizes, architecture, words
+from papers.dherin.distance import relative
 from papers.dherin.patch_rules import behind, damped, each_alone, exact, some
 
 PATCHED = ("all blocks", "last block", "all but the last", "all, epsilon", "none")

@@ -17,7 +17,8 @@ from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Matrix, MatrixAndGain
 from icl_lib.seeds import stream
-from papers.dherin.architectures import LIKE, Architecture, Sizes, architecture, relative, words
+from papers.dherin.architectures import LIKE, Architecture, Sizes, architecture, words
+from papers.dherin.distance import relative
 from papers.dherin.network import Network
 from papers.dherin.patch_rules import each_alone
 from papers.dherin.theory import modern_blocks as theory

@@ -14,7 +14,8 @@ from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
-from papers.dherin.architectures import Architecture, Name, Sizes, architecture, relative, words
+from papers.dherin.architectures import Architecture, Name, Sizes, architecture, words
+from papers.dherin.distance import relative
 from papers.dherin.network import Network
 from papers.dherin.patch_rules import behind, damped, each_alone, exact, shifted, unpatched
 

@@ -16,7 +16,8 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Nowhere
-from papers.dherin.s2_contextual_blocks.random_blocks import LAYERS, RandomBlocks, leave_out, relative, state, subset_sizes
+from papers.dherin.distance import relative
+from papers.dherin.s2_contextual_blocks.random_blocks import LAYERS, RandomBlocks, leave_out, state, subset_sizes
 
 MLPS = ("one hidden layer", "three hidden layers")
 """The second has a square first matrix, so that the transposed update can be tried."""

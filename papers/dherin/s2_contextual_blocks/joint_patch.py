@@ -14,7 +14,8 @@ from icl_lib.models.contextual.layers import ContextualLayer, TanhRNN
 from icl_lib.models.contextual.weights import Weights, start
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, regression_tokens, relative, state
+from papers.dherin.distance import relative
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, regression_tokens, state
 from papers.dherin.theory import contextual_blocks
 from papers.dherin.trained import OneBlock, Training, trained
 from papers.dherin.trainings import ONE_BLOCK

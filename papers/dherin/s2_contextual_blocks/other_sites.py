@@ -14,7 +14,8 @@ from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
-from papers.dherin.s2_contextual_blocks.random_blocks import RandomBlocks, leave_out, relative, state, subset_sizes
+from papers.dherin.distance import relative
+from papers.dherin.s2_contextual_blocks.random_blocks import RandomBlocks, leave_out, state, subset_sizes
 
 SITES = ("W", "b", "W_out", "b_out", "W_O", "W_V")
 

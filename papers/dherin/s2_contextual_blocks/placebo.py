@@ -13,8 +13,9 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
+from papers.dherin.distance import relative
 from papers.dherin.network import Network
-from papers.dherin.s2_contextual_blocks.random_blocks import relative, state
+from papers.dherin.s2_contextual_blocks.random_blocks import state
 from papers.dherin.trained import OneBlock, Training, regression, tokens, trained
 from papers.dherin.trainings import ONE_BLOCK
 

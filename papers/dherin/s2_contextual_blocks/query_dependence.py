@@ -13,8 +13,9 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.distance import relative
 from papers.dherin.network import Network
-from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, relative, state
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, state
 from papers.dherin.theory import contextual_blocks
 from papers.dherin.trained import OneBlock, Training, regression, tokens, trained
 from papers.dherin.trainings import ONE_BLOCK

@@ -90,8 +90,3 @@ def leave_out(tokens: Float[Tensor, "... T n"], Y: Int[Tensor, "... K"]) -> Floa
 def state(a: Float[Tensor, "... k"], outputs: int) -> State:
     """Return the state of one token in a block without skips: z = a, v = 0."""
     return State(a[..., None, :], a.new_zeros(*a.shape[:-1], 1, outputs))
-
-
-def relative(found: Float[Tensor, "... n"], expected: Float[Tensor, "... n"]) -> Float[Tensor, "..."]:
-    """Return |found - expected| / |expected|, lengths of whole vectors."""
-    return (found - expected).norm(dim=-1) / expected.norm(dim=-1)

@@ -14,7 +14,8 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, RandomBlocks, leave_out, relative, state, subset_sizes
+from papers.dherin.distance import relative
+from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, RandomBlocks, leave_out, state, subset_sizes
 from papers.dherin.theory import contextual_blocks
 
 

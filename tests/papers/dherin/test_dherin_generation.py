@@ -12,7 +12,8 @@ from icl_lib.companion import FAILS, HOLDS
 from icl_lib.models.contextual.layers import RotarySoftmaxAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
-from papers.dherin.architectures import Sizes, architecture, relative, words
+from papers.dherin.architectures import Sizes, architecture, words
+from papers.dherin.distance import relative
 from papers.dherin.generation import claims, figures, stale_trained
 from papers.dherin.generation.costs import COSTS
 from papers.dherin.generation.generation import GENERATION, gumbel

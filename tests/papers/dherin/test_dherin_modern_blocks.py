@@ -16,7 +16,8 @@ from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Gain, Matrix, MatrixAndGain, Nowhere
 from icl_lib.seeds import stream
-from papers.dherin.architectures import SITES, EachExpert, Sizes, architecture, relative, words
+from papers.dherin.architectures import SITES, EachExpert, Sizes, architecture, words
+from papers.dherin.distance import relative
 from papers.dherin.modern_blocks import claims, figures
 from papers.dherin.modern_blocks import modern_blocks as experiment
 from papers.dherin.modern_blocks.depth import DEPTH
