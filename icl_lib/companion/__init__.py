@@ -39,7 +39,7 @@ from icl_lib.companion.identity import expectation
 from icl_lib.companion.marks import Measured, marked_html
 from icl_lib.companion.minute import Minute, minute_of
 from icl_lib.companion.paper import Paper, in_order
-from icl_lib.companion.results import obtain, variable
+from icl_lib.companion.results import obtain, variable, variables
 from icl_lib.companion.showing import in_one_minute, show, show_claims
 from icl_lib.companion.table import Table, rounded
 from icl_lib.companion.verdict import (

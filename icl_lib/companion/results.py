@@ -42,6 +42,29 @@ def variable(dims: str | Sequence[str], values, long_name: str, units: str = "1"
     return xr.Variable(names, np.asarray(values), {"long_name": long_name, "units": units})
 
 
+def variables(
+    described: Mapping[str, tuple[str, str]], found: object, dims: str, dtype: str | None = None
+) -> dict[str, xr.Variable]:
+    """Return the labelled variables of a table: for every name its own dimensions, in the place of ``{}``, and its words.
+
+    ``found`` holds readings by name, in lists as deep as other dimensions stand before the ``{}``.
+
+    >>> from icl_lib.companion import variables
+    >>> table = {"error": ("size", "relative error"), "loss": ("", "squared error")}
+    >>> both = variables(table, [{"error": [1, 2, 3], "loss": 4}, {"error": [5, 6, 7], "loss": 8}], "layer {}")
+    >>> both["error"].dims, both["loss"].values.tolist(), both["loss"].attrs["long_name"]
+    (('layer', 'size'), [4, 8], 'squared error')
+    """
+    return {
+        name: variable(dims.format(own).split(), np.array(_named(name, found), dtype), words)
+        for name, (own, words) in described.items()
+    }
+
+
+def _named(name: str, found: object) -> object:
+    return found[name] if isinstance(found, Mapping) else [_named(name, each) for each in found]
+
+
 # --- provenance ---------------------------------------------------------------------------------------------------
 
 

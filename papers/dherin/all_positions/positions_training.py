@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variables
 from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
@@ -50,10 +50,7 @@ class PositionsTraining(Declaration):
         for name, shape in variants(self.architecture, self.variants).items():
             kept = self._train(shape.network(), name, marks, seed)
             rows.append([[self.read(shape, kept[m], s, m, seed) for s in range(self.networks)] for m in marks])
-        columns = {}
-        for name, (dims, text) in NAMES.items():
-            values = np.array([[[one[name] for one in line] for line in row] for row in rows], "f4")
-            columns[name] = variable(["variant", "step", "seed", *dims.split()], values, text)
+        columns = variables(NAMES, rows, "variant step seed {}", "f4")
         blocks = np.arange(1, self.architecture.blocks + 1)
         return xr.Dataset(columns, coords={"variant": list(self.variants), "step": marks, "block": blocks})
 

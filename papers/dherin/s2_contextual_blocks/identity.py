@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Experiment, Several, Share, variable
+from icl_lib.companion import AtLeastTwo, Experiment, Several, Share, variables
 from icl_lib.models.contextual.blocks import Block, NoSkip
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer
@@ -38,10 +38,7 @@ class Identity(RandomBlocks):
         """Compare every block with its patched self; everything is small and stays on the CPU."""
         sizes = subset_sizes(self.shares, self.N)
         found = [self._one_layer(name, sizes, seed) for name in LAYERS]
-        columns = {
-            name: variable(("layer", *dims.split(), "network"), np.array([each[name] for each in found], "f4"), text)
-            for name, (dims, text) in NAMES.items()
-        }
+        columns = variables(NAMES, found, "layer {} network", "f4")
         coords = {"layer": list(LAYERS), "mlp": list(MLPS), "size": sizes, "share": ("size", np.array(sizes) / self.N)}
         return xr.Dataset(columns, coords=coords)
 

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import Count, Declaration, Experiment, InnerShare, Several, expectation, variable
+from icl_lib.companion import Count, Declaration, Experiment, InnerShare, Several, expectation, variable, variables
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.contextual.layers import ContextualLayer, TanhRNN
 from icl_lib.models.contextual.weights import Weights, start
@@ -58,11 +58,7 @@ class JointPatch(Declaration):
         for case, (layer, weights) in zip(CASES, layers, strict=True):
             a, full = self._readings(case, layer, weights, max(counts), seed)
             found.append(self._one_case(block.feed_forward, weights, a, full, counts))
-        columns = {
-            name: variable(("case", *dims.split(), "replicate"), np.array([each[name] for each in found]), text)
-            for name, (dims, text) in NAMES.items()
-        }
-        return xr.Dataset(columns, coords={"case": list(CASES), "K": counts})
+        return xr.Dataset(variables(NAMES, found, "case {} replicate"), coords={"case": list(CASES), "K": counts})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:

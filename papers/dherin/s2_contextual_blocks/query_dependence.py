@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable, variables
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
@@ -58,12 +58,7 @@ class QueryDependence(Declaration):
         }
         prompts, near = self._prompts(seed, "query dependence")
         found = [[self._one_network(models.network, each, prompts, near) for each in sources[kind]] for kind in KINDS]
-        columns = {
-            name: variable(
-                ("kind", "replicate", *dims.split()), np.array([[each[name] for each in row] for row in found]), text
-            )
-            for name, (dims, text) in NAMES.items()
-        }
+        columns = variables(NAMES, found, "kind replicate {}")
         text = "mean over pairs and contexts of the cosine of two updates minus cos(x_i, x_j)^2, random networks"
         shorter = [replace(self, training=replace(self.training, N=N)) for N in self.lengths]
         columns["excess"] = variable("N drawn", [np.subtract(*each._drawn(seed)) for each in shorter], text)

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, variables
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
@@ -57,11 +56,7 @@ class Agreement(Declaration):
 
     def dataset(self, marks: list[int], readings: list[list[dict]]) -> xr.Dataset:
         """Return the readings, by mark and network, as one dataset."""
-        columns = {}
-        for name, (dims, text) in NAMES.items():
-            values = np.array([[reading[name] for reading in row] for row in readings])
-            columns[name] = variable(f"step seed {dims}".split(), values, text)
-        return xr.Dataset(columns, coords={"step": marks, "way": list(WAYS)})
+        return xr.Dataset(variables(NAMES, readings, "step seed {}"), coords={"step": marks, "way": list(WAYS)})
 
 
 def compare(network: Network, weights: Weights, prompts: Prompts, before: Tensor | None) -> tuple[dict, Tensor]:

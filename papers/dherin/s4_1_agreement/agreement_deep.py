@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, expectation, variable, variables
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Matrix, Nowhere
@@ -49,10 +49,7 @@ class AgreementDeep(Declaration):
             for reading in readings:
                 gap = [(0, 0)] * (reading[name].ndim - 1) + [(0, depth - reading[name].shape[-1])]
                 reading[name] = np.pad(reading[name], gap, constant_values=np.nan)
-        columns = {
-            name: variable(f"network {dims}".split(), np.array([reading[name] for reading in readings]), text)
-            for name, (dims, text) in NAMES.items()
-        }
+        columns = variables(NAMES, readings, "network {}")
         names = [f"{training.model.depth} blocks" for training in trainings]
         return xr.Dataset(columns, coords={"network": names, "way": list(WAYS), "matrix": list(MATRICES)})
 

@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import AtLeastThree, AtLeastTwo, Count, Declaration, Experiment, expectation, variable
+from icl_lib.companion import AtLeastThree, AtLeastTwo, Count, Declaration, Experiment, expectation, variable, variables
 from icl_lib.models.contextual.layers import GRU, SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.seeds import stream
@@ -59,14 +59,7 @@ class LayersCompared(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure every layer, trained and not."""
         readings = [[self.readings(training, state, seed, device) for state in STATES] for training in self.trainings]
-        columns = {
-            name: variable(
-                f"layer state seed {dims}".split(),
-                np.array([[[each[name] for each in row] for row in rows] for rows in readings]),
-                text,
-            )
-            for name, (dims, text) in NAMES.items()
-        }
+        columns = variables(NAMES, readings, "layer state seed {}")
         N = np.arange(self.N + 1)
         return xr.Dataset(columns, coords={"layer": LAYERS, "state": list(STATES), "n": N[1:], "N": N})
 

@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Declaration, Experiment, expectation, variable
+from icl_lib.companion import AtLeastTwo, Declaration, Experiment, expectation, variable, variables
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.dherin.s4_4_finetuning.alignment import ALIGNMENT, LABELS, Alignment, error
@@ -48,12 +48,7 @@ class TwoStarts(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Read the networks of both starts, and the block whose patch is a step of gradient descent."""
         rows = [self.networks(training, seed, device) for training in (self.alignment.training, self.other)]
-        columns = {
-            name: variable(f"start seed {dims}", np.array([[one[name] for one in row] for row in rows], "f4"), text)
-            for name, (dims, text) in NAMES.items()
-        }
-        exact = self.exact(seed)
-        columns |= {name: variable(dims, exact[name].astype("f4"), text) for name, (dims, text) in EXACT.items()}
+        columns = variables(NAMES, rows, "start seed {}", "f4") | variables(EXACT, self.exact(seed), "{}", "f4")
         coords = {"start": list(STARTS), "labels": list(LABELS), "i": self.alignment.marks}
         return xr.Dataset(columns, coords=coords | {"factor": list(self.finetuning.factors), "n": self.finetuning.marks})
 

@@ -18,6 +18,7 @@ from icl_lib.companion import (
     Share,
     expectation,
     variable,
+    variables,
 )
 from icl_lib.seeds import stream
 from papers.li.classification import hinge, read, wrong
@@ -66,10 +67,7 @@ class Pruning(Declaration):
         trained, contrast = train_models((self.setting, self.contrast), self.seeds, seed, device)[self.setting.T]
         readings = [self.read(trained, domain, seed) for domain in DOMAINS]
         other = self.read(contrast, DOMAINS[0], seed)
-        columns = {
-            name: variable(f"domain {dims} seed", np.array([reading[name] for reading in readings], "f4"), text)
-            for name, (dims, text) in NAMES.items()
-        }
+        columns = variables(NAMES, readings, "domain {} seed", "f4")
         for name in ("hinge", "hinge_of_shares"):
             text = f"{NAMES[name][1]}, the contrast, out of domain"
             columns[f"{name}_contrast"] = variable("order R seed", other[name].astype("f4"), text)

@@ -18,6 +18,7 @@ from icl_lib.companion import (
     Share,
     expectation,
     variable,
+    variables,
 )
 from icl_lib.seeds import stream
 from papers.li.classification import hinge, wrong
@@ -63,14 +64,7 @@ class PruningReasons(Declaration):
         names, settings = zip(*self.settings, strict=True)
         found = train_each(settings, self.seeds, seed, device)
         cells = [self.read(models[setting.T], seed) for models, setting in zip(found, settings, strict=True)]
-        columns = {
-            name: variable(f"setting {dims} seed".split(), np.array([cell[name] for cell in cells], "f4"), text)
-            for name, (dims, text) in NAMES.items()
-        }
-        columns |= {
-            name: variable(f"setting {dims} seed".split(), [cell[name] for cell in cells], text)
-            for name, (dims, text) in COUNTS.items()
-        }
+        columns = variables(NAMES, cells, "setting {} seed", "f4") | variables(COUNTS, cells, "setting {} seed")
         coords = {"setting": list(names), "order": list(ORDERS), "R": list(self.R)}
         return xr.Dataset(columns, coords=coords)
 
