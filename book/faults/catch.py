@@ -53,11 +53,14 @@ def end_in_time() -> None:
 
 
 def exchange(path: str, function: str, wrong: str) -> None:
-    """Give a function, wherever it is held, the code that it has in other source."""
-    code = next(each for each in _codes(compile(wrong, path, "exec")) if each.co_qualname == function)
+    """Give a function, wherever it is held, and the functions it has made before, the codes that they have in other source."""
+    every = {each.co_qualname: each for each in _codes(compile(wrong, path, "exec"))}
+    codes = {name: code for name, code in every.items() if name == function or name.startswith(f"{function}.<locals>.")}
     for each in gc.get_objects():
-        if type(each) is FunctionType and (each.__code__.co_filename, each.__code__.co_qualname) == (path, function):
-            each.__code__ = code
+        if type(each) is FunctionType and each.__code__.co_filename == path and each.__code__.co_qualname in codes:
+            other = codes[each.__code__.co_qualname]
+            if other.co_freevars == each.__code__.co_freevars:  # else the old function has no cells for it
+                each.__code__ = other
 
 
 def _codes(of: CodeType) -> Iterator[CodeType]:
@@ -105,6 +108,8 @@ def contradicted(slug: str, profile: str) -> Iterator[str]:
         for claim in registry.claims_of(slug):
             if not agrees(judged := claim.judge(dataset), profile):
                 yield f"{claim.id} {judged.verdict}, its control {judged.control_verdict}"
+    except ImportError:  # no fault does that: something is missing here
+        raise
     except Exception as error:  # the fault may break anything
         yield f"{slug} ends in {type(error).__name__}"
 

@@ -1,5 +1,6 @@
 """The planted faults: the list, what can see a fault, and that a fault is caught where nothing is wrong otherwise."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -130,3 +131,14 @@ def test_the_calibration_says_how_even_the_deviations_are(tmp_path):
     ]
     (tmp_path / "calibration.json").write_text(json.dumps(content | {"claims": others}))
     assert "Measured before their code changed, and not again: Z2." in calibration_page(tmp_path / "calibration.json")
+
+
+def test_functions_that_a_factory_has_made_are_changed_too(tmp_path, monkeypatch):
+    path = tmp_path / "toy_factory.py"
+    path.write_text(
+        "def made():\n    def two():\n        return 2\n    return two\n\n\ndef other():\n    return 2\n\n\nheld = made()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    toy = importlib.import_module("toy_factory")
+    catch.exchange(str(path), "made", path.read_text().replace("return 2", "return 3"))
+    assert (toy.held(), toy.made()(), toy.other()) == (3, 3, 2)

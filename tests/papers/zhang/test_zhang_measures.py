@@ -196,8 +196,9 @@ def test_locked_is_beyond_the_wall_and_below_its_height():
 def test_end_of_a_descent_is_read_in_units_of_the_curvature(monkeypatch):
     monkeypatch.setattr(long_prompts, "settle", lambda Lambda, N, U: U)
     U = wall.far_point(LAMBDA, 10, 0)
-    loss, gradient, *_ = LONG_PROMPTS.quick._end(LAMBDA, 10, long_prompts.PLACES["least"])
+    loss, gradient, *_, side = LONG_PROMPTS.quick._end(LAMBDA, 10, long_prompts.PLACES["least"])
     greatest = np.linalg.eigvalsh(full_loss.full_hessian(LAMBDA, 10, U))[-1]
     assert loss == pytest.approx(wall.far_point_loss(LAMBDA, 10))
     assert gradient * greatest == pytest.approx(abs(full_loss.full_gradient(LAMBDA, 10, U)).max())
+    assert side == pytest.approx(wall.wall_ratio(LAMBDA, 10, U)) and 2 < side < long_prompts.FAR
     assert list(np.linalg.eigvalsh(LAMBDA)[list(long_prompts.PLACES.values())]) == sorted(np.linalg.eigvalsh(LAMBDA))[::-1]
