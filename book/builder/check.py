@@ -6,7 +6,7 @@
 import subprocess
 import sys
 
-from book.builder import arguments, book, cache
+from book.builder import arguments, book, cache, workers
 from book.builder.cache import Executed, file_digest
 from book.builder.layout import Layout
 from book.builder.problem import Problem
@@ -28,7 +28,8 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
     except Problem as problem:  # the others are compared all the same
         print(problem, flush=True)
         status = 1
-    pytest = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--noconftest"]  # which checks shapes and types, slow to import
+    pytest = [sys.executable, "-m", "pytest", "-q", "-n", f"{workers.AT_A_TIME}"]
+    pytest += ["--noconftest"]  # which checks shapes and types, and is slow to import
     tests = [f"{TEST}::test_notebook[{name}]" for name in due]
     return subprocess.run([*pytest, *tests], cwd=layout.root).returncode or status
 

@@ -12,7 +12,8 @@ from icl_lib.seeds import stream
 from papers.li.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
 from papers.li.s1_introduction import claims
 from papers.li.s1_introduction import nonlinearity as experiment
-from papers.li.s1_introduction.nonlinearity import Nonlinearity, train_variant
+from papers.li.s1_introduction.nonlinearity import Nonlinearity
+from papers.li.s1_introduction.trained_variants import train_variant
 from papers.li.softmax_attention import SoftmaxAttentionMLP
 from papers.li.softmax_attention_variants import VARIANTS, LinearMLP, variant
 from papers.li.task_sets import task_set
