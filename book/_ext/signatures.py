@@ -3,16 +3,20 @@
 import re
 from itertools import groupby
 from textwrap import indent
+from types import ModuleType
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.util.inspect import object_description
 
 VERBATIM = re.compile(r"(``[^`]+``)")
 MEANS_SOMETHING = re.compile(r"([\\*`|_])")
 EQUATION = re.compile(r"\((eq-[\w-]+)\)|\b(eq-[\w-]+)")
 ALIGNED = re.compile(r"^\s|\S {2,}\S")
 """A line of columns, or one that is set in."""
+ADDRESS = re.compile(r"\bmemory:[0-9a-f]")
+"""How a template shows itself; what Python's own way tells of a place in memory, Sphinx leaves out."""
 DEFINED = re.compile(r"^(?:class|def) (\w+)", re.MULTILINE)
 
 
@@ -36,6 +40,12 @@ def escaped(text: str) -> str:
     return EQUATION.sub(lambda found: f":eq:`{found[1] or found[2]}`", MEANS_SOMETHING.sub(r"\\\1", text))
 
 
+def without_addresses(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leave out a constant that Python shows by its place in memory: that says nothing, and another thing in each build."""
+    constant = what == "module" and not callable(obj) and not isinstance(obj, ModuleType)
+    return True if constant and ADDRESS.search(object_description(obj)) else None
+
+
 def name_the_code(app: Sphinx, doctree: nodes.document) -> None:
     """Below code that a page includes stands its full name, a link to its signature."""
     for block in list(doctree.findall(nodes.literal_block)):
@@ -51,5 +61,6 @@ def name_the_code(app: Sphinx, doctree: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", as_plain_text)
+    app.connect("autodoc-skip-member", without_addresses)
     app.connect("doctree-read", name_the_code)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

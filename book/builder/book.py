@@ -40,6 +40,7 @@ def build(asked: argparse.Namespace, layout: Layout) -> None:
     others = (cache.lookup(name, asked.profile, layout) for name in names if name not in made)
     executed = [*made.values(), *filter(None, others)]
     executed.sort(key=lambda one: names.index(one.name))
+    judge_stored(executed, layout)
     quick = executed
     if asked.profile != "quick":
         quick = list(filter(None, (cache.lookup(name, "quick", layout) for name in names)))
@@ -71,8 +72,13 @@ def renew(names: list[str], layout: Layout) -> None:
         raise Problem("Not all was computed anew, see above; the same command goes on.")
 
 
-def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout) -> dict[str, Executed]:
-    """Execute those notebooks whose outputs no longer answer for their sources; all of them, by name."""
+def bring_up_to_date(
+    names: list[str], asked: argparse.Namespace, layout: Layout, judge: tuple[str, ...] = arguments.PROFILES
+) -> dict[str, Executed]:
+    """Execute those notebooks whose outputs no longer answer for their sources; all of them, by name.
+
+    What the claims say in the profiles of `judge` is noted beside those that are executed.
+    """
     profile = asked.profile
     found = {name: None if asked.fresh else cache.lookup(name, profile, layout) for name in names}
     due = [name for name, executed in found.items() if executed is None]
@@ -84,13 +90,24 @@ def bring_up_to_date(names: list[str], asked: argparse.Namespace, layout: Layout
     places = {name: cache.workplace(layout) for name in due}
     from book.builder import execute  # a second, with papermill
 
-    tasks = {name: (execute.work, (name, profile, str(places[name]))) for name in due}
+    tasks = {name: (execute.work, (name, profile, str(places[name]), judge)) for name in due}
 
     def keep(name: str, outcome: workers.Outcome) -> None:
         found[name] = cache.keep(name, profile, origins[name], outcome.seconds, places[name], layout)
 
     require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED, keep))
     return found
+
+
+def judge_stored(executed: list[Executed], layout: Layout) -> None:
+    """Judge the stored results beside notebooks that were executed without it, two rooms at a time."""
+    due = [one for one in executed if workers.CAN_FORK and not (one.folder / cache.NOTE.format("full")).exists()]
+    if due:
+        from book.builder import execute, judged  # seconds, with all the library
+
+        print(f"Judging the stored results of {len(due)} notebooks.", flush=True)
+        tasks = {one.name: (judged.work, (one.name, str(one.folder), "full")) for one in due}
+        require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED))
 
 
 def require_success(outcomes: dict[str, workers.Outcome]) -> None:
@@ -104,8 +121,12 @@ def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], i
     from book.builder.stage import Stage  # seconds: it judges every claim, so it imports all the library
 
     source = layout.build / "site" / "src"
-    Stage(layout, source, record).fill(executed, quick)
-    new = render.render(source, source.parent, layout.child_environment())
+    stage = Stage(layout, source, record)
+    stage.fill(executed, quick)
+    env = layout.child_environment()
+    new = render.render(source, source.parent, env, meanwhile=lambda: finish.light_files(stage.files))
+    for folder in stage.files.iterdir():
+        folder.rename(new / folder.name)
     render.offer_downloads(new, executed)
     finish.finish(new, Identities(layout, executed, quick).of, record, published_at.address(layout.root))
     (new / published.MARK).write_text(inputs, encoding="utf-8")

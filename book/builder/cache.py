@@ -24,6 +24,9 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 from icl_lib.companion import identity, quick
 
+NOTE = "judged.{}.json"
+"""What the claims say, noted beside an executed notebook, by profile."""
+
 
 class Origin(NamedTuple):
     """What the outputs of a notebook depend on: its sources, the stored files that it may load, the claims near their margins.

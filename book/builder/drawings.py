@@ -28,11 +28,10 @@ STEP = re.compile(r"([MLQCzZ])([^MLQCzZ]*)")
 
 
 def one_for_both(folder: Path) -> set[str]:
-    """Merge the drawings for the two themes wherever they differ in colours only; the names of those that were merged.
+    """Merge the drawings for the two themes wherever they differ in colours only; the names of all that are merged.
 
     The dark colours hold where the drawing is asked for as ``NAME.svg#dark``.
     """
-    merged = set()
     for light in sorted(folder.glob("*-light.svg")):
         name = light.name.removesuffix("-light.svg")
         dark = light.with_name(f"{name}-dark.svg")
@@ -41,8 +40,7 @@ def one_for_both(folder: Path) -> set[str]:
             light.with_name(f"{name}.svg").write_text(compact(both), encoding="utf-8")
             light.unlink()
             dark.unlink()
-            merged.add(name)
-    return merged
+    return {path.stem for path in folder.glob("*.svg") if not path.stem.endswith(("-light", "-dark"))}
 
 
 def in_two_themes(light: str, dark: str) -> str:

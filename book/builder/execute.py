@@ -122,8 +122,11 @@ def require_complete(notebook: nbformat.NotebookNode) -> None:
             raise Problem(f"cell {number} shows an error.")
 
 
-def work(name: str, profile: str, folder: str) -> int:
-    """Execute a notebook into FOLDER, its results below `results/`; print a problem in one line, return an exit status."""
+def work(name: str, profile: str, folder: str, judge: tuple[str, ...]) -> int:
+    """Execute a notebook into FOLDER, its results below `results/`; print a problem in one line, return an exit status.
+
+    What the claims say is noted there, too, in the profiles of `judge`.
+    """
     os.environ["ICL_RESULTS"] = str(Path(folder, "results").absolute())
     kernel = ForkedKernelManager.waiting = Waiting() if CAN_FORK else None
     end_with_parent()
@@ -132,7 +135,7 @@ def work(name: str, profile: str, folder: str) -> int:
         if CAN_FORK:  # elsewhere this process would import all rooms for it: the build then judges by itself
             from book.builder import judged
 
-            judged.judge(name, Path(folder))
+            return judged.work(name, folder, *judge)
     except Problem as problem:
         print(problem, flush=True)
         return 1

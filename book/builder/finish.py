@@ -36,7 +36,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     static = site / "_static"
     pages = read_site(site)
     pages[published_at.MISSING] = published_at.missing_page(pages)
-    merged, packed = drawings.one_for_both(site / "figures"), lighten.light_tables(site / "data")
+    merged, packed = light_files(site)
     for page in pages.values():
         mend.mend(page, static)
         typography.set_type(page)
@@ -67,6 +67,11 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     write_site(site, pages | left)
     lighten.lighten(site, pages.values())
     policy.apply_to_others(site, pages)
+
+
+def light_files(folder: Path) -> tuple[set[str], set[str]]:
+    """Make pictures and tables lighter; the names of pictures that serve both themes, and of tables that are packed."""
+    return drawings.one_for_both(folder / "figures"), lighten.light_tables(folder / "data")
 
 
 def refer(pages: dict[str, Page]) -> None:

@@ -2,32 +2,43 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from book.builder.cache import Executed, file_digest
+from book.builder.cache import NOTE, Executed, file_digest
 from book.builder.problem import Problem
 from icl_lib.companion import Experiment, Judgement, results
 from papers import BOOK, registry
 
-FILE = "judged.json"
 
-
-def of(one: Executed) -> dict[str, dict]:
-    """Every claim on what an executed notebook left and on the stored results of its room, by profile and slug.
+def of(one: Executed, profile: str) -> dict[str, dict]:
+    """Every claim on what an executed notebook left, or in full on the stored results of its room, by slug.
 
     They are judged again where a stored result is another than then, or the note itself. Raises Problem when a stored
     result is not what was written.
     """
-    note = one.folder / FILE
-    found = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    return _noted(one, profile)["results"]
+
+
+def require_sound(executed: Iterable[Executed], stored: Iterable[Path]) -> None:
+    """Raise Problem when a stored result is not what was written, whatever it answers for; those that were judged are."""
+    known = {file: digest for one in executed for file, digest in _noted(one, "full")["stored"].items()}
+    for path in stored:
+        if known.get(path.name) != file_digest(path):
+            with told():
+                results.load(path)
+
+
+def _noted(one: Executed, profile: str) -> dict[str, dict]:
+    path = one.folder / NOTE.format(profile)
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     whole = found.pop("digest", None) == _digest(found)
     if not whole or any(file_digest(BOOK.store / file) != digest for file, digest in found["stored"].items()):
-        found = judge(one.name, one.folder)
+        found = judge(one.name, one.folder, profile)
     return found
 
 
@@ -35,19 +46,31 @@ def _digest(found: dict[str, dict]) -> str:
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
-def judge(name: str, folder: Path) -> dict[str, dict]:
-    """Judge the results of the notebook ``name`` that was executed into ``folder``, and note it there."""
-    quick = [results.load(path) for path in sorted((folder / "results").glob("*.quick.nc"))]
+def judge(name: str, folder: Path, profile: str) -> dict[str, dict]:
+    """Judge the results of the notebook ``name`` that was executed into ``folder``, or those stored; note it there."""
     own = [experiment for experiment in registry.EXPERIMENTS.values() if experiment.notebook == name]
-    full = [dataset for experiment in own if (dataset := full_dataset(experiment)) is not None]
-    found = {
-        "quick": {dataset.attrs["slug"]: _judged(dataset, _entry) for dataset in quick},
-        "full": {dataset.attrs["slug"]: _judged(dataset, _with_slack) for dataset in full},
-        "stored": {file: file_digest(BOOK.store / file) for file in (f"{each.slug}.full.nc" for each in own)},
-    }
+    if profile == "full":
+        datasets, entry = [full_dataset(experiment) for experiment in own], _with_slack
+        stored = {file: file_digest(BOOK.store / file) for file in (f"{each.slug}.full.nc" for each in own)}
+    else:
+        datasets, entry = [results.load(path) for path in sorted((folder / "results").glob("*.quick.nc"))], _entry
+        stored = {}
+    judged = {dataset.attrs["slug"]: _judged(dataset, entry) for dataset in datasets if dataset is not None}
+    found = {"results": judged, "stored": stored}
     text = json.dumps(found | {"digest": _digest(found)}, indent=1, ensure_ascii=False)
-    results.write_atomically(folder / FILE, lambda file: file.write_text(text, encoding="utf-8"))
+    results.write_atomically(folder / NOTE.format(profile), lambda file: file.write_text(text, encoding="utf-8"))
     return found
+
+
+def work(name: str, folder: str, *profiles: str) -> int:
+    """Judge in a process of its own; print a problem in one line, return an exit status."""
+    try:
+        for profile in profiles:
+            judge(name, Path(folder), profile)
+    except Problem as problem:
+        print(problem, flush=True)
+        return 1
+    return 0
 
 
 def full_dataset(experiment: Experiment) -> xr.Dataset | None:
@@ -57,12 +80,6 @@ def full_dataset(experiment: Experiment) -> xr.Dataset | None:
             return experiment.expect(results.stored(experiment))
     except results.StaleResult:
         return None
-
-
-def require_sound(path: Path) -> None:
-    """Raise Problem when a stored result is not what was written, whatever it answers for."""
-    with told():
-        results.load(path)
 
 
 @contextmanager

@@ -80,15 +80,13 @@ def shorten(numbers: Path) -> None:
 
 
 def light_tables(data: Path) -> set[str]:
-    """Shorten the tables of a folder and pack the large ones; the names of those."""
-    packed = set()
+    """Shorten the tables of a folder and pack the large ones; the names of all that are packed."""
     for table in sorted(data.glob("*.csv")):
         shorten(table)
         if table.stat().st_size >= LARGE:
             table.with_name(f"{table.name}.gz").write_bytes(gzip.compress(table.read_bytes(), mtime=0))
             table.unlink()
-            packed.add(table.name)
-    return packed
+    return {path.name.removesuffix(".gz") for path in data.glob("*.csv.gz")}
 
 
 def point_to(packed: set[str], tree: HtmlElement) -> None:

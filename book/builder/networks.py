@@ -4,7 +4,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import xarray as xr
+import h5netcdf
 
 from icl_lib.companion import weights
 from papers import registry
@@ -31,6 +31,6 @@ def networks(slug: str, stored: Path) -> int | None:
     path = stored / f"{slug}.full.nc"
     if read or not path.exists():
         return max(read.values(), default=None)
-    with xr.open_dataset(path, engine="h5netcdf") as dataset:
-        trained = dataset.attrs.get("trains") == "True"
-        return max((dataset.sizes.get(dim, 1) for dim in REPEATED), default=1) if trained else 0
+    with h5netcdf.File(path) as file:
+        sizes = {name: dimension.size for name, dimension in file.dimensions.items()}
+        return max(sizes.get(dim, 1) for dim in REPEATED) if file.attrs.get("trains") == "True" else 0

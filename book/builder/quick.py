@@ -20,7 +20,7 @@ ROUNDING = 1e-4
 
 def update(executed: dict[str, Executed], path: Path) -> bool:
     """Write what these notebooks found; whether some were cleared away, for other claims are near their margins now."""
-    before, found = stored_quick(path), {name: judged.of(one)["quick"] for name, one in executed.items()}
+    before, found = stored_quick(path), {name: judged.of(one, "quick") for name, one in executed.items()}
     after = {slug: entry for each in found.values() for slug, entry in each.items()}
     other = {slug for slug, entry in after.items() if _near(before, slug, entry) != _near(after, slug, entry)}
     outdated = [name for name, each in found.items() if other & each.keys()]

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from book.builder.cache import Executed
@@ -18,17 +19,24 @@ WHOLE = "book/whole.html"
 """All pages in one, which is there while it is printed."""
 
 
-def render(source: Path, output: Path, env: dict[str, str]) -> Path:
-    """Build the staged sources with every warning an error; the folder of the new site."""
+def render(source: Path, output: Path, env: dict[str, str], meanwhile: Callable[[], object] = lambda: None) -> Path:
+    """Build the staged sources with every warning an error, and do something else meanwhile; the folder of the new site."""
     program = "from jupyter_book.cli.main import main; main()"  # the package has no __main__
     command = [sys.executable, "-c", program, "build", str(source)]
     command += ["--path-output", str(output), "-q", "-W", "-n", "--keep-going"]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+    with subprocess.Popen(command, env=env, **told) as process:
+        try:
+            meanwhile()
+            said, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
     html = output / "_build" / "html"
-    if done.returncode and (full := [code for code in FULL if os.strerror(code) in done.stdout]):
+    if process.returncode and (full := [code for code in FULL if os.strerror(code) in said]):
         raise OSError(full[0], os.strerror(full[0]))  # told once, not for every file
-    if done.returncode or not (html / "index.html").exists():
-        print(complaints(done.stdout, source))
+    if process.returncode or not (html / "index.html").exists():
+        print(complaints(said, source))
         raise Problem("Jupyter Book reported what is printed above.")
     return html
 

@@ -31,7 +31,7 @@ class Page:
     @property
     def title(self) -> str:
         """The name under which the book's contents list this page."""
-        return next(iter(self.tree.xpath("//title/text()")), "").split(" — ")[0].strip()
+        return (self.tree.findtext("./head/title") or "").split(" — ")[0].strip()
 
     @cached_property
     def places(self) -> dict[str, HtmlElement]:
@@ -88,7 +88,9 @@ def add_class(element: HtmlElement, name: str) -> None:
 
 def by_class(tree: HtmlElement, *names: str) -> Iterator[HtmlElement]:
     """Elements below `tree` that have one of these classes."""
-    told = " or ".join(f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')" for name in names)
+    told = " or ".join(
+        f"contains(@class, '{name}') and contains(concat(' ', normalize-space(@class), ' '), ' {name} ')" for name in names
+    )
     yield from tree.xpath(f".//*[{told}]")
 
 

@@ -60,6 +60,11 @@ class Stage:
     def extra(self) -> Path:
         return self.source / "extra"
 
+    @property
+    def files(self) -> Path:
+        """Pictures and data, which pages only ask for: they join the site once it is rendered."""
+        return self.source.parent / "files"
+
     def fill(self, executed: list[Executed], quick: list[Executed]) -> list[str]:
         """Gather everything; the names of the notebooks that are shown without outputs.
 
@@ -111,13 +116,13 @@ class Stage:
         for path in sorted(self.layout.notebooks.glob("*.ipynb")):
             if one := executed.get(path.stem):
                 notebook = read_notebook(one.notebook)
-                shown |= figures.extract(notebook, self.extra / "figures", provenance(one, address))
+                shown |= figures.extract(notebook, self.files / "figures", provenance(one, address))
                 folded.fold(notebook)
             else:
                 missing.append(path.stem)
                 notebook = without_outputs(read_notebook(path))
             nbformat.write(notebook, self.source / "notebooks" / path.name)
-        models = {"three-models": figures.with_files(three_models._repr_html_(), self.extra / "figures")}
+        models = {"three-models": figures.with_files(three_models._repr_html_(), self.files / "figures")}
         return shown | models, missing
 
     def _ledger(self, executed: list[Executed], quick: list[Executed]) -> Ledger:
@@ -135,10 +140,11 @@ class Stage:
             (self.extra / card.NAME).write_bytes(card.picture(self.record.title, ledger.rows))
 
     def _add_data(self, executed: list[Executed]) -> None:
-        target = self.extra / "data"
-        target.mkdir()
-        for path in self.layout.stored_results.glob("*.nc"):
-            judged.require_sound(path)
+        target = self.files / "data"
+        target.mkdir(parents=True, exist_ok=True)
+        stored = [*self.layout.stored_results.glob("*.nc")]
+        judged.require_sound(executed, stored)
+        for path in stored:
             shutil.copy(path, target)
         for path in (path for one in executed for path in one.results.glob("*")):  # their digests are in the record
             shutil.copy(path, target)

@@ -110,8 +110,7 @@ def ledger(executed: list[Executed], recorded: Mapping[str, dict]) -> list[Row]:
 
     `recorded` are quick results, by slug, that count where no notebook left any.
     """
-    every = [judged.of(one) for one in executed]
-    quick, full = ({slug: found for one in every for slug, found in one[profile].items()} for profile in PROFILES)
+    quick, full = ({slug: found for one in executed for slug, found in judged.of(one, profile).items()} for profile in PROFILES)
     quick = {**recorded, **quick}
     return [
         Row(claim, registry.EXPERIMENTS[claim.experiment].notebook, finding(claim, quick), finding(claim, full))

@@ -13,6 +13,7 @@ from book.builder.cache import file_digest
 from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.release import child
+from icl_lib.companion import PROFILES
 from icl_lib.companion.results import write_atomically
 from papers import BOOK
 
@@ -30,16 +31,15 @@ def rerun(layout: Layout, full: bool) -> None:
         files = found["files"]
         renew([name for name, digest in files.items() if file_digest(layout.stored_results / name) == digest], layout)
         names = arguments.notebook_names(layout.root)
-        found["renewed"] = merged(judged.judge(name, layout.executed("quick", name))["full"] for name in names)
+        found["renewed"] = merged(judged.judge(name, layout.executed("quick", name), "full")["results"] for name in names)
     write(layout.build / NOTE, found)
 
 
 def first_look(layout: Layout) -> dict:
     """What the claims say about the quick results and about the stored ones, by slug, before anything stored is renewed."""
     executed = book.bring_up_to_date(arguments.notebook_names(layout.root), arguments.parse([], layout.root), layout)
-    every = [judged.of(one) for one in executed.values()]
     return {
-        **{profile: merged(one[profile] for one in every) for profile in ("quick", "full")},
+        **{profile: merged(judged.of(one, profile) for one in executed.values()) for profile in PROFILES},
         "earlier": sorted(name for name, one in executed.items() if one.reused),
         "files": digests(layout),
     }

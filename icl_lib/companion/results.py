@@ -170,21 +170,23 @@ def remove_abandoned(path: Path) -> None:
 
 
 def encoded(dataset: xr.Dataset) -> bytes:
-    """Return a dataset as the bytes of a NetCDF file, with the digest of its content among the attributes.
+    """Return ``written(dataset)``; raises ValueError when the file would not give back what it was given."""
+    found = written(dataset)
+    try:
+        decoded(found)
+    except bounds.Refused as error:
+        raise ValueError("its file does not give back what was computed: use numbers and strings only") from error
+    return found
 
-    Raises ValueError when the file would not give back what it was given.
-    """
+
+def written(dataset: xr.Dataset) -> bytes:
+    """Return a dataset as the bytes of a NetCDF file, with the digest of its content among the attributes."""
     worth_it = [name for name, v in dataset.data_vars.items() if v.size > 500 and v.dtype.kind in "fiub"]
     encoding = {name: {"zlib": True} for name in worth_it}  # a small array only grows: compression needs chunks
     sealed = dataset.drop_encoding().assign_attrs({content.NAME: content.of_dataset(dataset)})
     dask = sys.modules.get("dask")  # xarray would ask a connected cluster for a lock on this memory, in vain
     with dask.config.set(scheduler="threads") if dask else nullcontext():
-        written = bytes(sealed.to_netcdf(engine="h5netcdf", encoding=encoding))
-    try:
-        decoded(written)
-    except bounds.Refused as error:
-        raise ValueError("its file does not give back what was computed: use numbers and strings only") from error
-    return written
+        return bytes(sealed.to_netcdf(engine="h5netcdf", encoding=encoding))
 
 
 def decoded(source: Path | bytes) -> xr.Dataset:
@@ -206,8 +208,8 @@ def _looked_at(source: Path | bytes) -> io.BytesIO:
 
 def save(dataset: xr.Dataset, path: Path) -> None:
     """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
-    written = encoded(dataset)
-    write_atomically(path, lambda file: file.write_bytes(written))
+    content = encoded(dataset)
+    write_atomically(path, lambda file: file.write_bytes(content))
 
 
 def save_csv(dataset: xr.Dataset, path: Path) -> None:
@@ -268,6 +270,7 @@ def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
     measured = stored(experiment, seed) if profile == "full" else experiment.measure(profile, seed)
     dataset = experiment.expect(measured)
     if folder := os.environ.get("ICL_RESULTS"):
-        save(dataset, Path(folder) / f"{experiment.slug}.{profile}.nc")
+        content = written(dataset)  # whoever takes it from there reads its digest
+        write_atomically(Path(folder) / f"{experiment.slug}.{profile}.nc", lambda file: file.write_bytes(content))
         save_csv(dataset, Path(folder) / f"{experiment.slug}.{profile}.csv")
     return dataset

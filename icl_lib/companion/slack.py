@@ -68,37 +68,44 @@ def _changes(dataset: xr.Dataset, name: str, kind: str) -> Iterator[Change]:
 
     What has another sign somewhere has no powers: it is an exponent itself.
     """
-    variable = dataset[name]
+    values = dataset[name].values
     for sign in (1, -1):
-        if kind == "rate" and bool((variable > 0).all()):
-            yield lambda x, sign=sign: dataset.assign({name: variable**x**sign})
+        if kind == "rate" and bool((values > 0).all()):
+            yield lambda x, sign=sign: _with(dataset, name, values**x**sign)
         else:
-            yield lambda x, sign=sign: dataset.assign({name: _times(variable, x**sign)})
+            yield lambda x, sign=sign: _with(dataset, name, _times(values, x**sign))
 
 
 def _row_changes(dataset: xr.Dataset, name: str) -> Iterator[Change]:
     """Yield what makes one row of a variable larger and smaller by a factor, for some rows of every dimension."""
-    variable = dataset[name]
+    variable, values = dataset[name], dataset[name].values
     named = {dim for dim in variable.coords if variable[dim].dtype.kind == "U"}
-    for dim in set(variable.dims) - ({*REPEATED} - named):
+    for axis, dim in enumerate(variable.dims):
+        if dim in REPEATED and dim not in named:
+            continue
         size = variable.sizes[dim]
         for row in sorted({*np.linspace(0, size - 1, min(size, ROWS)).round().astype(int)}):
-            here = xr.DataArray(np.arange(size) == row, dims=dim)
+            here = np.expand_dims(np.arange(size) == row, [*range(axis), *range(axis + 1, variable.ndim)])
             for sign in (1, -1):
-                yield lambda x, here=here, sign=sign: dataset.assign({name: _times(variable, xr.where(here, x**sign, 1.0))})
+                yield lambda x, here=here, sign=sign: _with(dataset, name, _times(values, np.where(here, x**sign, 1.0)))
 
 
-def _times(variable: xr.DataArray, factor: float | xr.DataArray) -> xr.DataArray:
+def _with(dataset: xr.Dataset, name: str, values: np.ndarray) -> xr.Dataset:
+    """Return the dataset with other values of a variable, and with its coordinates as they are."""
+    return dataset.assign({name: dataset.variables[name].copy(data=values)})
+
+
+def _times(values: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
     """Return the product; counts stay whole."""
-    product = (variable * factor).transpose(*variable.dims)
-    return product if variable.dtype.kind == "f" else product.round().astype(variable.dtype)
+    product = values * factor
+    return product if values.dtype.kind == "f" else product.round().astype(values.dtype)
 
 
 def _reads(check: Check, dataset: xr.Dataset, name: str, value: np.ndarray) -> bool:
     """Say whether the number depends on a variable: other entries grow by other factors, so that no ratio stays."""
-    variable = dataset[name]
-    grown = variable.copy(data=variable.values * np.linspace(1.5, 3, variable.size).reshape(variable.shape))
-    found = _found(check, dataset.assign({name: grown}))
+    values = dataset[name].values
+    grown = values * np.linspace(1.5, 3, values.size).reshape(values.shape)
+    found = _found(check, _with(dataset, name, grown))
     return found is None or not np.array_equal(_value(found), value)
 
 

@@ -18,6 +18,14 @@ first   one of two
 second  the other
 """
 
+from jinja2 import Template
+
+
+PLACE = Template("words")
+"""Shown by its place in memory."""
+SHARE = 0.5
+"""A number."""
+
 
 def half(x: float = 1.0) -> float:
     """x/2, ``x`` * 1/2, as in (eq-a-B) and eq-c.
@@ -65,6 +73,10 @@ def test_formulas_in_docstrings_stay_as_they_are(written):
 def test_columns_and_examples_stay_as_they_are(written):
     assert "   first   one of two\n           that goes on\n   second  the other" in written
     assert "   >>> half(3.0)\n   1.5" in written
+
+
+def test_a_constant_that_is_shown_by_its_place_in_memory_is_left_out(written):
+    assert "SHARE = 0.5" in written and "PLACE" not in written
 
 
 def test_included_code_is_followed_by_its_name(written):

@@ -118,13 +118,13 @@ def test_what_was_changed_behind_the_build_is_made_anew(checkout):
 
 @pytest.mark.long
 def test_a_forged_verdict_is_judged_anew(checkout):
-    note = executed(checkout) / "judged.json"
+    note = executed(checkout) / "judged.quick.json"
     true = note.read_text(encoding="utf-8")
     note.write_text(true.replace('"verdict": "holds"', '"verdict": "fails"'), encoding="utf-8")
     program = (
         "from pathlib import Path; from book.builder import cache, judged; from book.builder.layout import Layout\n"
         f"one = cache.lookup({MAIN!r}, 'quick', Layout(Path.cwd()))\n"
-        f"print(judged.of(one)['quick'][{SLUG!r}]['claims']['Z1']['verdict'])"
+        f"print(judged.of(one, 'quick')[{SLUG!r}]['claims']['Z1']['verdict'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=checkout, env=environment(checkout), capture_output=True, text=True, check=True

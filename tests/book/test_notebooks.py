@@ -77,7 +77,7 @@ def other_output(expected: IPyNbCell, found: NotebookNode) -> list[str]:
 
 def other_numbers(executed: Executed) -> list[str]:
     """Which verdicts and judged numbers are not those of the committed quick results."""
-    return quick.differences(stored_quick(LAYOUT.stored_results / quick.FILE), judged.of(executed)["quick"])
+    return quick.differences(stored_quick(LAYOUT.stored_results / quick.FILE), judged.of(executed, "quick"))
 
 
 def other_files(executed: Executed) -> list[str]:

@@ -98,7 +98,7 @@ def test_what_executed_notebooks_saved_is_judged_and_written(tmp_path, monkeypat
     monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
     path, far = tmp_path / "data" / "quick.json", executed(tmp_path, "far", 0.05)
     assert not quick.update({"far": far}, path)
-    assert stored_quick(path) == judged.of(far)["quick"] == stored()
+    assert stored_quick(path) == judged.of(far, "quick") == stored()
     near = executed(tmp_path, "near", 0.0995)
     assert quick.update({"near": near}, path) and not near.folder.exists()  # it will show another verdict
     assert stored_quick(path)["toy"]["claims"]["Z0"]["near"]
@@ -127,7 +127,8 @@ def test_what_a_notebook_left_counts_before_what_an_edition_recorded(monkeypatch
         numbers = {"value": 1.0, "two_se": 0.0, "margin": 0.5, "resolution": None}
         return {"claims": {claim: numbers | {"verdict": verdict, "control": "fails", "positive": ""}}}
 
-    monkeypatch.setattr(verdicts.judged, "of", lambda one: {"quick": {"zhang-risk": found("Z10", "fails")}, "full": {}})
+    left = {"quick": {"zhang-risk": found("Z10", "fails")}, "full": {}}
+    monkeypatch.setattr(verdicts.judged, "of", lambda one, profile: left[profile])
     recorded = {"zhang-risk": found("Z10", "holds"), "zhang-averaged-error": found("Z11b", "holds")}
     rows = {row.claim.id: row.quick.verdict for row in verdicts.ledger(["a notebook"], recorded)}
     assert (rows["Z10"], rows["Z11b"], rows["Z1"]) == ("fails", "holds", verdicts.NOT_RUN)
