@@ -18,7 +18,20 @@ from icl_lib.companion.cards import Cards
 from icl_lib.companion.checkpoints import Checkpoint
 from icl_lib.companion.claim import Claim, Judgement, claims_of
 from icl_lib.companion.controls import Control, at, everywhere, exchanged, near_miss, put, replaced
-from icl_lib.companion.curves import band, bars, each, entry, equality, interval, line, points, series, sideways, strokes
+from icl_lib.companion.curves import (
+    band,
+    bars,
+    each,
+    entry,
+    equality,
+    interval,
+    legend,
+    line,
+    points,
+    series,
+    sideways,
+    strokes,
+)
 from icl_lib.companion.declaration import (
     AtLeastThree,
     AtLeastTwo,

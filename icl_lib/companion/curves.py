@@ -98,6 +98,26 @@ def entry(axes: Axes, label: str | None, k: int = 0, **style) -> None:
     axes.plot([], [], **_marks(k, label) | style)
 
 
+def legend(*panels: Axes, columns: int, side: str = "lower", **style) -> None:
+    """Put one legend below all panels of a figure, or above with the side "upper": what these panels name, each once.
+
+    >>> from matplotlib.figure import Figure
+    >>> from icl_lib.companion import entry, legend
+    >>> left, right = Figure().subplots(1, 2)
+    >>> for axes, label in ((left, "measured"), (right, "measured"), (right, "bound")):
+    ...     entry(axes, label)
+    >>> legend(left, right, columns=2)
+    >>> [each.get_text() for each in left.figure.legends[0].get_texts()]
+    ['measured', 'bound']
+    """
+    entries: dict[str, object] = {}
+    for axes in panels:
+        for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(text, handle)
+    figure = panels[0].get_figure(root=True)
+    figure.legend([*entries.values()], [*entries], loc=f"outside {side} center", ncols=columns, **style)
+
+
 def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray | list | None]:
     """Return a variable and how far its interval reaches, None where it has none.
 

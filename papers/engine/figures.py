@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from icl_lib.companion import Table, drawing, each, line, marked_html, points
+from icl_lib.companion import Table, drawing, each, legend, line, marked_html, points
 from papers.engine import theory
 
 BILLION = 1e9
@@ -48,7 +48,7 @@ def roofline(figure: Figure, dataset: xr.Dataset) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(axes, columns=2)
 
 
 def _over_intensity(dataset: xr.Dataset) -> xr.Dataset:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, entry, line, points, sideways
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, legend, line, points, sideways
 
 
 @drawing(
@@ -168,4 +168,4 @@ def composition(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(yscale="log", xlabel="block", ylabel="relative error", ylim=(1e-17, 1e5))
     left.legend(loc="upper left", fontsize=8.5)
     right.set(yscale="log", xlabel="block", ylabel="relative size of the patch")
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8.5)
+    legend(right, columns=4, fontsize=8.5)

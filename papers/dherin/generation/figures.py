@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, drawing, line, points
+from icl_lib.companion import MARKERS, drawing, legend, line, points
 
 PATCHES = {
     "none": "no patch",
@@ -46,7 +46,7 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set_xticks(position, names)
         axes.set(title=choice, ylim=(-0.04, 1.05))
     panels[0].set_ylabel("share of differing tokens")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(panels[0], columns=2)
 
 
 @drawing(
@@ -79,7 +79,7 @@ def stale(figure: Figure, dataset: xr.Dataset) -> None:
     right.set_xticks(position, [each.replace(", bias", "") for each in dataset.architecture.values])
     right.set(ylim=(0, 2.1), ylabel="median error", title="every token twice")
     right.legend(loc="upper left", fontsize=8.5)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(left, columns=2)
 
 
 @drawing(
@@ -109,4 +109,4 @@ def costs(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set(xscale="log", xlabel="tokens so far", ylabel="cost over that with the context", ylim=(0, None))
     axes.set_xticks(dataset.length.values, [str(T) for T in dataset.length.values])
     axes.minorticks_off()
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(axes, columns=2)

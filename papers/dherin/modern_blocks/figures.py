@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, drawing, each, line, points
+from icl_lib.companion import LINES, Table, drawing, each, legend, line, points
 
 PATCHES = {
     "none": "no patch",
@@ -48,7 +48,7 @@ def errors(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set_xticks(position, [SITES.get(name, name) for name in dataset.architecture.values])
     axes.set(yscale="log", ylim=(1e-16, 30), ylabel="relative error of the logits")
     axes.tick_params(axis="x", labelsize=9)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(axes, columns=3)
 
 
 @drawing(
@@ -81,7 +81,7 @@ def sizes(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
     left.text(0.5, 0.04, "parallel: below $10^{-15}$", transform=left.transAxes, ha="center", fontsize=9)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend(left, columns=4)
 
 
 @drawing(
@@ -107,7 +107,7 @@ def depth(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set(xscale="log", yscale="log", xlabel="number of blocks", ylabel="relative error of the logits", ylim=(1e-16, 30))
     axes.set_xticks(dataset.depth.values, [str(L) for L in dataset.depth.values])
     axes.minorticks_off()
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, title="patched blocks")
+    legend(axes, columns=3, title="patched blocks")
 
 
 @drawing(
@@ -147,7 +147,7 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     points(right, dataset[["floor"]].mean("seed").clip(FLOOR), "floor", position, color=ink, marker="x", label="own error")
     right.set(yscale="log", ylabel="median error of the logits", ylim=(1e-16, 30), xlim=(-0.5, len(position) - 0.5))
     right.set_xticks(position, dataset.precision.values)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(right, columns=3)
 
 
 def agreement(dataset: xr.Dataset) -> Table:

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, entry, equality, line, points
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, equality, legend, line, points
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""
@@ -204,7 +204,7 @@ def joint_patch(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set(xscale="log", yscale="log", ylim=(3e-17, 30), xlabel="number of queries $K$", ylabel="largest relative error")
     axes.set_xticks([1, 2, 3, 5, 10, 24, 32, 100], ["1", "2", "3", "5", "10", "24", "32", "100"])
     axes.xaxis.set_minor_formatter(NullFormatter())
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(axes, columns=3)
 
 
 @drawing(

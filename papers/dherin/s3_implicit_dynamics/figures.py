@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, entry, line, points, sideways
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, legend, line, points, sideways
 
 READINGS = {
     "step": "$W_{i+1}=W_i-h\\Delta_i$",
@@ -39,7 +39,7 @@ def readings(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set_xscale("log")
     axes.set_yticks(range(len(nets)), nets)
     axes.set(xlim=(1e-17, 3e3), ylim=(len(nets) - 0.5, -0.5), xlabel="error of the step")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3, columnspacing=1.2)
+    legend(axes, columns=3, side="upper", columnspacing=1.2)
 
 
 @drawing(
@@ -79,7 +79,7 @@ def order(figure: Figure, dataset: xr.Dataset) -> None:
         middle = dataset.isel(case=(dataset.net == net).values).median("case")
         line(right, middle, "distance", "i", k, marker=MARKERS[k], markevery=(k, 6), fillstyle="none", label=net)
     right.set(xlabel="tokens consumed, $i$", ylabel="distance between orders", ylim=(0, None))
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+    legend(right, columns=3, fontsize=9)
 
 
 @drawing(
@@ -107,7 +107,7 @@ def loss(figure: Figure, dataset: xr.Dataset) -> None:
         line(right, mean, "error", "i", k, marker=MARKERS[k], markevery=(k, 6))
     left.set(xlabel="tokens consumed, $i$", ylabel="fall of the losses $L_j$, $j<i$", ylim=(0, None))
     right.set(xlabel="tokens consumed, $i$", ylabel="squared error at the query", ylim=(0, None))
-    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend(left, columns=3, side="upper")
 
 
 @drawing(
@@ -141,4 +141,4 @@ def left_consuming(figure: Figure, dataset: xr.Dataset) -> None:
     line(right, along, "bound", "i", color=ink, linestyle="--", linewidth=0.9, label="bound")
     right.set(xlabel="tokens consumed, $i$", ylabel="rank", ylim=(0, 1.45 * int(trained.bound)), title=trained.kind.item())
     right.legend(loc="upper left", ncols=2, fontsize=9)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+    legend(left, columns=3, fontsize=9)

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, entry, line, points
+from icl_lib.companion import drawing, each, entry, legend, line, points
 
 BESIDE = 1.06
 """The factor by which markers of one n stand apart on a logarithmic axis."""
@@ -50,7 +50,7 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     for axes in (third, fourth):
         axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xlabel="token $n$", xscale="log")
-    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    legend(first, columns=5)
 
 
 @drawing(
@@ -106,8 +106,7 @@ def layers(figure: Figure, dataset: xr.Dataset) -> None:
     )
     entry(fourth, "filled: trained", color=ink)
     entry(fourth, "hollow: untrained", color=ink, markerfacecolor="none")
-    entries = zip(first.get_legend_handles_labels(), fourth.get_legend_handles_labels(), strict=True)
-    figure.legend(*(layers + states for layers, states in entries), loc="outside lower center", ncols=3)
+    legend(first, fourth, columns=3)
 
 
 def _law(axes: Axes, dataset: xr.Dataset, name: str) -> None:

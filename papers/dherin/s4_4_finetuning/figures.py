@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, interval, line, points
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, interval, legend, line, points
 
 LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}
 """Labels of finetuning in the left panel of the alignment, as the legend has them."""
@@ -47,7 +47,7 @@ def losses(figure: Figure, dataset: xr.Dataset) -> None:
     style = dict(color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW")
     line(left, dataset, "loss_patch", "i", **style)
     right.axhline(float(dataset.loss_patch.mean("seed")[-1]), **style)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(left, columns=3)
     right.legend(loc="upper left")
 
 

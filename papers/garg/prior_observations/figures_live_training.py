@@ -4,7 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, line, points
+from icl_lib.companion import drawing, each, legend, line, points
 
 REFERENCES = (("zero", "predicting 0", "C3", ":"), ("lsa", "LSA", "C1", "--"), ("least_squares", "least squares", "C2", "-"))
 
@@ -41,4 +41,4 @@ def live_training(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(xlabel="training step", ylabel="loss / $d$", ylim=(0, None))
     right.set(xlabel="examples $k$", ylabel="error / $d$ at the end", ylim=(0, None))
     right.axhline(0, color=mpl.rcParams["text.color"], linewidth=0.8)
-    figure.legend(loc="outside upper center", ncols=5, columnspacing=1.0)
+    legend(left, columns=5, side="upper", columnspacing=1.0)

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, line, points
+from icl_lib.companion import LINES, MARKERS, drawing, each, legend, line, points
 
 _SMALL = {"markersize": 4, "elinewidth": 0.8}
 
@@ -43,8 +43,7 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
         axes.set_xticks(range(0, 2 * N + 1, N // 2))
     panels[0].set_ylabel("error / $d$")
-    handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=5, columnspacing=1.0)
+    legend(panels[0], columns=5, side="upper", columnspacing=1.0, reverse=True)
 
 
 @drawing(

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, rounded, sideways
+from icl_lib.companion import Table, drawing, legend, rounded, sideways
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -47,8 +47,7 @@ def shifts(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set(xscale="log", xlim=(FLOOR / 1.5, 300), xlabel="error / error of predicting 0")
     ticks = [FLOOR, 1e-3, 1e-2, 1e-1, 1, 10, 100]
     axes.set_xticks(ticks, ["0", "0.001", "0.01", "0.1", "1", "10", "100"])
-    handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=4, columnspacing=1.0)
+    legend(axes, columns=4, side="upper", columnspacing=1.0, reverse=True)
 
 
 def _longest(values: xr.Dataset) -> xr.Dataset:

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, line, points
+from icl_lib.companion import drawing, legend, line, points
 
 ALT = (
     "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "
@@ -37,5 +37,4 @@ def sparse(figure: Figure, dataset: xr.Dataset) -> None:
     axes.axhline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
     axes.set(xlabel="examples $k$", ylabel="error / error of predicting 0", ylim=(-0.03, None))
     axes.set_xticks(range(0, int(dataset.k.max()) + 1, 5))
-    handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=3)
+    legend(axes, columns=3, side="upper", reverse=True)

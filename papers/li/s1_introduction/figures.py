@@ -3,7 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, line, points, series
+from icl_lib.companion import drawing, each, legend, line, points, series
 
 
 @drawing(
@@ -42,4 +42,4 @@ def nonlinearity(figure: Figure, dataset: xr.Dataset) -> None:
     right.set_xticks(dataset.short.values, [str(l) for l in dataset.short.values])
     right.minorticks_off()
     right.legend(loc="lower left")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend(left, columns=4)

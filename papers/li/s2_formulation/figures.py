@@ -3,7 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, drawing, each, points, series
+from icl_lib.companion import LINES, drawing, each, legend, points, series
 
 
 @drawing(
@@ -67,5 +67,4 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
         ticks = dataset.step.values[1:] if dataset.sizes["step"] < 7 else [20, 60, 200, 1000]
         axes.set_xticks([0, *ticks], ["0", *(str(tick) for tick in ticks)])
         axes.minorticks_off()
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    legend(axes, columns=4)

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, drawing, each, equality, line, points, series, sideways
+from icl_lib.companion import MARKERS, drawing, each, equality, legend, line, points, series, sideways
 
 
 @drawing(
@@ -67,7 +67,7 @@ def length(figure: Figure, dataset: xr.Dataset) -> None:
         line(left, cell, "best_theory", "l", k, linewidth=0.8)
         points(left, cell, "best", "l", k, mfc="none", ms=4)
     left.set(yscale="log", xlabel="contexts $l$", ylabel="0-1 error", ylim=(2e-5, 0.7))
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(dataset.alpha))
+    legend(left, columns=len(dataset.alpha))
     _draw_ratio(right, dataset)
 
 
@@ -145,4 +145,4 @@ def two_memories(figure: Figure, dataset: xr.Dataset) -> None:
     ticks = [0.125, 0.25, 0.5, 1.0]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    legend(axes, columns=2, side="upper")

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, band, drawing, each, line, points, series
+from icl_lib.companion import LINES, band, drawing, each, legend, line, points, series
 
 CONVENTIONS = (("fixed norm", ""), ("rescaling", "_rescaled"))
 SMALLEST = 1e-5
@@ -58,7 +58,7 @@ def coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
             axes.set_title(f"setting {cell.setting.item()}")
     for axes in grid[-1]:
         axes.set_xlabel("coefficient sum $S_1$")
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    legend(grid[0, 0], columns=2, side="upper")
 
 
 @drawing(
@@ -89,8 +89,7 @@ def rescaling(figure: Figure, dataset: xr.Dataset) -> None:
     for axes in (left, middle, right):
         axes.set(xlabel="$S_1$", ylim=(0, None))
         axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=1.2, linestyle=":")
-    every = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
-    figure.legend(*(lines + fixed[:1] for lines, fixed in every), loc="outside upper center", ncols=4)
+    legend(left, right, columns=4, side="upper")
 
 
 def _alt_sum_reasons(dataset: xr.Dataset) -> str:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, drawing, each, line, points, series, strokes
+from icl_lib.companion import LINES, drawing, each, legend, line, points, series, strokes
 
 GROUPS = {"A": "setting A", "ξ = 1/√m": "large initialisation, ξ = 1/√m"}
 """Names of the two groups in the legend."""
@@ -104,7 +104,7 @@ def pruning(figure: Figure, dataset: xr.Dataset) -> None:
     _log_errors(right)
     left.set(xlabel="deleted fraction", ylabel="hinge loss", ylim=(-0.02, 1.02))
     right.set(xlabel="deleted fraction", ylabel="0-1 error", ylim=(3e-4, 0.5))
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(right, columns=3)
 
 
 @drawing(
@@ -136,7 +136,7 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
         _log_errors(axes)
         axes.set(xlabel="deleted fraction $R$", title=panel.order.item(), ylim=(3e-4, 0.6))
     panels[0].set_ylabel("0-1 error")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend(panels[0], columns=4)
 
 
 def _draw_slide(axes: Axes, dataset: xr.Dataset) -> None:

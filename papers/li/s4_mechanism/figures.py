@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, line, points, series
+from icl_lib.companion import LINES, MARKERS, drawing, each, legend, line, points, series
 
 NARROW = {"A, r = 1": "A, one shift"}
 """Short names of the settings for legends and titles."""
@@ -41,7 +41,7 @@ def attention(figure: Figure, dataset: xr.Dataset) -> None:
     points(left, dataset, "plotted", "epoch", color=mpl.rcParams["text.color"], marker="x", label="authors' plot")
     left.set_xscale("symlog", linthresh=10)
     left.set(xlabel="step", ylabel="attention on the query's pattern", ylim=(0.4, 1.02))
-    figure.legend(loc="outside upper center", ncols=5)
+    legend(left, columns=5, side="upper")
     _draw_example(figure, right, dataset)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, band, drawing, each, entry, interval, line, points, sideways
+from icl_lib.companion import MARKERS, band, drawing, each, entry, interval, legend, line, points, sideways
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""
@@ -42,7 +42,7 @@ def decoder(figure: Figure, dataset: xr.Dataset) -> None:
         for width, label in ((2.2, "vote (thick)"), (0.8, "best predictor (thin)")):
             entry(axes, label, color=ink, linewidth=width, linestyle="-", marker="")
         entry(axes, "slides, 20 contexts", color=ink, marker="x")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend(figure.axes[0], columns=3, side="upper")
 
 
 @drawing(
@@ -65,7 +65,7 @@ def decoder_positions(figure: Figure, dataset: xr.Dataset) -> None:
         for k, cell in each(panel, "positions"):
             line(axes, cell, "error", "l", k, linewidth=0.8)
             points(axes, cell, "error", cell.l + 0.15 * k, k, label="positions: {positions}")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    legend(figure.axes[0], columns=2, side="upper")
 
 
 def _both_domains(figure: Figure) -> np.ndarray:
@@ -160,8 +160,7 @@ def classical(figure: Figure, dataset: xr.Dataset) -> None:
         bottom.set(title=rf"slides, $\alpha'={alpha:g}$", xlabel="contexts $l$", xticks=dataset.l.values)
     for axes in grid[:, 0]:
         axes.set_ylabel("classification error")
-    handles, names = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=3)
+    legend(grid[0, 0], columns=3, side="upper")
 
 
 @drawing(
@@ -189,8 +188,7 @@ def reasons(figure: Figure, dataset: xr.Dataset) -> None:
         axes.axhline(rows[0] + 0.5, color=mpl.rcParams["text.color"], linewidth=0.7)
         axes.set(xscale="log", xlabel="classification error", title=f"$l={panel.l.item()}$", xlim=(FLOOR / 1.5, 0.7))
     panels[0].set_yticks([rows[0] + 1, *rows], ["slides", *dataset.variant.values])
-    handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=6)
+    legend(panels[0], columns=6, side="upper")
 
 
 @drawing(

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, entry, equality, line, points, series, sideways
+from icl_lib.companion import Table, drawing, each, entry, equality, legend, line, points, series, sideways
 
 
 @drawing(
@@ -72,7 +72,7 @@ def attention(figure: Figure, dataset: xr.Dataset) -> None:
     axes.axvline(1e-12, color=rcParams["text.color"], linestyle="--", label="margin")
     axes.set(xscale="log", xlim=(3e-18, 1e4), ylim=(-2.5, 0.5), xlabel=r"largest relative change of $\hat y$")
     axes.set_yticks([0, -1, -2], list(_STATEMENTS))
-    figure.legend(loc="outside upper center", ncols=3)
+    legend(axes, columns=3, side="upper")
 
 
 @drawing(

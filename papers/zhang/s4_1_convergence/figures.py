@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, line, points, series
+from icl_lib.companion import drawing, each, legend, line, points, series
 
 
 @drawing(
@@ -145,7 +145,7 @@ def averaged_error(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(xscale="log", title=rf"$\kappa={kappa:g}$", xlabel="training length $N$")
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("error, averaged over tasks")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=dataset.sizes["M"])
+    legend(panels[0], columns=dataset.sizes["M"])
 
 
 @drawing(

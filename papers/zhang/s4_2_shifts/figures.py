@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion import drawing, each, points, series
+from icl_lib.companion import drawing, each, legend, points, series
 from papers.zhang.lines import plain_logarithms
 
 TICKS = (0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -138,4 +138,4 @@ def covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
     panels[0].set_yticks(list(TICKS), [f"{share:g}" if share > EDGE else "0" for share in TICKS])
     panels[0].yaxis.set_minor_formatter(NullFormatter())
     panels[0].set_ylabel("error / error of predicting 0")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend(panels[0], columns=4)

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, rounded, sideways
+from icl_lib.companion import Table, drawing, legend, rounded, sideways
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -42,7 +42,7 @@ def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set(xscale="log", xlim=(FLOOR / 1.5, 300), xlabel="error / error of predicting 0")
     ticks = [FLOOR, 1e-3, 1e-2, 1e-1, 1, 10, 100]
     axes.set_xticks(ticks, ["0", "0.001", "0.01", "0.1", "1", "10", "100"])
-    figure.legend(loc="outside upper center", ncols=2)
+    legend(axes, columns=2, side="upper")
 
 
 def _at_longest(values: xr.Dataset) -> xr.Dataset:

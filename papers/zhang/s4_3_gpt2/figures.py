@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, Table, band, drawing, each, line, points
+from icl_lib.companion import LINES, MARKERS, Table, band, drawing, each, legend, line, points
 from papers.zhang.lines import plain_logarithms, with_range
 
 TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}
@@ -46,7 +46,7 @@ def curves(figure: Figure, dataset: xr.Dataset) -> None:
         row[0].set_ylabel("error / $d$")
     for bottom in panels[-1]:
         bottom.set_xlabel("examples $M$")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend(panels[0, 0], columns=3, side="upper")
 
 
 def _draw_models(axes: Axes, cell: xr.Dataset) -> None:
@@ -123,7 +123,7 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
     right.set(yscale="log", ylim=(0.08, 8), xlabel="row of the table", title="length of the row")
     plain_logarithms(right.yaxis)
     right.legend()
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend(panels[0], columns=3, side="upper")
 
 
 def _alt_scale(dataset: xr.Dataset) -> str:
@@ -160,4 +160,4 @@ def scale(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(yscale="log", xlabel="scale $c$ of the covariance", title=title)
         plain_logarithms(axes.yaxis)
     panels[0].set_ylabel("error / error of predicting 0")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend(panels[0], columns=3, side="upper")

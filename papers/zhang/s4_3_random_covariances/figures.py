@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, drawing, each, entry, line, points, series
+from icl_lib.companion import LINES, Table, drawing, each, entry, legend, line, points, series
 from papers.zhang.lines import plain_logarithms
 
 
@@ -68,7 +68,7 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
         row[0].set_ylabel("error / error of predicting 0")
     for axes in panels[-1]:
         axes.set_xlabel("test length $M$")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    legend(panels[0, 0], columns=2, side="upper")
 
 
 def _risk_panel(axes: Axes, cell: xr.Dataset) -> None:

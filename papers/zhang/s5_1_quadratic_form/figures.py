@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion import MARKERS, Table, drawing, each, equality, line, points
+from icl_lib.companion import MARKERS, Table, drawing, each, equality, legend, line, points
 from papers.zhang.lines import with_range
 
 
@@ -61,7 +61,7 @@ def full_loss(figure: Figure, dataset: xr.Dataset) -> None:
     for k, cell in each(dataset, "setting"):
         line(right, cell, "excess", "radius", k, marker=MARKERS[k], label="{setting}")
     right.set(xscale="log", yscale="log", xlabel="scale of the step", ylabel="least $(L-L^*)/L^*$")
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(right, columns=3)
 
 
 def curvature(dataset: xr.Dataset) -> Table:

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, Table, drawing, each, entry, equality, line, points
+from icl_lib.companion import MARKERS, Table, drawing, each, entry, equality, legend, line, points
 from papers.zhang.lines import plain_logarithms
 
 
@@ -65,7 +65,7 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(xscale="log", yscale="log", xlabel="$\\sigma^2$ / largest allowed")
     left.set(ylabel="distance of $u_{-1}U_{11}$ from $\\Gamma^{-1}$", ylim=(1e-17, 10))
     right.set_ylabel("value weight $u_{-1}$")
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(right, columns=2)
 
 
 @drawing(
@@ -95,7 +95,7 @@ def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(xlabel="share of the trainings", xlim=(0, 1), title=f"scale {cell.scale.item():g}")
         axes.set_ylim(0.9, 1.05 * max(2.0, float(dataset.loss.max())))
     panels[0].set_ylabel("final loss / least loss")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(panels[0], columns=3)
 
 
 @drawing(
@@ -125,7 +125,7 @@ def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set_yticks(kappa, [f"{value:g}" for value in kappa])
         axes.minorticks_off()
     panels[0].set_ylabel("condition number $\\kappa$")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend(panels[0], columns=2)
 
 
 @drawing(
