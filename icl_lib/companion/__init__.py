@@ -17,7 +17,7 @@ from icl_lib.companion.book import Book
 from icl_lib.companion.cards import Cards
 from icl_lib.companion.checkpoints import Checkpoint
 from icl_lib.companion.claim import Claim, Judgement, claims_of
-from icl_lib.companion.controls import Control, at, everywhere, exchanged, near_miss, put, replaced
+from icl_lib.companion.controls import Control, at, everywhere, exchanged, near_miss, near_misses, put, replaced
 from icl_lib.companion.curves import (
     band,
     bars,

@@ -9,8 +9,9 @@
 [3.0, 3.0]
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+import numpy as np
 import xarray as xr
 
 Control = Callable[[xr.Dataset], xr.Dataset]
@@ -24,6 +25,18 @@ def put(**names: str) -> Control:
 def near_miss(name: str, mistake: str) -> Control:
     """Return the control that puts a near miss, told by its label, in the place of the theory of a variable."""
     return lambda dataset: dataset.assign({f"{name}_theory": dataset[f"{name}_near"].sel(mistake=mistake, drop=True)})
+
+
+def near_misses(dims: str, misses: Mapping[str, object], units: str = "1") -> xr.DataArray:
+    """Return the wrong theories of a quantity along the dimension ``mistake``, by which ``near_miss`` finds them.
+
+    >>> from icl_lib.companion import near_misses
+    >>> near = near_misses("N", {"N - 1 for N": [1, 2], "a 2 forgotten": [1, 1.5]})
+    >>> near.dims, near.sel(mistake="a 2 forgotten").values.tolist()
+    (('mistake', 'N'), [1.0, 1.5])
+    """
+    attrs = {"long_name": "the formula with one mistake", "units": units}
+    return xr.DataArray(np.stack(list(misses.values())), {"mistake": list(misses)}, ["mistake", *dims.split()], attrs=attrs)
 
 
 def at(**places) -> Control:

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import variable
+from icl_lib.companion import near_misses, variable
 
 
 def counted(
     name: str, errors: xr.DataArray, law: xr.DataArray, near: Mapping[str, xr.DataArray], *, prompts: int, least: float
-) -> dict[str, xr.Variable]:
+) -> dict[str, xr.Variable | xr.DataArray]:
     """Return the variables that a claim about ``name`` is judged by: error, law, standard error and near misses, by cell.
 
     Under an exact law every prompt errs by itself with probability p, whichever model answers it: over ``seeds`` models with
@@ -27,6 +27,5 @@ def counted(
         name: variable("judged", error.values[kept], "0-1 error, all models together, where the law is resolved"),
         f"{name}_theory": variable("judged", p, "the law there"),
         f"{name}_se": standard_error,
-        f"{name}_near": variable("mistake judged", [miss.values[kept] for miss in misses], "near misses of the law"),
-        "mistake": ("mistake", list(near)),
+        f"{name}_near": near_misses("judged", {label: miss.values[kept] for label, miss in zip(near, misses, strict=True)}),
     }

@@ -76,12 +76,6 @@ def of_averages(covariances: list[Float[ndarray, "d d"]], N: tuple, M: tuple) ->
     }
 
 
-def near_misses(dims: str, misses: Mapping[str, object], units: str = "1") -> xr.DataArray:
-    """Return the wrong theories of a quantity along a dimension ``mistake``."""
-    attrs = {"long_name": "the formula with one mistake", "units": units}
-    return xr.DataArray(np.stack(list(misses.values())), {"mistake": list(misses)}, ["mistake", *dims.split()], attrs=attrs)
-
-
 def gathered(cells: list, last: Callable = np.sum) -> dict[str, ndarray]:
     """Return by mistake a table of ``last`` of what each cell says, from a table of cells that say it by mistake."""
     table = np.asarray(cells)

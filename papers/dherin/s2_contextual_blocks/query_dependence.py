@@ -8,7 +8,18 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable, variables
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    Positive,
+    Several,
+    expectation,
+    near_misses,
+    variable,
+    variables,
+)
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
@@ -78,11 +89,9 @@ class QueryDependence(Declaration):
             share_theory=variable("cosine_bin", shares, text),
             cosine_theory=variable("", 1 / d, "mean of cos(x_i, x_j)^2"),
             cosine_drawn_theory=variable("d", [1 / each for each in self.dimensions], "mean of cos(x_i, x_j)^2"),
-            cosine_near=variable("mistake", [mistake(d) for mistake in MISTAKES.values()], "near misses"),
-            cosine_drawn_near=variable(
-                "mistake d", [[mistake(each) for each in self.dimensions] for mistake in MISTAKES.values()], "near misses"
-            ),
-        ).assign_coords(mistake=list(MISTAKES))
+            cosine_near=near_misses("", {label: wrong(d) for label, wrong in MISTAKES.items()}),
+            cosine_drawn_near=near_misses("d", {label: [*map(wrong, self.dimensions)] for label, wrong in MISTAKES.items()}),
+        )
 
     def _drawn(self, seed: int) -> Float[np.ndarray, "2 drawn"]:
         """Return the mean cosine in each random network, by the cosines of columns and of rows, and the mean cos^2."""

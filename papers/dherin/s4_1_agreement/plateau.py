@@ -3,13 +3,12 @@
 import itertools
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable
 from icl_lib.models.baselines import MinimumNormOLS, OneGradientStep
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
@@ -86,11 +85,11 @@ class Plateau(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the error of the best step by its formula beside it, and near misses."""
         found = [best_step_risk(N, d) for N, d in self.measured]
-        near = np.array([[mistake(N, d) for N, d in self.measured] for mistake in MISTAKES.values()])
+        near = {label: [wrong(N, d) for N, d in self.measured] for label, wrong in MISTAKES.items()}
         return dataset.assign(
             step_risk_theory=variable("shape", found, "d (d + 1)/(N + d + 1)"),
-            step_risk_near=variable("mistake shape", near, "near misses"),
-        ).assign_coords(mistake=list(MISTAKES), shape=[f"N = {N}, d = {d}" for N, d in self.measured])
+            step_risk_near=near_misses("shape", near),
+        ).assign_coords(shape=[f"N = {N}, d = {d}" for N, d in self.measured])
 
 
 MISTAKES = {

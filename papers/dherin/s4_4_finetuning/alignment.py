@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, near_misses, variable
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
@@ -91,9 +91,9 @@ class Alignment(Declaration):
             towards_mean_theory=variable("seed i", np.array(approach, "f4"), "predicted cosine"),
             ceiling=dataset.ceiling_of.mean("task").assign_attrs(dataset.ceiling_of.attrs),
             ceiling_theory=variable("seed i", np.array(ceiling), kappa),
-            ceiling_near=variable("mistake seed i", np.array([*near.values()]), "near misses"),
+            ceiling_near=near_misses("seed i", near),
             ceiling_se=(("seed", "i"), np.array(error), {"long_name": "standard error over tasks", "blocks": self.tasks}),
-        ).assign_coords(mistake=list(near))
+        )
 
     @property
     def marks(self) -> list[int]:

@@ -17,6 +17,7 @@ from icl_lib.companion import (
     PositiveShare,
     Several,
     expectation,
+    near_misses,
     variable,
 )
 from icl_lib.seeds import stream
@@ -174,7 +175,7 @@ class Nonlinearity(Declaration):
         return (attention * same_pattern(codes)).sum(-1).mean(-1)
 
 
-def _pooled(ratio: np.ndarray, near: dict[str, float]) -> dict[str, xr.Variable]:
+def _pooled(ratio: np.ndarray, near: dict[str, float]) -> dict[str, object]:
     """Return the mean of a ratio over shares and seeds (rows and columns), and that over small shares less over large ones.
 
     Prompts are drawn for each share and each model by themselves. Blocks are Satterthwaite's degrees of freedom, and one.
@@ -190,9 +191,8 @@ def _pooled(ratio: np.ndarray, near: dict[str, float]) -> dict[str, xr.Variable]
         "margin_ratio_theory": variable("part", [1.0, 0.0], "1, and the same at small and large shares"),
         "margin_ratio_se": standard_error,
         "margin_ratio_scale": variable("", 1.0, "deviations are those of the ratio"),
-        "margin_ratio_near": variable("mistake part", [[factor, 0.0] for factor in near.values()], "near misses"),
+        "margin_ratio_near": near_misses("part", {label: [factor, 0.0] for label, factor in near.items()}),
         "part": ("part", ["all shares", "small less large shares"]),
-        "mistake": ("mistake", list(near)),
     }
 
 

@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.seeds import stream
 from papers.li.classification import Readings, hinge, read, wrong
 from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights
@@ -51,8 +51,7 @@ class Start(Declaration):
 
         uniform = [start.uniform_mass(self.setting.alpha, l) for l in self.length]
         return dataset.assign(
-            mass_near=variable("mistake beta length", [table(law) for law in NEAR.values()], "near misses of the closed form"),
-            mistake=("mistake", list(NEAR)),
+            mass_near=near_misses("beta length", {label: table(law) for label, law in NEAR.items()}),
             mass_uniform=variable("length", uniform, "the same under uniform attention"),
             mass_theory=variable("beta length", table(_mass), "the same in closed form"),
             square_theory=variable("beta length", table(_square, start.output_size), "E F^2 in closed form"),

@@ -6,13 +6,13 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.measure.risk import chunks
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import entries, sides
-from papers.zhang.near_misses import near_misses, of_blocks
+from papers.zhang.near_misses import of_blocks
 from papers.zhang.theory import moments
 
 

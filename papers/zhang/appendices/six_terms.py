@@ -6,7 +6,18 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, InnerShare, Positive, Several, expectation, variable
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    InnerShare,
+    Positive,
+    Several,
+    expectation,
+    near_misses,
+    variable,
+)
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.baselines import mean_label_input
@@ -15,7 +26,7 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import CubicLabels
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import along_d, at_d, sizes
-from papers.zhang.near_misses import near_misses, of_blocks, of_theorem
+from papers.zhang.near_misses import of_blocks, of_theorem
 from papers.zhang.theory import error
 from papers.zhang.theory.optimum import Gamma
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import chunks, risk
 from icl_lib.models.linear_attention import LinearSelfAttention
@@ -15,7 +15,7 @@ from icl_lib.tasks.prompts import gaussian
 from icl_lib.tasks.regression import LinearRegression
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import entries, sides
-from papers.zhang.near_misses import near_misses, of_gammas
+from papers.zhang.near_misses import of_gammas
 from papers.zhang.theory import loss, optimum
 
 POINTS = ("start", "dense", "0.5 / Gamma", "1 / Gamma", "1.5 / Gamma", "1 / Lambda")

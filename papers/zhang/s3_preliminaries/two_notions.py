@@ -6,14 +6,14 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearRegression
 from papers.regression.spectra import geometric_covariance, stacked_limits
 from papers.zhang.dimensions import along_d, at_d, draws
-from papers.zhang.near_misses import near_misses, of_averages, of_blocks
+from papers.zhang.near_misses import of_averages, of_blocks
 from papers.zhang.theory import error
 from papers.zhang.theory.optimum import Gamma
 from papers.zhang.wishart import empirical_covariances, risk_over_contexts

@@ -9,14 +9,14 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import squared_errors
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import LinearRegression
 from papers.regression.spectra import geometric_covariance, stacked_limits
 from papers.zhang.dimensions import along_d, at_d
-from papers.zhang.near_misses import near_misses, of_averages, of_blocks
+from papers.zhang.near_misses import of_averages, of_blocks
 from papers.zhang.theory import error, optimum
 from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.baselines import Averaging, MinimumNormOLS
@@ -15,7 +15,7 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
 from papers.regression.spectra import stacked_limits
 from papers.zhang.dimensions import along_d, at_d
-from papers.zhang.near_misses import near_misses, of_blocks
+from papers.zhang.near_misses import of_blocks
 from papers.zhang.theory import error
 
 

@@ -8,14 +8,14 @@ import xarray as xr
 from torch import Tensor
 from torch.func import grad, vmap
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic
 from icl_lib.tasks.regression import LinearRegression
 from papers.regression.spectra import geometric_covariance
-from papers.zhang.near_misses import near_misses, of_blocks
+from papers.zhang.near_misses import of_blocks
 from papers.zhang.theory import optimum
 from papers.zhang.theory.full_loss import full_gradient
 

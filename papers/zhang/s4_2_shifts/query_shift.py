@@ -10,14 +10,14 @@ import torch
 import xarray as xr
 from annotated_types import MinLen
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.tasks.regression import QueryShift
 from papers.regression.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.dimensions import along_d, at_d
-from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_shift
+from papers.zhang.near_misses import gathered, of_blocks, of_shift
 from papers.zhang.theory import optimum, shifts
 from papers.zhang.wishart import empirical_covariances
 

@@ -9,7 +9,18 @@ import torch
 import xarray as xr
 from annotated_types import MinLen
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, NotNegative, Positive, Several, expectation, variable
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    NotNegative,
+    Positive,
+    Several,
+    expectation,
+    near_misses,
+    variable,
+)
 from icl_lib.measure.estimate import Estimate
 from icl_lib.measure.risk import risk
 from icl_lib.models.linear_attention import LinearSelfAttention
@@ -17,7 +28,7 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import CubicLabels, LinearLabels
 from papers.regression.spectra import geometric_covariance, stacked_limits, standard_normal
 from papers.zhang.dimensions import along_d, at_d
-from papers.zhang.near_misses import gathered, near_misses, of_blocks, of_theorem
+from papers.zhang.near_misses import gathered, of_blocks, of_theorem
 from papers.zhang.theory import error
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.zhang.dimensions import along_d, at_d
-from papers.zhang.near_misses import gathered, near_misses, of_blocks
+from papers.zhang.near_misses import gathered, of_blocks
 from papers.zhang.random_covariance import RandomDiagonalRegression
 from papers.zhang.random_spectra import exponential, stacked_weights, uniform
 from papers.zhang.theory import random_covariance as theory

@@ -9,14 +9,24 @@ import torch
 import xarray as xr
 from annotated_types import MinLen
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, NotNegative, Several, expectation, variable
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    NotNegative,
+    Several,
+    expectation,
+    near_misses,
+    variable,
+)
 from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import chunks
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.zhang.dimensions import along_d, at_d
-from papers.zhang.near_misses import near_misses, of_blocks
+from papers.zhang.near_misses import of_blocks
 from papers.zhang.random_covariance import RandomDiagonalRegression
 from papers.zhang.random_spectra import exponential, stacked_weights
 from papers.zhang.theory import random_covariance as theory

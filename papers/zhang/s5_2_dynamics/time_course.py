@@ -7,11 +7,10 @@ import numpy as np
 import xarray as xr
 from annotated_types import Ge, Gt, Lt
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.dimensions import along_d, at_d, sizes
 from papers.zhang.flow import gradient_flow
-from papers.zhang.near_misses import near_misses
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow
 from papers.zhang.theory import dynamics
 from papers.zhang.theory.dynamics import Isotropic, Weights

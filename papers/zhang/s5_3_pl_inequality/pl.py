@@ -8,9 +8,18 @@ import numpy as np
 import xarray as xr
 from annotated_types import Ge, MinLen
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, InnerShare, Several, expectation, variable
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    InnerShare,
+    Several,
+    expectation,
+    near_misses,
+    variable,
+)
 from papers.regression.spectra import geometric_covariance
-from papers.zhang.near_misses import near_misses
 from papers.zhang.reduced_flow import balanced_start, random_Theta, reduced_flow, relaxation_rate
 from papers.zhang.theory import dynamics, optimum, pl_inequality
 from papers.zhang.theory.dynamics import Weights
