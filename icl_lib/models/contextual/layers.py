@@ -132,6 +132,21 @@ class SoftmaxAttention:
         return linear(weights, "W_O", values.flatten(-2))
 
 
+def heads(
+    layer: SoftmaxAttention, weights: Weights
+) -> tuple[Float[Tensor, "... h c n"], Float[Tensor, "... h c n"], Float[Tensor, "... h c n"], Float[Tensor, "... k h c"]]:
+    """Return W_Q, W_K, W_V and W_O of each head.
+
+    >>> import torch
+    >>> from icl_lib.models.contextual.layers import SoftmaxAttention, heads
+    >>> layer = SoftmaxAttention(heads=2, head_width=3, inputs=4, outputs=5)
+    >>> [tuple(W.shape) for W in heads(layer, {name: torch.zeros(shape) for name, shape in layer.shapes.items()})]
+    [(2, 3, 4), (2, 3, 4), (2, 3, 4), (5, 2, 3)]
+    """
+    split = (layer.heads, layer.head_width)
+    return *(weights[name].unflatten(-2, split) for name in ("W_Q", "W_K", "W_V")), weights["W_O"].unflatten(-1, split)
+
+
 @dataclass(frozen=True)
 class RotarySoftmaxAttention(SoftmaxAttention):
     """Softmax attention whose queries and keys are turned by their position (rotary embedding, base 10000).

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Experiment, Share, variable
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import SoftmaxAttention
+from icl_lib.models.contextual.layers import SoftmaxAttention, heads
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
 from papers.dherin.distance import relative
@@ -74,9 +74,9 @@ def sites(layer: SoftmaxAttention, mlp: MLP, weights: Weights, rest: Tensor, tok
             yield {name: weights[name] + full[name] - (0 if fault else h[name])}
         elif name == "W_V":
             before, after = h[name], full[name]  # one average per head
-            U = weights[name].unflatten(-2, (layer.heads, layer.head_width))
-            change = torch.einsum("shcn,shn->shc", U, after - before)
-            yield {name: (U + rank_one(change, after if fault else before)).flatten(-3, -2)}
+            _, _, W_V, _ = heads(layer, weights)
+            change = torch.einsum("shcn,shn->shc", W_V, after - before)
+            yield {name: (W_V + rank_one(change, after if fault else before)).flatten(-3, -2)}
         else:
             before, after = h[name], full[name]
             change = torch.einsum("smn,sn->sm", weights[name], after - before)
@@ -85,8 +85,7 @@ def sites(layer: SoftmaxAttention, mlp: MLP, weights: Weights, rest: Tensor, tok
 
 def readings(layer: SoftmaxAttention, mlp: MLP, weights: Weights, tokens: Float[Tensor, "S T n"]) -> dict[str, Tensor]:
     """Return what each place meets at the last token: a matrix what it reads, a bias the value it is part of."""
-    averages = head_averages(layer, weights, tokens)
-    W_V = weights["W_V"].unflatten(-2, (layer.heads, layer.head_width))
+    averages, (_, _, W_V, _) = head_averages(layer, weights, tokens), heads(layer, weights)
     a = layer(weights, tokens)
     return {
         "W_V": averages,
@@ -100,7 +99,7 @@ def readings(layer: SoftmaxAttention, mlp: MLP, weights: Weights, tokens: Float[
 
 def head_averages(layer: SoftmaxAttention, weights: Weights, tokens: Float[Tensor, "S T n"]) -> Float[Tensor, "S h n"]:
     """Return the average token of every head at the last token, sum_t attn_t t."""
-    W_Q, W_K = (weights[name].unflatten(-2, (layer.heads, layer.head_width)) for name in ("W_Q", "W_K"))
+    W_Q, W_K, _, _ = heads(layer, weights)
     query, key = torch.einsum("shcn,sn->shc", W_Q, tokens[:, -1]), torch.einsum("shcn,stn->shtc", W_K, tokens)
     attention = (torch.einsum("shc,shtc->sht", query, key) / layer.head_width**0.5).softmax(-1)
     return torch.einsum("sht,stn->shn", attention, tokens)
