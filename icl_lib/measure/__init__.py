@@ -1,1 +1,1 @@
-"""What is measured on models: estimates with their standard errors."""
+"""What is measured on models: estimates with their standard errors, and slopes."""

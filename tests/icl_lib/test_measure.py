@@ -1,4 +1,4 @@
-"""Estimates and their standard errors."""
+"""Estimates, their standard errors, and slopes."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import torch
 
 from icl_lib.measure import risk
 from icl_lib.measure.estimate import mean
+from icl_lib.measure.slope import log_log_slope
 from icl_lib.models.baselines import OneGradientStep, Zero
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
@@ -71,3 +72,8 @@ def test_stacked_weights_are_measured_on_the_same_prompts():
         assert stacked.value[s] == pytest.approx(alone.value) and stacked.standard_error[s] == pytest.approx(
             alone.standard_error
         )
+
+
+def test_log_log_slope_of_a_power():
+    x = np.array([0.5, 1.0, 3.0])
+    assert log_log_slope(x, np.stack([4 * x**-1.5, x])) == pytest.approx([-1.5, 1.0])

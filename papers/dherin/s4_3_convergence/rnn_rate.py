@@ -7,10 +7,11 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.companion import Count, Declaration, Experiment, variable
+from icl_lib.measure.slope import log_log_slope
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.dherin.along import states_along
-from papers.dherin.s4_3_convergence.along import log_slope, marginal_norms
+from papers.dherin.s4_3_convergence.along import marginal_norms
 from papers.dherin.trained import OneBlock, Trained, Training, predictions, regression, start, tokens, trained
 from papers.dherin.trainings import PREFIX_ATTENTION, PREFIX_RNN, PREFIX_RNN_FAST
 
@@ -59,10 +60,10 @@ class RNNRate(Declaration):
     def read(self, networks: Trained, s: int, prompts: Prompts, sequence: Tensor) -> tuple[float, float]:
         """Return error and slope of one network."""
         network, weights = networks.network, networks.replicate(s)
-        block, n = network.blocks(weights)[0], np.arange(1, sequence.shape[1])
+        block, n = network.blocks(weights)[0], np.arange(float(self.first), sequence.shape[1])
         error = predictions(network, weights, prompts) - prompts.y_query
         marginal, _ = marginal_norms(block["W"], states_along(network.block.joint.layer, block, sequence))
-        return error.square().mean().item(), float(log_slope(n, marginal.mean(0).numpy(), self.first))
+        return error.square().mean().item(), float(log_log_slope(n, marginal.mean(0).numpy()[self.first - 1 :]))
 
 
 RNN_RATE = Experiment(

@@ -19,6 +19,7 @@ from icl_lib.companion import (
     expectation,
     variable,
 )
+from icl_lib.measure.slope import log_log_slope
 from papers.li.task_sets import task_set
 from papers.li.theory.coverage import pair_laplacian
 from papers.li.theory.escape_time import escape_time, phase, phase_of_scores, stated_steps
@@ -132,12 +133,6 @@ def first_passage(losses: ndarray, level: float, window: int) -> ndarray:
     sums = np.cumsum(np.vstack([np.zeros_like(losses[:1]), losses]), axis=0)
     below = (sums[window:] - sums[:-window]) / window < level
     return np.where(below.any(0), below.argmax(0) + window / 2, np.nan)
-
-
-def log_log_slope(x: ndarray, y: ndarray) -> ndarray:
-    """Return the least-squares slope of log y (..., n) against log x (n,)."""
-    centred = np.log(x) - np.log(x).mean()
-    return np.asarray(np.log(y) @ centred / (centred @ centred))
 
 
 ITERATIONS = Experiment(

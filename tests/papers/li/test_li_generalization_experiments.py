@@ -22,7 +22,7 @@ from papers.li.s3_3_generalization.sum_reasons import SUM_REASONS, SumReasons
 from papers.li.s3_3_generalization.task_fraction import TASK_FRACTION, TaskFraction
 from papers.li.s3_3_how_many_steps import claims as how_many_steps
 from papers.li.s3_3_how_many_steps import figures as figures_of_steps
-from papers.li.s3_3_how_many_steps.iterations import ITERATIONS, Iterations, first_passage, log_log_slope
+from papers.li.s3_3_how_many_steps.iterations import ITERATIONS, Iterations, first_passage
 from papers.li.s3_3_how_many_steps.small_steps import SMALL_STEPS
 from papers.li.s3_3_how_many_steps.training_length import TRAINING_LENGTH, TrainingLength
 from papers.li.theory import escape_time
@@ -170,11 +170,6 @@ def test_first_passage_by_hand():
     for window in (0, 5):
         with pytest.raises(ValueError, match="window"):
             first_passage(losses, 0.5, window)
-
-
-def test_log_log_slope_of_a_power():
-    x = np.array([0.5, 1.0, 3.0])
-    assert log_log_slope(x, np.stack([4 * x**-1.5, x])) == pytest.approx([-1.5, 1.0])
 
 
 def test_slopes_are_those_of_a_planted_law(monkeypatch):

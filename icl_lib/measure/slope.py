@@ -1,0 +1,19 @@
+"""The power with which one quantity goes with another."""
+
+import numpy as np
+from jaxtyping import Float
+
+
+def log_log_slope(x: Float[np.ndarray, "n"], y: Float[np.ndarray, "*b n"]) -> Float[np.ndarray, "*b"]:
+    """Return the least-squares slope of ln y against ln x, sum of (ln x - its mean) ln y over sum of (ln x - its mean)^2.
+
+    It is the exponent p of y = c x^p, and NaN where a y is NaN:
+
+    >>> import numpy as np
+    >>> from icl_lib.measure.slope import log_log_slope
+    >>> x = np.array([1.0, 2.0, 4.0])
+    >>> log_log_slope(x, np.array([x**2, 3 / x, [1.0, np.nan, 1.0]])).round(6).tolist()
+    [2.0, -1.0, nan]
+    """
+    centred = np.log(x) - np.log(x).mean()
+    return np.asarray(np.log(y) @ centred / (centred @ centred))
