@@ -9,7 +9,7 @@ import xarray as xr
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion import Experiment, expectation, variable
+from icl_lib.companion import Experiment, expectation, variable, variables
 from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, SoftmaxAttention
 from icl_lib.patches.rank_one import redirection
 from papers.dherin.s3_implicit_dynamics.consumed import Case, Paths
@@ -32,10 +32,8 @@ class LeftConsuming(Paths):
         """Measure every case, one row per network and prompt; curves over i as medians for each kind of network."""
         found, nets = self.readings(self.measure, seed, device)
         kinds = list(dict.fromkeys(nets))
-        columns = {name: variable(f"case {dims}", found[name], text) for name, (dims, text) in NAMES.items()}
-        for name, (dims, text) in CURVES.items():
-            medians = [np.median(found[name][np.array(nets) == kind], 0) for kind in kinds]
-            columns[name] = variable(f"kind {dims}", np.array(medians, "f4"), text)
+        medians = [{name: np.median(found[name][np.array(nets) == kind], 0) for name in CURVES} for kind in kinds]
+        columns = variables(NAMES, found, "case {}") | variables(CURVES, medians, "kind {}", "f4")
         coords = {"net": ("case", nets), "kind": kinds, "slip": list(SLIPS), "share": list(SHARES)}
         return xr.Dataset(columns, coords=coords | {"i": np.arange(1, self.N + 1)})
 

@@ -8,7 +8,7 @@ import xarray as xr
 from numpy import ndarray
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variables
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
@@ -59,12 +59,8 @@ class LinearLoss(Declaration):
             [self.measure(networks, name, context, prompts.y_query) for context in contexts]
             for name, networks in zip(NETS, (trained(self.training, seed, device), untrained), strict=True)
         ]
-        columns = {
-            name: variable(f"net kind {dims}", np.array([[kind[name] for kind in net] for net in found], width(dims)), text)
-            for name, (dims, text) in NAMES.items()
-        }
         coords = {"net": list(NETS), "kind": list(KINDS), "i": np.arange(self.N + 1), "t": list(self.slope_at)}
-        return xr.Dataset(columns, coords=coords)
+        return xr.Dataset(variables(NAMES, found, "net kind {}"), coords=coords)
 
     def measure(self, networks: Trained, name: str, sequence: Tensor, y: Tensor) -> dict[str, ndarray]:
         """Return the readings of all replicates on one context of every prompt."""
@@ -81,7 +77,7 @@ class LinearLoss(Declaration):
             row["error"] = (case.output(case.W, a)[..., -1] - y[:, None]).square().numpy()
             row["up_error"] = (np.diff(row["error"], axis=1) > 0).mean(1)
             rows.append({key: REDUCE[key](row[key], 0) for key in NAMES})
-        return {key: np.array([row[key] for row in rows]) for key in NAMES}
+        return {key: np.array([row[key] for row in rows], width(dims)) for key, (dims, _) in NAMES.items()}
 
     def read(self, case: Case) -> dict[str, ndarray]:
         """Return the readings of one network, prompts first."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, InnerShare, Positive, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, InnerShare, Positive, expectation, variables
 from papers.regression.spectra import standard_normal
 from papers.zhang.flow import gradient_flow
 from papers.zhang.random_spectra import exponential, scales, spectrum_sample, uniform
@@ -33,14 +33,14 @@ class OffDiagonal(Declaration):
         """Integrate Corollary C.2 with its clock tau = int u^2, and Lemma C.1 for covariances that are not diagonal."""
         cells = [self._course(*law, seed, name) for name, law in self._laws(seed).items()]
         labels = {
-            "off": ("law pair step", "u_ij / u_ij(0) for i != j"),
-            "off_rotated": ("law pair step", "u_ij / u_ij(0) for covariances that are not diagonal"),
-            "U": ("law step i j", "U_11"),
-            "u": ("law step", "last entry of W_PV"),
-            "tau": ("law step", "tau, the integral of u^2"),
+            "off": ("pair step", "u_ij / u_ij(0) for i != j"),
+            "off_rotated": ("pair step", "u_ij / u_ij(0) for covariances that are not diagonal"),
+            "U": ("step i j", "U_11"),
+            "u": ("step", "last entry of W_PV"),
+            "tau": ("step", "tau, the integral of u^2"),
         }
         coords = {"law": list(self._laws(seed)), "step": np.linspace(0, self.end, self.points)}
-        return xr.Dataset(_columns(labels, cells), coords=coords)
+        return xr.Dataset(variables(labels, cells, "law {}"), coords=coords)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -49,19 +49,19 @@ class OffDiagonal(Declaration):
         rows = zip(self._laws(seed).items(), *paths, strict=True)
         cells = [self._theory(*law, seed, name, *path) for (name, law), *path in rows]
         labels = {
-            "off_theory": ("law pair step", "exp(-zeta_ij tau)"),
-            "off_near": ("law pair step", "the same with N + 1 for N in zeta"),
-            "u_bound": ("law", "lower bound of Lemma C.7"),
-            "u_limit": ("law", "limit of u"),
-            "pl_ratio": ("law step", "squared gradient over loss gap"),
-            "nu": ("law", "PL constant of Lemma C.8"),
-            "nu_limit": ("law", "the same with the limit of u for its lower bound"),
-            "pull": ("law", "E tr[Lambda^2 Theta Theta^T]"),
-            "pull_of_mean": ("law", "||E[Lambda] Theta||_F^2"),
-            "pull_of_fixed": ("law", "tr[E[Lambda]^2 Theta Theta^T]"),
-            "pull_of_isotropic": ("law", "the same with a multiple of I in the place of Theta Theta^T"),
+            "off_theory": ("pair step", "exp(-zeta_ij tau)"),
+            "off_near": ("pair step", "the same with N + 1 for N in zeta"),
+            "u_bound": ("", "lower bound of Lemma C.7"),
+            "u_limit": ("", "limit of u"),
+            "pl_ratio": ("step", "squared gradient over loss gap"),
+            "nu": ("", "PL constant of Lemma C.8"),
+            "nu_limit": ("", "the same with the limit of u for its lower bound"),
+            "pull": ("", "E tr[Lambda^2 Theta Theta^T]"),
+            "pull_of_mean": ("", "||E[Lambda] Theta||_F^2"),
+            "pull_of_fixed": ("", "tr[E[Lambda]^2 Theta Theta^T]"),
+            "pull_of_isotropic": ("", "the same with a multiple of I in the place of Theta Theta^T"),
         }
-        return dataset.assign(_columns(labels, cells))
+        return dataset.assign(variables(labels, cells, "law {}"))
 
     def _laws(self, seed: int) -> dict:
         return {"exponential": exponential(scales(self.d, seed)), "uniform": uniform(self.d, seed)}
@@ -120,10 +120,6 @@ class OffDiagonal(Declaration):
 def pairs(d: int) -> np.ndarray:
     """Return the mask of the entries i != j."""
     return ~np.eye(d, dtype=bool)
-
-
-def _columns(labels: dict[str, tuple[str, str]], cells: list[dict]) -> dict[str, xr.Variable]:
-    return {key: variable(dims, np.array([cell[key] for cell in cells]), text) for key, (dims, text) in labels.items()}
 
 
 def pl_ratio(U: np.ndarray, u: np.ndarray, xi: np.ndarray, gamma: np.ndarray, zeta: np.ndarray) -> np.ndarray:
