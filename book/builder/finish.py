@@ -18,7 +18,7 @@ from book.builder import (
     typography,
 )
 from book.builder.site import Page, read_site, sentences, write_site
-from book.citation import claim_files, moved
+from book.citation import claim_files
 from book.citation.details import Citations
 from book.citation.record import Record
 
@@ -54,7 +54,6 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     for page in read.values():
         citations.add(page)
     claim_files.write(site, record)
-    left = moved.keep(pages, moved.moves())
     search.add(site, pages)
     for page in pages.values():
         prose.hold_together(page)
@@ -64,7 +63,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
         policy.apply(page)
     if base:
         published_at.from_any_depth(pages[published_at.MISSING], base)
-    write_site(site, pages | left)
+    write_site(site, pages)
     lighten.lighten(site, pages.values())
     policy.apply_to_others(site, pages)
 

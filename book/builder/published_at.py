@@ -123,7 +123,7 @@ HEAD = template(
 NO_PAGE = template(
     """
 <section id="no-page-here"><h1>No page here</h1>
-<p>This address leads to no page of the book. What has moved left a link behind, so the address may be mistyped.</p>
+<p>This address leads to no page of the book; it may be mistyped.</p>
 <p><a href="{{ to("book/index.html") }}">Begin at the first page</a>, look for a claim in
 <a href="{{ to("book/ledger.html") }}">the ledger</a>, or <a href="{{ to("search.html") }}">search the book</a>.</p>
 </section>"""

@@ -5,7 +5,7 @@
 `pages`       the pages on citing and on editions, filled
 `details`     the citation folded below every figure and on every card
 `claim_files` one JSON for each claim, for others to read
-`addresses`   the addresses that are promised to stay; `moved` keeps those of what has moved
+`addresses`   the addresses that are promised to stay
 `editions`    what changed from one ledger to the next
 
 `cff-1.2.0.schema.json` is the schema of the Citation File Format (https://github.com/citation-file-format), by its authors

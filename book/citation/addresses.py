@@ -1,7 +1,6 @@
 """`python -m book.citation.addresses`: the addresses that are promised to stay, `book/addresses.txt`.
 
-A page, a card, a row of the ledger and a figure keep their address from one edition to the next. What moves is listed in
-`book/moved.yml`, and `moved` leaves a link where it was.
+A page, a card, a row of the ledger and a figure keep their address from one edition to the next.
 """
 
 import sys

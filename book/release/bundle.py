@@ -68,7 +68,7 @@ def require_addresses(site: Path) -> None:
     """Raise a Problem where an address that was promised leads nowhere on the site."""
     if gone := sorted(addresses.promised() - addresses.of_site(site)):
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        raise Problem(f"{gone[0]}{more} was promised and is gone; say in book/moved.yml where it has moved.")
+        raise Problem(f"{gone[0]}{more} was promised and is gone: an address that was published stays.")
 
 
 def complaints(files: Mapping[str, archive.Content]) -> list[str]:

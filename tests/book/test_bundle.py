@@ -31,7 +31,6 @@ FULL = """
 """
 RECORDED = dict(verdict="holds", control="fails", value=2.0, two_se=0.0, margin=1e-10, positive="", resolution=None, near=False)
 KEPT = f"notebooks/{toy.MAIN}.html#claim-Z1"
-LEFT = "notebooks/zhang_left.html#claim-Z2"
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("rocrate") is None, reason="./run bundle, which adds rocrate, was not called"),
@@ -55,8 +54,7 @@ def write_small_book(root):
     attributes["declaration"] = declaration = '{"class": "Declared", "N": 3}'
     results.save(xr.Dataset({"value": ("M", np.array([1.0, 2.0]))}, attrs=attributes), data / "toy-alpha.full.nc")
     (data / "quick.json").write_text(json.dumps({"toy-alpha": {"declaration": declaration, "claims": {"Z1": RECORDED}}}))
-    (root / "book" / "addresses.txt").write_text(f"{KEPT}\n{LEFT}\nbook/ledger.html#claim-z1\n")
-    (root / "book" / "moved.yml").write_text(f"{LEFT}: {KEPT}\n")
+    (root / "book" / "addresses.txt").write_text(f"{KEPT}\nbook/ledger.html#claim-z1\n")
     (root / ".gitignore").write_text("_build\n__pycache__\n")
     git(root, "init", "-q")
     git(root, "add", "-A")
@@ -147,18 +145,12 @@ def test_other_books_can_link_claims_and_figures(packed, tmp_path):
     assert labels["fig-zhang-averaged-error"][2] == f"notebooks/{toy.MAIN}.html#fig-zhang-averaged-error"
 
 
-def test_where_something_moved_a_link_is_left(packed):
-    assert (
-        f'id="claim-Z2">Z2 has moved: <a href="{toy.MAIN}.html#claim-Z1"' in packed["html/notebooks/zhang_left.html"].decode()
-    )
-
-
 def test_a_promised_address_that_is_gone_stops_it(packed, tmp_path, monkeypatch):
-    for name in (f"notebooks/{toy.MAIN}.html", "notebooks/zhang_left.html", "book/ledger.html"):
+    for name in (f"notebooks/{toy.MAIN}.html", "book/ledger.html"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(packed[f"html/{name}"])
     monkeypatch.setattr(addresses, "FILE", tmp_path / "addresses.txt")
-    addresses.FILE.write_text(f"{KEPT}\n{LEFT}\nbook/ledger.html#claim-z1\n")
+    addresses.FILE.write_text(f"{KEPT}\nbook/ledger.html#claim-z1\n")
     bundle.require_addresses(tmp_path)
     addresses.FILE.write_text(f"{KEPT}\nnotebooks/zhang_left.html#claim-Z3\n")
     with pytest.raises(Problem, match="notebooks/zhang_left.html#claim-Z3 was promised and is gone"):

@@ -9,7 +9,7 @@ import yaml
 from lxml import html
 
 from book.builder.site import Page
-from book.citation import addresses, bibtex, editions, moved
+from book.citation import addresses, bibtex, editions
 from book.citation import record as citation
 from book.citation.details import Citations
 from book.citation.record import Edition, Record
@@ -50,25 +50,16 @@ def test_every_paper_has_its_entry():
 
 
 def test_no_promised_address_has_disappeared():
-    """A claim, a figure or a page that has moved is listed in moved.yml; `python -m book.citation.addresses` adds new ones."""
+    """An address once published stays; `python -m book.citation.addresses` adds new ones."""
     now = {*addresses.of_book(ROOT)}
-    assert sorted(addresses.promised() - now - moved.moves().keys()) == []
+    assert sorted(addresses.promised() - now) == []
     assert sorted(now - addresses.promised()) == []
-    assert [new for new in moved.moves().values() if new not in now] == []
     assert "notebooks/zhang_4_1_convergence.html#claim-Z10" in now
 
 
 def page_of(path, body):
     shell = f"<html><body><main><article class='bd-article'>{body}</article></main></body></html>"
     return Page(path, html.document_fromstring(shell))
-
-
-def test_what_has_moved_leaves_a_link():
-    pages = {"notebooks/a.html": page_of("notebooks/a.html", "<h1>A</h1>")}
-    left = moved.keep(pages, {"notebooks/a.html#claim-Z1": "notebooks/b.html#claim-Z1", "book/c.html": "notebooks/b.html"})
-    (link,) = pages["notebooks/a.html"].article.xpath(".//*[@id='claim-Z1']/a")
-    assert link.get("href") == "b.html#claim-Z1"
-    assert [a.get("href") for a in left["book/c.html"].tree.xpath("//a")] == ["../notebooks/b.html"]
 
 
 def test_a_figure_and_a_card_carry_the_digest_of_the_data_on_their_page(tmp_path):

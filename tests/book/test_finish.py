@@ -13,7 +13,6 @@ from lxml import html
 from book.builder import finish, lighten, prose, published_at
 from book.builder.problem import Problem
 from book.builder.site import Page, read_site
-from book.citation import moved
 from book.citation.record import Record
 from icl_lib.companion.claim import CODES
 
@@ -43,8 +42,7 @@ TWO = """<h1>4.2 Two</h1><p>By <a class="reference internal" href="one.html#thm"
 
 
 @pytest.fixture
-def site(tmp_path, monkeypatch):
-    monkeypatch.setattr(moved, "moves", dict)  # nothing of this small site has moved
+def site(tmp_path):
     for folder in ("book", "notebooks", "_static", "figures", "data"):
         (tmp_path / folder).mkdir()
     for path, title, body in [

@@ -9,7 +9,6 @@ from book.builder import policy
 from book.builder.finish import finish
 from book.builder.problem import Problem
 from book.builder.site import Page, read_site
-from book.citation import moved
 from book.citation.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,8 +21,7 @@ DATA = '<script type="application/json">{"a": 1}</script>'
 
 
 @pytest.fixture
-def site(tmp_path, monkeypatch):
-    monkeypatch.setattr(moved, "moves", dict)  # nothing of this small site has moved
+def site(tmp_path):
     for folder in ("book", "notebooks", "_static", "figures", "data"):
         (tmp_path / folder).mkdir()
     (tmp_path / "index.html").write_text('<meta http-equiv="Refresh" content="0; url=book/index.html" />')
