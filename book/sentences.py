@@ -8,7 +8,6 @@ its ``if`` leave out of their claims, or say beyond them, is told as far as word
 """
 
 import argparse
-import hashlib
 import re
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from icl_lib.companion import HOLDS, Claim
+from icl_lib.companion import HOLDS, Claim, digests
 from papers import registry
 
 BOOK = Path(__file__).parent
@@ -82,7 +81,7 @@ def _split(text: str) -> list[str]:
 
 def digest(claim: Claim, condition: str) -> str:
     """What a person has seen of a claim, and which condition of it was noted."""
-    return hashlib.sha256(f"{claim.sentence}\n{condition}\n{claim.recorded}".encode()).hexdigest()[:8]
+    return digests.of_text(f"{claim.sentence}\n{condition}\n{claim.recorded}")[:8]
 
 
 def problems(places: dict[str, list[str]], table: dict[str, list[dict]]) -> Iterator[str]:

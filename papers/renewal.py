@@ -1,6 +1,5 @@
 """Renewal: what is outdated among shipped networks and stored results is computed again, and compared with what was there."""
 
-import hashlib
 import json
 import sys
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import origins, results, weights
+from icl_lib.companion import digests, origins, results, weights
 from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
 from icl_lib.typed import unknown
 from papers import BOOK, registry
@@ -179,7 +178,7 @@ class Finished:
     @classmethod
     def of(cls, names: list[str], device: str) -> "Finished":
         """Return the note of a renewal; other names or another device have another."""
-        asked = hashlib.sha256(json.dumps([sorted(names), device]).encode()).hexdigest()
+        asked = digests.of_json([sorted(names), device])
         return cls(BOOK.build / "renewed" / f"{asked[:24]}.json")
 
     def files(self) -> dict[str, str]:
@@ -187,16 +186,12 @@ class Finished:
         return json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
 
     def __contains__(self, item: "Item") -> bool:
-        return item.path.exists() and self.files().get(item.path.name) == _digest(item.path)
+        return self.files().get(item.path.name) == digests.of_file(item.path)
 
     def add(self, item: "Item") -> None:
         """Note a file as it is now."""
-        text = json.dumps(self.files() | {item.path.name: _digest(item.path)}, indent=1)
+        text = json.dumps(self.files() | {item.path.name: digests.of_file(item.path)}, indent=1)
         results.write_atomically(self.path, lambda file: file.write_text(text, encoding="utf-8"))
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def listed(names: list[str], say: Callable[[str], None]) -> None:

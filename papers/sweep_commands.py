@@ -1,7 +1,6 @@
 """python -m papers sweep [SLUG ...] | merge FOLDER ...: sweeps on one machine, on a Dask cluster, or in shards."""
 
 import argparse
-import hashlib
 import json
 import re
 import sys
@@ -13,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from icl_lib import typed
-from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, require_device, results, sweep
+from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, digests, require_device, results, sweep
 from icl_lib.companion.sweep import Cell, Incomplete
 from papers import BOOK, registry
 
@@ -133,7 +132,7 @@ def write_plans(plans: list[Plan], folder: Path) -> None:
         raise ValueError(f"{folder} would hold a result with two settings or of two devices: take another --out for one")
     for plan in plans:
         text = json.dumps(asdict(plan))
-        path = folder / "plans" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        path = folder / "plans" / f"{digests.of_text(text)[:16]}.json"
         results.write_atomically(path, lambda file, text=text: file.write_text(text, encoding="utf-8"))
 
 

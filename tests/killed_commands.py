@@ -1,6 +1,5 @@
 """The commands that `kills.py` kills: each in a small checkout, with what it has to leave there."""
 
-import hashlib
 import json
 import os
 import re
@@ -20,7 +19,7 @@ import xarray as xr  # noqa: E402
 from kills import Command  # noqa: E402
 
 from book.release.edition import TIMED  # noqa: E402
-from icl_lib.companion import bounds, content, results, weights  # noqa: E402
+from icl_lib.companion import bounds, content, digests, results, weights  # noqa: E402
 from icl_lib.companion.sweep import OF_THE_RUN  # noqa: E402
 
 
@@ -29,24 +28,20 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def sha256(written: bytes) -> str:
-    return hashlib.sha256(written).hexdigest()
-
-
 # --- renew, train, sweep ------------------------------------------------------------------------------------------
 
 
 def stored(path: Path) -> str:
     """The digest of what a stored file holds, less what differs between two runs; raises when it is not what was written."""
     if path.name.startswith("."):  # it should not be there at all
-        return sha256(path.read_bytes())
+        return digests.of_file(path)
     if path.suffix == ".nc":
         return content.of_dataset(results.load(path), OF_THE_RUN)
     if path.suffix == ".safetensors":
         tensors, origin = weights.read(path)
         kept = {name: value for name, value in origin.items() if name not in OF_THE_RUN}
         return content.of_tensors({name: tensor.numpy() for name, tensor in tensors.items()}, kept)
-    return sha256(json.dumps(json.loads(path.read_text(encoding="utf-8"))).encode())
+    return digests.of_text(json.dumps(json.loads(path.read_text(encoding="utf-8"))))
 
 
 def all_stored(root: Path) -> dict[str, str]:
@@ -114,7 +109,7 @@ def without_times(path: Path) -> bytes:
 def site(root: Path) -> dict[str, str]:
     """The site, and the names of all else that was built."""
     html = root / "_build" / "html"
-    own = {path.relative_to(html).as_posix(): sha256(without_times(path)) for path in files(html)}
+    own = {path.relative_to(html).as_posix(): digests.of_bytes(without_times(path)) for path in files(html)}
     return own | {str(path.relative_to(root)): "" for path in files(root / "_build") if html not in path.parents}
 
 
@@ -144,7 +139,7 @@ def neither_old_nor_new(root: Path) -> list[str]:
         return [] if (old / "index.html").exists() else ["there is no site"]
     before = json.loads((root / "before.json").read_text())
     names = [name for name in before if not name.startswith("_build")]
-    now = {path.relative_to(html).as_posix(): sha256(without_times(path)) for path in files(html)}
+    now = {path.relative_to(html).as_posix(): digests.of_bytes(without_times(path)) for path in files(html)}
     if "Another line." in (html / "book" / "cite.html").read_text(encoding="utf-8"):
         return []  # the new one: it came by one rename
     return [f"{name} of the site has changed" for name in {*names, *now} if now.get(name) != before.get(name)]
@@ -183,7 +178,7 @@ def released(root: Path) -> dict[str, str]:
     """What lies where bundles are made, and what git finds that is not committed."""
     release = root / BUNDLE.parent
     untracked = subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, text=True, check=True).stdout
-    return {str(path.relative_to(root)): sha256(path.read_bytes()) for path in files(release)} | {
+    return {str(path.relative_to(root)): digests.of_file(path) for path in files(release)} | {
         f"{line} in git": "" for line in untracked.splitlines()
     }
 

@@ -5,7 +5,6 @@ made. The folder appears under its final name in one rename, so it is complete o
 is executed again.
 """
 
-import hashlib
 import json
 import platform
 import shutil
@@ -22,7 +21,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from book.builder import closure
 from book.builder.layout import Layout
 from book.builder.problem import Problem
-from icl_lib.companion import identity, quick
+from icl_lib.companion import digests, identity, quick
 
 NOTE = "judged.{}.json"
 """What the claims say, noted beside an executed notebook, by profile."""
@@ -103,7 +102,7 @@ def source_digests(name: str, profile: str, layout: Layout) -> dict[str, str]:
     notebook, files = sources(name, layout)
     cells = [[cell.cell_type, cell.source, sorted(cell.metadata.get("tags", []))] for cell in notebook.cells]
     return {
-        "notebook": hashlib.sha256(json.dumps([profile, cells]).encode()).hexdigest(),
+        "notebook": digests.of_json([profile, cells]),
         "library": digest_of([*files, Path(__file__).with_name("execute.py")]),
         "requirements": requirements_digest(layout),
     }
@@ -111,13 +110,12 @@ def source_digests(name: str, profile: str, layout: Layout) -> dict[str, str]:
 
 def requirements_digest(layout: Layout) -> str:
     """A digest of the pinned versions, Python's among them."""
-    return hashlib.sha256(f"{platform.python_version()} {file_digest(layout.root / 'requirements.txt')}".encode()).hexdigest()
+    return digests.of_text(f"{platform.python_version()} {digests.of_file(layout.root / 'requirements.txt')}")
 
 
 def digest_of(files: Iterable[Path]) -> str:
     """A digest of several files, by their names and in their order."""
-    listed = "".join(f"{path.name} {file_digest(path)}\n" for path in files)
-    return hashlib.sha256(listed.encode()).hexdigest()
+    return digests.of_text("".join(f"{path.name} {digests.of_file(path)}\n" for path in files))
 
 
 def near_claims(slugs: Iterable[str], layout: Layout) -> dict[str, list[str]]:
@@ -146,12 +144,10 @@ def origin(name: str, profile: str, layout: Layout) -> Origin:
     stored += [f"{slug}.full.nc" for slug in slugs if profile == "full"]
     near = near_claims(slugs if profile == "quick" else [], layout)
     sources_now = source_digests(name, profile, layout)
-    return Origin(sources_now, {file: file_digest(layout.stored_results / file) for file in stored}, near)
+    return Origin(sources_now, {file: digests.of_file(layout.stored_results / file) for file in stored}, near)
 
 
-def file_digest(path: Path) -> str:
-    """A digest of a file's content; empty where there is no file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+file_digest = digests.of_file
 
 
 def lookup(name: str, profile: str, layout: Layout) -> Executed | None:
@@ -163,7 +159,7 @@ def lookup(name: str, profile: str, layout: Layout) -> Executed | None:
         return None
     if record.made != made_in(folder, name) or record.sources != source_digests(name, profile, layout):
         return None
-    if any(file_digest(layout.stored_results / file) != digest for file, digest in record.stored.items()):
+    if any(digests.of_file(layout.stored_results / file) != digest for file, digest in record.stored.items()):
         return None
     if record.near != near_claims(record.near, layout):
         return None
@@ -173,7 +169,7 @@ def lookup(name: str, profile: str, layout: Layout) -> Executed | None:
 def made_in(folder: Path, name: str) -> dict[str, str]:
     """Digests of an executed notebook and of the results beside it, by their names."""
     files = [folder / f"{name}.ipynb", *sorted((folder / "results").glob("*"))]
-    return {path.name: file_digest(path) for path in files}
+    return {path.name: digests.of_file(path) for path in files}
 
 
 def write_record(folder: Path, record: Record) -> None:

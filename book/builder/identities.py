@@ -6,9 +6,10 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from book.builder import cache
-from book.builder.cache import Executed, digest_of, file_digest
+from book.builder.cache import Executed, digest_of
 from book.builder.layout import Layout
 from book.builder.site import Page, by_class, piece
+from icl_lib.companion import digests
 from icl_lib.companion.html import template
 from papers import BOOK
 
@@ -34,7 +35,7 @@ class Identities:
         page = PurePosixPath(path)
         if page.parent.name == "notebooks":
             return {part: digest[:SHOWN] for part, digest in self._of_notebook(page.stem).items()}
-        source = file_digest(self.layout.root / page.with_suffix(".md"))
+        source = digests.of_file(self.layout.root / page.with_suffix(".md"))
         own = {"page": source} if source else {}
         return {part: digest[:SHOWN] for part, digest in (own | self._of_all).items()}
 
@@ -78,4 +79,4 @@ def tell_digests(page: Page, site: Path) -> None:
     """Write the digest of every file that the page tells it of; the files are finished by now."""
     for place in by_class(page.tree, "icl-digest"):
         (address,) = place.getparent().getprevious().xpath(".//a/@href")
-        place.text = file_digest(site / page.leads_to(address)[0])
+        place.text = digests.of_file(site / page.leads_to(address)[0])

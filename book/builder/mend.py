@@ -1,10 +1,10 @@
 """What the theme gets wrong: for readers with a keyboard or a screen reader, from files, and under a strict security policy."""
 
-import hashlib
 import re
 from pathlib import Path
 
 from book.builder.site import Page, by_class, has_class, piece, remove
+from icl_lib.companion import digests
 from icl_lib.companion.html import template
 
 ICONS = "fontawesome"
@@ -37,7 +37,7 @@ def take_scripts_out(page: Page, static: Path) -> None:
         if DROPPED.search(script.get("type", "") + (address or code)) or ICONS in address:
             remove(script)
         elif not address and script.get("type", "") in CODE:
-            name = f"inline-{hashlib.sha256(code.encode()).hexdigest()[:8]}.js"
+            name = f"inline-{digests.of_text(code)[:8]}.js"
             (static / name).write_text(code.strip() + "\n", encoding="utf-8")
             script.text = None
             script.set("src", page.address_of(f"_static/{name}"))  # at once: others read what it sets, or it writes here

@@ -1,14 +1,14 @@
 """Whether the site that is there was made from what is there now."""
 
-import hashlib
 import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
 
 from book.builder import published_at
-from book.builder.cache import Executed, file_digest
+from book.builder.cache import Executed
 from book.builder.layout import Layout
+from icl_lib.companion import digests
 from papers import BOOK
 
 MARK = ".made-from"  # in the site's folder, so that the two appear together
@@ -17,10 +17,8 @@ MARK = ".made-from"  # in the site's folder, so that the two appear together
 def made_from(layout: Layout, executed: list[Executed], quick: list[Executed]) -> str:
     """A digest of everything that a page may show; arguments as those of `Stage.fill`."""
     addresses = [os.environ.get(name) for name in (published_at.REPOSITORY, published_at.PAGES)]
-    digest = hashlib.sha256(f"{platform.python_version()} {addresses}".encode())
-    for path in _inputs(layout, executed, quick):
-        digest.update(f"{path.relative_to(layout.root)} {file_digest(path)}\n".encode())
-    return digest.hexdigest()
+    inputs = (f"{path.relative_to(layout.root)} {digests.of_file(path)}\n" for path in _inputs(layout, executed, quick))
+    return digests.of_text("".join([f"{platform.python_version()} {addresses}", *inputs]))
 
 
 def _inputs(layout: Layout, executed: list[Executed], quick: list[Executed]) -> Iterator[Path]:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from book.builder.cache import file_digest
 from book.citation.record import Record
+from icl_lib.companion import digests
 from papers import registry
 
 FOLDER = "claims"
@@ -28,7 +28,7 @@ def claims(ledger: list[dict], site: Path, record: Record) -> Iterator[dict]:
         data = f"data/{row['experiment']}.{row['profile']}.nc"
         yield {name: row[name] for name in SHARED} | {
             "paper": of_paper(row["paper"]),
-            "data": {"path": data, "sha256": file_digest(site / data)},
+            "data": {"path": data, "sha256": digests.of_file(site / data)},
             "address": row["links"]["card"],
             "book": {"title": record.title, "version": record.version}
             | ({"commit": record.edition.commit} if record.edition else {}),

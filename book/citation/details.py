@@ -7,10 +7,10 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
-from book.builder.cache import file_digest
 from book.builder.site import Page, by_class, has_class, piece
 from book.citation import bibtex
 from book.citation.record import Record
+from icl_lib.companion import digests
 from icl_lib.companion.html import template
 
 DATA = "data"
@@ -46,7 +46,7 @@ class Citations:
     def digest(self, data: str) -> str:
         """The SHA-256 of a file of the site."""
         if data not in self._digests:
-            self._digests[data] = file_digest(self.site / data) if data else ""
+            self._digests[data] = digests.of_file(self.site / data) if data else ""
         return self._digests[data]
 
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from book.builder.cache import file_digest
 from book.builder.verdicts import Row
 from book.citation import bibtex, editions
 from book.citation.record import Record
+from icl_lib.companion import digests
 
 MARK = re.compile(r"<!-- (bibtex|version|doi|editions) ?([\w-]*) -->")
 NO_DOI = "There is no DOI yet; an edition is named by its version and its digest."
@@ -67,4 +67,4 @@ class CitePages:
 
     def _data(self, row: Row) -> tuple[str, str]:
         name = f"data/{row.claim.experiment}.{row.profile}.nc"
-        return name, file_digest(self.site / name)
+        return name, digests.of_file(self.site / name)

@@ -1,12 +1,13 @@
 """Faults by rule: every small change that a rule makes in a function, so that the list is not its authors' own."""
 
 import ast
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
+
+from icl_lib.companion import digests
 
 GROUPS = {
     "shared by rooms": tuple(f"papers/{wing}/*.py" for wing in ("regression", "zhang", "li", "dherin", "garg")),
@@ -183,4 +184,4 @@ def _words(node: ast.AST) -> str:
 
 
 def _order(mutant: Mutant) -> str:
-    return hashlib.sha256(str(mutant).encode()).hexdigest()
+    return digests.of_text(str(mutant))

@@ -1,7 +1,6 @@
 """The planted faults: small wrong changes, each with the words that it replaces."""
 
 import ast
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from book.builder.problem import Problem
 from book.faults.mutants import functions
-from icl_lib.companion import results
+from icl_lib.companion import digests, results
 
 FILE = "planted.txt"
 STORED = "faults.json"
@@ -76,7 +75,7 @@ def code(root: Path, *names: str) -> tuple[Path, ...]:
 @cache
 def digest(files: tuple[Path, ...]) -> str:
     """Return the digest of the bytes of these files."""
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:24]
+    return digests.of_bytes(*(bytes.fromhex(digests.of_file(path)) for path in files))[:24]
 
 
 def keep(content: dict, path: Path) -> None:

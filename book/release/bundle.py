@@ -22,6 +22,7 @@ from book.citation import addresses, bibtex
 from book.citation import record as citation
 from book.citation.record import Record
 from book.release import archive, child, commit, contents, crate, deposit, edition, manifest
+from icl_lib.companion import digests
 
 UNTOUCHED = "No bundle was written; one that was there is as it was."
 
@@ -91,7 +92,7 @@ def require_sound(found: list[str]) -> None:
 def tell(target: Path, files: Mapping[str, archive.Content], record: Record) -> None:
     """Say where the bundle is, what is not in it, and how it is cited."""
     missing = [part for part, place in contents.present(dict(files)).items() if place is None]
-    digest = manifest.sha256(archive.read(files[manifest.FILE]))
+    digest = digests.of_bytes(archive.read(files[manifest.FILE]))
     print(f"{target}: {len(files)} files, {os.path.getsize(target) / 1e6:.0f} MB")
     if missing:
         print(f"Not in it: {', '.join(missing)}" + (" (printing needs Chromium)." if "pdf" in missing else "."))

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 from book.builder.problem import Problem
-from book.release.manifest import FILE, sha256
+from book.release.manifest import FILE
 from book.release.opened import Opened, require_names
 from book.release.wellformed import LINE, read
+from icl_lib.companion import digests
 
 LONGEST = 16 * 2**20
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -40,7 +41,7 @@ def manifest_of(bundle: Opened, digest: str | None) -> tuple[dict, str]:
     if bundle.entries[FILE].file_size > LONGEST:
         raise Problem(f"{FILE} has more than {LONGEST >> 20} MiB.")
     content = bundle.content(FILE)
-    found = sha256(content)
+    found = digests.of_bytes(content)
     if digest and found != digest:
         zipped = " The one that was given is that of the zip." if digest == bundle.sha256() else ""
         raise Problem(f"{FILE} is not the one that was cited: its SHA-256 is {found}.{zipped}")
@@ -59,6 +60,6 @@ def checked(bundle: Opened, told: dict) -> Iterator[tuple[str, bytes]]:
         if bundle.entries[name].file_size != one["size"]:
             raise Problem(f"{name} has {bundle.entries[name].file_size} bytes; {FILE} says {one['size']}.")
         content = bundle.content(name)
-        if sha256(content) != one["sha256"]:
+        if digests.of_bytes(content) != one["sha256"]:
             raise Problem(f"{name} is not the file that {FILE} names: its SHA-256 is another.")
         yield name, content

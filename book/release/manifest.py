@@ -1,12 +1,12 @@
 """`MANIFEST.json`: what a bundle is, and every file in it with its size and its SHA-256."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from book.citation.record import Record
 from book.release.archive import Content, read
+from icl_lib.companion import digests
 
 FILE = "MANIFEST.json"
 
@@ -27,8 +27,4 @@ def text(files: Mapping[str, Content], record: Record, parts: Mapping[str, str |
 
 def listed(name: str, content: bytes) -> dict[str, object]:
     """One file, as the manifest has it."""
-    return {"path": name, "size": len(content), "sha256": sha256(content)}
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return {"path": name, "size": len(content), "sha256": digests.of_bytes(content)}

@@ -1,6 +1,5 @@
 """What a zip says of itself, before anything of it is unpacked: names that stay inside, sizes within limits, nothing hidden."""
 
-import hashlib
 import re
 import stat
 import struct
@@ -16,6 +15,7 @@ from typing import BinaryIO
 
 from book.builder.problem import Problem
 from book.release.line import is_line
+from icl_lib.companion import digests
 
 MOST_FILES, LARGEST, TOTAL = 20_000, 256 * 2**20, 2 * 2**30
 RATIO, SMALL = 100, 2**20
@@ -47,8 +47,7 @@ class Opened:
 
     def sha256(self) -> str:
         """The digest of the whole zip, read where it is open: another file may come to have its name."""
-        self.file.seek(0)
-        return hashlib.file_digest(self.file, "sha256").hexdigest()
+        return digests.of_open(self.file)
 
     def packed(self, name: str) -> bytes:
         """The bytes of one file as they lie in the zip."""

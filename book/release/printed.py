@@ -1,11 +1,11 @@
 """The printed book with the dates of its commit: what a browser writes of the clock or of what it counts is replaced."""
 
-import hashlib
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 from book.citation.record import Edition
+from icl_lib.companion import digests
 from icl_lib.companion.results import write_atomically
 
 DATE = re.compile(rb"/(CreationDate|ModDate)\s*\(D:([^)]*)\)")
@@ -30,5 +30,5 @@ def _dated(found: re.Match, edition: Edition) -> bytes:
 
 
 def _identified(found: re.Match, edition: Edition) -> bytes:
-    told = hashlib.sha512(edition.commit.encode()).hexdigest().encode()
+    told = digests.of_text(edition.commit).encode()
     return found[0].replace(found[1], told[: len(found[1])]).replace(found[2], told[: len(found[2])])

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from book.builder import arguments, book, judged
-from book.builder.cache import file_digest
 from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.release import child
-from icl_lib.companion import PROFILES
+from icl_lib.companion import PROFILES, digests
 from icl_lib.companion.results import write_atomically
 from papers import BOOK
 
@@ -29,7 +28,7 @@ def rerun(layout: Layout, full: bool) -> None:
     found = json.loads((layout.build / BEFORE).read_text(encoding="utf-8"))
     if full:
         files = found["files"]
-        renew([name for name, digest in files.items() if file_digest(layout.stored_results / name) == digest], layout)
+        renew([name for name, digest in files.items() if digests.of_file(layout.stored_results / name) == digest], layout)
         names = arguments.notebook_names(layout.root)
         found["renewed"] = merged(judged.judge(name, layout.executed("quick", name), "full")["results"] for name in names)
     write(layout.build / NOTE, found)
@@ -41,7 +40,7 @@ def first_look(layout: Layout) -> dict:
     return {
         **{profile: merged(judged.of(one, profile) for one in executed.values()) for profile in PROFILES},
         "earlier": sorted(name for name, one in executed.items() if one.reused),
-        "files": digests(layout),
+        "files": stored_digests(layout),
     }
 
 
@@ -49,10 +48,10 @@ def merged(parts: Iterable[dict]) -> dict:
     return {slug: told for part in parts for slug, told in part.items()}
 
 
-def digests(layout: Layout) -> dict[str, str]:
+def stored_digests(layout: Layout) -> dict[str, str]:
     """Every stored result and network, with the SHA-256 of its file."""
     files = [*layout.stored_results.glob("*.full.nc"), *layout.stored_results.glob("weights/*.safetensors")]
-    return {path.relative_to(layout.stored_results).as_posix(): file_digest(path) for path in sorted(files)}
+    return {path.relative_to(layout.stored_results).as_posix(): digests.of_file(path) for path in sorted(files)}
 
 
 def renew(files: list[str], layout: Layout) -> None:

@@ -3,12 +3,13 @@
 The digest is of the content, not of the bytes: a file that was written anew by another version of a library keeps it.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
+
+from icl_lib.companion import digests
 
 NAME = "content"
 """The attribute that holds the digest; it is the only one that the digest does not cover."""
@@ -28,34 +29,31 @@ def of_dataset(dataset: xr.Dataset, without: tuple[str, ...] = ()) -> str:
     >>> [of_dataset(other) == of_dataset(data) for other in others]
     [True, True, False, False]
     """
-    digest = hashlib.sha256(json.dumps(_plain(dataset.attrs, (NAME, *without))).encode())
+    pieces = [json.dumps(_plain(dataset.attrs, (NAME, *without))).encode()]
     for name in sorted(dataset.variables):
         variable = dataset.variables[name]
         role = ["coordinate" if name in dataset.coords else "variable", list(variable.dims), _plain(variable.attrs)]
-        _add(digest, name, role, np.asarray(variable.values))
-    return digest.hexdigest()
+        pieces += _pieces(name, role, np.asarray(variable.values))
+    return digests.of_bytes(*pieces)
 
 
 def of_tensors(tensors: Mapping[str, np.ndarray], origin: Mapping[str, str]) -> str:
     """Return the digest of named arrays and of where they come from."""
-    digest = hashlib.sha256(json.dumps(_plain(origin, (NAME,))).encode())
-    for name in sorted(tensors):
-        _add(digest, name, [], tensors[name])
-    return digest.hexdigest()
+    arrays = (piece for name in sorted(tensors) for piece in _pieces(name, [], tensors[name]))
+    return digests.of_bytes(json.dumps(_plain(origin, (NAME,))).encode(), *arrays)
 
 
-def _add(digest, name: str, role: list, values: np.ndarray) -> None:
-    """Add one array: what it is, then its entries in the order of its dimensions."""
+def _pieces(name: str, role: list, values: np.ndarray) -> tuple[bytes, bytes]:
+    """Return of an array what it is, then its entries in the order of its dimensions."""
     numbers = values.dtype.kind in "biuf"
     kind = values.dtype.newbyteorder("<") if numbers else np.dtype(object)
-    digest.update(json.dumps([name, role, list(values.shape), kind.str]).encode() + b"\n")
+    what = json.dumps([name, role, list(values.shape), kind.str]).encode() + b"\n"
     if not numbers:
-        digest.update(json.dumps(values.astype(str).tolist()).encode())
-        return
+        return what, json.dumps(values.astype(str).tolist()).encode()
     plain = values.astype(kind)
     if kind.kind == "f":
         plain[np.isnan(plain)] = np.nan
-    digest.update(plain.tobytes("C"))
+    return what, plain.tobytes("C")
 
 
 def _plain(attributes: Mapping, without: tuple[str, ...] = ()) -> list:

@@ -6,7 +6,6 @@ breaks and the module in which something lives do not count, and a namesake does
 """
 
 import ast
-import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -14,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from icl_lib.companion import book
+from icl_lib.companion import book, digests
 
 CARRIER = f"{book.LIBRARY}.companion"
 """The package that carries results and computes none of their numbers: a change there leaves stored numbers valid."""
@@ -264,7 +263,7 @@ def digest(found: tuple[Definition, ...]) -> str:
     """Return the digest of definitions as ``reached`` gives them; a name of ours counts as its place among them."""
     number = {definition: f" #{place}" for place, definition in enumerate(found)}
     text = "\n".join("".join(number.get(part, part) for part in written(definition)) for definition in found)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digests.of_text(text)[:16]
 
 
 def code(declaration) -> str:

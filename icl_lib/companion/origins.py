@@ -1,13 +1,12 @@
 """What a number was made from, by name and as one digest: declaration, seed, device, code, weights, versions."""
 
-import hashlib
 import importlib.metadata
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 
-from icl_lib.companion import identity
+from icl_lib.companion import digests, identity
 
 PACKAGES = ("torch", "numpy", "scipy")
 """What every result is computed with; scikit-learn counts where the code names it."""
@@ -54,4 +53,4 @@ def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | Non
         "versions": json.dumps(versions(declaration)),
     }
     parts |= {"trains": str(identity.trains(declaration))}
-    return parts | {"identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}
+    return parts | {"identity": digests.of_json(parts)}

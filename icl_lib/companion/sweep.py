@@ -1,6 +1,5 @@
 """Sweeps: many cells, each a pure function of its declaration and seed, run by any executor and kept in one folder."""
 
-import hashlib
 import multiprocessing
 import multiprocessing.connection  # so that the thread which waits for the parent imports nothing beside a cell
 import os
@@ -17,7 +16,7 @@ import torch
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from icl_lib.companion import bounds, results, weights
+from icl_lib.companion import bounds, digests, results, weights
 from icl_lib.companion.experiment import Declaration, Divided, Experiment, run_declared
 
 OF_THE_RUN = ("seconds", "created", "commit")
@@ -124,7 +123,7 @@ def keep(name: str, dataset: xr.Dataset, folder: Path) -> xr.Dataset:
 
 
 def _seal(written: bytes) -> bytes:
-    return f"\nsha256 {hashlib.sha256(written).hexdigest()}\n".encode()
+    return f"\nsha256 {digests.of_bytes(written)}\n".encode()
 
 
 # --- running ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Trained weights on disk, as safetensors."""
 
-import hashlib
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,7 +11,7 @@ import safetensors
 import safetensors.torch
 import torch
 
-from icl_lib.companion import book, bounds, content, identity, origins, results
+from icl_lib.companion import book, bounds, content, digests, identity, origins, results
 
 TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
 """The seed of the trainings whose weights are shipped; the seed of a run draws what they are evaluated on."""
@@ -57,11 +56,8 @@ def save_weights(weights: Weights, origin: dict[str, str], path: Path) -> None:
 
 def tensors_digest(tensors: Weights) -> str:
     """Return a digest of names, shapes and numbers alone; it is part of the identity of what reads them."""
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        values = tensors[name].numpy()
-        digest.update(f"{name} {values.dtype} {values.shape}".encode() + values.tobytes())
-    return digest.hexdigest()
+    arrays = ((name, tensors[name].numpy()) for name in sorted(tensors))
+    return digests.of_bytes(*(f"{name} {values.dtype} {values.shape}".encode() + values.tobytes() for name, values in arrays))
 
 
 def attributes(path: Path) -> dict[str, str] | None:

@@ -22,7 +22,7 @@ import yaml
 from book.builder.problem import Problem
 from book.citation import addresses
 from book.release import bundle, manifest
-from icl_lib.companion import results
+from icl_lib.companion import digests, results
 
 VERSION = "0.1.0"
 FULL = """
@@ -128,7 +128,7 @@ def test_its_pages_show_the_committed_quick_results_and_no_time(packed):
 
 def test_a_claim_is_cited_with_its_commit_and_the_digest_of_its_data(released, packed):
     page = packed[f"html/notebooks/{toy.MAIN}.html"].decode()
-    claim, digest = json.loads(packed["html/claims/Z1.json"]), manifest.sha256(packed["html/data/toy-alpha.full.nc"])
+    claim, digest = json.loads(packed["html/claims/Z1.json"]), digests.of_bytes(packed["html/data/toy-alpha.full.nc"])
     commit = json.loads(packed[manifest.FILE])["commit"]
     assert claim["data"] == {"path": "data/toy-alpha.full.nc", "sha256": digest}
     assert claim["address"] == KEPT and claim["book"]["commit"] == commit
@@ -189,7 +189,7 @@ def test_it_verifies_as_cited_and_the_certificate_says_so(released):
     (path,) = released.root.glob("_build/verify/*/certificate.json")
     told = json.loads(path.read_text())
     assert told["agrees"] and told["origin"] == "as cited" and told["manifest_sha256"] == released.digest
-    assert told["bundle_sha256"] == manifest.sha256(released.bundle.read_bytes())
+    assert told["bundle_sha256"] == digests.of_file(released.bundle)
     assert "1 verdicts and numbers compared" in told["executed"][0]
     assert [each.name for each in path.parent.iterdir() if each.is_dir()] == []
 

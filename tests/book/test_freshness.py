@@ -8,6 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from book.builder import cache, closure
 from book.builder.layout import Layout
+from icl_lib.companion import digests
 from papers import BOOK, registry
 
 SOURCES = {"notebook": "1", "library": "2", "requirements": "3"}
@@ -35,8 +36,8 @@ def layout(tmp_path, monkeypatch):
     nbformat.write(new_notebook(cells=[new_code_cell("1")]), work / "toy.ipynb")
     (work / "results").mkdir()
     (work / "results" / "toy.quick.nc").write_bytes(b"made")
-    digests = {name: cache.file_digest(places.stored_results / name) for name in files}
-    cache.keep("toy", "quick", cache.Origin(dict(SOURCES), digests, {"toy": ["Z1"]}), 1.0, work, places)
+    stored = {name: digests.of_file(places.stored_results / name) for name in files}
+    cache.keep("toy", "quick", cache.Origin(dict(SOURCES), stored, {"toy": ["Z1"]}), 1.0, work, places)
     return places
 
 

@@ -1,6 +1,5 @@
 """Never stale: every page says what it was made from, and what was changed behind its back is made anew or refused."""
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -13,9 +12,8 @@ import toy_book
 import xarray as xr
 from toy_book import MAIN, NAMES, build, environment, page, snapshot, stale
 
-from book.builder.cache import file_digest
 from book.builder.identities import SHOWN
-from icl_lib.companion import results
+from icl_lib.companion import digests, results
 
 SLUG = "toy-alpha"
 
@@ -67,8 +65,8 @@ def test_what_is_offered_is_what_was_computed_and_has_the_digest_that_the_page_t
     told = {term.a["href"]: term.find_next("dd").get_text() for term in figure.select(".icl-origin dt") if term.a}
     picture = figure.img["src"].removeprefix("../")
     assert told == {
-        f"../data/{offered.name}": hashlib.sha256(offered.read_bytes()).hexdigest(),
-        f"../{picture}": hashlib.sha256((html / picture).read_bytes()).hexdigest(),
+        f"../data/{offered.name}": digests.of_file(offered),
+        f"../{picture}": digests.of_file(html / picture),
     }
     facts = figure.select_one(".icl-origin").get_text(" ", strip=True)
     assert "2026-01-02 03:04 UTC" in facts and "commit abc SHA" in facts
@@ -139,11 +137,11 @@ def test_a_stored_result_that_was_changed_is_refused_and_nothing_is_lost(checkou
     results.save(xr.Dataset({"value": ("M", [1.0, 2.0])}, attrs={"slug": slug}), stored)
     with h5py.File(stored, "r+") as file:
         file["value"][1] = 3.0
-    digest, refused = file_digest(stored), build(checkout)
+    digest, refused = digests.of_file(stored), build(checkout)
     assert refused.status == 1 and "Traceback" not in refused.said
     remedy = f"restore it from git, or ./run renew {slug} makes it anew."
     assert f"\n{slug}.full.nc was changed after it was written: {remedy}\n" in refused.said
-    assert snapshot(checkout) == before and file_digest(stored) == digest
+    assert snapshot(checkout) == before and digests.of_file(stored) == digest
     stored.unlink()
     assert build(checkout).status == 0
 

@@ -6,7 +6,6 @@ Alternative text and caption are written down too: a test sees their numbers, an
 figure looks, its widths, limits and places, is kept as a digest: look at a figure whose digest is another one.
 """
 
-import hashlib
 import re
 import sys
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import Drawing, results
+from icl_lib.companion import Drawing, digests, results
 from icl_lib.companion.paper import declared
 from papers import BOOK, PAPERS, registry
 from tests.papers.artists import Panel, Read, Series, drawn
@@ -77,7 +76,7 @@ def told(name: str, data: xr.Dataset, read: Read) -> str:
         found += [f"    {each}" for each in rest]
     found += [f"  beside: {each}" for each in dict.fromkeys(beside)]
     found += [f"  says: {text}" for text in DRAWINGS[name][1].told(data)[:2]]
-    return "\n".join([*found, f"  looks {hashlib.sha256(repr(looks).encode()).hexdigest()[:8]}", ""])
+    return "\n".join([*found, f"  looks {digests.of_text(repr(looks))[:8]}", ""])
 
 
 def _together(lines: list[Line], panels: int, dataset: xr.Dataset) -> str:
