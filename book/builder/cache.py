@@ -147,9 +147,6 @@ def origin(name: str, profile: str, layout: Layout) -> Origin:
     return Origin(sources_now, {file: digests.of_file(layout.stored_results / file) for file in stored}, near)
 
 
-file_digest = digests.of_file
-
-
 def lookup(name: str, profile: str, layout: Layout) -> Executed | None:
     """The executed notebook, if there is one and nothing it was made from has changed since."""
     folder = layout.executed(profile, name)

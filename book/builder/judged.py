@@ -1,6 +1,5 @@
 """What the claims say about the results of an executed notebook: judged once, and kept beside it."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -9,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from book.builder.cache import NOTE, Executed, file_digest
+from book.builder.cache import NOTE, Executed
 from book.builder.problem import Problem
-from icl_lib.companion import Experiment, Judgement, results
+from icl_lib.companion import Experiment, Judgement, digests, results
 from papers import BOOK, registry
 
 
@@ -28,7 +27,7 @@ def require_sound(executed: Iterable[Executed], stored: Iterable[Path]) -> None:
     """Raise Problem when a stored result is not what was written, whatever it answers for; those that were judged are."""
     known = {file: digest for one in executed for file, digest in _noted(one, "full")["stored"].items()}
     for path in stored:
-        if known.get(path.name) != file_digest(path):
+        if known.get(path.name) != digests.of_file(path):
             with told():
                 results.load(path)
 
@@ -36,14 +35,10 @@ def require_sound(executed: Iterable[Executed], stored: Iterable[Path]) -> None:
 def _noted(one: Executed, profile: str) -> dict[str, dict]:
     path = one.folder / NOTE.format(profile)
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    whole = found.pop("digest", None) == _digest(found)
-    if not whole or any(file_digest(BOOK.store / file) != digest for file, digest in found["stored"].items()):
+    whole = found.pop("digest", None) == digests.of_json(found)
+    if not whole or any(digests.of_file(BOOK.store / file) != digest for file, digest in found["stored"].items()):
         found = judge(one.name, one.folder, profile)
     return found
-
-
-def _digest(found: dict[str, dict]) -> str:
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
 def judge(name: str, folder: Path, profile: str) -> dict[str, dict]:
@@ -51,13 +46,13 @@ def judge(name: str, folder: Path, profile: str) -> dict[str, dict]:
     own = [experiment for experiment in registry.EXPERIMENTS.values() if experiment.notebook == name]
     if profile == "full":
         datasets, entry = [full_dataset(experiment) for experiment in own], _with_slack
-        stored = {file: file_digest(BOOK.store / file) for file in (f"{each.slug}.full.nc" for each in own)}
+        stored = {file: digests.of_file(BOOK.store / file) for file in (f"{each.slug}.full.nc" for each in own)}
     else:
         datasets, entry = [results.load(path) for path in sorted((folder / "results").glob("*.quick.nc"))], _entry
         stored = {}
     judged = {dataset.attrs["slug"]: _judged(dataset, entry) for dataset in datasets if dataset is not None}
     found = {"results": judged, "stored": stored}
-    text = json.dumps(found | {"digest": _digest(found)}, indent=1, ensure_ascii=False)
+    text = json.dumps(found | {"digest": digests.of_json(found)}, indent=1, ensure_ascii=False)
     results.write_atomically(folder / NOTE.format(profile), lambda file: file.write_text(text, encoding="utf-8"))
     return found
 
