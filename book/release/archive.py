@@ -1,10 +1,10 @@
 """A zip that is the same bytes whenever it is made of the same files."""
 
 import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from icl_lib.companion.results import write_atomically
 
@@ -22,24 +22,19 @@ def read(content: Content) -> bytes:
 def write(files: Mapping[str, Content], seconds: int, target: Path) -> None:
     """Pack files in the order of their names, all of the same date; `target` is complete or as it was before."""
     date = datetime.fromtimestamp(seconds, UTC).timetuple()[:6]
+    write_atomically(target, lambda path: pack(files, lambda name: read(files[name]), date, path))
 
-    def pack(path: Path) -> None:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as packed:
-            for name in sorted(files):
-                entry, content = zipfile.ZipInfo(name, date), read(files[name])
-                entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-                entry.external_attr = mode(content) << 16
-                packed.writestr(entry, content)
 
-    write_atomically(target, pack)
+def pack(names: Iterable[str], content_of: Callable[[str], bytes], date: tuple[int, ...], target: Path | BinaryIO) -> None:
+    """Write the zip; each file is read when its turn comes."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as packed:
+        for name in sorted(names):
+            entry, content = zipfile.ZipInfo(name, date), content_of(name)
+            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
+            entry.external_attr = mode(content) << 16
+            packed.writestr(entry, content)
 
 
 def mode(content: bytes) -> int:
     """The mode of a file: a script is a program."""
     return PROGRAM if content.startswith(b"#!") else PLAIN
-
-
-def deflated(content: bytes) -> bytes:
-    """The bytes of a file as `write` packs them."""
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return packer.compress(content) + packer.flush()

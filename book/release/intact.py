@@ -43,7 +43,7 @@ def manifest_of(bundle: Opened, digest: str | None) -> tuple[dict, str]:
     content = bundle.content(FILE)
     found = digests.of_bytes(content)
     if digest and found != digest:
-        zipped = " The one that was given is that of the zip." if digest == bundle.sha256() else ""
+        zipped = " The one that was given is that of the zip." if digest == digests.of_open(bundle.file) else ""
         raise Problem(f"{FILE} is not the one that was cited: its SHA-256 is {found}.{zipped}")
     return read(FILE, content, SCHEMA), found
 

@@ -8,6 +8,7 @@ import argparse
 import math
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from book.release.sizes import require_sizes
 from book.release.unpacked import require_source, unpack
 from book.release.wellformed import read
 from icl_lib import typed
+from icl_lib.companion import digests
 
 UNTOUCHED = "No certificate was written."
 STORED = "book/data/"
@@ -77,21 +79,21 @@ def check(bundle: Opened, digest: str | None) -> Checked:
     """Hold every file against the manifest, and look at what data files claim before anything reads them."""
     manifest, found = intact.manifest_of(bundle, digest)
     print(f"Checking {len(bundle.entries)} files.", flush=True)
-    kept, as_written = {}, bundle.as_listed and as_packed(FILE, bundle.content(FILE), bundle)
+    kept = {}
     for name, content in intact.checked(bundle, manifest):
         require_source(name)
         require_sizes(name, content)
-        as_written = as_written and as_packed(name, content, bundle)
         if name in (QUICK, LEDGER, PINS):
             kept[name] = content
-    return Checked(manifest, found, bundle.sha256(), Recorded.of(kept), as_written)
+    whole = digests.of_open(bundle.file)
+    return Checked(manifest, found, whole, Recorded.of(kept), whole == written_again(bundle))
 
 
-def as_packed(name: str, content: bytes, bundle: Opened) -> bool:
-    """Whether a file lies in the zip as `archive.write` packs it."""
-    return bundle.entries[name].external_attr == archive.mode(content) << 16 and archive.deflated(content) == bundle.packed(
-        name
-    )
+def written_again(bundle: Opened) -> str:
+    """The SHA-256 of the zip that `archive.write` makes of the same files, of the date that they have."""
+    with tempfile.TemporaryFile() as again:
+        archive.pack(bundle.entries, bundle.content, bundle.entries[FILE].date_time, again)
+        return digests.of_open(again)
 
 
 def execute(source: Layout, full: bool) -> dict:
