@@ -33,12 +33,17 @@ def render(source: Path, output: Path, env: dict[str, str], meanwhile: Callable[
             process.kill()
             raise
     html = output / "_build" / "html"
-    if process.returncode and (full := [code for code in FULL if os.strerror(code) in said]):
+    require_rendered(process.returncode or not (html / "index.html").exists(), said, source)
+    return html
+
+
+def require_rendered(failed: bool, said: str, source: Path) -> None:
+    """Print what Jupyter Book said and raise a Problem if it failed; of a full disk raise OSError alone."""
+    if failed and (full := [code for code in FULL if os.strerror(code) in said]):
         raise OSError(full[0], os.strerror(full[0]))  # told once, not for every file
-    if process.returncode or not (html / "index.html").exists():
+    if failed:
         print(complaints(said, source))
         raise Problem("Jupyter Book reported what is printed above.")
-    return html
 
 
 def complaints(output: str, source: Path) -> str:

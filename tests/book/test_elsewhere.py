@@ -156,15 +156,13 @@ def test_a_disk_that_is_full_is_told_in_a_sentence_and_nothing_is_lost(checkout)
     assert "No page would change" in build(checkout).said
 
 
-def test_a_disk_that_fills_while_pages_are_made_is_told_once(tmp_path, monkeypatch, capsys):
+def test_a_disk_that_fills_while_pages_are_made_is_told_once(tmp_path, capsys):
     said = "WARNING: Failed to copy a file: OSError(28, 'No space left on device')\n" * 200
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=1, stdout=said))
     with pytest.raises(OSError) as stopped:
-        render.render(tmp_path, tmp_path, {})
+        render.require_rendered(True, said, tmp_path)
     assert stopped.value.errno == errno.ENOSPC and capsys.readouterr().out == ""
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=1, stdout="WARNING: a word\n"))
     with pytest.raises(book.Problem):
-        render.render(tmp_path, tmp_path, {})
+        render.require_rendered(True, "WARNING: a word\n", tmp_path)
     assert capsys.readouterr().out == "WARNING: a word\n\n"
 
 

@@ -32,14 +32,14 @@ def test_recomputing_everything_goes_on_where_it_was_stopped(tmp_path, monkeypat
 
     monkeypatch.setattr(rerun, "BOOK", replace(rerun.BOOK, root=tmp_path))
     monkeypatch.setattr(rerun, "renew", renew)
-    monkeypatch.setattr(rerun.judged, "judge", lambda name, folder: {"full": {name: "renewed"}})
+    monkeypatch.setattr(rerun.judged, "judge", lambda name, folder, profile: {"results": {name: profile}})
     monkeypatch.setattr(rerun.arguments, "notebook_names", lambda root: ["one", "two"])
     monkeypatch.setattr(rerun.book, "bring_up_to_date", lambda *_: {})
     with pytest.raises(Problem, match="stopped"):
         rerun.rerun(layout, full=True)
     rerun.rerun(layout, full=True)
     assert asked == [["a.full.nc", "b.full.nc", "weights/w.safetensors"], ["b.full.nc", "weights/w.safetensors"]]
-    assert json.loads((layout.build / rerun.NOTE).read_text())["renewed"] == {"one": "renewed", "two": "renewed"}
+    assert json.loads((layout.build / rerun.NOTE).read_text())["renewed"] == {"one": "full", "two": "full"}
 
 
 def test_only_the_source_is_unpacked_and_what_else_lay_there_is_gone(tmp_path):
