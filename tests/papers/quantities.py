@@ -1,6 +1,6 @@
 """Quantities of a dataset and their parts: what numbers that were drawn are compared with."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import xarray as xr
@@ -58,37 +58,50 @@ def equal(one: np.ndarray, other: np.ndarray) -> bool:
     return one.shape == other.shape and np.allclose(one, other, rtol=RTOL, atol=1e-300, equal_nan=True)
 
 
-def slices(quantity: xr.DataArray, values: np.ndarray, kept: int = 0) -> Iterator[tuple[dict, xr.DataArray]]:
-    """Yield the parts of a quantity, at fixed coordinates of its other dimensions, that are these values.
+def slices(quantity: xr.DataArray, table: np.ndarray, values: np.ndarray) -> Iterator[tuple[dict, np.ndarray]]:
+    """Yield the parts of a quantity, at fixed coordinates of its other dimensions, that are these values."""
+    first = values[np.isfinite(values)][:1]
+    if first.size:
+        for where, part in cuts(table, values.size, lambda each: contains(each, first[0])):
+            if equal(part.ravel(), values.ravel()):
+                yield place(quantity, where), part
 
-    The first ``kept`` dimensions are not fixed any more: what is left of each choice of dimensions is looked at once.
+
+def cuts(
+    table: np.ndarray, size: int, worth: Callable[[np.ndarray], bool] = lambda part: True, most: float = np.inf
+) -> Iterator[tuple[dict[int, int], np.ndarray]]:
+    """Yield the parts of a table that have so many entries, with the axes that are fixed and where.
+
+    What is not ``worth`` looking at is passed over with all of its parts, and so are axes that are longer than ``most``.
     """
-    first = next(iter(values[np.isfinite(values)]), None)
-    if quantity.size < values.size or first is None:
-        return
-    if not np.isclose(quantity.values.astype(float), first, rtol=RTOL, atol=1e-300).any():
-        return
-    if quantity.size == values.size:
-        if equal(quantity.values.ravel(), values.ravel()):
-            yield {n: c.item() for n, c in quantity.coords.items() if c.ndim == 0}, quantity
-        return
-    for place, dim in enumerate(quantity.dims if quantity.size % values.size == 0 else ()):
-        rest = quantity.size // quantity.sizes[dim]
-        for index in range(quantity.sizes[dim] if place >= kept and rest % values.size == 0 else 0):
-            part = quantity.isel({dim: index})
-            for at, entries in slices(part, values, place):
-                yield {dim: coordinate(quantity, dim, index), **at}, entries
+    yield from _cuts(table, [*range(table.ndim)], size, worth, most, 0)
 
 
-def tables(quantity: xr.DataArray, size: int) -> Iterator[tuple[dict, xr.DataArray]]:
-    """Yield the parts of a quantity that have so many entries."""
-    if quantity.size == size:
-        yield {n: c.item() for n, c in quantity.coords.items() if c.ndim == 0}, quantity
-    elif quantity.size > size and quantity.size % size == 0:
-        for dim in quantity.dims:
-            for index in range(quantity.sizes[dim] if quantity.sizes[dim] <= 32 else 0):
-                for at, entries in tables(quantity.isel({dim: index}), size):
-                    yield {dim: coordinate(quantity, dim, index), **at}, entries
+def _cuts(
+    table: np.ndarray, axes: list[int], size: int, worth: Callable, most: float, kept: int
+) -> Iterator[tuple[dict, np.ndarray]]:
+    """The first ``kept`` axes are not fixed any more: what is left of each choice of axes is looked at once."""
+    if table.size < size or table.size % size or not worth(table):
+        return
+    if table.size == size:
+        yield {}, table
+        return
+    for k in range(kept, table.ndim):
+        for index in range(table.shape[k] if table.shape[k] <= most else 0):
+            part = table[(slice(None),) * k + (index,)]
+            for where, found in _cuts(part, axes[:k] + axes[k + 1 :], size, worth, most, k):
+                yield {axes[k]: index, **where}, found
+
+
+def contains(table: np.ndarray, value: float) -> bool:
+    return bool((abs(table - value) <= 1e-300 + RTOL * abs(value)).any())
+
+
+def place(quantity: xr.DataArray, where: dict[int, int]) -> dict[str, object]:
+    """Return the coordinates of a part of a quantity of which some axes are fixed."""
+    fixed = {quantity.dims[axis]: index for axis, index in where.items()}
+    alone = {n: c.item() for n, c in quantity.isel(fixed).coords.items() if c.ndim == 0}
+    return {dim: coordinate(quantity, dim, index) for dim, index in fixed.items()} | alone
 
 
 def pick(quantity: xr.DataArray, at: dict) -> xr.DataArray:

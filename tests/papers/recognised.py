@@ -10,9 +10,11 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from tests.papers.artists import Series
-from tests.papers.quantities import RTOL, coordinate, equal, near, parts, pick, reduced, same, slices, tables
+from tests.papers.quantities import RTOL, contains, coordinate, cuts, equal, near, parts, pick, place, reduced, same, slices
 
 NO_NAME = "an interval that has no name"
+LONGEST = 32
+"""Of a dimension with more entries than this, none is looked at alone when a part may be any."""
 Transform = Callable[[xr.Dataset], xr.DataArray]
 
 
@@ -51,8 +53,12 @@ class Vocabulary:
         return self.plain | coords | ends | {name: value for n, v in self.plain.items() for name, value in reduced(n, v)}
 
     @cached_property
+    def _tables(self) -> dict[str, np.ndarray]:
+        return {name: each.values.astype(float) for name, each in self.words.items()}
+
+    @cached_property
     def _ordered(self) -> dict[str, np.ndarray]:
-        return {name: np.sort(each.values.astype(float), axis=None) for name, each in self.words.items()}
+        return {name: np.sort(each, axis=None) for name, each in self._tables.items()}
 
     def _with(self, value: float) -> Iterator[tuple[str, xr.DataArray]]:
         """Yield the quantities of which one entry is a value."""
@@ -111,7 +117,7 @@ class Vocabulary:
         found = []
         for value, remarks in ((series.y, []), (series.x, ["sideways"])) if series.y.size == series.x.size == 1 else ():
             for name, quantity in self._with(value.item()):
-                entries = np.isclose(quantity.values.astype(float), value, rtol=RTOL, atol=0)
+                entries = np.isclose(self._tables[name], value, rtol=RTOL, atol=0)
                 for index in np.argwhere(entries) if name in self.plain else ():
                     at = {dim: coordinate(quantity, dim, int(k)) for dim, k in zip(quantity.dims, index, strict=True)}
                     found.append(Found(name, "", at, self._cloud_interval(name, at, series), [*remarks]))
@@ -124,14 +130,13 @@ class Vocabulary:
             if len(places) < 2 or not np.allclose(steps, steps[0]) or steps[0] == 0:
                 continue
             for name, quantity in self._with(float(np.nanmax(values))):
-                for at, entries in tables(quantity, values.size):
-                    flat = entries.values.ravel().astype(float)
+                for where, part in cuts(self._tables[name], values.size, most=LONGEST):
+                    flat = part.ravel()
                     for order, one in (("in order", flat), ("sorted", np.sort(flat))):
                         if same(one[:, None], values).all():
-                            remarks = [order] + ["sideways"] * sideways
-                            return Found(
-                                name, "nothing", at, remarks=remarks, along_values=(at.get("kind", name),) * len(places)
-                            )
+                            remarks, at = [order] + ["sideways"] * sideways, place(quantity, where)
+                            along_values = (at.get("kind", name),) * len(places)
+                            return Found(name, "nothing", at, remarks=remarks, along_values=along_values)
         return None
 
     def _along(self, values: np.ndarray, places: np.ndarray) -> Iterator[Found]:
@@ -141,8 +146,9 @@ class Vocabulary:
                 yield from self._line(name, quantity, dim, values, places)
 
     def _line(self, name: str, quantity: xr.DataArray, dim: str, values, places) -> Iterator[Found]:
+        labels = quantity[dim].values if dim in quantity.coords else np.arange(quantity.sizes[dim])
         for indices, remarks in self._indices(quantity, dim, places):
-            table = quantity.transpose(dim, ...).values[indices].astype(float)
+            table = np.moveaxis(self._tables[name], quantity.dims.index(dim), 0)[indices]
             if not table.size:
                 continue
             table = table.reshape(len(indices), -1)
@@ -161,7 +167,7 @@ class Vocabulary:
                     dim,
                     at,
                     remarks=told,
-                    along_values=tuple(coordinate(quantity, dim, i) for i in indices),
+                    along_values=tuple(labels[indices].tolist()),
                     whole=quantity.isel(where).isel({dim: indices}),
                 )
 
@@ -238,12 +244,12 @@ class Vocabulary:
         x, y, found = series.x, series.y, []
         if not (np.isfinite(x).any() and np.isfinite(y).any()):
             return None
-        others = [(n, at) for n, v in self._with(float(np.nanmax(x))) for at, _ in slices(v, x)]
+        others = [(n, at) for n, v in self._with(float(np.nanmax(x))) for at, _ in slices(v, self._tables[n], x)]
         for name, quantity in self._with(float(np.nanmax(y))):
-            for at, entries in slices(quantity, y):
+            for at, part in slices(quantity, self._tables[name], y):
                 for other, where in others:
                     if all(at.get(dim, value) == value for dim, value in where.items() if dim in quantity.coords or dim in at):
-                        one = Found(f"{name} over {other}", "", at, along_values=tuple(entries.values.ravel()))
+                        one = Found(f"{name} over {other}", "", at, along_values=tuple(part.ravel()))
                         one.interval = self._cloud_interval(name, at, series)
                         found.append(one)
         return min(found, key=lambda each: _rank(each, series.labels), default=None)
@@ -259,19 +265,18 @@ class Vocabulary:
         return next((rule for rule, one in rules.items() if near(series.above, one)), NO_NAME)
 
     def _image(self, values: np.ndarray) -> Found | None:
+        shown = values.ravel()
+        lowest, highest = np.nanmin(shown), np.nanmax(shown)
         for name, quantity in self.words.items():
             for change, tool in (("", lambda v: v), ("log10 of ", lambda v: np.log10(np.maximum(v, 1e-300)))):
-                for at, entries in tables(quantity, values.size):
-                    table = tool(entries.values.astype(float))
-                    for turned, one in (
-                        ("", table),
-                        (", transposed", table.T),
-                        (", upside down", table[::-1] if table.ndim == 2 else table),
-                    ):
-                        flat, shown = one.ravel(), values.ravel()
-                        if entries.ndim >= 1 and (equal(flat, shown) or equal(np.maximum(flat, shown.min()), shown)):
-                            dims = " by ".join(map(str, entries.dims))
-                            return Found(f"{change}{name}", dims + turned, at)
+                table = tool(self._tables[name])
+                for where, part in cuts(table, shown.size, lambda each: contains(np.maximum(each, lowest), highest), LONGEST):
+                    turns = {"": part, ", transposed": part.T, ", upside down": part[::-1] if part.ndim == 2 else part}
+                    for turned, one in turns.items():
+                        flat = one.ravel()
+                        if part.ndim >= 1 and (equal(flat, shown) or equal(np.maximum(flat, lowest), shown)):
+                            dims = " by ".join(str(dim) for axis, dim in enumerate(quantity.dims) if axis not in where)
+                            return Found(f"{change}{name}", dims + turned, place(quantity, where))
         return None
 
 

@@ -16,13 +16,13 @@ BETWEEN = 2.0
 
 def faults(figure: Figure) -> Iterator[str]:
     """Yield what is wrong with the words of a figure that is placed."""
-    level, turned = [*_level(figure)], [*_turned(figure)]
-    for text in (*level, *(text for _, labels in turned for text in labels)):
-        (left, bottom), (right, top) = text.get_window_extent().min, text.get_window_extent().max
-        if min(left, bottom) < -0.5 or right > figure.bbox.width + 0.5 or top > figure.bbox.height + 0.5:
+    turned = [*_turned(figure)]
+    level = {text: text.get_window_extent() for text in _level(figure)}
+    aslant = {text: text.get_window_extent() for _, labels in turned for text in labels}
+    for text, box in (level | aslant).items():
+        if min(box.x0, box.y0) < -0.5 or box.x1 > figure.bbox.width + 0.5 or box.y1 > figure.bbox.height + 0.5:
             yield f"cut: {text.get_text()!r}"
-    for one, other in combinations(level, 2):
-        a, b = one.get_window_extent(), other.get_window_extent()
+    for (one, a), (other, b) in combinations(level.items(), 2):
         if min(a.x1, b.x1) - max(a.x0, b.x0) > -BETWEEN and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5:
             yield f"over each other: {one.get_text()!r} and {other.get_text()!r}"
     for angle, labels in turned:
