@@ -38,33 +38,41 @@ def outcome(check: Check, dataset: xr.Dataset) -> tuple[bytes, ...]:
     return tuple(np.asarray(part, float).tobytes() for part in parts)
 
 
-def _moved(variable: xr.DataArray, factor: float) -> xr.DataArray:
-    """Return a variable times a factor; with a large one, which moves no zero, and a ramp that leaves no two entries alike."""
-    ramp = np.linspace(1, 2, variable.size).reshape(variable.shape)
-    return factor * variable + (ramp if factor > 1 else 0)
+def _moved(values: np.ndarray, factor: float) -> np.ndarray:
+    """Return numbers times a factor; with a large one, which moves no zero, and a ramp that leaves no two entries alike."""
+    ramp = np.linspace(1, 2, values.size).reshape(values.shape)
+    return factor * values + (ramp if factor > 1 else 0)
 
 
 def read(check: Check, dataset: xr.Dataset) -> Iterator[str]:
     """Yield the variables that a check reads, and of their dimensions the entries that it reads where it leaves some out."""
     before = outcome(check, dataset)
-
-    def noticed(name: str, where: xr.DataArray | bool) -> bool:
-        variable = dataset[name]
-        moved = (variable.where(~where, _moved(variable, factor)) for factor in FACTORS)
-        return any(outcome(check, dataset.assign({name: each.astype(variable.dtype)})) != before for each in moved)
-
     for name, variable in dataset.data_vars.items():
-        if variable.dtype.kind not in "fiu" or not noticed(name, xr.ones_like(variable, bool)):
+        if variable.dtype.kind not in "fiu":
             continue
-        dims = [dim for dim in variable.dims if dim not in REPEATED or variable[dim].dtype.kind == "U"]
-        parts = [text for dim in dims for text in _left_out(variable, dim, name, noticed)]
-        yield f"{name}[{', '.join(parts)}]" if parts else str(name)
+        trial = dataset.assign({name: variable.copy(deep=True)})
+        entries = trial[name].values  # of which some are moved in their place: the rest of the dataset stays what it is
+        moved = [_moved(variable.values, factor) for factor in FACTORS]
+
+        def noticed(*where, trial=trial, entries=entries, moved=moved, variable=variable) -> bool:
+            for each in moved:
+                entries[where] = each[where]
+                found = outcome(check, trial)
+                entries[where] = variable.values[where]
+                if found != before:
+                    return True
+            return False
+
+        if noticed(...):
+            dims = [dim for dim in variable.dims if dim not in REPEATED or variable[dim].dtype.kind == "U"]
+            parts = [text for dim in dims for text in _left_out(variable, dim, noticed)]
+            yield f"{name}[{', '.join(parts)}]" if parts else str(name)
 
 
-def _left_out(variable: xr.DataArray, dim: str, name: str, noticed: Callable) -> Iterator[str]:
-    size = variable.sizes[dim]
+def _left_out(variable: xr.DataArray, dim: str, noticed: Callable) -> Iterator[str]:
+    size, axis = variable.sizes[dim], variable.get_axis_num(dim)
     places = range(size) if size <= MANY else np.linspace(0, size - 1, SOME).round().astype(int)
-    rows = [place for place in places if noticed(name, xr.DataArray(np.arange(size) == place, dims=dim))]
+    rows = [place for place in places if noticed(*[slice(None)] * axis, place)]
     if len(rows) < len(places):
         labels = " ".join(short(variable[dim].values[place]) for place in rows) if dim in variable.coords else ""
         yield f"{dim}: {labels if 0 < len(labels) < LONG else ' '.join(map(str, rows)) or 'none of those tried'}"
