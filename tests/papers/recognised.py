@@ -69,8 +69,9 @@ class Vocabulary:
 
     def value(self, side: str, value: float) -> str | None:
         """Return the name of a level: a round number, or an entry of a quantity."""
-        if float(f"{value:.3g}") == value:
-            return f"{value:g}"
+        rounded = float(f"{value:.3g}")
+        if np.isclose(value, rounded, rtol=1e-12, atol=0):  # whatever its last digit is on this machine
+            return f"{rounded:g}"
         for name, quantity in (self.words | self._wholes).items():
             if np.isclose(quantity.values.astype(float), value, rtol=RTOL, atol=0).any():
                 return name
