@@ -1,6 +1,7 @@
 """dherin-gemma: a norm behind the feed-forward part; the published patch, the well-conditioned one, and none of the gain."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -64,11 +65,11 @@ class Gemma(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the bound on changes of the gain and the tail of d/n beside it."""
-        over = []
-        for s in range(self.seeds):
-            bound = theory.scale_bound(*(each.numpy() for each in terms(*self.drawn(seed, s))))
-            change = dataset.changes.values[s] / bound
-            over.append([change[0].min(), change[1].max()])
+        (network, *_), weights, texts = zip(*(self.drawn(seed, s) for s in range(self.seeds)), strict=True)
+        together = {name: torch.stack([each[name] for each in weights]) for name in weights[0]}
+        bound = theory.scale_bound(*(x.numpy() for x in torch.func.vmap(partial(terms, network))(together, torch.stack(texts))))
+        published, conditioned = np.moveaxis(dataset.changes.values, 1, 0) / bound
+        over = np.stack([published.min((1, 2)), conditioned.max((1, 2))], 1)
         text = "change over RMS(d/m)/RMS(n): least for the published form, largest for the conditioned one"
         found = dataset.assign(over=variable("seed form", over, text))
         return self.tail(self.tail(found, "", self.sizes.width), "narrow_", self.narrow.width)

@@ -17,7 +17,7 @@ from icl_lib.tasks.prompts import Prompts, normal
 from icl_lib.tasks.regression import LinearRegression
 from papers.garg.prior_observations.prefixes import by_length, inputs, labels
 from papers.garg.regressors import NeighbourAverage
-from papers.garg.theory.bayes import posterior_error
+from papers.garg.theory.bayes import posterior_errors
 from papers.regression.decoders import DecoderTraining, trained
 from papers.regression.theory.least_squares import least_squares_error
 from papers.regression.trainings import FIXED
@@ -73,7 +73,7 @@ class DenseRegression(Declaration):
         lsa = [lsa_errors(d, training.N, self.longest) for training in self.trainings]
         averaging = lsa_errors(d, np.inf, self.longest)
         x = torch.cat([inputs(clean) for clean, _ in self._prompts(seed)]).numpy()
-        bayes = mean(torch.tensor(np.stack([posterior_error(x[:, :M], self.noise_sd) for M in k])))
+        bayes = mean(torch.tensor(np.moveaxis(posterior_errors(x[:, : self.longest], self.noise_sd), -1, 0)))
         text = "error / d of the Bayes predictor under noise, mean over inputs of its conditional mean"
         return dataset.assign(
             {

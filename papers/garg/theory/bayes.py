@@ -4,12 +4,14 @@ Two inputs in three dimensions and noise 2: w_i = x y/(x^2 + 4) = 1 * 5/5 and 2 
 (1/(1 + 1/4) + 1/(1 + 4/4) + 1)/3. Without noise 1 - 2/3 is left:
 
 >>> import numpy as np
->>> from papers.garg.theory.bayes import posterior_error, posterior_mean
+>>> from papers.garg.theory.bayes import posterior_error, posterior_errors, posterior_mean
 >>> X = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
 >>> posterior_mean(X, np.array([5.0, 8.0]), noise_sd=2.0).round(4).tolist()
 [1.0, 2.0, 0.0]
 >>> [round(float(posterior_error(X, noise_sd)), 4) for noise_sd in (2.0, 1e-6)]
 [0.7667, 0.3333]
+>>> posterior_errors(X, noise_sd=2.0).round(4).tolist()
+[1.0, 0.9333, 0.7667]
 """
 
 import numpy as np
@@ -33,3 +35,16 @@ def posterior_error(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndar
     d = X.shape[-1]
     precision = np.eye(d) + np.einsum("...ki,...kj->...ij", X, X) / noise_sd**2
     return np.asarray(np.trace(np.linalg.inv(precision), axis1=-2, axis2=-1) / d)
+
+
+def posterior_errors(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndarray, "... k+1"]:
+    """``posterior_error`` after 0 .. k examples: C, at first I, loses C x x^T C / (x^T C x + noise_sd^2) with each x."""
+    d = X.shape[-1]
+    C = np.broadcast_to(np.eye(d), (*X.shape[:-2], d, d)).copy()
+    traces = [np.einsum("...ii->...", C)]
+    for x in np.moveaxis(X, -2, 0):
+        Cx = np.einsum("...ij,...j->...i", C, x)
+        predicted = np.einsum("...i,...i->...", x, Cx) + noise_sd**2
+        C -= Cx[..., :, None] * (Cx / predicted[..., None])[..., None, :]
+        traces.append(np.einsum("...ii->...", C))
+    return np.stack(traces, -1) / d

@@ -87,8 +87,7 @@ class CoefficientSum(Declaration):
 def expected_vote(scores: np.ndarray, test: ODRTest) -> np.ndarray:
     """Return the attention-weighted label that the mean gap of the scores (S, M1, M1) predicts, one number a model."""
     present = 1 - (1 - test.alpha / 2) ** test.length
-    masses = [present * attention_mass(gap, test.alpha, test.length) for gap in theory.mean_gap(scores)]
-    return theory.mean_label(np.array(masses), test.alpha)
+    return theory.mean_label(present * attention_mass(theory.mean_gap(scores), test.alpha, test.length), test.alpha)
 
 
 _QUICK = CoefficientSum(

@@ -63,25 +63,23 @@ class Rescaling(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the vote law beside it, at the score gap that the convention gives and at one that is linear in S_1."""
-        gamma, at = mean_gap(dataset.scores.values), (self.test.alpha, self.test.length)
-        gaps = {
-            "theory": ("S_1^2 gamma", [rescaled_gap(gamma, S_1) for S_1 in self.S_1]),
-            "linear": ("|S_1| gamma", [abs(S_1) * gamma for S_1 in self.S_1]),
-        }
+        gamma, S_1, at = mean_gap(dataset.scores.values), np.array(self.S_1)[:, None], (self.test.alpha, self.test.length)
+        gaps = {"theory": ("S_1^2 gamma", rescaled_gap(gamma, S_1)), "linear": ("|S_1| gamma", abs(S_1) * gamma)}
         return dataset.assign(
             error_length_theory=self._by_length(gamma, rescaled_gap), error_long=self._by_length(gamma, lambda g, S_1: S_1 * g)
         ).assign(
             {
-                f"{name}_{gap}": variable("S_1 seed", [[law(g, *at) for g in row] for row in rows], f"{text} at gap {formula}")
+                f"{name}_{gap}": variable("S_1 seed", law(gap_there, *at), f"{text} at gap {formula}")
                 for name, law, text in (("error", vote_error, "vote law"), ("mass", attention_mass, "attention"))
-                for gap, (formula, rows) in gaps.items()
+                for gap, (formula, gap_there) in gaps.items()
             }
         )
 
     @expectation
     def _by_length(self, gamma: np.ndarray, gap: Callable) -> xr.Variable:
         """Return the vote law at each sum and length."""
-        law = [[[vote_error(gap(g, S_1), self.test.alpha, l) for g in gamma] for l in self.lengths] for S_1 in self.sums]
+        gaps = gap(gamma, np.array(self.sums)[:, None])
+        law = np.stack([vote_error(gaps, self.test.alpha, l) for l in self.lengths], axis=1)
         return variable("sum length seed", law, "vote law over the prompt length")
 
 

@@ -11,7 +11,7 @@ from icl_lib.seeds import stream
 from papers.li.evaluate import means
 from papers.li.patterns import combined_patterns
 from papers.li.s3_3_generalization.odr import ODRTest, idr_scores
-from papers.li.theory.coefficient_sum import pair_gaps
+from papers.li.theory.coefficient_sum import gap_spread
 from papers.li.trained import A, B, Setting, train_models
 
 
@@ -49,13 +49,13 @@ class SumReasons(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put beside it how much the score gap spreads over draws of ODR patterns."""
-        W, apart = dataset.scores.values, ~np.eye(self.test.count, dtype=bool)
+        W = dataset.scores.values
         axes, spread = torch.eye(W.shape[-1], dtype=torch.float64), []
         for S_1 in self.S_1:
-            k = combined_patterns(stream(seed, f"frames/{S_1:g}"), axes, self.test.count, S_1, self.frames).numpy()
-            spread.append([[pair_gaps(one, k)[:, apart].std() for one in row] for row in W])
+            k = combined_patterns(stream(seed, f"frames/{S_1:g}"), axes, self.test.count, S_1, self.frames)
+            spread.append(gap_spread(W, k.numpy()))
         text = "standard deviation over draws and pairs of the score gap"
-        return dataset.assign(gap_spread=variable("setting S_1 seed", np.swapaxes(spread, 0, 1), text))
+        return dataset.assign(gap_spread=variable("setting S_1 seed", np.stack(spread, axis=1), text))
 
 
 SHORT = replace(A, beta=1.0)

@@ -105,6 +105,18 @@ def pair_gaps(W: Float[ndarray, "... M1 M1"], k: Float[ndarray, "... C M1"]) -> 
     return np.diagonal(scores, axis1=-2, axis2=-1)[..., None, :] - scores
 
 
+def gap_spread(W: Float[ndarray, "... M1 M1"], k: Float[ndarray, "D C M1"]) -> Float[ndarray, "..."]:
+    """Standard deviation of ``pair_gaps`` over draws of k and over i != j, by W (derived here).
+
+    A gap is linear in W, <W, k_j k_j^T - k_i k_j^T>, so that its variance is a quadratic form in the entries of W.
+    """
+    products = np.einsum("nia,njb->nijab", k, k)
+    own = np.einsum("njjab->njab", products)[:, None]
+    of_pairs = (own - products)[:, ~np.eye(k.shape[1], dtype=bool)].reshape(-1, W.shape[-1] ** 2)
+    w, covariance = W.reshape(*W.shape[:-2], -1), np.cov(of_pairs, rowvar=False, bias=True)
+    return np.sqrt(np.einsum("...a,ab,...b->...", w, covariance, w, optimize=True))
+
+
 def off_diagonal_mean(gaps: Float[ndarray, "... C C"]) -> Float[ndarray, "..."]:
     """The mean over j != i of gaps that vanish at j = i."""
     count = gaps.shape[-1]
@@ -117,6 +129,6 @@ def mean_gap(W: Float[ndarray, "... M1 M1"]) -> Float[ndarray, "..."]:
     return (np.trace(W, axis1=-2, axis2=-1) - W.sum(axis=(-2, -1)) / M1) / (M1 - 1)
 
 
-def rescaled_gap(gamma: float | Float[ndarray, "..."], S_1: float) -> float | Float[ndarray, "..."]:
+def rescaled_gap(gamma: float | Float[ndarray, "..."], S_1: float | Float[ndarray, "..."]) -> float | Float[ndarray, "..."]:
     """S_1^2 gamma, the mean score gap of mu'_j = S_1 mu_j (eq-li-3-3-rescaled-gap)."""
     return S_1**2 * gamma

@@ -14,6 +14,8 @@ A = alpha/2 is the chance of the partner, B = (1 - alpha)/4 that of one bystande
 (0.45, 0.36)
 """
 
+from functools import cache
+from itertools import product
 from math import comb, exp, factorial
 
 import numpy as np
@@ -97,29 +99,43 @@ def best_score(
 def best_error(l: int, alpha: float, M1: int) -> float:
     """Error of ``best_score``, by exact summation over all prompts without the query's pattern (eq-li-3-2-best-error).
 
-    sum over label counts of (sequences with them) g^l min(S_+, S_-) / (2 (M1 - 1)), g = (1 - alpha)/(2 (M1 - 2)).
+    sum over label counts of (sequences with them) g^l min(S_+, S_-) / (2 (M1 - 1)), g = (1 - alpha)/(2 (M1 - 2)). A pattern
+    shows - alone and adds to S_+, or + alone and adds to S_-, or is absent and adds 1 to both, or shows both labels.
     """
     _require(l, alpha)
     if alpha == 1:
         return 0.5 * (l == 0)
     rho, g = odds_per_context(alpha, M1), (1 - alpha) / (2 * (M1 - 2))
-    sums = {(0, 0.0, 0.0): 1.0}  # contexts used, S_+, S_- -> sequences, divided by the factorial of the contexts used
-    for _ in range(M1 - 1):
-        sums = _add_pattern(sums, l, rho)
-    risk = sum(weight * min(S_plus, S_minus) for (used, S_plus, S_minus), weight in sums.items() if used == l)
+    alone, risk = _one_label(l, rho, M1 - 1), 0.0
+    for j, k in product(range(M1), repeat=2):  # patterns that show - alone, and + alone
+        if (rest := M1 - 1 - j - k) >= 0:
+            (n_plus, S_plus, plus), (n_minus, S_minus, minus) = alone[j], alone[k]
+            left, least = l - np.add.outer(n_plus, n_minus), np.minimum.outer(S_plus, S_minus)
+            each = sum(comb(rest, e) * (least + e) * _both_labels(l, rest - e)[left] for e in range(rest + 1))  # e absent
+            risk += comb(M1 - 1, j) * comb(M1 - 1 - j, k) * float(plus @ np.where(left < 0, 0.0, each) @ minus)
     return factorial(l) * g**l * risk / (2 * (M1 - 1))
 
 
-def _add_pattern(sums: dict, l: int, rho: float) -> dict:
-    """Let one more pattern take n = 0, 1, ... of the contexts: labels all +, all -, or mixed."""
-    found: dict = {}
-    for (used, S_plus, S_minus), weight in sums.items():
-        for n in range(l - used + 1):
-            gains = ((1.0, 1.0, 1),) if n == 0 else ((0.0, rho**n, 1), (rho**n, 0.0, 1), (0.0, 0.0, 2**n - 2))
-            for plus, minus, labellings in gains:
-                key = (used + n, S_plus + plus, S_minus + minus)
-                found[key] = found.get(key, 0.0) + weight * labellings / factorial(n)
-    return found
+def _one_label(l: int, rho: float, most: int) -> list[tuple[Int[ndarray, "C"], Float[ndarray, "C"], Float[ndarray, "C"]]]:
+    """Of 0 .. most patterns with n_i >= 1 contexts, at most l in all: the sums of n_i and of rho^(n_i), and of 1/prod n_i!."""
+    sums = [{(0, 0.0): 1.0}]
+    for _ in range(most):
+        more: dict = {}
+        for (used, S), weight in sums[-1].items():
+            for n in range(1, l - used + 1):
+                key = (used + n, S + rho**n)
+                more[key] = more.get(key, 0.0) + weight / factorial(n)
+        sums.append(more)
+    return [(np.array([n for n, _ in each], int), np.array([S for _, S in each]), np.array([*each.values()])) for each in sums]
+
+
+@cache
+def _both_labels(l: int, m: int) -> Float[ndarray, "{l}+1"]:
+    """Ways in which m patterns show both labels in v = 0 .. l contexts, divided by v!: the powers of x in (e^x - 1)^(2m)."""
+    ways = np.eye(1, l + 1)[0]
+    for _ in range(2 * m):
+        ways = np.convolve(ways, [0.0, *(1 / factorial(n) for n in range(1, l + 1))])[: l + 1]
+    return ways
 
 
 def _require(l: int, alpha: float) -> None:

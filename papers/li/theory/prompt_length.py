@@ -5,7 +5,7 @@ probability 1/(2 - alpha). The query's pattern scores ``gap`` above the others i
 """
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy.stats import binom
 
@@ -26,15 +26,15 @@ def length_bracket(eps: float, alpha: float) -> tuple[float, float]:
     return float((2 / alpha - 1) * np.log(1 / eps)), float(2 / alpha * np.log(1 / eps))
 
 
-def attention_mass(gap: float, alpha: float, l: int) -> float:
+def attention_mass(gap: float | Float[ndarray, "..."], alpha: float, l: int) -> float | Float[ndarray, "..."]:
     """E[n e^gap / (n e^gap + l - n) | n >= 1], n ~ Binomial(l, alpha/2): attention on the query's pattern (eq-li-3-3-mass)."""
     _require(alpha)
     n = np.arange(1, l + 1)
     weights = binom.pmf(n, l, alpha / 2)
-    return float(weights @ (n / (n + (l - n) * np.exp(-gap))) / weights.sum())
+    return n / (n + (l - n) * np.exp(-np.asarray(gap))[..., None]) @ weights / weights.sum()
 
 
-def vote_error(gap: float, alpha: float, l: int) -> float:
+def vote_error(gap: float | Float[ndarray, "..."], alpha: float, l: int) -> float | Float[ndarray, "..."]:
     """P(n e^gap + (l - n) - 2w < 0) + P(... = 0)/2, w ~ Binomial(l - n, 1/(2 - alpha)) (eq-li-3-3-vote-error).
 
     n contexts carry the query's pattern and vote for its label with weight e^gap; of the others, w vote against it.
@@ -50,14 +50,11 @@ def vote_error(gap: float, alpha: float, l: int) -> float:
     >>> round(needed_length(0.75**3, 0.5), 4)
     3.0
     """
-    _require(alpha)
-    total = 0.0
-    for n, probability in enumerate(binom.pmf(np.arange(l + 1), l, alpha / 2)):
-        against = np.arange(l - n + 1)
-        votes = (n * np.exp(gap) if n else 0.0) + (l - n) - 2 * against
-        lost = (votes < -1e-9) + 0.5 * (abs(votes) <= 1e-9)
-        total += probability * float(binom.pmf(against, l - n, wrong_label(alpha)) @ lost)
-    return total
+    n, w, chance = _counts(alpha, l)
+    own = np.zeros((*np.shape(gap), len(n)))
+    np.multiply(n, np.exp(gap)[..., None], out=own, where=n > 0)  # no context, no vote, whatever its weight
+    votes = own + (l - n) - 2 * w
+    return ((votes < -1e-9) + 0.5 * (abs(votes) <= 1e-9)) @ chance
 
 
 def label_law(gap: float, alpha: float, l: int) -> tuple[Float[ndarray, "C"], Float[ndarray, "C"]]:
@@ -65,10 +62,15 @@ def label_law(gap: float, alpha: float, l: int) -> tuple[Float[ndarray, "C"], Fl
 
     Its value at n and w is (n e^gap + l - n - 2w) / (n e^gap + l - n), n and w distributed as in ``vote_error``.
     """
+    n, w, chance = _counts(alpha, l)
+    return chance, 1 - 2 * w / (n * np.exp(gap) + l - n)
+
+
+def _counts(alpha: float, l: int) -> tuple[Int[ndarray, "C"], Int[ndarray, "C"], Float[ndarray, "C"]]:
+    """All n and w with n + w <= l, and their chances."""
     _require(alpha)
     n, w = np.nonzero(np.add.outer(np.arange(l + 1), np.arange(l + 1)) <= l)
-    weight = n * np.exp(gap) + l - n
-    return binom.pmf(n, l, alpha / 2) * binom.pmf(w, l - n, wrong_label(alpha)), 1 - 2 * w / weight
+    return n, w, binom.pmf(n, l, alpha / 2) * binom.pmf(w, l - n, wrong_label(alpha))
 
 
 def crossing(lengths: Float[ndarray, "L"], errors: Float[ndarray, "L"], eps: float) -> float:

@@ -102,7 +102,7 @@ class TwoNotions(Declaration):
     def _errors(self, d: int, seed: int, N, M) -> np.ndarray:
         """Return e(N, M) / d by kappa, N and M."""
         covariances = self._covariances(d, seed)
-        return np.array([[[error.averaged_error(Lambda, n, m) for m in M] for n in N] for Lambda in covariances]) / d
+        return np.array([error.averaged_error(Lambda, np.array(N)[:, None], np.array(M)) for Lambda in covariances]) / d
 
     def _covariances(self, d: int, seed: int) -> list[np.ndarray]:
         return [geometric_covariance(d, kappa, seed) for kappa in self.kappa]

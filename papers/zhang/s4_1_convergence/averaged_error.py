@@ -109,20 +109,22 @@ class AveragedError(Declaration):
     @expectation
     def _expected(self, dataset: xr.Dataset, d: int, seed: int) -> xr.Dataset:
         covariances = [self._covariance(d, kappa, seed) for kappa in self.kappa]
-        curve = np.arange(1, self.searched_N + 1)
+        lengths, curve = (*self.N, self.long_N), np.arange(1, self.searched_N + 1)
 
-        def tabulate(function, lengths) -> np.ndarray:
+        def exact(N) -> np.ndarray:
+            return np.array([error.averaged_error(Lambda, np.array(N), np.array(self.M)[:, None]) for Lambda in covariances])
+
+        def tabulate(function) -> np.ndarray:
             return np.array([[[function(Lambda, N, M) for N in lengths] for M in self.M] for Lambda in covariances])
 
-        searched = tabulate(error.averaged_error, curve.tolist())
+        searched = exact(curve)
         formulas = {
-            "error_theory": (error.averaged_error, "e(N, M)"),
             "error_by_theorem": (theorem_average, "Theorem 4.2 averaged over w"),
             "error_bound": (error.averaged_bound, "bound of section 4.1"),
             "eta": (lambda L, N, M: error.eta(L, N), "its 1/N^2 part"),
         }
-        lengths, columns = (*self.N, self.long_N), {}
-        columns |= {name: variable("kappa M N", tabulate(e, lengths), text, "y^2") for name, (e, text) in formulas.items()}
+        columns = {"error_theory": variable("kappa M N", exact(lengths), "e(N, M)", "y^2")}
+        columns |= {name: variable("kappa M N", tabulate(e), text, "y^2") for name, (e, text) in formulas.items()}
         columns["error_near"] = near_misses("kappa M N", of_averages(covariances, lengths, self.M), "y^2")
         columns["error_se"] = of_blocks(dataset.error_se, self.prompts)
         columns["error_over_N"] = variable("kappa M curve_N", searched, "e(N, M)", "y^2")

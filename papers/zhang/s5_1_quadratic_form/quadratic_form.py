@@ -37,21 +37,19 @@ class QuadraticForm(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Predict with the quadratic form, and count the eigenvalues of H by sign."""
         U, prompts = quadratic.U(*self._weights(seed)), [E.numpy() for E in self._prompts(seed)]
-
-        def of_each(function) -> np.ndarray:
-            return np.array([[function(E) for E in batch] for batch in prompts])
-
-        forms = of_each(quadratic.H)
+        forms = np.stack([quadratic.H(E) for E in prompts])
+        negative, positive = signs(forms)
+        blind, _ = signs(np.stack([H_without_query(E) for E in prompts]))
         columns = {
             "prediction_theory": (
-                of_each(lambda E: quadratic.quadratic_prediction(E, U)),
+                [quadratic.quadratic_prediction(E, U) for E in prompts],
                 "u^T H u, columns stacked",
                 "y",
             ),
-            "prediction_by_rows": (np.einsum("i,npij,j->np", U.ravel(), forms, U.ravel()), "u^T H u, rows stacked", "y"),
-            "negative": (negative_eigenvalues(forms), "negative eigenvalues of H"),
-            "positive": (negative_eigenvalues(-forms), "positive eigenvalues of H"),
-            "negative_without_query": (negative_eigenvalues(of_each(H_without_query)), "negative, without the query's column"),
+            "prediction_by_rows": (forms @ U.ravel() @ U.ravel(), "u^T H u, rows stacked", "y"),
+            "negative": (negative, "negative eigenvalues of H"),
+            "positive": (positive, "positive eigenvalues of H"),
+            "negative_without_query": (blind, "negative, without the query's column"),
         }
         return dataset.assign({name: variable("N prompt", *column) for name, column in columns.items()}).assign(
             negative_theory=variable("N", [quadratic.negative_eigenvalues(N, self.d) for N in self.N], "min(N, d) + 1"),
@@ -68,15 +66,16 @@ class QuadraticForm(Declaration):
         return [embed(law.sample(stream(seed, f"prompts/{N}"), (self.prompts,), N)) for N in self.N]
 
 
-def negative_eigenvalues(forms: np.ndarray) -> np.ndarray:
-    """Return how many eigenvalues of each symmetric matrix, (..., n, n), are negative."""
+def signs(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many eigenvalues of each symmetric matrix, (..., n, n), are negative, and how many positive."""
     eigenvalues = np.linalg.eigvalsh(forms)
-    return (eigenvalues < -ZERO * abs(eigenvalues).max(-1, keepdims=True)).sum(-1)
+    zero = ZERO * abs(eigenvalues).max(-1, keepdims=True)
+    return (eigenvalues < -zero).sum(-1), (eigenvalues > zero).sum(-1)
 
 
 def H_without_query(E: np.ndarray) -> np.ndarray:
     """Return H, but for a factor, with the query's column left out of E E^T."""
-    return np.kron(quadratic.X(E[:-1, -1]), E[:, :-1] @ E[:, :-1].T)
+    return quadratic.kronecker(quadratic.X(E[..., :-1, -1]), quadratic.gram(E[..., :-1]))
 
 
 QUADRATIC_FORM = Experiment(

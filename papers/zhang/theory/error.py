@@ -6,7 +6,7 @@ Lambda is the covariance, (d, d); N the training and M the test prompt length; e
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Real
 from numpy import ndarray
 
 from papers.zhang.theory.optimum import Gamma
@@ -80,14 +80,21 @@ def error_terms(Lambda: Float[ndarray, "d d"], N: float, M: float, law: LabelLaw
     return ErrorTerms(law.best_linear_error, variance, bias(Lambda, N, law.a))
 
 
-def averaged_error(Lambda: Float[ndarray, "d d"], N: float, M: float) -> float:
+def averaged_error(
+    Lambda: Float[ndarray, "d d"], N: float | Real[ndarray, "..."], M: float | Real[ndarray, "..."]
+) -> float | Float[ndarray, "..."]:
     """e(N, M) = tr Lambda - 2 tr(Lambda^2 Gamma_N^-1) + tr(Gamma_M Lambda^2 Gamma_N^-2).
 
-    Theorem 4.2 for noiseless labels, averaged over w ~ N(0, I) (derived here).
+    Theorem 4.2 for noiseless labels, averaged over w ~ N(0, I) (derived here). All these matrices have the eigenvectors of
+    Lambda, and the traces are sums over eigenvalues.
     """
-    inverse = np.linalg.inv(Gamma(Lambda, N))
-    square = Lambda @ Lambda @ inverse
-    return float(np.trace(Lambda) - 2 * np.trace(square) + np.trace(Gamma(Lambda, M) @ square @ inverse))
+    eigenvalues = np.linalg.eigvalsh(Lambda)
+
+    def gamma(length: float | Real[ndarray, "..."]) -> Float[ndarray, "... d"]:
+        return eigenvalues + np.multiply.outer(1 / np.asarray(length), eigenvalues + eigenvalues.sum())
+
+    share = eigenvalues / gamma(N)
+    return (eigenvalues - 2 * eigenvalues * share + gamma(M) * share**2).sum(-1)
 
 
 def isotropic_shrinkage(d: int, N: float) -> float:

@@ -19,10 +19,11 @@ def vec(matrix: Float[ndarray, "m n"]) -> Float[ndarray, "m*n"]:
     return matrix.ravel(order="F")
 
 
-def X(x_query: Float[ndarray, "d"]) -> Float[ndarray, "d+1 d+1"]:
+def X(x_query: Float[ndarray, "... d"]) -> Float[ndarray, "... d+1 d+1"]:
     """X_tau = [[0, x_query], [x_query^T, 0]] (Lemma 5.1); its eigenvalues are ||x_query||, -||x_query|| and d-1 zeros."""
-    matrix = np.zeros((len(x_query) + 1, len(x_query) + 1))
-    matrix[:-1, -1] = matrix[-1, :-1] = x_query
+    *batch, d = x_query.shape
+    matrix = np.zeros((*batch, d + 1, d + 1))
+    matrix[..., :-1, -1] = matrix[..., -1, :-1] = x_query
     return matrix
 
 
@@ -31,12 +32,23 @@ def X_characteristic(x_query: Float[ndarray, "d"], mu: float) -> float:
     return float(mu ** (len(x_query) - 1) * (mu**2 - x_query @ x_query))
 
 
-def H(E: Float[ndarray, "D T"]) -> Float[ndarray, "D*D D*D"]:
+def H(E: Float[ndarray, "... D T"]) -> Float[ndarray, "... D*D D*D"]:
     """H_tau = (1/2) X_tau (x) E E^T / N (Lemma 5.1); the query x_query is the last column of E."""
-    return 0.5 * np.kron(X(E[:-1, -1]), E @ E.T / (E.shape[1] - 1))
+    return 0.5 * kronecker(X(E[..., :-1, -1]), gram(E) / (E.shape[-1] - 1))
 
 
-def quadratic_prediction(E: Float[ndarray, "D T"], U: Float[ndarray, "D D"]) -> float:
+def gram(E: Float[ndarray, "... D T"]) -> Float[ndarray, "... D D"]:
+    """E E^T."""
+    return np.einsum("...it,...jt->...ij", E, E)
+
+
+def kronecker(A: Float[ndarray, "... D D"], B: Float[ndarray, "... D D"]) -> Float[ndarray, "... D*D D*D"]:
+    """A (x) B."""
+    D = A.shape[-1]
+    return np.einsum("...ij,...kl->...ikjl", A, B).reshape(*A.shape[:-2], D * D, D * D)
+
+
+def quadratic_prediction(E: Float[ndarray, "... D T"], U: Float[ndarray, "D D"]) -> Float[ndarray, "..."] | float:
     """y_hat = u^T H_tau u with u = Vec(U) (Lemma 5.1).
 
     Examples (1, 1) and (2, 1) with query 3: E E^T/N = [[7, 1.5], [1.5, 1]], and (u_12, u_-1) E E^T/N (u_11, u_21)^T x_query is
@@ -45,13 +57,13 @@ def quadratic_prediction(E: Float[ndarray, "D T"], U: Float[ndarray, "D D"]) -> 
     >>> import numpy as np
     >>> from papers.zhang.theory.quadratic import H, negative_eigenvalues, quadratic_prediction
     >>> E = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 0.0]])
-    >>> round(quadratic_prediction(E, np.array([[1.0, 2.0], [3.0, 4.0]])), 6)
+    >>> round(float(quadratic_prediction(E, np.array([[1.0, 2.0], [3.0, 4.0]]))), 6)
     123.0
     >>> int((np.linalg.eigvalsh(H(E)) < 0).sum()), negative_eigenvalues(2, 1)
     (2, 2)
     """
     u = vec(U)
-    return float(u @ H(E) @ u)
+    return H(E) @ u @ u
 
 
 def negative_eigenvalues(N: int, d: int) -> int:

@@ -106,6 +106,8 @@ def test_the_posterior_error_is_the_error_of_ridge(k):
     formula = bayes.posterior_error(prompts.x.numpy(), 0.7)
     assert abs(float(squared.mean()) - formula.mean()) < 4 * float(squared.std()) / 200
     assert np.median(bayes.posterior_error(prompts.x.numpy(), 1e-3)) == pytest.approx(max(0, 1 - k / 3), abs=1e-3)
+    errors = bayes.posterior_errors(prompts.x.numpy(), 0.7)
+    assert errors.shape == (40_000, k + 1) and np.allclose(errors[:, -1], formula, rtol=1e-12) and (errors[:, 0] == 1).all()
 
 
 # --- datasets of known predictors ---------------------------------------------------------------------------------

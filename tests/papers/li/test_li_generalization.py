@@ -139,6 +139,12 @@ def test_gaps_by_hand():
     assert coefficient_sum.rescaled_gap(4.0, -0.5) == 1.0
 
 
+def test_the_spread_of_gaps_is_that_over_draws_and_pairs():
+    W, k = np.stack([SQUARE, SQUARE.T @ SQUARE]), frames(3, 2, 0.7, 50)
+    apart = [coefficient_sum.pair_gaps(one, k)[:, ~np.eye(2, dtype=bool)] for one in W]
+    assert coefficient_sum.gap_spread(W, k) == pytest.approx([one.std() for one in apart], rel=1e-12)
+
+
 def test_rescaled_patterns_have_the_rescaled_gap():
     k = rescaled_patterns(torch.eye(3, dtype=torch.float64), 0.6).numpy()
     gap = coefficient_sum.off_diagonal_mean(coefficient_sum.pair_gaps(SQUARE, k)[None])
@@ -153,6 +159,12 @@ def test_votes_with_a_sharp_and_with_a_finite_gap_are_those_of_section_3_2(l, al
     assert prompt_length.vote_error(np.inf, alpha, l) == pytest.approx(floor.vote_error(l, alpha), rel=1e-12)
     for gap in (0.0, 0.7, 2.3):
         assert prompt_length.vote_error(gap, alpha, l) == pytest.approx(floor.start_vote_error(l, alpha, gap), rel=1e-10)
+
+
+def test_vote_error_and_mass_of_many_gaps_are_those_of_each():
+    gaps = np.array([[0.0, 0.3], [2.0, np.inf]])
+    for law in (prompt_length.vote_error, prompt_length.attention_mass):
+        assert law(gaps, 0.6, 5).tolist() == [[pytest.approx(law(gap, 0.6, 5), rel=1e-14) for gap in row] for row in gaps]
 
 
 def test_vote_error_and_mass_by_drawing_contexts():
