@@ -4,11 +4,11 @@ Lambda is the covariance of the inputs, (d, d), symmetric positive definite; N t
 """
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Real
 from numpy import ndarray
 
 
-def Gamma(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d"]:
+def Gamma(Lambda: Float[ndarray, "d d"], N: float | Real[ndarray, "... 1 1"]) -> Float[ndarray, "... d d"]:
     """Gamma = (1 + 1/N) Lambda + (1/N) tr(Lambda) I (Theorem 4.1); N may be numpy.inf.
 
     At Lambda = diag(1, 3) and N = 8 it is (9/8) Lambda + (4/8) I:
