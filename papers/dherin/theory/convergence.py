@@ -46,7 +46,7 @@ def marginal_update(
     """DeltaW_{i+1} - DeltaW_i = W (sum_h W_O^h p^h (v^h - abar^h)) A(x)^T/|A(x)|^2 (eq-dherin-4-3-increment); a = A(x) != 0."""
     if not a.any(-1).all():
         raise ValueError("A(x) = 0: there is no update of W that could carry the context")
-    moved = np.einsum("mk,khc,...hic->...im", W, W_O, increments)
+    moved = np.einsum("mk,khc,...hic->...im", W, W_O, increments, optimize=True)
     return np.einsum("...im,...k->...imk", moved, a / np.square(a).sum(-1, keepdims=True))
 
 
@@ -68,8 +68,8 @@ def kappa(G: Float[ndarray, "*b h m d"], b: Float[ndarray, "*b h d"]) -> float |
     kappa^2 = sum_{h,g} e^{<b_h, b_g>} tr(G_h (I + b_g b_h^T) G_g^T), scores <b_h, x>, G_h = W W_O^h W_V^h [I; w^T].
     """
     weight = np.exp(np.einsum("...hd,...gd->...hg", b, b))
-    spread = np.einsum("...hmd,...gmd->...hg", G, G)
-    tilted = np.einsum("...hmd,...gd,...he,...gme->...hg", G, b, b, G)
+    gram = np.einsum("...hmd,...gme->...hgde", G, G, optimize=True)
+    spread, tilted = np.einsum("...hgdd->...hg", gram), np.einsum("...hgde,...gd,...he->...hg", gram, b, b)
     return np.sqrt((weight * (spread + tilted)).sum((-2, -1)))
 
 

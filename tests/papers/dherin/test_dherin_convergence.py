@@ -13,9 +13,12 @@ from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from papers.dherin.along import states_along
 from papers.dherin.s4_3_convergence import along, claims, figures, layers_compared, marginal_updates, rnn_rate
+from papers.dherin.s4_3_convergence.endless import endless_context, task_values, tilt
+from papers.dherin.s4_3_convergence.heads import heads, sums_along
 from papers.dherin.s4_3_convergence.layers_compared import LAYERS_COMPARED, predicted, update_share
-from papers.dherin.s4_3_convergence.marginal_updates import MARGINAL_UPDATES, endless_context, formula, sums_along
+from papers.dherin.s4_3_convergence.marginal_updates import MARGINAL_UPDATES
 from papers.dherin.s4_3_convergence.rnn_rate import RNN_RATE
+from papers.dherin.s4_3_convergence.single_updates import formula
 from papers.dherin.theory import convergence
 from papers.dherin.trained import OneBlock, Trained, prefix_predictions, regression, start, tokens
 
@@ -122,10 +125,10 @@ def test_the_endless_context_is_that_of_a_very_long_one():
     training = replace(TINY, N=4000)
     network, block, sequence, w = one_block(training, 2)
     layer = network.block.joint.layer
-    size, endless = endless_context(layer, block, sequence, w)
+    kappa = convergence.kappa(task_values(layer, block, w), tilt(layer, block, sequence, w))
+    endless = endless_context(layer, block, sequence, w)
     apart = torch.einsum("mk,bk->bm", block["W"], layer(block, sequence) - endless).norm(dim=-1)
-    length = layer(block, sequence[:, -1:]).norm(dim=-1)
-    assert (apart / length < 4 * size / 4000**0.5).all()
+    assert (apart.numpy() < 4 * kappa / 4000**0.5).all()
     start_at = torch.einsum("mk,bk->bm", block["W"], layer(block, sequence[:, -1:]) - endless).norm(dim=-1)
     assert (apart < 0.2 * start_at).all()
 
@@ -174,7 +177,7 @@ def test_sums_by_a_loop():
     network, block, sequence, _ = one_block(replace(TINY, N=4), 1)
     layer = network.block.joint.layer
     assert isinstance(layer, SoftmaxAttention)
-    W_Q, W_K, W_V, W_O = marginal_updates.heads(layer, block)
+    W_Q, W_K, W_V, W_O = heads(layer, block)
     expected = torch.zeros(8, dtype=torch.float64)
     for token in (*sequence[0, :3], sequence[0, -1]):
         for h in range(2):
