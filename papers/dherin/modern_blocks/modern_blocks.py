@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
+from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, Share, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, Share, variables
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.weights import Weights
-from icl_lib.patches.sites import Nowhere
+from icl_lib.patches.sites import Nowhere, Site
 from icl_lib.seeds import stream
-from papers.dherin.architectures import Architecture, Name, Sizes, architecture, words
+from papers.dherin.architectures import Name, Sizes, architecture, words
 from papers.dherin.distance import relative
 from papers.dherin.network import Network
 from papers.dherin.patch_rules import behind, damped, each_alone, exact, shifted, unpatched
@@ -25,6 +26,16 @@ PATCHES = ("whole", "epsilon", "input half", "neighbour", "none")
 """The patch; with an epsilon in the denominator; without its site; made for the token before; no patch."""
 CHUNK = 64
 """Positions patched at a time: each has matrices of its own."""
+
+
+class Text(NamedTuple):
+    """A text in a network: the tokens that enter, the state of every token in every block, and the logits, all with context."""
+
+    network: Network
+    weights: Weights
+    tokens: Float[Tensor, "T D"]
+    states: list[State]
+    logits: Float[Tensor, "T V"]
 
 
 @dataclass(frozen=True)
@@ -46,100 +57,82 @@ class ModernBlocks(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch every network at every position, and measure the logits against those with the context."""
         readings = [[self.read(name, seed, s, device) for s in range(self.seeds)] for name in self.architectures]
-        columns = {
-            key: variable(
-                f"architecture seed {dims}".split(), np.array([[one[key] for one in row] for row in readings], "f4"), text
-            )
-            for key, (dims, text) in NAMES.items()
-        }
         coords = {"architecture": list(self.architectures), "patch": list(PATCHES), "kept": list(self.kept)}
-        return xr.Dataset(columns, coords=coords)
+        return xr.Dataset(variables(NAMES, readings, "architecture seed {}", "f4"), coords=coords)
 
-    def read(self, name: str, seed: int, s: int, device: str) -> dict[str, np.ndarray]:
+    def read(self, name: str, seed: int, s: int, device: str) -> dict[str, np.ndarray | float]:
         """Return all readings of one network."""
         built = architecture("vanilla, bias" if name == NORM_BIAS else name, self.depth, self.sizes)
+        network, rules = built.network, self.rules(name, built.site)
         weights = {key: weight.to(device) for key, weight in built.weights(seed, s).items()}
-        tokens = built.network.embed(weights, words(seed, f"words/{s}", self.sizes, self.tokens).to(device))
-        states, out = built.network.states(weights, tokens)
-        expected, rules = built.network.read(weights, out), self.rules(name, built)
-        error, stream, same, sizes = [], [], None, []
-        for patch in PATCHES:
-            if patch not in rules:
-                error.append(torch.full_like(expected[:, 0], torch.nan))
-                stream.append(error[-1])
-                continue
-            patched = everywhere(built, rules[patch], weights, tokens, states, shift=int(patch == "neighbour"))
-            logits = torch.cat([each for each, _, _ in patched])
-            error.append(relative(logits, expected))
-            stream.append(torch.cat([each for _, _, each in patched], 1).amax(0))
-            if patch == "whole":
-                same = (logits.argmax(-1) == expected.argmax(-1)).double().mean()
-                sizes = [
-                    torch.cat(part)[1:] for part in zip(*(changes(built, weights, new) for _, new, _ in patched), strict=True)
-                ]
-        found = torch.stack(error)
-        kept = [self.keep(rules["whole"], built.network, weights, tokens, share, seed, s) for share in self.kept]
+        tokens = network.embed(weights, words(seed, f"words/{s}", self.sizes, self.tokens).to(device))
+        states, out = network.states(weights, tokens)
+        text = Text(network, weights, tokens, states, network.read(weights, out))
+        rule = rules.pop("whole")
+        whole = everywhere(text, rule, 0, changes)
+        found = {patch: everywhere(text, made, int(patch == "neighbour")) for patch, made in rules.items()} | {"whole": whole}
+        missing = dict.fromkeys(ERRORS, torch.full_like(whole["error"], torch.nan))
+        error, off = (torch.stack([found.get(patch, missing)[key] for patch in PATCHES]) for key in ERRORS)
         return {
-            "error": found.amax(-1).cpu().numpy(),
-            "median": found[:, 1:].median(-1).values.cpu().numpy(),
-            "agreement": same.cpu().numpy(),
-            "stream": torch.stack(stream).amax(-1).cpu().numpy(),
-            "error_kept": np.array(kept),
-            **{key: part.median(0).values.cpu().numpy() for key, part in zip(SIDES, sizes, strict=True)},
+            "error": error.amax(-1).cpu().numpy(),
+            "median": error[:, 1:].median(-1).values.cpu().numpy(),
+            "agreement": whole["same"].double().mean().item(),
+            "stream": off.amax(-1).cpu().numpy(),
+            "error_kept": np.array([self.keep(text, rule, share, seed, s) for share in self.kept]),
+            **{side: whole[side][1:].median(0).values.cpu().numpy() for side in SIDES},
         }
 
-    def rules(self, name: str, built: Architecture) -> dict[str, Callable]:
+    def rules(self, name: str, site: Site) -> dict[str, Callable]:
         """Return how each kind of patch is made; the norm's bias has no denominator for an epsilon."""
-        if name == NORM_BIAS:
-            whole = shifted(built.site)
-            return {"whole": whole, "neighbour": whole, "input half": shifted(Nowhere()), "none": unpatched}
-        whole, half = exact(built.site), exact(Nowhere())
-        small = damped(built.site, self.epsilon)
-        return {"whole": whole, "neighbour": whole, "input half": half, "epsilon": small, "none": unpatched}
+        made = shifted if name == NORM_BIAS else exact
+        whole = made(site)
+        rules = {"whole": whole, "neighbour": whole, "input half": made(Nowhere()), "none": unpatched}
+        return rules if name == NORM_BIAS else {**rules, "epsilon": damped(site, self.epsilon)}
 
-    def keep(
-        self, rule: Callable, network: Network, weights: Weights, tokens: Tensor, share: float, seed: int, s: int
-    ) -> float:
+    def keep(self, text: Text, rule: Callable, share: float, seed: int, s: int) -> float:
         """Return the larger of two errors at the last token when a share of its context stays: logits, worst block's stream."""
-        N = self.tokens - 1
+        N, (network, weights, tokens, states, expected) = self.tokens - 1, text
         order = torch.randperm(N, generator=stream(seed, f"kept/{s}"))
         positions = torch.cat([order[: round(share * N)].sort().values, torch.tensor([N])]).to(tokens.device)
-        states, out = network.states(weights, tokens)
-        full = [state.at(-1) for state in states]
-        patched, left = rule(network, weights, full, tokens[positions], positions)
-        logits = relative(network.read(weights, left[-1:]), network.read(weights, out[-1:])).item()
-        return max(logits, behind(network, patched, weights, full, tokens[positions], positions).max().item())
+        full, left = [state.at(-1) for state in states], tokens[positions]
+        patched, out = rule(network, weights, full, left, positions)
+        off = behind(network, patched, weights, full, left, positions)
+        return max(relative(network.read(weights, out[-1:]), expected[-1:]).item(), off.max().item())
 
 
-def everywhere(
-    built: Architecture, rule: Callable, weights: Weights, tokens: Tensor, states: list[State], shift: int
-) -> list[tuple[Tensor, list[Weights], Tensor]]:
-    """Patch for every token alone, from the states ``shift`` tokens before.
+def everywhere(text: Text, rule: Callable, shift: int, *looks: Callable) -> dict[str, Tensor]:
+    """Patch for every token alone, from the states ``shift`` tokens before, and return what is found by position.
 
-    Returns by chunk the logits, the patched blocks, and how far the token is off behind every block.
+    error, same   of the logits: relative error, and whether the most likely token is the same
+    off           relative error of the token behind a block, of the worst one
+    looks         read the patched blocks too
     """
-    found = []
+    (network, weights, tokens, states, expected), found = text, []
     for places in torch.arange(len(tokens), device=tokens.device).split(CHUNK):
-        targets = [each_alone(state, places - shift) for state in states]
-        alone, full = tokens[places][:, None], [each_alone(state, places) for state in states]
-        patched, left = rule(built.network, weights, targets, alone)
-        found.append((built.network.read(weights, left)[:, 0], patched, behind(built.network, patched, weights, full, alone)))
-    return found
+        targets, full = ([each_alone(state, at) for state in states] for at in (places - shift, places))
+        alone = tokens[places][:, None]
+        patched, left = rule(network, weights, targets, alone)
+        logits, off = network.read(weights, left)[:, 0], behind(network, patched, weights, full, alone)
+        of_logits = {"error": relative(logits, expected[places]), "same": logits.argmax(-1) == expected[places].argmax(-1)}
+        found.append({**of_logits, "off": off.amax(0)})
+        for look in looks:
+            found[-1] |= look(network, weights, patched)
+    return {key: torch.cat([each[key] for each in found]) for key in found[0]}
 
 
-def changes(built: Architecture, weights: Weights, patched: list[Weights]) -> tuple[Tensor, ...]:
+def changes(network: Network, weights: Weights, patched: list[Weights]) -> dict[str, Tensor]:
     """Return |change| / |weight| of every block, (position, block): what reads z (or the bias before it), and the site's."""
-    reads = (*built.network.block.feed_forward.reads, "b_feed")
-    sides: tuple[list, ...] = ([], [])
-    for block, new in zip(built.network.blocks(weights), patched, strict=True):
-        for side, inner in zip(sides, (True, False), strict=True):
-            names = [name for name in block if new[name].dim() > block[name].dim() and (name in reads) == inner]
+    reads, found = (*network.block.feed_forward.reads, "b_feed"), {side: [] for side in SIDES}
+    for block, new in zip(network.blocks(weights), patched, strict=True):
+        changed = [name for name in block if new[name].dim() > block[name].dim()]
+        for side, inner in zip(SIDES, (True, False), strict=True):
+            names = [name for name in changed if (name in reads) == inner]
             change = sum((new[name] - block[name]).square().flatten(1).sum(-1) for name in names)
-            side.append((change / sum(block[name].square().sum() for name in names)).sqrt())
-    return tuple(torch.stack(side, -1) for side in sides)
+            found[side].append((change / sum(block[name].square().sum() for name in names)).sqrt())
+    return {side: torch.stack(sizes, -1) for side, sizes in found.items()}
 
 
-SIDES = ("size_in", "size_out")
+ERRORS, SIDES = ("error", "off"), ("size_in", "size_out")
 NAMES = {
     "error": ("patch", "largest relative error of the logits over positions"),
     "median": ("patch", "median relative error of the logits over positions that have a context"),

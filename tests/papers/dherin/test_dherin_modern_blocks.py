@@ -22,7 +22,7 @@ from papers.dherin.modern_blocks import claims, figures
 from papers.dherin.modern_blocks import modern_blocks as experiment
 from papers.dherin.modern_blocks.depth import DEPTH
 from papers.dherin.modern_blocks.gemma import GEMMA, Toward, decode
-from papers.dherin.modern_blocks.modern_blocks import MODERN_BLOCKS, damped, each_alone, everywhere, exact
+from papers.dherin.modern_blocks.modern_blocks import MODERN_BLOCKS, Text, changes, damped, each_alone, everywhere, exact
 from papers.dherin.theory import modern_blocks as theory
 
 SIZES = Sizes(width=12, heads=2, hidden=20, experts=4, active=2, vocabulary=19)
@@ -208,10 +208,13 @@ def test_a_transposed_target_or_a_wrong_chunk_would_show(blocks, monkeypatch):
     tokens = built.network.embed(weights, words(0, "text", SIZES, 9))
     states, out = built.network.states(weights, tokens)
     expected = built.network.read(weights, out)
-    whole = torch.cat([logits for logits, _, _ in everywhere(built, exact(built.site), weights, tokens, states, 0)])
+    text = Text(built.network, weights, tokens, states, expected)
+    whole = everywhere(text, exact(built.site), 0, changes)
     monkeypatch.setattr(experiment, "CHUNK", 4)
-    chunked = torch.cat([logits for logits, _, _ in everywhere(built, exact(built.site), weights, tokens, states, 0)])
-    assert relative(whole, expected).max() < 1e-14 and relative(chunked, expected).max() < 1e-14
+    chunked = everywhere(text, exact(built.site), 0, changes)
+    assert len(whole["error"]) == len(chunked["error"]) == 9
+    assert whole["error"].max() < 1e-14 and chunked["error"].max() < 1e-14
+    assert torch.allclose(whole["size_in"], chunked["size_in"])
     targets = [each_alone(state, torch.arange(9)) for state in states]
     for epsilon, least, most in ((0.0, 0, 1e-14), (1e-8, 1e-12, 1e-6)):
         _, left = damped(built.site, epsilon)(built.network, weights, targets, tokens[:, None])
