@@ -108,13 +108,12 @@ def pair_gaps(W: Float[ndarray, "... M1 M1"], k: Float[ndarray, "... C M1"]) -> 
 def gap_spread(W: Float[ndarray, "... M1 M1"], k: Float[ndarray, "D C M1"]) -> Float[ndarray, "..."]:
     """Standard deviation of ``pair_gaps`` over draws of k and over i != j, by W (derived here).
 
-    A gap is linear in W, <W, k_j k_j^T - k_i k_j^T>, so that its variance is a quadratic form in the entries of W.
+    A gap is linear in W, <W, k_j k_j^T - k_i k_j^T>, so that one product of matrices serves every W.
     """
     products = np.einsum("nia,njb->nijab", k, k)
     own = np.einsum("njjab->njab", products)[:, None]
     of_pairs = (own - products)[:, ~np.eye(k.shape[1], dtype=bool)].reshape(-1, W.shape[-1] ** 2)
-    w, covariance = W.reshape(*W.shape[:-2], -1), np.cov(of_pairs, rowvar=False, bias=True)
-    return np.sqrt(np.einsum("...a,ab,...b->...", w, covariance, w, optimize=True))
+    return np.einsum("...a,pa->...p", W.reshape(*W.shape[:-2], -1), of_pairs, optimize=True).std(-1)
 
 
 def off_diagonal_mean(gaps: Float[ndarray, "... C C"]) -> Float[ndarray, "..."]:
