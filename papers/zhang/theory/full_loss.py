@@ -39,31 +39,24 @@ def odd_loss(Lambda: Float[ndarray, "d d"], N: float, U: Inexact[ndarray, "... d
     In the original letters a = Lambda^1/2 A Lambda^1/2 with A = u_-1 U_11 + u_12 u_21^T.
     """
     b, p, r, s = blocks(whiten(Lambda, U))
-    a = s[..., None, None] * b + np.einsum("...i,...j->...ij", p, r)
-    square = np.einsum("ij,...jk,...ik->...", Gamma(Lambda, N), a, a)
-    return (square - 2 * np.einsum("ij,...ji->...", Lambda, a) + np.trace(Lambda)) / 2
+    a = s[..., None, None] * b + outer(p, r)
+    return (inner(Gamma(Lambda, N) @ a - 2 * Lambda, a) + np.trace(Lambda)) / 2
 
 
 def even_loss(Lambda: Float[ndarray, "d d"], N: float, U: Inexact[ndarray, "... d+1 d+1"]) -> Numbers:
     """(1/2) E even^2, from Gaussian moments up to order six.
 
-    With b_s = (b + b^T)/2, t = tr b, tau = tr Lambda, c = b^T p, m = b_s p, the six terms of E even^2 are
-    E[(p^T S b z)^2]                     = (1 + 1/N) |c|^2 + (1/N) |b|^2 |p|^2,
-    E[(p^T z)^2 (z^T b z)^2] / N^2       = [|p|^2 (t^2 + 2 |b_s|^2) + 4 t p^T m + 8 |m|^2] / N^2,
-    s^2 E[(w^T Lambda_hat w)^2] E(r^T z)^2  = s^2 (1 + 2/N) (tau^2 + 2 tr Lambda^2) |r|^2,
-    and twice the products: (2/N) (t p^T m + 2 c^T m); 2 s p^T (tau I + (2/N) Lambda) b r;
-    (2 s tau / N) (t p^T r + 2 m^T r).
+    With b_s = (b + b^T)/2, t = tr b, tau = tr Lambda, c = b^T p, m = b_s p and v = E[even z] = c + (t p + 2 m)/N + s tau r,
+    E even^2 = |v|^2 + (2/N^2) (|b_s|^2 |p|^2 + 2 |m|^2) + (1/N) (|c|^2 + |b|^2 |p|^2) + 2 s p^T K b r + s^2 V |r|^2.
+    The first term is of what is linear in z, the second of what is cubic; S and w^T Lambda_hat w add the others by their
+    fluctuation, with the covariance K = (2/N) Lambda and the variance V of w^T Lambda_hat w.
     """
     b, p, r, s = blocks(whiten(Lambda, U))
-    tau, t, c, m = np.trace(Lambda), trace(b), np.einsum("...ij,...i->...j", b, p), act(symmetric(b), p)
-    context = (1 + 1 / N) * dot(c, c) + dot(b, b, 2) * dot(p, p) / N
-    spread = t**2 + 2 * dot(symmetric(b), symmetric(b), 2)
-    query = (dot(p, p) * spread + 4 * t * dot(p, m) + 8 * dot(m, m)) / N**2
-    label = s**2 * label_moment(Lambda, N) * dot(r, r)
-    context_query = 2 / N * (t * dot(p, m) + 2 * dot(c, m))
-    context_label = 2 * s * dot(p @ context_label_moment(Lambda, N), act(b, r))
-    query_label = 2 * s * tau / N * (t * dot(p, r) + 2 * dot(m, r))
-    return (context + query + label + context_query + context_label + query_label) / 2
+    b_s, c, m, v = _vectors(Lambda, N, b, p, r, s)
+    K, V = context_label_covariance(Lambda, N), label_variance(Lambda, N)
+    cubic = 2 / N**2 * (inner(b_s, b_s) * dot(p, p) + 2 * dot(m, m))
+    context = (dot(c, c) + inner(b, b) * dot(p, p)) / N
+    return (dot(v, v) + cubic + context + 2 * s * dot(p @ K, act(b, r)) + s**2 * V * dot(r, r)) / 2
 
 
 def full_gradient(
@@ -97,9 +90,14 @@ def label_moment(Lambda: Float[ndarray, "d d"], N: float) -> float:
     return float((1 + 2 / N) * (np.trace(Lambda) ** 2 + 2 * np.trace(Lambda @ Lambda)))
 
 
-def context_label_moment(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d"]:
-    """E[tr(Lambda_hat) S] = tr(Lambda) I + (2/N) Lambda, S = Lambda^-1/2 Lambda_hat Lambda^-1/2 (derived here)."""
-    return np.trace(Lambda) * np.eye(len(Lambda)) + 2 / N * Lambda
+def label_variance(Lambda: Float[ndarray, "d d"], N: float) -> float:
+    """Var(w^T Lambda_hat w) = (2/N) tr(Lambda)^2 + (2 + 4/N) tr(Lambda^2), ``label_moment`` less tr(Lambda)^2."""
+    return float(2 / N * np.trace(Lambda) ** 2 + (2 + 4 / N) * np.trace(Lambda @ Lambda))
+
+
+def context_label_covariance(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d"]:
+    """E[(w^T Lambda_hat w - tr Lambda) S] = (2/N) Lambda, S = Lambda^-1/2 Lambda_hat Lambda^-1/2 (derived here)."""
+    return 2 / N * Lambda
 
 
 def whiten(Lambda: Float[ndarray, "d d"], U: Inexact[ndarray, "... d+1 d+1"]) -> Inexact[ndarray, "... d+1 d+1"]:
@@ -107,7 +105,7 @@ def whiten(Lambda: Float[ndarray, "d d"], U: Inexact[ndarray, "... d+1 d+1"]) ->
     eigenvalues, basis = np.linalg.eigh(Lambda)
     R = np.pad((basis * np.sqrt(eigenvalues)) @ basis.T, (0, 1))
     R[-1, -1] = 1.0
-    return R @ U @ R
+    return transposed(np.tensordot(transposed(np.tensordot(U, R, 1)), R, 1))  # one product of matrices for all points
 
 
 def blocks(U: Inexact[ndarray, "... D D"]) -> tuple[ndarray, ndarray, ndarray, Numbers]:
@@ -115,9 +113,14 @@ def blocks(U: Inexact[ndarray, "... D D"]) -> tuple[ndarray, ndarray, ndarray, N
     return U[..., :-1, :-1], U[..., :-1, -1], U[..., -1, :-1], U[..., -1, -1]
 
 
+def transposed(b: Inexact[ndarray, "... d d"]) -> Inexact[ndarray, "... d d"]:
+    """b^T."""
+    return b.swapaxes(-1, -2)
+
+
 def symmetric(b: Inexact[ndarray, "... d d"]) -> Inexact[ndarray, "... d d"]:
     """(b + b^T) / 2."""
-    return (b + b.swapaxes(-1, -2)) / 2
+    return (b + transposed(b)) / 2
 
 
 def trace(b: Inexact[ndarray, "... d d"]) -> Numbers:
@@ -130,12 +133,18 @@ def act(b: Inexact[ndarray, "... d d"], p: Inexact[ndarray, "... d"]) -> Inexact
     return np.einsum("...ij,...j->...i", b, p)
 
 
-def dot(a: Inexact[ndarray, "..."], b: Inexact[ndarray, "..."], axes: int = 1) -> Numbers:
-    """The sum of products over the last ``axes`` dimensions, without conjugation."""
-    return (a * b).sum(axis=tuple(range(-axes, 0)))
+def dot(p: Inexact[ndarray, "... d"], r: Inexact[ndarray, "... d"]) -> Numbers:
+    """p^T r, without conjugation."""
+    return np.einsum("...i,...i->...", p, r)
 
 
-def _outer(a: Inexact[ndarray, "... d"], b: Inexact[ndarray, "... d"]) -> Inexact[ndarray, "... d d"]:
+def inner(a: Inexact[ndarray, "... d d"], b: Inexact[ndarray, "... d d"]) -> Numbers:
+    """tr(a^T b), without conjugation."""
+    return np.einsum("...ij,...ij->...", a, b)
+
+
+def outer(a: Inexact[ndarray, "... d"], b: Inexact[ndarray, "... d"]) -> Inexact[ndarray, "... d d"]:
+    """a b^T."""
     return a[..., :, None] * b[..., None, :]
 
 
@@ -145,26 +154,28 @@ def _join(b: ndarray, p: ndarray, r: ndarray, s: Numbers) -> ndarray:
     return np.concatenate([top, bottom[..., None, :]], axis=-2)
 
 
+def _vectors(Lambda, N, b, p, r, s) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    """Return b_s, c, m and v of ``even_loss``."""
+    b_s = symmetric(b)
+    c, m, t = act(transposed(b), p), act(b_s, p), trace(b)
+    return b_s, c, m, c + (t[..., None] * p + 2 * m) / N + s[..., None] * np.trace(Lambda) * r
+
+
 def _odd_gradient(Lambda, N, b, p, r, s) -> tuple[ndarray, ndarray, ndarray, Numbers]:
-    a = s[..., None, None] * b + _outer(p, r)
+    a = s[..., None, None] * b + outer(p, r)
     G = Gamma(Lambda, N) @ a - Lambda
-    return s[..., None, None] * G, act(G, r), np.einsum("...ij,...i->...j", G, p), dot(G, b, 2)
+    return s[..., None, None] * G, act(G, r), act(transposed(G), p), inner(G, b)
 
 
 def _even_gradient(Lambda, N, b, p, r, s) -> tuple[ndarray, ndarray, ndarray, Numbers]:
-    tau, t, b_s, I = np.trace(Lambda), trace(b), symmetric(b), np.eye(len(Lambda))
-    c, m, J = np.einsum("...ij,...i->...j", b, p), act(b_s, p), context_label_moment(Lambda, N)
-    pp, pm, pr, mr = dot(p, p), dot(p, m), dot(p, r), dot(m, r)
-    S, T, C = s[..., None], t[..., None], (s * tau / N)[..., None]
-    T2, C2 = T[..., None], C[..., None]
-    h = p @ J
-    g_b = (1 + 1 / N) * _outer(p, c) + (pp[..., None, None] * (b + (T2 * I + 2 * b_s) / N)) / N
-    g_b = g_b + (2 * pm[..., None, None] * I + 2 * T2 * _outer(p, p) + 8 * symmetric(_outer(p, m))) / N**2
-    g_b = g_b + (pm[..., None, None] * I + T2 * _outer(p, p) + 2 * _outer(p, m) + 2 * symmetric(_outer(c, p))) / N
-    g_b = g_b + S[..., None] * _outer(h, r) + C2 * (pr[..., None, None] * I + 2 * symmetric(_outer(p, r)))
-    spread = (t**2 + 2 * dot(b_s, b_s, 2))[..., None]
-    g_p = (1 + 1 / N) * act(b, c) + dot(b, b, 2)[..., None] * p / N + (p * spread + 4 * T * m + 8 * act(b_s, m)) / N**2
-    g_p = g_p + 2 / N * (T * m + act(b, m) + act(b_s, c)) + S * (act(b, r) @ J) + C * (T * r + 2 * act(b_s, r))
-    g_r = S**2 * label_moment(Lambda, N) * r + S * np.einsum("...ij,...i->...j", b, h) + C * (T * p + 2 * m)
-    g_s = s * label_moment(Lambda, N) * dot(r, r) + dot(h, act(b, r)) + tau / N * (t * pr + 2 * mr)
-    return g_b, g_p, g_r, g_s
+    """Return the derivatives of ``even_loss`` in b, p, r and s: of v, then term by term."""
+    b_s, c, m, v = _vectors(Lambda, N, b, p, r, s)
+    K, V, I = context_label_covariance(Lambda, N), label_variance(Lambda, N), np.eye(len(Lambda))
+    t, pp, pv, bb, ss, sigma = (x[..., None] for x in (trace(b), dot(p, p), dot(p, v), inner(b, b), inner(b_s, b_s), s))
+    g_b = outer(p, v) + (pv[..., None] * I + 2 * symmetric(outer(p, v))) / N
+    g_b = g_b + 2 / N**2 * (pp[..., None] * b_s + 2 * symmetric(outer(p, m)))
+    g_b = g_b + (outer(p, c) + pp[..., None] * b) / N + sigma[..., None] * outer(p @ K, r)
+    g_p = act(b, v) + (t * v + 2 * act(b_s, v)) / N + 2 / N**2 * (ss * p + 2 * act(b_s, m))
+    g_p = g_p + (act(b, c) + bb * p) / N + sigma * act(b, r) @ K
+    g_label = np.trace(Lambda) * v + act(transposed(b), p @ K) + sigma * V * r  # in s r, which the even part is linear in
+    return g_b, g_p, sigma * g_label, dot(g_label, r)

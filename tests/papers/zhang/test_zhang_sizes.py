@@ -125,7 +125,9 @@ def test_moments_of_labels(case):
     whitened = x @ np.linalg.inv(dynamics.symmetric_root(Lambda))
     itself = np.einsum("b,b,bi,bj->ij", weights, (x**2).sum(1), whitened, whitened)
     expected = itself / N + (1 - 1 / N) * np.trace(Lambda) * np.eye(case.d)
-    assert full_loss.context_label_moment(Lambda, N) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    tau = np.trace(Lambda)
+    assert full_loss.context_label_covariance(Lambda, N) + tau * np.eye(case.d) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    assert full_loss.label_variance(Lambda, N) == pytest.approx(full_loss.label_moment(Lambda, N) - tau**2, rel=1e-10)
 
 
 @pytest.mark.parametrize(("d", "M"), [(2, 3), (4, 2)])
