@@ -5,9 +5,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.measure.slope import log_log_slope
 from icl_lib.models.contextual.weights import Weights
 from papers.dherin.network import Network
-from papers.dherin.s4_3_convergence.along import log_slope, marginal_norms
+from papers.dherin.s4_3_convergence.along import marginal_norms
 from papers.dherin.s4_3_convergence.endless import distances, task_values, tilt
 from papers.dherin.s4_3_convergence.heads import parts
 from papers.dherin.theory import convergence
@@ -33,11 +34,12 @@ def of_case(
     output = network.read(weights, network.block.feed_forward(block, a)).diff(dim=1).abs().median(0).values
     curves = {name: root_mean_square(values.numpy()) for name, values in levels.items()}
     curves |= {"marginal": marginal.mean(0).numpy(), "output": output.numpy()}
+    late = n[first - 1 :].double().numpy()
     return {
         **curves,
         "marginal_se": (marginal.std(0) / len(marginal) ** 0.5).numpy(),
-        "slope": log_slope(n.numpy(), curves["marginal"], first),
-        "output_slope": log_slope(n.numpy(), curves["output"], first),
+        "slope": log_log_slope(late, curves["marginal"][first - 1 :]),
+        "output_slope": log_log_slope(late, curves["output"][first - 1 :]),
         "falling": (np.diff(curves["marginal"]) < 0).mean(),
         **{f"{name}_late": root_mean_square(curves[name][len(n) // 2 :]) for name in levels},
         "total": total.mean().item(),

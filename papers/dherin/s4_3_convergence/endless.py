@@ -5,9 +5,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.models.contextual.layers import SoftmaxAttention
+from icl_lib.models.contextual.layers import SoftmaxAttention, heads
 from icl_lib.models.contextual.weights import Weights
-from papers.dherin.s4_3_convergence.heads import heads, keys, seen
+from papers.dherin.s4_3_convergence.heads import keys, seen
 from papers.dherin.theory import convergence
 
 

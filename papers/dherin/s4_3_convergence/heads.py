@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.models.contextual.layers import SoftmaxAttention
+from icl_lib.models.contextual.layers import SoftmaxAttention, heads
 from icl_lib.models.contextual.weights import Weights
 from papers.dherin.network import Network
 
@@ -12,12 +12,6 @@ from papers.dherin.network import Network
 def parts(network: Network, weights: Weights) -> tuple[SoftmaxAttention, Weights]:
     """Return the layer of the one block, and the block's weights."""
     return network.block.joint.layer, network.blocks(weights)[0]
-
-
-def heads(layer: SoftmaxAttention, block: Weights) -> tuple[Tensor, ...]:
-    """Return W_Q, W_K, W_V (h, c, n) and W_O (k, h, c)."""
-    split = (layer.heads, layer.head_width)
-    return *(block[name].unflatten(0, split) for name in ("W_Q", "W_K", "W_V")), block["W_O"].unflatten(1, split)
 
 
 def keys(layer: SoftmaxAttention, block: Weights, query: Float[Tensor, "B n"]) -> Float[Tensor, "B h n"]:

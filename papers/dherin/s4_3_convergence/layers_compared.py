@@ -8,13 +8,14 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.companion import AtLeastThree, AtLeastTwo, Count, Declaration, Experiment, expectation, variable, variables
+from icl_lib.measure.slope import log_log_slope
 from icl_lib.models.contextual.layers import GRU, SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.dherin.along import states_along
 from papers.dherin.network import Network
-from papers.dherin.s4_3_convergence.along import log_slope, marginal_norms
+from papers.dherin.s4_3_convergence.along import marginal_norms
 from papers.dherin.theory import agreement
 from papers.dherin.trained import Training, predictions, prefix_predictions, regression, start, tokens, trained
 from papers.dherin.trainings import PREFIX_ATTENTION, PREFIX_GRU, PREFIX_RNN
@@ -90,13 +91,14 @@ class LayersCompared(Declaration):
         prompts = law.sample(stream(seed, f"held-out/{s}"), (self.tasks,), self.N)
         y = torch.cat([prompts.y, prompts.y_query[..., None]], -1)
         end = law.sample(stream(seed, f"end/{s}"), (self.held_out,), self.N)
-        square, n = (predictions(network, weights, end) - end.y_query).square(), np.arange(1, self.N + 1)
+        square = (predictions(network, weights, end) - end.y_query).square()
+        late, n = slice(self.first - 1, None), np.arange(self.first, self.N + 1.0)
         return {
             "marginal": mean.astype("f4"),
             "marginal_se": (marginal.std(0) / self.trials**0.5).float().numpy(),
-            "slope": log_slope(n, mean, self.first),
+            "slope": log_log_slope(n, mean[late]),
             "share": share.astype("f4"),
-            "share_slope": log_slope(n, share, self.first),
+            "share_slope": log_log_slope(n, share[late]),
             "last": (marginal[:, -1].square().mean() / total.square().mean()).sqrt().item(),
             "moved": (marginal[:, self.N // 2 :].square().mean() / total.square().mean()).sqrt().item(),
             "moved_hidden": _moved(torch.einsum("mk,bik->bim", block["W"], a)),

@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.models.contextual.layers import SoftmaxAttention
+from icl_lib.models.contextual.layers import SoftmaxAttention, heads
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one, redirection
 from papers.dherin.along import states_along
-from papers.dherin.s4_3_convergence.heads import heads, scored
+from papers.dherin.s4_3_convergence.heads import scored
 from papers.dherin.theory import convergence
 
 

@@ -153,15 +153,6 @@ def test_large_scores_overflow_nothing():
     assert convergence.newest_share(np.array([999.0, 1000.0])) == pytest.approx(1 / (1 + np.exp(-1)))
 
 
-def test_log_slope_by_hand():
-    n = np.arange(1, 30)
-    values = np.stack([5.0 / n, 3.0 * n**0.5])
-    assert np.allclose(along.log_slope(n, values, 4), [-1, 0.5])
-    for first in (0, 28):
-        with pytest.raises(ValueError, match="three points"):
-            along.log_slope(n, values, first)
-
-
 def test_marginal_norms_are_those_of_the_matrices():
     network, block, sequence, _ = one_block(TINY, 5)
     a = states_along(network.block.joint.layer, block, sequence)
