@@ -1,5 +1,6 @@
 """In the test run the shapes and types in our signatures are checked, at the first calls of a function in every test."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial, wraps
@@ -57,3 +58,18 @@ def _stored(slug: str):
 def stored() -> Callable:
     """The stored full result of a slug, with what is expected beside what was measured."""
     return lambda slug: _stored(slug).copy(deep=True)
+
+
+@pytest.fixture(scope="session")
+def browsing():
+    """What runs an act on a browser, the same for all tests; each tab that it opens has a profile of its own."""
+    from playwright.async_api import async_playwright
+
+    from book.builder.pdf import FLAGS, browser
+
+    with asyncio.Runner() as loop:
+        driver = loop.run(async_playwright().start())
+        chromium = loop.run(driver.chromium.launch(executable_path=browser(), args=FLAGS))
+        yield lambda act, *arguments, **named: loop.run(act(chromium, *arguments, **named))
+        loop.run(chromium.close())
+        loop.run(driver.stop())

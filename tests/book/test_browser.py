@@ -1,6 +1,5 @@
 """The built site in a browser, as readers open it: from files, at two widths and in two schemes, by keyboard and by touch."""
 
-import asyncio
 import re
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -15,8 +14,8 @@ TYPESET = "() => window.MathJax?.startup?.promise"
 
 
 @pytest.fixture(scope="module")
-def visits() -> Found:
-    return asyncio.run(visit_all())
+def visits(browsing) -> Found:
+    return browsing(visit_all)
 
 
 def test_every_page_was_visited(visits):
@@ -24,15 +23,15 @@ def test_every_page_was_visited(visits):
     assert len([*SCREENSHOTS.rglob("*.jpeg")]) == len(pages()) * len(VIEWS)
 
 
-KINDS = ["asked", "failed", "errors", "mathematics", "pictures", "code", "sideways", "structure"]
+KINDS = ["asked", "failed", "errors", "mathematics", "pictures", "code", "policy", "sideways", "structure"]
 KINDS += ["narrow code", "off the line", "print"]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *(f"contrast {scheme}" for scheme in VIEWS.values())])
 def test_no_page_shows_a_fault(visits, kind):
-    """Nothing from outside, nothing missing, no error, no bare TeX, no picture without words, no inline code, no cut page,
-    nothing that axe finds, no column of code under twelve characters, no comma of a formula off its line, no title missing
-    in print."""
+    """Nothing from outside, nothing missing, no error, no bare TeX, no picture without words, no inline code, nothing against
+    the policy, no cut page, nothing that axe finds, no column of code under twelve characters, no comma of a formula off its
+    line, no title missing in print."""
     assert visits.of(kind) == {}
 
 
@@ -58,13 +57,15 @@ def test_pages_and_site_are_light():
     assert sum(file.stat().st_size for file in SITE.rglob("*") if file.is_file()) < 32e6
 
 
-async def with_tab(act, **settings):
-    async with opened((SITE / PREVIEWED).as_uri(), **settings) as tab:
+def with_tab(browsing, act, **settings):
+    async def typeset(tab):
         await tab.evaluate(TYPESET)
         await act(tab)
 
+    browsing(opened, (SITE / PREVIEWED).as_uri(), typeset, **settings)
 
-def test_a_preview_opens_and_closes_by_keyboard():
+
+def test_a_preview_opens_and_closes_by_keyboard(browsing):
     async def act(tab):
         link, box = tab.locator("main a[data-preview^='preview']").first, tab.locator("#icl-preview")
         await link.evaluate("(link) => link.previousElementSibling?.focus()")
@@ -75,10 +76,10 @@ def test_a_preview_opens_and_closes_by_keyboard():
         await tab.keyboard.press("Escape")
         await box.wait_for(state="hidden")
 
-    asyncio.run(with_tab(act, viewport={"width": 1280, "height": 900}))
+    with_tab(browsing, act, viewport={"width": 1280, "height": 900})
 
 
-def test_the_first_tap_shows_and_the_second_goes():
+def test_the_first_tap_shows_and_the_second_goes(browsing):
     async def act(tab):
         link, box = tab.locator("main a[data-preview][href*='.html#']").first, tab.locator("#icl-preview")
         await link.scroll_into_view_if_needed()
@@ -89,10 +90,10 @@ def test_the_first_tap_shows_and_the_second_goes():
         await link.tap()
         await tab.wait_for_url(lambda url: not url.endswith(PREVIEWED))
 
-    asyncio.run(with_tab(act, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True))
+    with_tab(browsing, act, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
 
 
-def test_a_screen_without_our_colours_shows_pictures_on_the_ground_they_were_drawn_for():
+def test_a_screen_without_our_colours_shows_pictures_on_the_ground_they_were_drawn_for(browsing):
     async def act(tab):
         grounds = await tab.evaluate(
             """() => [...document.querySelectorAll("figure.icl-figure img")].filter((part) => part.checkVisibility())
@@ -101,4 +102,4 @@ def test_a_screen_without_our_colours_shows_pictures_on_the_ground_they_were_dra
         assert {*map(tuple, grounds)} == {("only-light", "rgb(255, 255, 255)")}
 
     for scheme in VIEWS.values():
-        asyncio.run(with_tab(act, viewport={"width": 390, "height": 800}, forced_colors="active", color_scheme=scheme))
+        with_tab(browsing, act, viewport={"width": 390, "height": 800}, forced_colors="active", color_scheme=scheme)

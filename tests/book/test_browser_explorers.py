@@ -1,6 +1,5 @@
 """The explorers in a browser: their values against the library's, their address, and their picture without a script."""
 
-import asyncio
 import math
 from importlib import import_module
 
@@ -45,18 +44,16 @@ def page_of(name: str) -> str:
     return page.as_uri()
 
 
-def seen(address: str, script: str, argument: object, **settings) -> object:
+@pytest.fixture
+def seen(browsing):
     """What a script gives on a page."""
-
-    async def visit():
-        async with opened(address, **settings) as tab:
-            return await tab.evaluate(script, argument)
-
-    return asyncio.run(visit())
+    return lambda address, script, argument, **settings: browsing(
+        opened, address, lambda tab: tab.evaluate(script, argument), **settings
+    )
 
 
 @each_explorer
-def test_the_script_has_the_values_of_the_library(module):
+def test_the_script_has_the_values_of_the_library(module, seen):
     one, cases = module.EXPLORER, list(module.cases())
     found = seen(page_of(one.name), VALUES, [one.name, [state for state, _ in cases]])
     compared = 0
@@ -69,7 +66,7 @@ def test_the_script_has_the_values_of_the_library(module):
 
 
 @each_explorer
-def test_an_address_is_a_view_and_the_start_is_there_without_a_script(module):
+def test_an_address_is_a_view_and_the_start_is_there_without_a_script(module, seen):
     one, address = module.EXPLORER, page_of(module.EXPLORER.name)
     start = one.parts(one.start)["reading"]["text"]
     bare = seen(address, SHOWN, one.name, java_script_enabled=False)
@@ -97,21 +94,20 @@ POINTS = [(module.EXPLORER.name, each) for module in MODULES for each in module.
 
 
 @pytest.mark.parametrize("name, point", POINTS, ids=lambda one: getattr(one, "name", one))
-def test_a_finger_drags_a_point_and_scrolls_the_page_beside_it(name, point):
-    async def visit():
-        async with opened(page_of(name), **PHONE) as tab:
-            await tab.evaluate("() => window.MathJax?.startup?.promise")
-            await tab.locator(f"figure[data-explorer={name}] .picture").evaluate(CENTRE)
-            moved = []
-            for way in [(4, 0), (-4, 0), (0, 4), (0, -4)]:
-                before = await tab.evaluate(MOVED, [name, point.name])
-                await drag(tab, before[:2], way)
-                after = await tab.evaluate(MOVED, [name, point.name])
-                moved.append([round((new - old) / 12 / 4) for new, old in zip(after[:2], before[:2], strict=True)])
-                assert after[2] == before[2], "the page was scrolled"
-            bare, here = await tab.evaluate(EMPTY, name), await tab.evaluate("scrollY")
-            await drag(tab, bare, (0, -4))
-            return moved, await tab.evaluate("scrollY") - here
+def test_a_finger_drags_a_point_and_scrolls_the_page_beside_it(name, point, browsing):
+    async def act(tab):
+        await tab.evaluate("() => window.MathJax?.startup?.promise")
+        await tab.locator(f"figure[data-explorer={name}] .picture").evaluate(CENTRE)
+        moved = []
+        for way in [(4, 0), (-4, 0), (0, 4), (0, -4)]:
+            before = await tab.evaluate(MOVED, [name, point.name])
+            await drag(tab, before[:2], way)
+            after = await tab.evaluate(MOVED, [name, point.name])
+            moved.append([round((new - old) / 12 / 4) for new, old in zip(after[:2], before[:2], strict=True)])
+            assert after[2] == before[2], "the page was scrolled"
+        bare, here = await tab.evaluate(EMPTY, name), await tab.evaluate("scrollY")
+        await drag(tab, bare, (0, -4))
+        return moved, await tab.evaluate("scrollY") - here
 
-    moved, scrolled = asyncio.run(visit())
+    moved, scrolled = browsing(opened, page_of(name), act, **PHONE)
     assert moved == [[1, 0], [-1, 0], [0, 1], [0, -1]] and scrolled > 20

@@ -7,9 +7,7 @@ import threading
 
 import pytest
 from test_browser import PREVIEWED, TYPESET
-from visits import NEEDS, SITE, pages
-
-from book.builder.pdf import FLAGS, browser
+from visits import NEEDS, PATIENCE, SITE, pages
 
 pytestmark = NEEDS
 LISTEN = """
@@ -40,46 +38,45 @@ def root(request):
         server.shutdown()
 
 
-async def _visited(addresses: list[str], act) -> list[str]:
-    from playwright.async_api import async_playwright
-
+async def _visited(chromium, addresses: list[str], act) -> list[str]:
     said, turn = [], asyncio.Semaphore(4)
-    async with async_playwright() as driver:
-        started = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
 
-        async def visit(address: str) -> None:
-            async with turn:
-                tab = await started.new_page(viewport={"width": 1280, "height": 900})
-                tab.set_default_timeout(120_000)
-                told = []
-                tab.on("console", lambda line: line.type in ("error", "warning") and told.append(line.text))
-                tab.on("pageerror", lambda error: told.append(str(error)))
-                await tab.add_init_script(LISTEN)
-                await tab.goto(address)
-                await tab.evaluate(TYPESET)
-                await act(tab)
-                told.extend(await tab.evaluate("() => window.refused"))
-                said.extend(f"{address}: {line}" for line in told)
-                await tab.close()
+    async def visit(address: str) -> None:
+        async with turn:
+            tab = await chromium.new_page(viewport={"width": 1280, "height": 900})
+            tab.set_default_timeout(PATIENCE)
+            told = []
+            tab.on("console", lambda line: line.type in ("error", "warning") and told.append(line.text))
+            tab.on("pageerror", lambda error: told.append(str(error)))
+            await tab.add_init_script(LISTEN)
+            await tab.goto(address)
+            await tab.evaluate(TYPESET)
+            await act(tab)
+            told.extend(await tab.evaluate("() => window.refused"))
+            said.extend(f"{address}: {line}" for line in told)
+            await tab.close()
 
-        await asyncio.gather(*map(visit, addresses))
-        await started.close()
+    await asyncio.gather(*map(visit, addresses))
     return said
 
 
-def visited(addresses: list[str], act) -> list[str]:
-    """What the browser complained of on these pages, and after what was done on each."""
-    return asyncio.run(_visited(addresses, act))
+@pytest.fixture
+def visited(browsing):
+    """What the browser complained of on some pages, and after what was done on each."""
+    return functools.partial(browsing, _visited)
 
 
-def test_no_page_needs_what_the_policy_refuses(root):
+@pytest.mark.parametrize("root", ["http"], indirect=True)
+def test_no_page_needs_what_the_policy_refuses(root, visited):
+    """From files ``test_no_page_shows_a_fault`` looks for the same, on every page."""
+
     async def act(tab):
         assert await tab.locator("meta[http-equiv='Content-Security-Policy']").count() == 1
 
     assert visited([f"{root}/{page.relative_to(SITE).as_posix()}" for page in pages()], act) == []
 
 
-def test_formulas_are_styled_and_so_are_those_that_come_later(root):
+def test_formulas_are_styled_and_so_are_those_that_come_later(root, visited):
     sizes = "() => [...document.querySelectorAll('mjx-container mjx-c')].filter((c) => !c.closest('mjx-assistive-mml'))"
     bare = f"{sizes}.filter((c) => getComputedStyle(c, '::before').content === 'none').length"
 
@@ -97,7 +94,7 @@ def test_formulas_are_styled_and_so_are_those_that_come_later(root):
     assert visited([f"{root}/{PREVIEWED}"], act) == []
 
 
-def test_popovers_theme_and_copy_buttons_work(root):
+def test_popovers_theme_and_copy_buttons_work(root, visited):
     async def act(tab):
         link, box = tab.locator("main a[data-preview^='preview']").first, tab.locator("#icl-preview")
         await link.focus()
@@ -127,7 +124,7 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_search_finds(root, question):
+def test_the_search_finds(root, question, visited):
     async def act(tab):
         first = tab.locator("#search-results li").first
         await first.locator("p").wait_for()
@@ -141,7 +138,7 @@ def test_the_search_finds(root, question):
     assert visited([f"{root}/search.html?q={question}"], act) == []
 
 
-def test_explorers_move(root):
+def test_explorers_move(root, visited):
     named = [page for page in SITE.glob("notebooks/*.html") if "data-explorer=" in page.read_text(encoding="utf-8")]
 
     async def act(tab):

@@ -1,5 +1,7 @@
 /* What the tests ask of a page; the browser has it on every page that it visits. */
 window.visit = {
+  against: [],
+
   /* What follows a change of width or of scheme has followed: a frame, what it set off, and another frame. */
   async settle(width) {
     const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -21,37 +23,36 @@ window.visit = {
       refused: document.querySelectorAll("mjx-merror, [data-mjx-error]").length,
       pictures: [...document.querySelectorAll("main img")].filter((part) => !part.alt).map((part) => part.src),
       code: document.querySelectorAll("script:not([src]):not([type='application/json']), [onclick]").length,
+      policies: document.querySelectorAll("meta[http-equiv='Content-Security-Policy']").length,
+      against: visit.against,
     };
   },
 
   overflow: () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
 
   /* What touches a formula, below or above the line of its sentence by half a pixel or more. An empty element behind the
-     formula lies on that line, in the same letters. */
+     formula lies on that line, in the same letters; all are put there at once, so that the page is laid out once. */
   tails() {
-    const found = [];
-    for (const formula of document.querySelectorAll("main span.math:has(> mjx-container)")) {
-      const texts = [...formula.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-      if (!texts.length || !formula.checkVisibility()) continue;
-      const line = document.createElement("span");
-      const bottom = (text) => {
-        const range = document.createRange();
-        range.selectNodeContents(text);
-        return range.getBoundingClientRect().bottom;
-      };
-      const off = texts.map(() => Infinity);
-      for (const put of [() => formula.after(line), () => formula.before(line)]) {
-        put();
-        const high = parseFloat(getComputedStyle(line).lineHeight); // at the end of a line the empty element may be on the next
-        texts.forEach((text, k) => {
-          const apart = Math.abs(bottom(text) - line.getBoundingClientRect().bottom) % high;
-          off[k] = Math.min(off[k], apart, high - apart);
-        });
-        line.remove();
-      }
-      texts.forEach((text, k) => found.push([text.data.trim(), off[k]]));
+    const formulas = [...document.querySelectorAll("main span.math:has(> mjx-container)")];
+    const texts = (formula) => [...formula.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    const found = formulas.filter((formula) => formula.checkVisibility()).flatMap((formula) =>
+      texts(formula).map((text) => ({ formula, text, off: Infinity })));
+    const bottom = (text) => {
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      return range.getBoundingClientRect().bottom;
+    };
+    for (const side of ["afterend", "beforebegin"]) {
+      const lines = found.map(({ formula }) => formula.insertAdjacentElement(side, document.createElement("span")));
+      found.forEach((one, k) => {
+        const high = parseFloat(getComputedStyle(lines[k]).lineHeight); // at the end of a line the empty element may be on the next
+        const apart = Math.abs(bottom(one.text) - lines[k].getBoundingClientRect().bottom) % high;
+        one.off = Math.min(one.off, apart, high - apart);
+      });
+      lines.forEach((line) => line.remove());
     }
-    return { count: found.length, off: found.filter(([, off]) => off >= 0.5).map(([text, off]) => `${text} by ${off.toFixed(1)}`) };
+    const off = found.filter((one) => one.off >= 0.5).map((one) => `${one.text.data.trim()} by ${one.off.toFixed(1)}`);
+    return { count: found.length, off };
   },
 
   /* Columns of code in which not even twelve characters stand beside each other. */
@@ -132,3 +133,6 @@ window.visit = {
       (fault) => `${fault.id} (${fault.nodes.length}) ${fault.nodes[0].target} ${fault.nodes[0].any[0]?.message}`);
   },
 };
+document.addEventListener("securitypolicyviolation", (found) => {
+  visit.against.push(`${found.effectiveDirective}: ${found.blockedURI} ${found.sample}`);
+});

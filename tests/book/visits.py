@@ -4,12 +4,12 @@ import asyncio
 import importlib.util
 import shutil
 from collections import defaultdict
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from book.builder.pdf import BROWSERS, FLAGS, browser
+from book.builder.pdf import BROWSERS, browser
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -121,6 +121,7 @@ class Visitor:
         self.note("mathematics", *[f"{found[kind]} {kind}" for kind in ("raw", "refused") if found[kind]])
         self.note("pictures", *found["pictures"])
         self.note("code", *[found["code"]] * bool(found["code"]))
+        self.note("policy", *found["against"], *["no policy, or two"] * (found["policies"] != 1))
 
     async def photograph(self, name: str) -> None:
         target = SCREENSHOTS / self.page.relative_to(SITE).with_suffix(f".{name}.jpeg")
@@ -137,37 +138,30 @@ class Visitor:
             self.note(f"contrast {scheme}", *await self.ask(CONTRAST, COLOURS))
 
 
-async def visit_all() -> Found:
+async def visit_all(chromium) -> Found:
     """Visit every page, the largest first."""
-    from playwright.async_api import async_playwright
-
     found, waiting = Found(), sorted(pages(), key=lambda page: page.stat().st_size)
     shutil.rmtree(SCREENSHOTS, ignore_errors=True)
 
     async def go() -> None:
-        tab = await started.new_page(viewport={"width": WIDEST, "height": HIGH}, reduced_motion="reduce")
+        tab = await chromium.new_page(viewport={"width": WIDEST, "height": HIGH}, reduced_motion="reduce")
         await tab.add_init_script(path=ASKED)
         await tab.add_init_script(axe_source())
         visitor = Visitor(tab, found)
         while waiting:
             await visitor.visit(waiting.pop())
+        await tab.close()
 
-    async with async_playwright() as driver:
-        started = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
-        await asyncio.gather(*[go() for _ in range(AT_A_TIME)])
-        await started.close()
+    await asyncio.gather(*[go() for _ in range(AT_A_TIME)])
     return found
 
 
-@asynccontextmanager
-async def opened(address: str, **settings):
-    """A page in a browser of its own."""
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as driver:
-        started = await driver.chromium.launch(executable_path=browser(), args=FLAGS)
-        tab = await started.new_page(**settings)
-        tab.set_default_timeout(PATIENCE)
+async def opened(chromium, address: str, act: Callable[..., Awaitable], **settings) -> object:
+    """What an act on a page gives."""
+    tab = await chromium.new_page(**settings)
+    tab.set_default_timeout(PATIENCE)
+    try:
         await tab.goto(address)
-        yield tab
-        await started.close()
+        return await act(tab)
+    finally:
+        await tab.close()
