@@ -90,12 +90,12 @@ def _row_changes(dataset: xr.Dataset, name: str) -> Iterator[Change]:
                 yield lambda x, here=here, sign=sign: _with(dataset, name, _times(values, np.where(here, x**sign, 1.0)))
 
 
-def _with(dataset: xr.Dataset, name: str, values: np.ndarray) -> xr.Dataset:
+def _with(dataset: xr.Dataset, name: str, values: np.ndarray | np.floating) -> xr.Dataset:
     """Return the dataset with other values of a variable, and with its coordinates as they are."""
     return dataset.assign({name: dataset.variables[name].copy(data=values)})
 
 
-def _times(values: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
+def _times(values: np.ndarray, factor: float | np.ndarray) -> np.ndarray | np.number:
     """Return the product; counts stay whole."""
     product = values * factor
     return product if values.dtype.kind == "f" else product.round().astype(values.dtype)
