@@ -49,6 +49,7 @@ from icl_lib.companion.diagrams import Diagram, diagram
 from icl_lib.companion.experiment import PROFILES, PUBLISHED, Experiment, require_device
 from icl_lib.companion.figure import LINES, MARKERS, Drawing, drawing
 from icl_lib.companion.identity import expectation
+from icl_lib.companion.laid_open import described
 from icl_lib.companion.marks import Measured, marked_html
 from icl_lib.companion.minute import Minute, minute_of
 from icl_lib.companion.paper import Paper, in_order

@@ -6,7 +6,7 @@ from dataclasses import replace
 from icl_lib.companion import book
 from icl_lib.companion.claim import CODES, Judgement
 from icl_lib.companion.html import template
-from icl_lib.companion.marks import marked, marked_html
+from icl_lib.companion.marks import CHANGED, IN_THE_BOOK, marked, marked_html
 from icl_lib.companion.mathematics import plain
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
 from icl_lib.companion.slack import in_percent, in_words
@@ -46,20 +46,30 @@ class Cards:
     def __repr__(self) -> str:
         rows = [
             f"{j.claim.id}: {j.verdict}{note} (value {marked(j.shown_value)}, margin {j.margin:g}; control {j.control_verdict})"
-            f"\n    {plain(j.claim.sentence)}"
+            f"\n    {plain(j.claim.sentence)}{_beside_the_book(j)}"
             for j, note in in_full_if_near(self.judgements)
         ]
         return "\n".join(rows)
 
     def _repr_html_(self) -> str:
         slug = self.judgements[0].claim.experiment if self.judgements else ""
+        changed = any(CHANGED in judged.origin for judged in self.judgements)
         known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "factor": in_words, "percent": in_percent}
-        return CARDS.render(known, slug=slug, shown=self._shown())
+        return CARDS.render(known, slug=slug, changed=changed, shown=self._shown(), beside=_beside_the_book)
 
     def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
         for shown, note in in_full_if_near(self.judgements):
             words = f"number {shown.shown_value}, allowed {shown.shown_allowed}"
-            yield shown, note, shown.strip.svg(shown.verdict, words) if shown.strip else ""
+            missed = {"missed": "not rejected"} if CHANGED in shown.origin else {}
+            yield shown, note, shown.strip.svg(shown.verdict, words, **missed) if shown.strip else ""
+
+
+def _beside_the_book(judged: Judgement) -> str:
+    """Return for which settings the margin was set, of a claim judged for others; each of two sentences on its line."""
+    if CHANGED not in judged.origin:
+        return ""
+    margin = f"The margin was set for {judged.origin[IN_THE_BOOK]}; this is no record of the book."
+    return f"\n    changed from the book: {judged.origin[CHANGED]}\n    {margin}"
 
 
 def in_full_if_near(judgements: Iterable[Judgement]) -> Iterator[tuple[Judgement, str]]:
@@ -75,19 +85,23 @@ def in_full_if_near(judgements: Iterable[Judgement]) -> Iterator[tuple[Judgement
 
 CARDS = template(
     """
-<div class="icl-cards" data-slug="{{ slug }}">
+<div class="icl-cards"{% if not changed %} data-slug="{{ slug }}"{% endif %}>
 {% for judged, note, strip in shown %}
 {% set claim = judged.claim %}
-<article class="icl-card" id="claim-{{ claim.id }}" data-claim="{{ claim.id }}" data-verdict="{{ judged.verdict }}" \
-data-kind="{{ claim.kind }}">
+<article class="icl-card"{% if not changed %} id="claim-{{ claim.id }}" data-claim="{{ claim.id }}"{% endif %} \
+data-verdict="{{ judged.verdict }}" data-kind="{{ claim.kind }}">
 <p class="icl-head"><b>{{ claim.id }}</b> <span>{{ "found here" if claim.ours else "the paper’s" }}</span> \
 {{ judged.verdict | verdict }}{% if note %}<small>{{ note }}</small>{% endif %}</p>
 <p class="icl-says">{{ claim.sentence | math }}</p>
+{% for line in beside(judged).splitlines() if line %}
+<p class="icl-changed"><em>{{ line.strip() }}</em></p>
+{% endfor %}
 {{ marked(strip | safe) }}
 <p class="icl-found"><span>{{ marked(judged.shown_value | replace("-", "−")) }}</span> \
 <span>allowed {{ marked(judged.shown_allowed) }}</span>{% if judged.resolution == judged.resolution %} \
 <span>resolution {{ marked(percent(judged.resolution)) }}</span>{% endif %} \
-<span>{{ "◇ near miss rejected" if judged.control_verdict == fails else "◇ rejected on the full data only" }}</span></p>
+<span>{{ "◇ near miss rejected" if judged.control_verdict == fails else "◇ near miss not rejected" if changed \
+else "◇ rejected on the full data only" }}</span></p>
 <details><summary>how it is judged</summary><dl>
 <dt>kind</dt><dd>{{ claim.kind }}</dd>
 <dt>wording</dt><dd>{{ codes[claim.confidence] }} <a href="../book/how_to_read.html#confidence-codes">[{{ claim.confidence }}]\
@@ -110,4 +124,7 @@ It has to be rejected{{ ", and is" if judged.control_verdict == fails else "; th
 {% endfor %}
 </div>"""
 )
-"""One card a claim: sentence, verdict, and its number beside what is allowed; folded what they rest on."""
+"""One card a claim: sentence, verdict, and its number beside what is allowed; folded what they rest on.
+
+With a reader's settings it has no address: it is no record of the book.
+"""

@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Mapping
 from dataclasses import fields
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -54,11 +55,7 @@ class Declaration:
     """
 
     def __post_init__(self):
-        admitted = get_type_hints(type(self), include_extras=True)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not admits(admitted[field.name], value):
-                raise ValueError(f"{field.name} is {value!r}: take {words(admitted[field.name])}")
+        require_admitted(type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure; pure in the declaration, ``seed`` and ``device``. The dataset holds no theory."""
@@ -68,6 +65,16 @@ class Declaration:
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Return what ``run`` measured with what theory and papers say beside it, as a result is loaded."""
         return dataset
+
+
+def require_admitted(kind: type, values: Mapping[str, object]) -> None:
+    """Raise ValueError in a sentence for a value that the annotation of a dataclass's field does not admit."""
+    admitted = get_type_hints(kind, include_extras=True)
+    for name, value in values.items():
+        if not admits(admitted[name], value):
+            shown = " ".join(repr(value).split())
+            shown = shown if len(shown) < 80 else f"{shown[:80]}..."
+            raise ValueError(f"{name} is {shown}: take {words(admitted[name])}")
 
 
 def admits(annotation: Any, value: object) -> bool:

@@ -1,17 +1,16 @@
 """A declared experiment: two frozen declarations and one run."""
 
-import ast
 import time
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 import xarray as xr
 
-from icl_lib.companion import book, results, weights
+from icl_lib.companion import book, identity, laid_open, origins, results, settings, weights
 from icl_lib.companion.book import Book
 from icl_lib.companion.declaration import Declaration
-from icl_lib.companion.paper import notebook_of, paper_of, section_of
-from icl_lib.typed import unknown
+from icl_lib.companion.marks import CHANGED, IN_THE_BOOK
+from icl_lib.companion.paper import HERE, notebook_of, paper_of, section_of
 
 PROFILES = ("quick", "full")
 PUBLISHED = "published"
@@ -34,7 +33,7 @@ class Divided(Declaration):
         return self.assemble([cell.run(seed, device) for cell in self.cells()])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Experiment:
     """One result of one section, at two scales: ``quick`` in seconds, ``full`` as on the published page.
 
@@ -49,6 +48,11 @@ class Experiment:
     >>> coin = Experiment("toy-coin", "A coin", quick=Toss(10), full=Toss(1000)).with_settings("quick", ["tosses=20"])
     >>> coin.declaration("quick"), coin.declaration("full")
     (Toss(tosses=20), Toss(tosses=1000))
+
+    With other settings at both scales, which stay beside what it gives:
+
+    >>> coin.but(tosses=50).changed
+    {'tosses': 50}
     """
 
     slug: str
@@ -57,6 +61,8 @@ class Experiment:
     full: Declaration
     published: Declaration | None = None
     section: str = ""
+    in_the_book: "Experiment | None" = field(default=None, compare=False)
+    """Of one with other settings, what it was before."""
 
     def __post_init__(self):
         if not self.section:
@@ -94,13 +100,52 @@ class Experiment:
 
     def with_settings(self, profile: str, changes: list[str]) -> "Experiment":
         """Return the experiment with fields of one profile changed by ``NAME=VALUE``; raises ValueError for a bad one."""
-        declaration = self.declaration(profile)
+        made = {}
         for change in changes:
-            field, equals, text = change.partition("=")
+            name, equals, text = change.partition("=")
             if not equals:
                 raise ValueError(f"{change!r} is no setting: write NAME=VALUE, for example alpha_test=0.7")
-            declaration = altered(declaration, field, text)
-        return replace(self, **{profile: declaration})
+            made[name] = settings.read(text, name)
+        return self._changed({profile: settings.changed(self.declaration(profile), made)})
+
+    def but(self, **values: object) -> "Experiment":
+        """Return the experiment with other settings at every scale, ``but(d=10)``, or ``but(**{"setting.beta": 3.0})``.
+
+        Raises ValueError in one sentence for a field that there is not, and for a value that its annotation refuses.
+        """
+        made, declarations = {name: settings.given(value, name) for name, value in values.items()}, {}
+        for profile in (*PROFILES, *([PUBLISHED] if self.published else [])):
+            try:
+                declarations[profile] = settings.changed(self.declaration(profile), made)
+            except ValueError as error:
+                raise ValueError(str(error) if profile == "quick" else f"in the {profile} profile, {error}") from error
+        return self._changed(declarations)
+
+    def _changed(self, declarations: dict[str, Declaration]) -> "Experiment":
+        return replace(self, **declarations, in_the_book=self.in_the_book or self)
+
+    @property
+    def changed(self) -> dict[str, object]:
+        """What is other than in the book, by name."""
+        return {name: values[0] for profile in PROFILES for name, values in self._differences(profile).items()}
+
+    def changed_in(self, profile: str) -> dict[str, object]:
+        """What is other in one profile."""
+        return {name: mine for name, (mine, _) in self._differences(profile).items()}
+
+    def _differences(self, profile: str) -> dict[str, tuple[object, object]]:
+        before = (self.in_the_book or self).declaration(profile)
+        return {name: tuple(both) for name, *both in settings.differences(self.declaration(profile), before)}
+
+    def not_stored(self, seed: int) -> str:
+        """Return in a sentence why the book stores no full result of it and what computes one, or nothing if it does."""
+        here = f"its run('full', {seed})"
+        if self.module == HERE:
+            return f"{self.slug} is declared in a cell or a script, which is not stored: {here} computes it here"
+        if changed := self.changed_in("full"):
+            command = next(iter(laid_open.commands(self, f"--profile full --seed {seed}", "full")), here)
+            return f"{self.slug} with {settings.told(changed)} is not stored: {command} computes it, which may take long"
+        return ""
 
     def origin(self, profile: str, seed: int, device: str = "cpu") -> dict[str, str]:
         """Return all that determines a result of this experiment, and its digest ``identity``."""
@@ -112,12 +157,22 @@ class Experiment:
 
     def expect(self, measured: xr.Dataset) -> xr.Dataset:
         """Return measured data with what theory and papers say beside them; provenance stays."""
-        declaration = self.declaration(measured.attrs["profile"])
-        return declaration.expect(measured, int(measured.attrs["seed"])).assign_attrs(measured.attrs)
+        profile = measured.attrs["profile"]
+        expected = self.declaration(profile).expect(measured, int(measured.attrs["seed"])).assign_attrs(measured.attrs)
+        if not (both := self._differences(profile)):
+            return expected
+        mine, before = ({name: values[place] for name, values in both.items()} for place in (0, 1))
+        return expected.assign_attrs({CHANGED: settings.told(mine), IN_THE_BOOK: settings.told(before)})
 
     def run(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
         """Measure, then expect."""
         return self.expect(self.measure(profile, seed, device))
+
+    def __repr__(self) -> str:
+        return laid_open.in_words(self)
+
+    def _repr_html_(self) -> str:
+        return laid_open.as_html(self)
 
 
 def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, device: str) -> xr.Dataset:
@@ -125,52 +180,12 @@ def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, d
     require_device(device)
     if seed < 0:
         raise ValueError(f"the seed is {seed}: take a whole number of at least 0")
-    origin = weights.origin(declaration, seed, device)  # the code as it is now
+    known = weights.origin if identity.readable(declaration) else origins.of_a_cell
+    origin = known(declaration, seed, device)  # the code as it is now
     made_from = results.provenance(slug, profile, origin, book.of(declaration))
     began = time.perf_counter()
     dataset = declaration.run(seed, device)
     return dataset.assign_attrs(made_from, seconds=f"{time.perf_counter() - began:.2f}")
-
-
-def altered(declaration, field: str, text: str):
-    """Return a declaration with one field changed, ``setting.beta`` for a field of a field, and its value read from text.
-
-    The value takes the type of the present one: a whole number may stand for a float, and a single value for a tuple of
-    one. Raises ValueError naming the fields when there is no such field, and the type when the value has another.
-    """
-    head, _, rest = field.partition(".")
-    names = [each.name for each in fields(declaration)]
-    if head not in names:
-        raise ValueError(unknown(f"field of {type(declaration).__name__}", head, names))
-    present = getattr(declaration, head)
-    if is_dataclass(present):
-        inner = ", ".join(each.name for each in fields(present))
-        if not rest:
-            raise ValueError(f"{head} is made of fields: name one, such as {head}.X=VALUE with X one of {inner}")
-        return replace(declaration, **{head: altered(present, rest, text)})
-    if rest:
-        raise ValueError(f"{head} is one value: write {head}=VALUE")
-    return replace(declaration, **{head: _like(present, text, field)})
-
-
-def _like(present, text: str, field: str):
-    try:
-        value = present if text == "" else ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        value = text
-    except (MemoryError, RecursionError) as error:  # thousands of signs, or of brackets
-        raise ValueError(f"{field}={text[:20]}... is too long to be read") from error
-    several = isinstance(present, tuple)
-    entries = value if several and isinstance(value, tuple | list) else (value,)
-    one = present[0] if several and present else present
-    try:
-        entries = tuple(float(entry) if type(one) is float and type(entry) is int else entry for entry in entries)
-    except OverflowError as error:
-        raise ValueError(f"{field}={text[:20]}... is larger than any number that can be computed with") from error
-    if text == "" or not entries or any(type(entry) is not type(one) for entry in entries):
-        text = text if len(text) < 60 else f"{text[:60]}..."
-        raise ValueError(f"{field}={text} is not of the kind of its present value {present!r}: give one of that kind")
-    return entries if several else entries[0]
 
 
 def require_device(device: str) -> None:

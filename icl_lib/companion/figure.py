@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 
 from icl_lib.companion.fit import fit
 from icl_lib.companion.html import template
-from icl_lib.companion.marks import marked, marked_html
+from icl_lib.companion.marks import CHANGED, marked, marked_html
+from icl_lib.companion.mathematics import plain
 
 MARKERS = "osD^vPX"
 """One marker a series, so that colour never carries the only distinction."""
@@ -59,6 +60,8 @@ class Picture:
     alt: str
     caption: str
     narrow: str = ""
+    changed: str = ""
+    """Its settings, where they are not those of the book."""
 
     @property
     def dark(self) -> str:
@@ -66,12 +69,13 @@ class Picture:
         return in_dark(self.light)
 
     def __repr__(self) -> str:
-        return f"Picture({self.name!r}, {self.slug!r}): {marked(self.alt)}"
+        changed = f"changed from the book: {self.changed}\n" if self.changed else ""
+        return f"{changed}Picture({self.name!r}, {self.slug!r}): {marked(self.alt)}"
 
     def _repr_html_(self) -> str:
         wide, narrow = (base64.b64encode(each.encode()).decode() for each in (self.light, self.narrow))
         image = IMAGE.render(alt=self.alt, wide=wide, narrow=narrow)
-        return PICTURE.render(picture=self, image=marked_html(Markup(image)))
+        return (CHANGED_PICTURE if self.changed else PICTURE).render(picture=self, image=marked_html(Markup(image)))
 
 
 IMAGE = template(
@@ -85,6 +89,13 @@ PICTURE = template(
 {{ image }}<figcaption>{{ picture.caption | safe }}</figcaption><!-- provenance --></figure>"""
 )
 """What a notebook shows; the book puts its dark counterpart beside the picture, and where it came from below."""
+CHANGED_PICTURE = template(
+    """
+<figure class="icl-figure icl-changed">
+{{ image }}<p><em>changed from the book: {{ picture.changed }}</em></p>
+<figcaption>{{ picture.caption }}</figcaption></figure>"""
+)
+"""What is shown of a reader's settings: it has no address, and is no figure of the book."""
 
 Draw = Callable[[Figure, xr.Dataset], None]
 Words = str | Callable[[xr.Dataset], str]
@@ -107,12 +118,30 @@ class Drawing:
         (alt, caption, size), origin = self.told(dataset), dataset.attrs
         narrow = _svg(dataset, self.draw, size, NarrowFigure) if size[0] > 1.1 * NARROW else ""
         light = _svg(dataset, self.draw, size)
-        return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, alt, caption, narrow)
+        changed = origin.get(CHANGED, "")
+        return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, alt, caption, narrow, changed)
 
     def told(self, dataset: xr.Dataset) -> tuple[str, str, tuple[float, float]]:
-        """Return the alternative text, the caption and the size in inches of the figure of ``dataset``."""
-        alt, caption, size = (each(dataset) if callable(each) else each for each in (self.alt, self.caption, self.size))
+        """Return the alternative text, the caption and the size in inches of the figure of ``dataset``.
+
+        Both texts may hold numbers and findings of the book's settings, so that with others only the axes speak.
+        """
+        size = self.size(dataset) if callable(self.size) else self.size
+        if CHANGED in dataset.attrs:
+            axes = self._axes(dataset, size)
+            return axes, f"{axes} The caption in the book speaks of the settings there.", size
+        alt, caption = (each(dataset) if callable(each) else each for each in (self.alt, self.caption))
         return alt, caption, size
+
+    def _axes(self, dataset: xr.Dataset, size: tuple[float, float]) -> str:
+        """Return what is drawn over what, as the axes say it; where they do not, the variables that there are."""
+        with mpl.rc_context(style()):
+            axes = _drawn(dataset, self.draw, size).get_axes()
+        named = [(plain(each.get_ylabel()), plain(each.get_xlabel())) for each in axes]
+        found = [" over ".join(filter(None, labels)) for labels in named if all(labels)]
+        found += [each for labels in named for each in labels if each and not any(each in one for one in found)]
+        found = found or [values.attrs.get("long_name", name) for name, values in dataset.data_vars.items()]
+        return f"Drawn: {'; '.join(dict.fromkeys(found))}."
 
 
 def drawing(name: str, *, alt: Words, caption: Words, size: Size = (6.4, 3.8)) -> Callable[[Draw], Drawing]:
@@ -191,11 +220,16 @@ class NarrowFigure(Figure):
         return super().legend(*handles, ncols=1, **style)
 
 
+def _drawn(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[Figure] = Figure) -> Figure:
+    figure = kind(figsize=size)
+    FigureCanvasSVG(figure)
+    draw(figure, dataset)
+    return figure
+
+
 def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[Figure] = Figure) -> str:
     with mpl.rc_context(style()):
-        figure = kind(figsize=size)
-        FigureCanvasSVG(figure)
-        draw(figure, dataset)
+        figure = _drawn(dataset, draw, size, kind)
         if kind is NarrowFigure and figure.get_figwidth() > NARROW:
             return ""  # its layout is its own, and has no narrow form
         fit(figure)

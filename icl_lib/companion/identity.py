@@ -68,7 +68,9 @@ def _ours(package: str) -> bool:
 @cache
 def read(module: str) -> Module:
     """Return one of our modules, or the loaded one of a reader, by what its top level binds."""
-    file = module_file(module) or sys.modules[module].__file__
+    file = module_file(module) or getattr(sys.modules[module], "__file__", None)
+    if file is None:
+        raise ValueError("what is declared in a cell is measured and shown, and not stored: write it in a file for that")
     found = Module({}, {}, [])
     for statement in ast.parse(Path(file).read_text(encoding="utf-8")).body:
         _enter(found, statement)
@@ -237,6 +239,12 @@ def parts(declaration) -> list:
     if not is_dataclass(declaration):
         return []
     return [declaration, *parts(tuple(getattr(declaration, field.name) for field in fields(declaration)))]
+
+
+def readable(declaration) -> bool:
+    """Say whether the code of a declaration is in files: that of a cell is not, and has no identity."""
+    modules = (type(part).__module__ for part in parts(declaration))
+    return all(module_file(each) or getattr(sys.modules[each], "__file__", None) for each in modules)
 
 
 def definitions(declaration) -> tuple[Definition, ...]:

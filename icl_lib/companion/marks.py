@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+CHANGED, IN_THE_BOOK = "changed", "in_the_book"
+"""Attributes of a result of settings of a reader's: what they are, and what they are in the book."""
+
 
 def marked(text: object) -> str:
     """Return a text between marks; several lines stand on lines of their own, so that columns stay below each other."""

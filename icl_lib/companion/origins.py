@@ -54,3 +54,13 @@ def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | Non
     }
     parts |= {"trains": str(identity.trains(declaration))}
     return parts | {"identity": digests.of_json(parts)}
+
+
+def of_a_cell(declaration, seed: int, device: str) -> dict[str, str]:
+    """Return what is known of a result whose code is in no file: nothing that a stored one could be compared with."""
+    return {
+        "declaration": declaration_json(declaration),
+        "seed": str(seed),
+        "device": device,
+        "code": "of a cell: it is not stored, and neither is what it gives",
+    }

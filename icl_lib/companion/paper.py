@@ -1,9 +1,15 @@
 """A paper, as a wing of the book."""
 
+import importlib
+import pkgutil
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
+
+HERE = "__main__"
+"""The module of a script or of the cells of a notebook, where all stands in one place."""
 
 
 @dataclass(frozen=True)
@@ -61,5 +67,19 @@ def in_order(rooms: Iterable[str]) -> list[str]:
 
 
 def declared(modules: Iterable[ModuleType], kind: type) -> list:
-    """Return what modules declare of a kind, in the order in which they do."""
-    return [value for module in modules for value in vars(module).values() if isinstance(value, kind)]
+    """Return what modules declare of a kind, in their order; a name such as ``_`` of a notebook is no declared one."""
+    named = (item for module in modules for item in vars(module).items())
+    return [value for name, value in named if isinstance(value, kind) and not name.startswith("_")]
+
+
+def seen_by(experiment) -> list[ModuleType]:
+    """Return the modules of claims, of figures and of the answer in an experiment's room; of a script or a notebook, itself."""
+    room = experiment.module.rpartition(".")[0]
+    return seen_in(room) if room else [sys.modules[experiment.module]]
+
+
+def seen_in(package: str) -> list[ModuleType]:
+    """Return these modules of a room."""
+    room = importlib.import_module(package)
+    names = [found.name for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
+    return [importlib.import_module(name) for name in names if sees_results(name)]

@@ -21,6 +21,8 @@ import xarray as xr
 
 from icl_lib.companion import bounds, content
 from icl_lib.companion.book import Book
+from icl_lib.companion.marks import CHANGED
+from icl_lib.companion.paper import HERE
 
 try:
     import fcntl
@@ -251,6 +253,8 @@ def _sound(path: Path) -> Iterator[None]:
 
 def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
     """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs."""
+    if folder is None and (told := experiment.not_stored(seed)):
+        raise StaleResult(told)
     path = experiment.book.result(experiment.slug) if folder is None else folder / f"{experiment.slug}.full.nc"
     if seed and folder is None:
         mine = f"./run check {experiment.slug} --profile full --seed {seed}"
@@ -265,11 +269,12 @@ def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
 def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
     """Return a result: ``quick`` is run here and now, ``full`` is read from the store.
 
-    When the environment names a folder in ICL_RESULTS, the dataset is also written there as NetCDF and CSV.
+    When the environment names a folder in ICL_RESULTS, the dataset of an experiment of the book is also written there as
+    NetCDF and CSV.
     """
     measured = stored(experiment, seed) if profile == "full" else experiment.measure(profile, seed)
     dataset = experiment.expect(measured)
-    if folder := os.environ.get("ICL_RESULTS"):
+    if (folder := os.environ.get("ICL_RESULTS")) and CHANGED not in dataset.attrs and experiment.module != HERE:
         content = written(dataset)  # whoever takes it from there reads its digest
         write_atomically(Path(folder) / f"{experiment.slug}.{profile}.nc", lambda file: file.write_bytes(content))
         save_csv(dataset, Path(folder) / f"{experiment.slug}.{profile}.csv")

@@ -25,16 +25,17 @@ class Strip:
     misses: tuple[float, ...]
     allowed: float
 
-    def svg(self, verdict: str, words: str) -> str:
+    def svg(self, verdict: str, words: str, missed: str = "rejected by the full data") -> str:
         """Return the strip as SVG: a band up to the edge, a dot with its interval, a diamond for the nearest control.
 
-        A diamond inside the band says that finer data reject it.
+        ``missed`` is said of a diamond inside the band; in the book finer data reject it.
         """
         ends = [_x(self.place + sign * self.spread) for sign in (-1, 1)]
         miss = min(self.misses, key=abs, default=None)
         return STRIP.render(
             verdict=verdict.replace(" ", "-"),
             words=words,
+            missed=missed,
             width=WIDTH,
             height=HEIGHT,
             middle=HEIGHT / 2,
@@ -81,7 +82,7 @@ STRIP = template(
 <path class="miss" d="M{{ miss }} {{ middle - 5 }}l5 5l-5 5l-5 -5z"/>
 {% endif %}
 {% if within %}
-<text class="within" x="{{ edge - 3 }}" y="{{ height - 1.5 }}">◇ rejected by the full data</text>
+<text class="within" x="{{ edge - 3 }}" y="{{ height - 1.5 }}">◇ {{ missed }}</text>
 {% endif %}
 <path class="spread" d="M{{ ends[0] }} {{ middle }}H{{ ends[1] }}"/>
 <circle class="dot" cx="{{ dot }}" cy="{{ middle }}" r="4.5"/>

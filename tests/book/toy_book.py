@@ -22,10 +22,10 @@ _, MAIN, OTHER = NAMES
 REGISTRY = """
 import xarray
 from types import SimpleNamespace
-from icl_lib.companion import results
+from icl_lib.companion import Declaration, results
 from papers import BOOK
 
-class Declared:
+class Declared(Declaration):
     pass
 
 class Alpha:
@@ -34,6 +34,9 @@ class Alpha:
 
     def declaration(self, profile):
         return self.quick
+
+    def not_stored(self, seed):
+        return ""
 
     def origin(self, profile, seed, device):
         raise AssertionError("there is no stored result to compare with")

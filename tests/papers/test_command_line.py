@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from icl_lib.companion import results
-from icl_lib.companion.experiment import altered
+from icl_lib.companion.settings import altered
 from papers import registry
 from papers.__main__ import main
 from papers.regression.curriculum import Ramp

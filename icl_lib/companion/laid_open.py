@@ -1,0 +1,208 @@
+"""What an experiment computes and what a dataset holds, laid open as tables and text."""
+
+import ast
+import inspect
+import json
+import linecache
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from typing import get_type_hints
+
+import xarray as xr
+
+from icl_lib.companion import declaration, identity, settings
+from icl_lib.companion.claim import Claim
+from icl_lib.companion.figure import Drawing
+from icl_lib.companion.html import template
+from icl_lib.companion.mathematics import plain
+from icl_lib.companion.paper import HERE, declared, seen_by
+from icl_lib.companion.table import Table
+
+
+def described(dataset: xr.Dataset) -> Table:
+    """Return what a dataset holds: its variables with their long names, units and dimensions.
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import described, variable
+    >>> described(xr.Dataset({"loss": variable("step", [2.0, 1.0], "squared error", "y^2")}))
+    name | what it is    | unit | over
+    loss | squared error | y^2  | step (2)
+    """
+    rows = (
+        (
+            name,
+            each.attrs.get("long_name", ""),
+            each.attrs.get("units", ""),
+            ", ".join(f"{d} ({n})" for d, n in each.sizes.items()),
+        )
+        for name, each in dataset.variables.items()
+    )
+    return Table(("name", "what it is", "unit", "over"), tuple(rows))
+
+
+# --- what is declared ---------------------------------------------------------------------------------------------
+
+
+def drawing_of(experiment) -> Drawing | None:
+    """Return the figure that is named after a result, if there is one; the last where a notebook has made it twice."""
+    return {each.name: each for each in declared(seen_by(experiment), Drawing)}.get(experiment.slug)
+
+
+def claims_about(experiment) -> dict[str, Claim]:
+    """Return the claims of its room about a result, by id."""
+    return {claim.id: claim for claim in declared(seen_by(experiment), Claim) if claim.experiment == experiment.slug}
+
+
+def settings_of(experiment) -> Table:
+    """Return the declaration as a table: fields, their values in quick and in full, what they take and what they are."""
+    scales = (experiment.quick, experiment.full)
+    quick, full = (dict(settings.entries(json.loads(json.dumps(asdict(each))))) for each in scales)
+    rows = ((n, quick.get(n, ""), full.get(n, ""), *_meant(scales[n not in quick], n)) for n in quick | full)
+    return Table(("field", "quick", "full", "takes", "meaning"), tuple(rows))
+
+
+def _meant(owner, name: str) -> tuple[str, str]:
+    """Return what a field such as ``settings[0].beta`` takes, and what its class says of it."""
+    *within, last = name.split(".")
+    for part in within:
+        key, *places = re.findall(r"\w+", part)
+        owner = getattr(owner, key)
+        for place in places:
+            owner = owner[int(place)]
+    field = re.match(r"\w+", last)[0]
+    takes = declaration.words(get_type_hints(type(owner), include_extras=True)[field])
+    return takes, _told_of_fields(type(owner)).get(field, "")
+
+
+def _told_of_fields(kind: type) -> dict[str, str]:
+    """Return what the docstring of a class says of its fields: ``name   words``, and more of them behind a semicolon."""
+    names = "|".join(each.name for each in fields(kind))
+    lines = re.findall(rf"^({names}) {{2,}}(.+(?:\n {{2,}}.+)*)", inspect.getdoc(kind) or "", re.MULTILINE)
+    found = {}
+    for name, text in lines:
+        first, *others = re.split(rf"; ({names}): ", " ".join(text.split()))
+        found |= {name: first} | dict(zip(others[::2], others[1::2], strict=True))
+    return found
+
+
+# --- its code -----------------------------------------------------------------------------------------------------
+
+
+def sources(experiment) -> Iterator[tuple[str, str]]:
+    """Yield the code of run, expect and figure, each with the file that it stands in."""
+    kind, drawn = type(experiment.quick), drawing_of(experiment)
+    ours = (next(each for each in kind.__mro__ if method in vars(each)) for method in ("run", "expect"))
+    kinds = [each for each in dict.fromkeys([kind, *ours]) if not identity.carries(each.__module__)]
+    for each in [*kinds, *([drawn.draw] if drawn else [])]:
+        file = f"{each.__module__.replace('.', '/')}.py"
+        yield "in this notebook or script" if each.__module__ == HERE else file, code(each)
+
+
+def code(thing) -> str:
+    """Return the source of a class or a function, below the imports that it needs, or why there is none."""
+    methods = filter(inspect.isfunction, vars(thing).values()) if isinstance(thing, type) else [thing]
+    files = (inspect.unwrap(each).__code__.co_filename for each in methods)
+    lines = next((found for each in files if (found := linecache.getlines(each))), [])  # of a cell, too
+    tree = ast.parse("".join(lines))
+    own = [each for each in tree.body if isinstance(each, identity.DEFINING) and each.name == thing.__name__]
+    if not own:
+        return "# its code cannot be read here"
+    first = min(each.lineno for each in (own[-1], *own[-1].decorator_list))
+    imports = [ast.unparse(each) for each in _needed(tree, own[-1], thing.__module__)]
+    return "\n".join([*imports, *["\n"] * bool(imports), "".join(lines[first - 1 : own[-1].end_lineno])])
+
+
+def _needed(tree: ast.Module, own: ast.stmt, module: str) -> Iterator[ast.stmt]:
+    """Yield the imports of a module that one of its definitions needs, one of its other definitions among them."""
+    used = {each.id for each in ast.walk(own) if isinstance(each, ast.Name)} - {own.name}
+    beside = []
+    for statement in tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names = [each for each in statement.names if (each.asname or each.name.split(".")[0]) in used]
+            if names and isinstance(statement, ast.Import):
+                yield ast.Import(names)
+            elif names:
+                yield ast.ImportFrom(statement.module, names, statement.level)
+        else:
+            bound = [statement.name] if isinstance(statement, identity.DEFINING) else _assigned(statement)
+            beside += [ast.alias(name) for name in bound if name in used]
+    if beside and module != HERE:
+        yield ast.ImportFrom(module, beside, 0)
+
+
+def _assigned(statement: ast.stmt) -> list[str]:
+    targets = [*getattr(statement, "targets", ()), getattr(statement, "target", None)]
+    return [each.id for target in targets if target for each in ast.walk(target) if isinstance(each, ast.Name)]
+
+
+# --- all of it ----------------------------------------------------------------------------------------------------
+
+
+def commands(experiment, words: str = "--seed 7", profile: str = "quick") -> list[str]:
+    """Return the commands that compute a result anew, the whole of it first; none where a setting cannot be typed."""
+    try:
+        own = [f" --set {shlex.quote(f'{name}={_typed(value)}')}" for name, value in experiment.changed_in(profile).items()]
+    except ValueError:
+        return []
+    names = ["figure", "check"] if drawing_of(experiment) else ["check"]
+    return [f"./run {name} {experiment.slug} {words}{''.join(own)}" for name in names]
+
+
+def _typed(value: object) -> str:
+    """Return a value as ``--set`` reads it; raises ValueError for what it does not."""
+    one = isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], tuple)
+    text = repr(value[0] if one else value)
+    ast.literal_eval(text)
+    return text
+
+
+def in_words(experiment) -> str:
+    """Return what an experiment computes, as text."""
+    claims = [f"{claim.id}  {plain(claim.sentence)}" for claim in claims_about(experiment).values()]
+    parts = [_title(experiment), repr(settings_of(experiment)), "\n".join(claims), "\n".join(_reruns(experiment))]
+    return "\n\n".join(filter(None, parts))
+
+
+def _title(experiment) -> str:
+    changed = f"\nchanged from the book: {settings.told(experiment.changed)}" if experiment.changed else ""
+    return f"{experiment.slug}: {experiment.title}{changed}"
+
+
+def _reruns(experiment) -> list[str]:
+    return (
+        [experiment.not_stored(0)] if experiment.module == HERE else commands(experiment) or ["its run('quick', 7) computes it"]
+    )
+
+
+def as_html(experiment) -> str:
+    """Return what an experiment computes and with which code, as plain HTML."""
+    title, *changed = _title(experiment).split("\n")
+    return PAGE.render(
+        title=title,
+        changed=changed,
+        table=settings_of(experiment)._repr_html_(),
+        sources=sources(experiment),
+        claims=claims_about(experiment).values(),
+        commands="\n".join(_reruns(experiment)),
+    )
+
+
+PAGE = template(
+    """
+<div class="icl-experiment">
+<p><b>{{ title }}</b></p>
+{% for line in changed %}
+<p><em>{{ line }}</em></p>
+{% endfor %}
+{{ table | safe }}
+{% for file, code in sources %}
+<details><summary>{{ file }}</summary><pre>{{ code }}</pre></details>
+{% endfor %}
+{% if claims %}
+<table>{% for claim in claims %}<tr><th>{{ claim.id }}</th><td>{{ claim.sentence | math }}</td></tr>{% endfor %}</table>
+{% endif %}
+<pre>{{ commands }}</pre>
+</div>"""
+)
