@@ -68,6 +68,17 @@ def test_a_claim_of_a_script_is_judged(python, tmp_path):
     assert said(python, EXAMPLES[2].replace("drawn.mean()", "1 + drawn.mean()"), tmp_path).startswith("T1: fails")
 
 
+def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(python, tmp_path):
+    found = said(python, EXAMPLES[3], tmp_path)
+    assert (
+        found.startswith("means: Means\n") and "draws | 1000  | 1000000 | a whole number of at least 1 | in each mean" in found
+    )
+    assert "mean | mean of standard normals | 1    | place (20)" in found
+    refused = EXAMPLES[3].replace("but(draws=10)", "but(draws=0)").replace("show(", "print(").replace("described(", "(")
+    with pytest.raises(AssertionError, match="ValueError: draws is 0: take a whole number of at least 1"):
+        said(python, refused, tmp_path)
+
+
 def test_it_asks_for_what_it_imports_and_the_pins_of_the_book_are_within():
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "icl_lib").rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
