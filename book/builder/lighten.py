@@ -30,10 +30,10 @@ ICONS = {"brands": ("fab", "fa-brands"), "regular": ("far", "fa-regular")}
 """Fonts of icons that only some books need, by the classes of their icons."""
 BUILD = ".buildinfo"
 """What Sphinx notes of its settings, the folder of its theme among them, for a next build that begins from nothing here."""
-PLAIN = ("", "n", "nn", "p", "w", "o", "pre", "sig-param", "sig-return-icon", "sig-return-typehint")
-"""What Pygments and Sphinx call names, punctuation, blanks and operators; they have no colour of their own."""
-ALIKE = {"s1": "s", "s2": "s", "sd": "s", "se": "s", "si": "s", "sa": "s", "mi": "m", "mf": "m", "nb": "m", "bp": "m"}
-"""Kinds of strings, numbers and names of Python's own, with the shorter name of their colour."""
+PLAIN = ("", "n", "nn", "nb", "bp", "mi", "mf", "p", "w", "o", "pre", "sig-param", "sig-return-icon", "sig-return-typehint")
+"""What Pygments and Sphinx call names, numbers, punctuation, blanks and operators; they have no colour of their own."""
+ALIKE = {"s1": "s", "s2": "s", "sd": "s", "se": "s", "si": "s", "sa": "s"}
+"""Kinds of strings, with the shorter name of their colour."""
 NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]\d+)?")
 DIGITS = 5
 LARGE = 50_000
