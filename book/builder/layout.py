@@ -4,6 +4,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+COPIES = "_sources/notebooks"
+"""Where a site has the reading copies of its notebooks."""
+UP = "../../"
+"""The way from there to the site."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -26,6 +31,11 @@ class Layout:
     @property
     def html(self) -> Path:
         return self.build / "html"
+
+    @property
+    def lab(self) -> Path:
+        """Where a reader changes reading copies."""
+        return self.build / "lab"
 
     def executed(self, profile: str, name: str) -> Path:
         """The folder of one executed notebook: `NAME.ipynb`, `record.json` and `results/`."""

@@ -1,7 +1,6 @@
 """Pages and pictures without what no reader sees."""
 
 import gzip
-import json
 import re
 import shutil
 from collections.abc import Collection
@@ -38,7 +37,6 @@ NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]\d+)?")
 DIGITS = 5
 LARGE = 50_000
 """Bytes from which on a table is offered packed."""
-EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
 
 
 def plain_formulas(page: Page) -> None:
@@ -97,24 +95,6 @@ def point_to(packed: set[str], tree: HtmlElement) -> None:
             link.text = f"{link.text} (gzip)"
 
 
-def without_pictures(notebook: Path) -> None:
-    """Take the pictures out of a notebook that is handed out; running it draws them."""
-    content = json.loads(notebook.read_text(encoding="utf-8"))
-    drop_pictures(content)
-    notebook.write_text(json.dumps(content, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def drop_pictures(notebook: dict) -> None:
-    """Take the pictures out of a notebook's outputs; their alternative texts stay."""
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            for kind in [kind for kind in data if kind.startswith("image/")]:
-                del data[kind]
-            if "text/html" in data:
-                data["text/html"] = EMBEDDED.sub("data:,", "".join(data["text/html"]))
-
-
 def without_rows(page: Path) -> None:
     """Leave of the source of a large page that the build wrote where its rows are offered: they are no source of anything."""
     text = page.read_text(encoding="utf-8")
@@ -129,7 +109,5 @@ def lighten(site: Path, pages: Collection[Page]) -> None:
     drop_spare(site / "_static")
     drop_icons(site / "_static", pages)
     (site / BUILD).unlink(missing_ok=True)
-    for notebook in (site / "_sources").rglob("*.ipynb"):
-        without_pictures(notebook)
     for page in (site / "_sources").rglob("*.md"):
         without_rows(page)

@@ -1,5 +1,6 @@
 """`./run outputs`: put fresh outputs of the quick profile into the notebooks that are committed, and their numbers beside."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -7,11 +8,11 @@ import nbformat
 
 from book.builder import arguments, book, cache, quick
 from book.builder.layout import Layout
-from book.builder.lighten import drop_pictures
 from icl_lib.companion.results import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""
+EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
 
 
 def refresh(layout: Layout) -> list[str]:
@@ -41,6 +42,17 @@ def replaced(committed: Path, executed: Path) -> bool:
         return False
     write_atomically(committed, lambda file: file.write_text(text, encoding="utf-8"))
     return True
+
+
+def drop_pictures(notebook: dict) -> None:
+    """Take the pictures out of a notebook's outputs; their alternative texts stay."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            for kind in [kind for kind in data if kind.startswith("image/")]:
+                del data[kind]
+            if "text/html" in data:
+                data["text/html"] = EMBEDDED.sub("data:,", "".join(data["text/html"]))
 
 
 def main(words: list[str]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from book.builder.cache import Executed
-from book.builder.layout import Layout
+from book.builder.layout import COPIES, Layout
 from book.builder.problem import Problem
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -54,9 +54,9 @@ def complaints(output: str, source: Path) -> str:
 
 
 def offer_downloads(html: Path, executed: list[Executed]) -> None:
-    """Let the download button hand out the notebook as it was executed; `lighten` takes its pictures out."""
+    """Let the download button hand out the notebook as it was executed; `finish` makes a reading copy of it."""
     for one in executed:
-        target = html / "_sources" / "notebooks" / one.notebook.name
+        target = html / COPIES / one.notebook.name
         if target.exists():
             shutil.copy(one.notebook, target)
 

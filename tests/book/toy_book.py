@@ -78,7 +78,8 @@ from icl_lib.companion import results
 from papers import registry
 from IPython.display import HTML
 results.obtain(registry.experiment("toy-alpha"), profile, seed)
-image = '<img alt="none" src="data:image/svg+xml;base64,PHN2Zy8+">'
+drawn = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHdpZHRoPSI5cHQiIGhlaWdodD0iOXB0Ii8+"  # an empty square
+image = f'<img alt="none" src="data:image/svg+xml;base64,{drawn}">'
 figure = '<figure class="icl-figure" id="fig-zhang-averaged-error" data-slug="toy-alpha">'
 card = '<div class="icl-cards" data-slug="toy-alpha"><article class="icl-card" id="claim-Z1">two is two</article></div>'
 HTML(figure + image + "<figcaption>Alpha</figcaption><!-- provenance --></figure>" + card)

@@ -1,0 +1,48 @@
+"""A reading copy of each notebook, which the site hands out: any viewer shows what its page does, without running it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+
+from book.builder.commonmark import plain
+from book.builder.layout import COPIES, UP
+from book.builder.resolved import Resolved, resolved
+from book.builder.shown import plain_output
+from book.builder.site import Page
+from papers import BOOK
+
+KEPT = ("kernelspec", "language_info")
+"""What of a notebook's metadata does not tell of its execution."""
+
+
+def write(site: Path, pages: Mapping[str, Page], base: str = "") -> None:
+    """Turn each notebook that the site hands out into its reading copy, with the numbers of the site's pages.
+
+    `base` is the address where the site is published, if it is.
+    """
+    notebooks = {path.stem: nbformat.read(path, as_version=4) for path in sorted((site / COPIES).glob("*.ipynb"))}
+    if notebooks:
+        known = resolved(pages, notebooks, BOOK.root, f"{base}/" if base else UP)
+        for name, notebook in notebooks.items():
+            nbformat.write(reading_copy(notebook, replace(known, name=name)), site / COPIES / f"{name}.ipynb")
+
+
+def reading_copy(notebook: nbformat.NotebookNode, page: Resolved) -> nbformat.NotebookNode:
+    """The notebook with cells in plain Markdown and outputs that need neither style nor SVG."""
+    metadata = {name: notebook.metadata[name] for name in KEPT if name in notebook.metadata}
+    return nbformat.v4.new_notebook(cells=[*_cells(notebook, page)], metadata=metadata)
+
+
+def _cells(notebook: nbformat.NotebookNode, page: Resolved) -> Iterator[nbformat.NotebookNode]:
+    for cell in notebook.cells:
+        tags = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        if cell.cell_type == "code":
+            outputs = [part for output in cell.outputs for part in plain_output(output, page)]
+            made = nbformat.v4.new_code_cell(cell.source, execution_count=cell.execution_count, outputs=outputs)
+        else:
+            made = nbformat.v4.new_markdown_cell(plain(cell.source, page))
+        made.id = cell.get("id", made.id)
+        made.metadata.update(tags)
+        yield made

@@ -1,0 +1,148 @@
+"""What cells have shown, for any viewer of notebooks: pictures as PNG, boxes and cards as Markdown, tables as bare HTML."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import nbformat
+from lxml import html
+from lxml.html import HtmlElement
+from nbformat.v4 import new_output
+
+from book.builder import raster
+from book.builder.commonmark import quoted
+from book.builder.figures import IMAGE, html_outputs
+from book.builder.resolved import Resolved
+from book.builder.site import by_class, has_class
+from icl_lib.companion.strip import WIDTH
+
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+SPECIAL = re.compile(r"[\\`*_\[\]<$]")
+AROUND = {"b": "**{}**", "strong": "**{}**", "i": "*{}*", "em": "*{}*", "sub": "<sub>{}</sub>", "sup": "<sup>{}</sup>"}
+AROUND |= dict.fromkeys(("small", "span"), "{}")
+ACROSS = re.compile(r"[MH](-?[\d.]+)")
+"""Where a line of a strip begins and ends, from left to right."""
+COLUMNS = 24
+
+
+def plain_output(output: nbformat.NotebookNode, page: Resolved) -> Iterator[nbformat.NotebookNode]:
+    """An output as one or more that need neither style nor SVG; their text/plain stays."""
+    data = output.get("data", {})
+    if "text/html" not in data:
+        yield output
+        return
+    for part in html.fragments_fromstring(COMMENT.sub("", data["text/html"]), no_leading_text=True):
+        part.tail = None
+        if has_class(part, "icl-figure"):
+            yield from picture(part, page)
+        else:
+            told = next((told for name, told in TOLD.items() if has_class(part, name)), None)
+            shown = {"text/markdown": told(part, page)} if told else {"text/html": bare(part)}
+            yield new_output("display_data", {**shown, "text/plain": data["text/plain"]})
+
+
+def draw_ahead(notebooks: Iterable[Path]) -> None:
+    """Draw the pictures of executed notebooks, which `raster` keeps until they are asked for."""
+    for notebook in notebooks:
+        for data in html_outputs(nbformat.read(notebook, as_version=4), "icl-figure"):
+            for image in IMAGE.finditer(data["text/html"]):
+                raster.png(image["wide"])
+
+
+def picture(figure: HtmlElement, page: Resolved) -> Iterator[nbformat.NotebookNode]:
+    """A figure's picture, with its alternative text, and its caption."""
+    image = figure.xpath(".//img")[0]
+    pixels, width = raster.png(image.get("src").partition(",")[2])
+    told = {"image/png": {"alt": image.get("alt"), "width": width}}
+    yield new_output("display_data", {"image/png": pixels, "text/plain": image.get("alt")}, metadata=told)
+    caption = figure.find(".//figcaption")
+    yield new_output("display_data", {"text/markdown": words(caption, page), "text/plain": caption.text_content()})
+
+
+def bare(element: HtmlElement) -> str:
+    """A table without the classes that only the book's style knows."""
+    for each in element.iter():
+        each.attrib.pop("class", None)
+    return html.tostring(element, encoding="unicode")
+
+
+def words(element: HtmlElement, page: Resolved) -> str:
+    """A sentence in Markdown."""
+    parts = [escaped(element.text)]
+    for child in element:
+        parts += [_piece(child, page), escaped(child.tail)]
+    return "".join(parts).strip()
+
+
+def escaped(text: str | None) -> str:
+    return SPECIAL.sub(r"\\\g<0>", text or "")
+
+
+def _piece(element: HtmlElement, page: Resolved) -> str:
+    if has_class(element, "math"):
+        return f"${element.text_content().removeprefix(chr(92) + '(').removesuffix(chr(92) + ')').strip()}$"
+    if element.tag == "code":
+        return f"`{element.text_content()}`"
+    inner = words(element, page)
+    if element.tag == "a":
+        return _linked(inner, element.get("href"), page)
+    return AROUND["b" if has_class(element, "verdict") else element.tag].format(inner)
+
+
+def _linked(inner: str, address: str, page: Resolved) -> str:
+    """A link to another page; a card stands without an anchor among its notebook's outputs."""
+    path, _, anchor = address.partition("#")
+    if not path:
+        return f"**{inner}**"
+    if not path.startswith("http"):
+        path = page.address(path.removeprefix("../") if path.startswith("../") else f"notebooks/{path}", anchor)
+    return f"[{inner}]({path})"
+
+
+def minute(box: HtmlElement, page: Resolved) -> str:
+    """The answer of a section as a quotation."""
+    parts = [f"**{words(title, page)}** {words(title.getnext(), page)}" for title in box.iter("dt")]
+    tally = [words(line, page) for line in by_class(box, "icl-tally")]
+    return quoted("\n\n".join(["**In one minute**", *parts, *tally]))
+
+
+def cards(shown: HtmlElement, page: Resolved) -> str:
+    """A card for each claim, parted by lines."""
+    return "\n\n---\n\n".join(card(each, page) for each in shown.iter("article"))
+
+
+def card(claim: HtmlElement, page: Resolved) -> str:
+    """A claim with its verdict, its number as a text and as a place, and folded how it is judged."""
+    lines = [escaped(claim.text).strip()]
+    for part in claim:
+        if part.tag == "svg":
+            lines.append(f"`{strip(part)}`")
+        elif part.tag == "details":
+            entries = [f"- **{words(title, page)}**: {words(title.getnext(), page)}" for title in part.iter("dt")]
+            lines.append("\n".join([f"<details>\n<summary>{part.findtext('summary')}</summary>\n", *entries, "\n</details>"]))
+        elif part.xpath("./span[not(@class)]"):
+            lines.append(" · ".join(_piece(each, page) for each in part))
+        else:
+            lines.append(words(part, page))
+    return "\n\n".join(filter(None, lines))
+
+
+def strip(drawn: HtmlElement) -> str:
+    """A strip in characters: what is allowed as a bar, the number as a dot in its interval, the near miss as a diamond."""
+    at = {each.get("class"): [_column(x) for x in ACROSS.findall(each.get("d", ""))] for each in drawn}
+    (edge,), (first, last) = at["edge"], at["spread"]
+    line = ["─" if place < edge else "·" for place in range(COLUMNS)]
+    line[first : last + 1] = "━" * (last + 1 - first)
+    line[0], line[edge] = "├", "┤"
+    for place in at.get("miss", ()):
+        line[place] = "◇"
+    line[_column(next(by_class(drawn, "dot")).get("cx"))] = "●"
+    return "".join(line)
+
+
+def _column(across: str) -> int:
+    return min(int(float(across) / WIDTH * COLUMNS), COLUMNS - 1)
+
+
+TOLD = {"icl-minute": minute, "icl-cards": cards}
+"""What becomes Markdown, by its class."""
