@@ -1,0 +1,66 @@
+"""What `./run lab` opens: reading copies that a reader may change, with the checkout left alone.
+
+Standard library only, as in `run`, which calls it.
+"""
+
+import hashlib
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from book.builder.layout import COPIES, UP, Layout
+
+NOTE = ".copied.json"
+"""The digests of the copies as they were made."""
+RESET = "--reset"
+
+
+def prepared(root: Path, words: list[str]) -> list[str]:
+    """Make ready what is opened in a checkout, and return what JupyterLab is called with."""
+    folder, told = opened(Layout(root), RESET in words)
+    if told:
+        print(told, flush=True)
+    where = ["--notebook-dir", str(root), f"--LabApp.default_url=/lab/tree/{folder.relative_to(root).as_posix()}"]
+    return [*where, *(word for word in words if word != RESET)]
+
+
+def opened(layout: Layout, reset: bool) -> tuple[Path, str]:
+    """The folder to open, and a sentence for the reader about it, if there is something to say.
+
+    The copies are those of the last build. One that was changed since it was made stays, unless `reset`.
+    """
+    made = {path.name: content(path) for path in sorted((layout.html / COPIES).glob("*.ipynb"))}
+    if not made:
+        return layout.notebooks, "No book is built, so these are the notebooks as committed; ./run book makes copies to change."
+    layout.lab.mkdir(parents=True, exist_ok=True)
+    known = {} if reset else noted(layout.lab / NOTE)
+    changed = [name for name in made if not reset and is_changed(layout.lab / name, known.get(name), made[name])]
+    for name in made.keys() - changed:
+        under_way = layout.lab / f".{name}"
+        under_way.write_bytes(made[name])
+        under_way.replace(layout.lab / name)
+        known[name] = digest(made[name])
+    (layout.lab / NOTE).write_text(json.dumps(known, indent=1, sort_keys=True), encoding="utf-8")
+    kept = f"Kept as you changed them: {', '.join(changed)}; ./run lab --reset brings back those of the book."
+    return layout.lab, kept if changed else ""
+
+
+def content(copy: Path) -> bytes:
+    """A reading copy with links to the site as they are from its new place."""
+    return copy.read_bytes().replace(f"]({UP}".encode(), b"](../html/")
+
+
+def is_changed(path: Path, known: str | None, made: bytes) -> bool:
+    """Whether a file is neither what was copied there nor what would be."""
+    return path.exists() and digest(path.read_bytes()) not in (known, digest(made))
+
+
+def noted(note: Path) -> dict[str, str]:
+    """The digests that were noted; without a sound note every copy counts as changed."""
+    with suppress(OSError, ValueError):
+        return json.loads(note.read_text(encoding="utf-8"))
+    return {}
+
+
+def digest(whole: bytes) -> str:
+    return hashlib.sha256(whole).hexdigest()
