@@ -30,7 +30,7 @@ def test_bad_notebook_is_told_in_one_sentence(monkeypatch, tmp_path, source, tag
     (tmp_path / "notebooks").mkdir()
     write_notebook(tmp_path / "notebooks" / "bad.ipynb", source, tag)
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
-    tasks = {"bad": (execute.work, ("bad", "quick", str(tmp_path)))}
+    tasks = {"bad": (execute.work, ("bad", "quick", str(tmp_path), ("quick",)))}
     outcome = workers.run_all(tasks, tmp_path, {}, [])["bad"]
     assert outcome.status == 1
     assert told in outcome.complaint

@@ -63,10 +63,12 @@ def test_the_larger_of_both_errors_counts(monkeypatch):
     weights = built.weights(0, 0)
     embedded = built.network.embed(weights, torch.arange(6))
     declaration = replace(modern_blocks.MODERN_BLOCKS.quick, tokens=6, sizes=SIZES)
+    states, out = built.network.states(weights, embedded)
+    text = modern_blocks.Text(built.network, weights, embedded, states, built.network.read(weights, out))
     found = []
     for behind in (7.0, 0.0):
         monkeypatch.setattr(modern_blocks, "behind", lambda *_, behind=behind: torch.tensor([behind]))
-        found += [declaration.keep(exact(built.site), built.network, weights, embedded, 0.5, 0, 0)]
+        found += [declaration.keep(text, exact(built.site), 0.5, 0, 0)]
     assert found[0] == 7 and 0 < found[1] < 1e-12
 
 
