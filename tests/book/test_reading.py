@@ -145,7 +145,8 @@ def test_a_table_has_no_class_and_a_stream_stays():
     assert list(plain_output(stream, places())) == [stream]
 
 
-DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="20pt" height="10pt" viewBox="0 0 20 10">
+DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+width="20pt" height="10pt" viewBox="0 0 20 10">
 <defs><path id="tick" d="M 0 0 L 4 0 L 4 4 L 0 4 z"/>
 <clipPath id="left"><rect x="0" y="0" width="10" height="10"/></clipPath></defs>
 <path d="M 0 0 L 20 0 L 20 10 L 0 10 z" style="fill: #0b62a4" clip-path="url(#left)"/>
