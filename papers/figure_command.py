@@ -5,24 +5,23 @@ import time
 import webbrowser
 from pathlib import Path
 
-from icl_lib.companion import Cards, Drawing, results
+from icl_lib.companion import Cards, results
+from icl_lib.companion.laid_open import drawing_of
 from icl_lib.companion.marks import unmarked
-from icl_lib.companion.paper import declared
-from icl_lib.companion.showing import seen_by
 from papers import BOOK, registry, renewal
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute one result, write its figure as SVG and open it, and print its judged claims."""
     experiment = registry.asked(options.slug, options.profile, options.settings)
-    drawings = [each for each in declared(seen_by(experiment), Drawing) if each.name == experiment.slug]
-    if not drawings:
+    drawing = drawing_of(experiment)
+    if drawing is None:
         raise ValueError(f"{experiment.slug} has no figure: ./run check {experiment.slug} judges its claims")
     renewal.announce(renewal.alike([experiment.slug], options), options.settings)
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)
     path = options.out or BOOK.build / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"
-    results.write_atomically(path, lambda file: file.write_text(drawings[0](dataset).light, encoding="utf-8"))
+    results.write_atomically(path, lambda file: file.write_text(drawing(dataset).light, encoding="utf-8"))
     print(unmarked(str(Cards(*(claim.judge(dataset) for claim in registry.claims_of(experiment.slug))))))
     print(f"{experiment.slug} ({options.profile}, seed {options.seed}): {time.perf_counter() - began:.1f} s, {path}")
     if not options.out:

@@ -10,7 +10,6 @@ from book.builder import arguments, book, cache, workers
 from book.builder.cache import Executed
 from book.builder.layout import Layout
 from book.builder.problem import Problem
-from icl_lib.companion import digests
 
 TEST = "tests/book/test_notebooks.py"
 COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/builder/quick.py", "book/data/quick.json")
@@ -48,8 +47,7 @@ def remember(one: Executed, layout: Layout) -> None:
 
 
 def _compared(one: Executed, layout: Layout) -> str:
-    files = [layout.notebooks / one.notebook.name, *(layout.root / name for name in COMPARISON)]
-    return "".join(f"{path.name} {digests.of_file(path)}\n" for path in files)
+    return cache.digest_of([layout.notebooks / one.notebook.name, *(layout.root / name for name in COMPARISON)])
 
 
 def main(words: list[str]) -> int:

@@ -64,7 +64,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     if base:
         published_at.from_any_depth(pages[published_at.MISSING], base)
     write_site(site, pages)
-    from book.builder import reading  # a second, with Sphinx and matplotlib
+    from book.builder import reading  # a second, with Sphinx
 
     reading.write(site, pages, base)
     lighten.lighten(site, pages.values())

@@ -7,8 +7,8 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from book.builder.made import CALL, call
+from icl_lib.companion.laid_open import IMPORTS, imported
 
-IMPORTS = (ast.Import, ast.ImportFrom)
 SHOWN = ("icl-figure", "icl-cards", "icl-minute")
 
 
@@ -39,10 +39,7 @@ def needed(setup: list[ast.stmt], statements: list[ast.stmt]) -> Iterator[str]:
     used = {node.id for each in statements for node in ast.walk(each) if isinstance(node, ast.Name)}
     for each in setup:
         if isinstance(each, IMPORTS):
-            names = [alias for alias in each.names if (alias.asname or alias.name.split(".")[0]) in used]
-            if names:
-                kept = ast.ImportFrom(each.module, names, 0) if isinstance(each, ast.ImportFrom) else ast.Import(names)
-                yield ast.unparse(kept)
+            yield from map(ast.unparse, imported(each, used))
         elif {node.id for node in ast.walk(each) if isinstance(node, ast.Name)} & used:
             yield ast.unparse(each)
 

@@ -10,10 +10,8 @@ from pathlib import Path
 import yaml
 
 from book.builder.site import read_site
-from icl_lib.companion import Drawing
-from icl_lib.companion.paper import declared
+from icl_lib.companion.laid_open import drawing_of
 from icl_lib.companion.results import write_atomically
-from icl_lib.companion.showing import seen_by
 from papers import registry
 
 FILE = Path(__file__).parents[1] / "addresses.txt"
@@ -34,7 +32,7 @@ def of_book(root: Path) -> Iterator[str]:
     for id in registry.CLAIMS:
         yield f"book/ledger.html#claim-{id.lower()}"
     for slug, experiment in registry.EXPERIMENTS.items():
-        if any(drawing.name == slug for drawing in declared(seen_by(experiment), Drawing)):
+        if drawing_of(experiment):
             yield f"notebooks/{experiment.notebook}.html#fig-{slug}"
 
 

@@ -68,13 +68,18 @@ def _ours(package: str) -> bool:
 @cache
 def read(module: str) -> Module:
     """Return one of our modules, or the loaded one of a reader, by what its top level binds."""
-    file = module_file(module) or getattr(sys.modules[module], "__file__", None)
+    file = _file_of(module)
     if file is None:
         raise ValueError("what is declared in a cell is measured and shown, and not stored: write it in a file for that")
     found = Module({}, {}, [])
     for statement in ast.parse(Path(file).read_text(encoding="utf-8")).body:
         _enter(found, statement)
     return found
+
+
+def _file_of(module: str) -> Path | str | None:
+    """Return the file of one of our modules, or of the loaded one of a reader; a cell has none."""
+    return module_file(module) or getattr(sys.modules[module], "__file__", None)
 
 
 def _enter(module: Module, statement: ast.stmt) -> None:
@@ -243,8 +248,7 @@ def parts(declaration) -> list:
 
 def readable(declaration) -> bool:
     """Say whether the code of a declaration is in files: that of a cell is not, and has no identity."""
-    modules = (type(part).__module__ for part in parts(declaration))
-    return all(module_file(each) or getattr(sys.modules[each], "__file__", None) for each in modules)
+    return all(_file_of(type(part).__module__) for part in parts(declaration))
 
 
 def definitions(declaration) -> tuple[Definition, ...]:

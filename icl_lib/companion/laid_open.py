@@ -20,6 +20,8 @@ from icl_lib.companion.mathematics import plain
 from icl_lib.companion.paper import HERE, declared, seen_by
 from icl_lib.companion.table import Table
 
+IMPORTS = (ast.Import, ast.ImportFrom)
+
 
 def described(dataset: xr.Dataset) -> Table:
     """Return what a dataset holds: its variables with their long names, units and dimensions.
@@ -119,17 +121,22 @@ def _needed(tree: ast.Module, own: ast.stmt, module: str) -> Iterator[ast.stmt]:
     used = {each.id for each in ast.walk(own) if isinstance(each, ast.Name)} - {own.name}
     beside = []
     for statement in tree.body:
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            names = [each for each in statement.names if (each.asname or each.name.split(".")[0]) in used]
-            if names and isinstance(statement, ast.Import):
-                yield ast.Import(names)
-            elif names:
-                yield ast.ImportFrom(statement.module, names, statement.level)
+        if isinstance(statement, IMPORTS):
+            yield from imported(statement, used)
         else:
             bound = [statement.name] if isinstance(statement, identity.DEFINING) else _assigned(statement)
             beside += [ast.alias(name) for name in bound if name in used]
     if beside and module != HERE:
         yield ast.ImportFrom(module, beside, 0)
+
+
+def imported(statement: ast.Import | ast.ImportFrom, used: set[str]) -> Iterator[ast.stmt]:
+    """Yield of an import what binds one of the names, if there is any."""
+    names = [each for each in statement.names if (each.asname or each.name.split(".")[0]) in used]
+    if names and isinstance(statement, ast.Import):
+        yield ast.Import(names)
+    elif names:
+        yield ast.ImportFrom(statement.module, names, statement.level)
 
 
 def _assigned(statement: ast.stmt) -> list[str]:

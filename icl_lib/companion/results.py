@@ -210,8 +210,8 @@ def _looked_at(source: Path | bytes) -> io.BytesIO:
 
 def save(dataset: xr.Dataset, path: Path) -> None:
     """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
-    content = encoded(dataset)
-    write_atomically(path, lambda file: file.write_bytes(content))
+    whole = encoded(dataset)
+    write_atomically(path, lambda file: file.write_bytes(whole))
 
 
 def save_csv(dataset: xr.Dataset, path: Path) -> None:
@@ -275,7 +275,7 @@ def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
     measured = stored(experiment, seed) if profile == "full" else experiment.measure(profile, seed)
     dataset = experiment.expect(measured)
     if (folder := os.environ.get("ICL_RESULTS")) and CHANGED not in dataset.attrs and experiment.module != HERE:
-        content = written(dataset)  # whoever takes it from there reads its digest
-        write_atomically(Path(folder) / f"{experiment.slug}.{profile}.nc", lambda file: file.write_bytes(content))
+        whole = written(dataset)  # whoever takes it from there reads its digest
+        write_atomically(Path(folder) / f"{experiment.slug}.{profile}.nc", lambda file: file.write_bytes(whole))
         save_csv(dataset, Path(folder) / f"{experiment.slug}.{profile}.csv")
     return dataset

@@ -1,4 +1,4 @@
-"""Softmax attention head by head: its matrices, its scores, and what it is without softmax."""
+"""Softmax attention head by head: its scores, and what it is without softmax."""
 
 import torch
 from jaxtyping import Float
