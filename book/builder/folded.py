@@ -10,6 +10,8 @@ from book.builder.made import CALL, call
 from icl_lib.companion.laid_open import IMPORTS, imported
 
 SHOWN = ("icl-figure", "icl-cards", "icl-minute")
+GUESS = "guess"
+"""The tag of a line that a reader runs after a guess; the answer is folded below it, so its output is left out."""
 
 
 def fold(notebook: nbformat.NotebookNode) -> None:
@@ -26,6 +28,9 @@ def fold(notebook: nbformat.NotebookNode) -> None:
         if "parameters" in cell.metadata.get("tags", []) or all(isinstance(each, IMPORTS) for each in statements):
             setup += statements
             _tag(cell, "remove-cell")
+            continue
+        if GUESS in cell.metadata.get("tags", []):
+            cell.outputs = []
             continue
         outputs = [output["data"] for output in cell.get("outputs", []) if _shows(output)]
         _tag(cell, "remove-input" if outputs else "hide-input")

@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 
 from book.builder.commonmark import plain
+from book.builder.folded import GUESS
 from book.builder.layout import COPIES, UP
 from book.builder.resolved import Resolved, resolved
 from book.builder.shown import plain_output
@@ -39,8 +40,11 @@ def _cells(notebook: nbformat.NotebookNode, page: Resolved) -> Iterator[nbformat
     for cell in notebook.cells:
         tags = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
         if cell.cell_type == "code":
-            outputs = [part for output in cell.outputs for part in plain_output(output, page)]
-            made = nbformat.v4.new_code_cell(cell.source, execution_count=cell.execution_count, outputs=outputs)
+            if GUESS in tags.get("tags", []):  # whoever guesses has not run it yet
+                made = nbformat.v4.new_code_cell(cell.source)
+            else:
+                outputs = [part for output in cell.outputs for part in plain_output(output, page)]
+                made = nbformat.v4.new_code_cell(cell.source, execution_count=cell.execution_count, outputs=outputs)
         else:
             made = nbformat.v4.new_markdown_cell(plain(cell.source, page))
         made.id = cell.get("id", made.id)

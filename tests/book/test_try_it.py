@@ -1,0 +1,44 @@
+"""Each notebook ends with three questions: a guess, a line that gives the answer, and the answer folded away."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from book.builder import arguments
+from book.builder.cache import read_notebook
+from book.builder.folded import GUESS
+from book.builder.layout import Layout
+
+LAYOUT = Layout(Path(__file__).resolve().parents[2])
+HEADING = "## Try it"
+ANSWER = re.compile(r":::\{dropdown\} Answer\n(.+?)\n:::", re.DOTALL)
+QUESTION = re.compile(r"\*\*\d\. [^*]+\*\*(.+)", re.DOTALL)
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("name", arguments.notebook_names(LAYOUT.root))
+def test_a_notebook_ends_with_three_questions_whose_answers_are_what_their_lines_print(name):
+    cells = read_notebook(LAYOUT.notebooks / f"{name}.ipynb").cells
+    (first,) = (number for number, cell in enumerate(cells) if cell.source.startswith(HEADING))
+    asked, lines, answers = cells[first::2], cells[first + 1 :: 2], cells[first + 2 :: 2]
+    assert [len(asked), len(lines)] == [4, 3]
+    assert all(cell.metadata.get("tags") == [GUESS] and len(cell.source.splitlines()) == 1 for cell in lines)
+    for question, line, answer in zip(asked, lines, answers, strict=False):
+        assert QUESTION.search(question.source) and question.source.rstrip().endswith("?"), question.source
+        folded = ANSWER.match(answer.source)
+        assert folded, f"the answer to {line.source} is not folded"
+        (printed,) = line.outputs
+        numbers = NUMBER.findall(printed.text)
+        assert numbers and set(numbers) <= set(NUMBER.findall(folded[1])), f"{printed.text} is not in {folded[1]}"
+
+
+def test_every_guess_is_a_question_of_its_own():
+    questions = [
+        cell.source
+        for name in arguments.notebook_names(LAYOUT.root)
+        for cell in read_notebook(LAYOUT.notebooks / f"{name}.ipynb").cells
+        if GUESS in cell.metadata.get("tags", [])
+    ]
+    assert all(one != other for one, other in pairwise(sorted(questions)))
