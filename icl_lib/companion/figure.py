@@ -11,7 +11,8 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 from markupsafe import Markup
-from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.backends.backend_mixed import MixedModeRenderer
+from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
 
 from icl_lib.companion.fit import fit
@@ -38,8 +39,11 @@ _COMMON = {
     "figure.constrained_layout.use": True,
     "svg.hashsalt": "icl",
     "svg.fonttype": "path",
-    "savefig.transparent": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
 }
+RASTER = 100
+"""Dots to an inch where a part of a drawing is a picture of dots."""
 CLIP = re.compile(r"\bp[0-9a-f]{10}\b")
 """What matplotlib calls an area that is cut out: the digest of its corners, whose last bit differs from run to run."""
 NARROW = 4.2
@@ -220,9 +224,30 @@ class NarrowFigure(Figure):
         return super().legend(*handles, ncols=1, **style)
 
 
+class _Canvas(FigureCanvasSVG):
+    """Measures the words of a figure with the renderer that draws it, which parses a formula once, not at each look."""
+
+    _renderer: RendererSVG | None = None
+
+    def get_renderer(self) -> RendererSVG:
+        self.figure.dpi = 72  # as any renderer of SVG has it
+        size = self.figure.bbox.size
+        if self._renderer is None or (self._renderer.width, self._renderer.height) != tuple(size):
+            self._file = io.StringIO()
+            self._renderer = RendererSVG(*size, self._file, image_dpi=RASTER, metadata={"Date": None, "Creator": None})
+        return self._renderer
+
+    def drawn(self) -> str:
+        """Draw the figure, once."""
+        renderer = self.get_renderer()
+        self.figure.draw(MixedModeRenderer(self.figure, *self.figure.get_size_inches(), RASTER, renderer))
+        renderer.finalize()
+        return self._file.getvalue()
+
+
 def _drawn(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[Figure] = Figure) -> Figure:
     figure = kind(figsize=size)
-    FigureCanvasSVG(figure)
+    _Canvas(figure)
     draw(figure, dataset)
     return figure
 
@@ -233,8 +258,7 @@ def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[
         if kind is NarrowFigure and figure.get_figwidth() > NARROW:
             return ""  # its layout is its own, and has no narrow form
         fit(figure)
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    text = re.sub(r' [dxy]="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), file.getvalue())
+        text = figure.canvas.drawn()
+    text = re.sub(r' [dxy]="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
     names = {name: f"clip{k}" for k, name in enumerate(dict.fromkeys(CLIP.findall(text)))}
     return CLIP.sub(lambda name: names[name[0]], text)

@@ -44,7 +44,7 @@ def fit(figure: Figure) -> None:
         if spare := _spare(figure):
             engine.set(rect=spare)
             engine.execute(figure)
-        with rc_context({"figure.constrained_layout.use": False}):  # else ``savefig`` draws the figure once more to place them
+        with rc_context({"figure.constrained_layout.use": False}):  # else drawing places them once more
             figure.set_layout_engine(None)
         for axes in figure.axes:  # the last bits that the engine finds differ from run to run
             axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))

@@ -1,6 +1,7 @@
 """How much worse what a claim measures could be before the verdict turns: for claims that have no resolution."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import xarray as xr
@@ -9,7 +10,8 @@ from icl_lib.companion.table import rounded
 from icl_lib.companion.verdict import Agreement, Discrepancy
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
-Change = Callable[[float], xr.Dataset]
+Change = Callable[[float], tuple[str, np.ndarray | np.number]]
+"""A variable, and the values that it has after a change by a factor."""
 MOST = 1000.0
 """Beyond this factor nothing is looked for."""
 FACTORS = (1.1, 1.6, 3.0, 10.0, 100.0, MOST)
@@ -38,6 +40,7 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
     >>> in_words(slack(lambda data: Discrepancy(data.error), xr.Dataset({"error": 0.25}), margin=1.0))
     '4'
     """
+    dataset = dataset.copy()  # whose variables take other values in turn
     with np.errstate(all="ignore"):
         before = check(dataset)
         verdict, value = before.verdict(margin), _value(before)
@@ -45,8 +48,9 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
         read = [each for each in names if dataset[each].dtype.kind in "fiu" and _reads(check, dataset, each, value)]
 
         def turned(change: Change, factor: float) -> bool:
-            found = _found(check, change(factor))
-            return found is not None and found.verdict(margin) != verdict
+            with _put(dataset, *change(factor)):
+                found = _found(check, dataset)
+                return found is not None and found.verdict(margin) != verdict
 
         least = _least([each for name in read for each in _changes(dataset, name, kind)], turned)
         rows = (each for name in read for each in _row_changes(dataset, name)) if least == MOST else ()
@@ -71,9 +75,9 @@ def _changes(dataset: xr.Dataset, name: str, kind: str) -> Iterator[Change]:
     values = dataset[name].values
     for sign in (1, -1):
         if kind == "rate" and bool((values > 0).all()):
-            yield lambda x, sign=sign: _with(dataset, name, values**x**sign)
+            yield lambda x, sign=sign: (name, values**x**sign)
         else:
-            yield lambda x, sign=sign: _with(dataset, name, _times(values, x**sign))
+            yield lambda x, sign=sign: (name, _times(values, x**sign))
 
 
 def _row_changes(dataset: xr.Dataset, name: str) -> Iterator[Change]:
@@ -87,12 +91,7 @@ def _row_changes(dataset: xr.Dataset, name: str) -> Iterator[Change]:
         for row in sorted({*np.linspace(0, size - 1, min(size, ROWS)).round().astype(int)}):
             here = np.expand_dims(np.arange(size) == row, [*range(axis), *range(axis + 1, variable.ndim)])
             for sign in (1, -1):
-                yield lambda x, here=here, sign=sign: _with(dataset, name, _times(values, np.where(here, x**sign, 1.0)))
-
-
-def _with(dataset: xr.Dataset, name: str, values: np.ndarray | np.floating) -> xr.Dataset:
-    """Return the dataset with other values of a variable, and with its coordinates as they are."""
-    return dataset.assign({name: dataset.variables[name].copy(data=values)})
+                yield lambda x, here=here, sign=sign: (name, _times(values, np.where(here, x**sign, 1.0)))
 
 
 def _times(values: np.ndarray, factor: float | np.ndarray) -> np.ndarray | np.number:
@@ -105,8 +104,20 @@ def _reads(check: Check, dataset: xr.Dataset, name: str, value: np.ndarray) -> b
     """Say whether the number depends on a variable: other entries grow by other factors, so that no ratio stays."""
     values = dataset[name].values
     grown = values * np.linspace(1.5, 3, values.size).reshape(values.shape)
-    found = _found(check, _with(dataset, name, grown))
-    return found is None or not np.array_equal(_value(found), value)
+    with _put(dataset, name, grown):
+        found = _found(check, dataset)
+        return found is None or not np.array_equal(_value(found), value)
+
+
+@contextmanager
+def _put(dataset: xr.Dataset, name: str, values: np.ndarray | np.number) -> Iterator[None]:
+    """Give a variable other values for a while."""
+    variable = dataset.variables[name]
+    kept, variable.values = variable.values, values
+    try:
+        yield
+    finally:
+        variable.values = kept
 
 
 def _found(check: Check, dataset: xr.Dataset) -> Discrepancy | Agreement | None:
