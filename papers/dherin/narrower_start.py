@@ -1,4 +1,4 @@
-"""The network of section 4.1 from another start: the same shape, matrices drawn with a smaller variance."""
+"""The network of section 4.1 from another initialisation: the same shape, matrices drawn with a smaller variance."""
 
 from dataclasses import dataclass
 

@@ -115,7 +115,7 @@ class Trained(NamedTuple):
 
 
 def regression(d: int, dtype: torch.dtype = torch.float64) -> LinearRegression:
-    """Return the law of prompts: x_i, x_query and w from N(0, I_d), labels without noise."""
+    """Return the distribution of prompts: x_i, x_query and w from N(0, I_d), labels without noise."""
     return LinearRegression(torch.eye(d, dtype=dtype))
 
 

@@ -205,7 +205,8 @@ claim = claims_of("dherin-rnn-rate")
 def D29f(dataset):
     """Updates that do not fall do not hold a tanh RNN above attention: the best of six has 0.75 of its error or less.
 
-    Margin: Least error of two rates and three starts over attention's mean error. One network is enough for the sentence.
+    Margin: Least error of two rates and three initialisations over attention's mean error. One network is enough for the
+    sentence.
     Control: the lower rate alone
     """
     best = min(dataset.loss_rnn.min(), dataset.loss_rnn_faster.min())

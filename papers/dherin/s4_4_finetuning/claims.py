@@ -1,4 +1,4 @@
-"""Claims D31 and D32: section 4.4, the loss of finetuning and of the patch, from two starts."""
+"""Claims D31 and D32: section 4.4, the loss of finetuning and of the patch, from two initialisations."""
 
 import numpy as np
 import xarray as xr
@@ -6,7 +6,7 @@ import xarray as xr
 from icl_lib.companion import NOT_REPRODUCED, Discrepancy, claims_of, over_seeds, put, replaced
 
 OURS, OTHER = "1/columns", "1/(3 columns)"
-"""Variance of the matrices at the two starts of dherin-two-starts."""
+"""Variance of the matrices at the two initialisations of dherin-two-starts."""
 COMPARED = slice(5, 100)
 """The numbers of examples at which the curves are compared: 5 to 100, when more are run."""
 
@@ -53,7 +53,8 @@ def D32(dataset):
     is not known.
     Control: finetuning on labels of another task
     Positive: the patch of another network in the place of finetuning
-    Missing: start and training of the paper's network, on whose scale of weights the curve at one rate depends (D32c)
+    Missing: initialisation and training of the paper's network, on whose scale of weights the curve at one rate depends
+    (D32c)
     Fails because: our threshold: similar has no number in the paper, and the factor 2 is ours. With (p − y)² they are
     within 3 on average (D32b).
     """
@@ -109,9 +110,9 @@ def D31b(dataset):
     """From an initialisation of a third of the variance the loss $½(p − y)²$ falls by less than half at rate 0.01, though ICL
     is as good.
 
-    Margin: 0.5 minus the loss after all examples over that before, mean over networks. From our start it falls to less than a
-    tenth (D31).
-    Control: our start
+    Margin: 0.5 minus the loss after all examples over that before, mean over networks. From our initialisation it falls to
+    less than a tenth (D31).
+    Control: our initialisation
     """
     cell = dataset.loss_own.sel(start=OTHER, factor=0.5)
     return over_seeds(0.5 - cell.isel(n=-1) / cell.isel(n=0))
@@ -122,10 +123,11 @@ def D32f(dataset):
     """From an initialisation of a third of the variance the curves with $(p − y)²$ are apart by more than a factor 3 on
     average.
 
-    Margin: 1.58 minus the mean over $i = 5$ to 100 of the size of $log₂$ of the ratio. From our start they are within it
+    Margin: 1.58 minus the mean over $i = 5$ to 100 of the size of $log₂$ of the ratio. From our initialisation they are
+    within it (D32b).
+    Slack: A mean of logarithms: the curves are apart ninefold, and 3 is the factor within which our initialisation stays
     (D32b).
-    Slack: A mean of logarithms: the curves are apart ninefold, and 3 is the factor within which our start stays (D32b).
-    Control: our start
+    Control: our initialisation
     """
     curves = dataset[["loss_own", "loss_patch"]].sel(start=OTHER)
     return over_seeds(1.58 - _on_average(curves.rename(n="i")))

@@ -6,7 +6,7 @@ import xarray as xr
 from icl_lib.companion import NOT_REPRODUCED, Discrepancy, at, claims_of, over, put, replaced
 
 OURS, OTHER = "1/columns", "1/(3 columns)"
-"""Variance of the matrices at the two starts of dherin-two-starts."""
+"""Variance of the matrices at the two initialisations of dherin-two-starts."""
 
 
 def _pooled(mean: xr.DataArray, error: xr.DataArray) -> Discrepancy:
@@ -177,10 +177,10 @@ def D33b(dataset):
     Margin: 0.5 minus the mean alignment over the mean of κ. High is a summary's word, without a number; the half is ours.
     Moved: from 0.5 of the alignment itself, which no patch for one query exceeds on average when d is 4 or more.
     Control: finetuning on labels of another task
-    Positive: the networks from the other start (D33h)
-    Missing: the start of the paper's networks, on which this depends
-    Fails because: our threshold: high is a summary's word, without a number, and the half is ours. From another start
-    it is reached (D33h).
+    Positive: the networks from the other initialisation (D33h)
+    Missing: the initialisation of the paper's networks, on which this depends
+    Fails because: our threshold: high is a summary's word, without a number, and the half is ours. From another
+    initialisation it is reached (D33h).
     """
 
 
@@ -189,8 +189,9 @@ def D33h(dataset):
     """The alignment is high, at least half of its ceiling, in three networks trained from an initialisation of a third of the
     variance.
 
-    Margin: As D33b. The start of the paper's networks is not known; this one is the default of PyTorch's linear layers.
-    Control: our start
+    Margin: As D33b. The initialisation of the paper's networks is not known; this one is the default of PyTorch's linear
+    layers.
+    Control: our initialisation
     """
 
 
@@ -213,8 +214,8 @@ def D34e(dataset):
 def D34g(dataset):
     """One patch for many queries knows the task: its alignment is less by 0.2 with the mirrored task, another or shuffled.
 
-    Margin: Alignment after all examples with the worst of these labels, minus that with the true ones, both starts; 0.2 is all
-    that the patch for one query has from our start.
+    Margin: Alignment after all examples with the worst of these labels, minus that with the true ones, both initialisations;
+    0.2 is all that the patch for one query has from ours.
     Control: the patch for one query, which the mirrored task passes
     """
     end = dataset.isel(i=-1)

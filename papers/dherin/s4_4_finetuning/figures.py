@@ -226,9 +226,9 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "dherin-two-starts",
     alt=(
-        "Two panels over the number of examples, logarithmic, for two starts of the training. Left, the patch for one "
-        "query: alignment with true labels rises to 0.2 from the first start and to 0.4 from the second, that with the "
-        "mirrored task ends at the same values; both lie below the ceiling near 0.65. Right, one patch for many queries: "
+        "Two panels over the number of examples, logarithmic, for two initialisations. Left, the patch for one query: "
+        "alignment with true labels rises to 0.2 from the first and to 0.4 from the second, that with the mirrored task "
+        "ends at the same values; both lie below the ceiling near 0.65. Right, one patch for many queries: "
         "0.3 and 0.63 with true labels, 0 with the mirrored task."
     ),
     caption=(
@@ -239,7 +239,7 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
     size=(7.6, 3.8),
 )
 def starts(figure: Figure, dataset: xr.Dataset) -> None:
-    """Alignment from two starts, of the patch for one query and of one for many."""
+    """Alignment from two initialisations, of the patch for one query and of one for many."""
     panels, ink = figure.subplots(1, 2, sharey=True), mpl.rcParams["text.color"]
     line(panels[0], dataset.mean("start"), "share", "i", color=ink, linestyle="--", linewidth=1.2, label="ceiling κ")
     for axes, name in zip(panels, ("alignment", "joint"), strict=True):

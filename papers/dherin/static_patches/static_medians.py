@@ -8,10 +8,10 @@ PARTS = ("median", "low", "high")
 
 
 def median_interval(values: np.ndarray) -> np.ndarray:
-    """Return median, low and high (3, ...) over the last dimension; low and high enclose the law's median in 95 of 100 cases.
+    """Return median, low and high (3, ...) over the last dimension; low and high enclose that of the distribution in 95 of 100.
 
     They are the r-th smallest and the r-th largest of n values, r as large as 2 P(Bin(n, 1/2) < r) <= 0.05 allows. This
-    holds for every law. Raises ValueError for fewer than 6 values, of which no pair does.
+    holds for every distribution. Raises ValueError for fewer than 6 values, of which no pair does.
     """
     n, r, tail = values.shape[-1], 0, 0
     while 2 * (tail + comb(n, r)) <= 0.05 * 2**n:
