@@ -25,7 +25,7 @@ ALT = (
     caption=(
         "Error over that of predicting 0 (vertical line), <i>d</i> = 5, after <i>k</i> = <i>N</i> = 20 examples; the "
         "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the same "
-        "<i>N</i>, closed form. Crosses: least squares; errors of 0 stand at the left edge. Open diamonds are not ours: GPT-2 "
+        "<i>N</i>, closed form. Crosses: least squares; errors of 0 are at the left edge. Open diamonds are not ours: GPT-2 "
         "as printed by Garg et al. [V] at their <i>d</i> = 20, <i>k</i> = <i>N</i> = 40."
     ),
     size=(6.4, 5.6),
@@ -67,7 +67,7 @@ def table(dataset: xr.Dataset) -> Table:
 
 
 def _cells(cell: xr.Dataset, said: bool) -> tuple[str, ...]:
-    """Return one row; words of Garg et al. stand in the first of a prompt, where they are ``said``."""
+    """Return one row; words of Garg et al. are in the first of a prompt, where they are ``said``."""
     measured = [f"{rounded(part.risk)} ± {rounded(2 * part.risk_se, 1)}" for part in map(cell.sel, _MODELS)]
     ols = "no finite mean" if np.isinf(cell.risk_theory.sel(model="OLS")) else rounded(cell.risk.sel(model="OLS"))
     read = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values) * said

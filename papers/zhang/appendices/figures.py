@@ -35,13 +35,14 @@ def six_terms(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-off-diagonal",
     alt=(
-        "Two panels of off-diagonal entries over their start against time. With diagonal covariances they fall to zero along "
-        "the theory lines. With covariances that are not diagonal they settle away from zero, some with the other sign."
+        "Two panels of off-diagonal entries over their initial values against time. With diagonal covariances they fall to "
+        "zero along the theory lines. With covariances that are not diagonal they settle away from zero, some with the other "
+        "sign."
     ),
     caption=(
-        "Four off-diagonal entries of <i>U</i><sub>11</sub> over their start, one dash pattern each, exponential variances. "
-        "Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. Right: the same entries "
-        "under covariances that are random but not diagonal."
+        "Four off-diagonal entries of <i>U</i><sub>11</sub> over their initial values, one dash pattern each, exponential "
+        "variances. Left: diagonal covariances; lines exp(−ζ<sub><i>ij</i></sub>τ), markers the integrated flow. Right: the "
+        "same entries under covariances that are random but not diagonal."
     ),
     size=(6.8, 3.4),
 )
@@ -61,8 +62,8 @@ def off_diagonal(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-covariance-bounds",
     alt=(
-        "Left: u rises from its start to its limit, above a horizontal bound. Right: squared gradient over loss gap, on a "
-        "logarithmic axis, stays well above its horizontal bound."
+        "Left: u rises from its initial value to its limit, above a horizontal bound. Right: squared gradient over loss gap, "
+        "on a logarithmic axis, stays well above its horizontal bound."
     ),
     caption=(
         "Along the flow. Left: <i>u</i><sub>−1</sub> and the bound of Lemma C.7. Right: squared gradient over loss gap, and "
@@ -83,7 +84,7 @@ def bounds(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def slack(dataset: xr.Dataset) -> Table:
-    """Return how far u_{-1} and the PL ratio stay above their bounds, as least ratios along the flow, one row a law."""
+    """Return how far u_{-1} and the PL ratio stay above their bounds, as least ratios along the flow, by distribution."""
     least = (dataset.u.min("step") / dataset.u_bound, dataset.pl_ratio.min("step") / dataset.nu)
     rows = ((law, *(f"{float(each.sel(law=law)):.1f}" for each in least)) for law in dataset.law.values)
     return Table(("variances", "least u over its bound", "least PL ratio over ν"), tuple(rows))

@@ -20,21 +20,21 @@ WIDTH, CELL = 0.52, 0.32
     "zhang-prompt",
     alt=(
         "From top to bottom. The prompt matrix E: columns of inputs x 1 to x N and x query, below them a row of labels y 1 to "
-        "y N; under x query stands 0. Two square matrices of the same height. In W PV only the last row is read: its left part "
+        "y N; under x query is 0. Two square matrices of the same height. In W PV only the last row is read: its left part "
         "is hatched, it is zero after training, and its corner is filled. In W KQ the first d columns are read: the upper "
         "square is filled, the last row of those columns is hatched. All other entries are empty. Below, the output of the "
         "layer, of the shape of E: its lower right entry, under the query, is the prediction."
     ),
     caption=(
         "Linear self-attention on a prompt. Of the weights only the filled and the hatched entries reach the prediction. From "
-        "the start of Assumption&nbsp;3.3 the hatched ones stay 0 (Lemma&nbsp;5.2), so training moves "
+        "the initialisation of Assumption&nbsp;3.3 the hatched ones stay 0 (Lemma&nbsp;5.2), so training moves "
         "<i>W</i><sub>11</sub><sup><i>KQ</i></sup> and <i>w</i><sub>22</sub><sup><i>PV</i></sup> alone. Drawn for "
         "<i>d</i>&nbsp;=&nbsp;3."
     ),
     size=(3.9, 6.1),
 )
 def prompt_matrix(figure: Figure) -> None:
-    """E, the entries of the weights that the prediction reads, and where in the output it stands."""
+    """E, the entries of the weights that the prediction reads, and its place in the output."""
     axes = canvas(figure, left=0.3)
     _prompt(axes, 0.9, 4.9)
     arrow(axes, (2.45, 4.84), (2.45, 4.6))

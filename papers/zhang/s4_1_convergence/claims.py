@@ -166,7 +166,7 @@ def _half_as_long_again(dataset: xr.Dataset) -> xr.Dataset:
 @claim("D", "order", margin=-0.1, control=_half_as_long_again)
 def Z13b(dataset):
     """Training on much longer prompts than the test's makes the measured error larger, by at least a tenth at the larger of two
-    dimensions, 20 in full.
+    dimensions, 20 in the full profile.
 
     Margin: Minus the paired increase over the error at $N = M$; the closed form puts it at 18.6% or more ($κ = 1$ and the
     longest $M$ of full). At small $d$ all errors are close to their limit.

@@ -99,7 +99,7 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
     size=(8.4, 3.4),
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
-    """Test error over test length, one panel a label law: Theorem 4.2 as lines, Monte Carlo as markers."""
+    """Test error over test length, one panel a distribution of labels: Theorem 4.2 as lines, Monte Carlo as markers."""
     dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["labels"], sharex=True)
     first = dataset.isel(M=0)

@@ -67,7 +67,7 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
     size=(6.4, 3.8),
 )
 def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
-    """Error over test length for three query laws at two training lengths."""
+    """Error over test length for three query distributions at two training lengths."""
     dataset = dataset.isel(d=0)
     panels = figure.subplots(1, dataset.sizes["N"], sharex=True, sharey=True)
     for axes, (_, panel) in zip(panels, each(dataset, "N"), strict=True):

@@ -22,7 +22,7 @@ FLOOR = 1e-4
     caption=(
         "Error over that of predicting 0 (vertical line), <i>d</i> = 20, <i>k</i> = 40 examples; the orthogonal query, which "
         "needs <i>k</i> &lt; <i>d</i>, at <i>k</i> = 10. Filled markers are measured here, with two standard errors where they "
-        "show; LSA is trained at <i>N</i> = 40 on N(0, I). Errors of 0 stand at the left edge. Open diamonds are not ours: "
+        "show; LSA is trained at <i>N</i> = 40 on N(0, I). Errors of 0 are at the left edge. Open diamonds are not ours: "
         "GPT-2 as printed by Garg et al., divided by the error of predicting 0, as their code divides by <i>d</i> alone."
     ),
     size=(6.4, 6.0),

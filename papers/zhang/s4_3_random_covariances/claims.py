@@ -134,6 +134,6 @@ def Z18g(dataset):
     """On these flows $u₋₁$ stays above a positive bound that needs no condition on $σ$.
 
     Margin: The bound over the least $u₋₁$ on the way.
-    Control: the bound with its second entries alone, at the largest multiple below 1: the start is below them
+    Control: the bound with its second entries alone, at the largest multiple below 1: the initial value is below them
     """
     return Discrepancy(dataset.u_bound / dataset.u_least)

@@ -57,7 +57,7 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
     size=(7.2, 5.6),
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
-    """Error over test length, one row a law, one column a covariance scale: exact formula as lines, Monte Carlo as markers."""
+    """Error over test length, by distribution (rows) and covariance scale (columns): lines: formula, markers: Monte Carlo."""
     dataset = dataset.isel(d=0).drop_sel(trained="dense")
     share = dataset[["risk", "risk_se", "risk_line", "risk_limit"]] / dataset.zero
     panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True, sharey=True)
@@ -125,18 +125,18 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-start-size",
     alt=(
-        "Left: the distance of the end from A star is below 1e-9 for every start size. Right: the least u along the flow rises "
-        "with the start size and saturates; the lower bound stays below it and above zero."
+        "Left: the distance of the end from A star is below 1e-9 for every initial size. Right: the least u along the flow "
+        "rises with the initial size and saturates; the lower bound stays below it and above zero."
     ),
     caption=(
         "Initialisations with σ² at multiples of the largest value that Theorem 4.5 allows (vertical line at 1). Left: "
         "distance of the end of the flow from <i>A</i><sub>*</sub>. Right: least <i>u</i><sub>−1</sub> along the flow "
-        "(markers) and the bound for every σ (lines through the lowest bound over the starts)."
+        "(markers) and the bound for every σ (lines through the lowest bound over the initialisations)."
     ),
     size=(7.4, 3.4),
 )
 def start_size(figure: Figure, dataset: xr.Dataset) -> None:
-    """Starts of every size: where the flow ends, the least u_-1 and its bound."""
+    """Initialisations of every size: where the flow ends, the least u_-1 and its bound."""
     left, right = figure.subplots(1, 2)
     for k, law in each(dataset.assign(lowest=dataset.u_bound.min("start")), "law"):
         for _, cell in each(law, "start"):

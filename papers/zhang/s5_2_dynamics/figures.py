@@ -34,8 +34,9 @@ def loss(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-time-course",
     alt=(
-        "Left: loss against time for several start sizes, markers on sigmoidal lines; smaller starts drop later. Right: two "
-        "growth rates against condition number, markers on lines; the two approach each other as the condition number grows."
+        "Left: loss against time for initialisations of several sizes, markers on sigmoidal lines; from smaller ones it drops "
+        "later. Right: two growth rates against condition number, markers on lines; the two approach each other as the "
+        "condition number grows."
     ),
     caption=(
         "Left: Λ = λ<i>I</i>. Lines: the closed form. Markers: the integrated flow. Vertical lines: when <i>v</i> is predicted "

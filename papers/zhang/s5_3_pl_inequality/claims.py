@@ -13,14 +13,14 @@ def Z23(dataset):
     """Lemma A.3: $u₋₁² = ‖U₁₁‖²$ at all times, from Assumption 3.3.
 
     Margin: Greatest drift over the flow, relative to $‖Γ⁻¹‖$; the integrator's tolerance is 1e-10.
-    Control: a start with $u₋₁(0)$ doubled
+    Control: an initialisation with $u₋₁(0)$ doubled
     """
     return Discrepancy(dataset.drift)
 
 
 @claim("D", "formula", of="u_last_unbalanced", margin=1e-6, near=("δ = 0", "N + 1 for N"))
 def Z23b(dataset):
-    """From an unbalanced start $δ = u₋₁² − ‖U₁₁‖²$ fixes the limit: $u₋₁²$ $= ½(δ + √(δ² + 4‖Γ⁻¹‖²))$.
+    """From an unbalanced initialisation $δ = u₋₁² − ‖U₁₁‖²$ fixes the limit: $u₋₁²$ $= ½(δ + √(δ² + 4‖Γ⁻¹‖²))$.
 
     Margin: Relative, on $u₋₁$ at the end of the flow; the numerical error: the slowest mode has then decayed by $e⁻²⁵$.
     """
@@ -43,7 +43,7 @@ def Z24b(dataset):
     """Lemma A.5: $u₋₁(t)$ stays above a bound set by $σ$, $Θ$, $Λ$ and $Γ$.
 
     Margin: The bound minus the least $u₋₁$ along the flow.
-    Control: a start with $u₋₁(0) = 0$, against Assumption 3.3
+    Control: an initialisation with $u₋₁(0) = 0$, against Assumption 3.3
     """
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 
@@ -72,7 +72,7 @@ def Z25b(dataset):
     """$u₋₁$ has a positive lower bound for every $σ > 0$, so the flow converges without the condition on $σ$.
 
     Margin: The bound minus the least $u₋₁$ along the flow, for all multiples of the largest $σ²$ that is allowed.
-    Control: the start value $σ$ as the bound, at the least multiple above 1
+    Control: the initial value $σ$ as the bound, at the least multiple above 1
     """
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 
@@ -87,7 +87,7 @@ def Z26(dataset):
     """From dense initialisations of all live parameters not every flow is at the optimum by time $T = 150$ ($d = 3$).
 
     Margin: Share that arrives, with its binomial interval; 'not every' is read as at most nine in ten.
-    Control: starts of Assumption 3.3, which all arrive
+    Control: initialisations of Assumption 3.3, which all arrive
     """
     arrived = (dataset.loss < dataset.attrs["at_optimum"]).astype(float)
     share = arrived.mean("start")
@@ -181,7 +181,7 @@ def Z26f(dataset):
     """Dense initialisations do not all lead to the optimum by time $T = 150$ at long prompts either ($d = 3$).
 
     Margin: As Z26, the largest share over $N$.
-    Control: the same starts with $u₁₂ = u₂₁ = 0$
+    Control: the same initialisations with $u₁₂ = u₂₁ = 0$
     """
     share = (dataset.dense_loss < 1.01).mean("start")
     return Discrepancy(share, 2 * np.sqrt(share * (1 - share) / dataset.sizes["start"]))

@@ -42,18 +42,18 @@ def slack(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-start-size",
     alt=(
-        "Left: the distance of the end from Gamma inverse is below 1e-9 for every start size. Right: the least u along the "
-        "flow rises with the start size and saturates; the lower bound stays below it and above zero."
+        "Left: the distance of the end from Gamma inverse is below 1e-9 for every initial size. Right: the least u along the "
+        "flow rises with the initial size and saturates; the lower bound stays below it and above zero."
     ),
     caption=(
         "Initialisations with σ² at multiples of the largest value that Theorem 4.1 allows (vertical line at 1). Left: "
         "distance of the end of the flow from Γ<sup>−1</sup>. Right: least <i>u</i><sub>−1</sub> along the flow (markers) and "
-        "the bound for every σ (line through the lowest bound over the starts)."
+        "the bound for every σ (line through the lowest bound over the initialisations)."
     ),
     size=(7.4, 3.4),
 )
 def start_size(figure: Figure, dataset: xr.Dataset) -> None:
-    """Starts of every size: the loss they begin with, the least u_-1 and its bound."""
+    """Initialisations of every size: the loss they begin with, the least u_-1 and its bound."""
     left, right = figure.subplots(1, 2)
     for _, cell in each(dataset, "start"):
         points(left, cell, "miss", "multiple")
@@ -71,21 +71,21 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-dense-init",
     alt=(
-        "Final loss over the least loss, trainings in order of it, one panel a scale of the start. Trainings from the paper's "
-        "start all lie at 1. From dense starts a part lies at 1; then the curve jumps to the loss of the rank-one point, where "
-        "the others lie."
+        "Final loss over the least loss, trainings in order of it, one panel a scale of the initialisation. From the paper's "
+        "initialisation all trainings lie at 1. From dense ones a part lies at 1; then the curve jumps to the loss of the "
+        "rank-one point, where the others lie."
     ),
     caption=(
         "Where training ends: loss at time <i>T</i> over the least loss, one marker a training, in order of that loss. Dense: "
-        "all weights that matter start at scale × N(0, 1). Crosses: the paper's start, of the same scale. Dotted: the loss of "
-        "the rank-one point, a critical point that is not the global minimum."
+        "all weights that matter are initially scale × N(0, 1). Crosses: the paper's initialisation, of the same scale. "
+        "Dotted: the loss of the rank-one point, a critical point that is not the global minimum."
     ),
     size=lambda dataset: (3.6 + 1.8 * dataset.sizes["scale"], 3.5),
 )
 def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
-    """Where flows from dense starts end, in order, beside starts of Assumption 3.3."""
+    """Where flows from dense initialisations end, in order, beside those from Assumption 3.3."""
     panels = figure.subplots(1, dataset.sizes["scale"], sharey=True, squeeze=False)[0]
-    drawn = {"loss": ("o", "dense start"), "loss_allowed": ("X", "paper's start")}
+    drawn = {"loss": ("o", "dense"), "loss_allowed": ("X", "Assumption 3.3")}
     for axes, (_, cell) in zip(panels, each(dataset, "scale"), strict=True):
         axes.axhline(dataset.trap_loss, color=mpl.rcParams["text.color"], linestyle=":", label="rank-one point")
         for k, (name, (marker, label)) in enumerate(drawn.items()):

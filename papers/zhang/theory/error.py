@@ -13,7 +13,7 @@ from papers.zhang.theory.optimum import Gamma
 
 
 class LabelLaw(NamedTuple):
-    """What Theorem 4.2 needs to know of the test law of (x, y)."""
+    """What Theorem 4.2 needs to know of the test distribution of (x, y)."""
 
     a: Float[ndarray, "d"]
     """Lambda^-1 E[x y], the best linear predictor."""

@@ -1,6 +1,6 @@
 """Section 4.3: what a model trained on random diagonal covariances predicts, and its error.
 
-Per prompt Lambda = diag(lambda_1 .. lambda_d) with independent entries; laws enter through their first three moments.
+Per prompt Lambda = diag(lambda_1 .. lambda_d) with independent entries; distributions enter through their first three moments.
 N is the training and M the test prompt length; either may be numpy.inf.
 """
 

@@ -20,7 +20,7 @@ class Flow(NamedTuple):
 
 
 def lemma_C1(U: Float[ndarray, "d d"], u: float, covariances: Float[ndarray, "S d d"], N: float) -> Flow:
-    """The flow for any law of Lambda, here S equally likely covariances (Lemma C.1).
+    """The flow for any distribution of Lambda, here S equally likely covariances (Lemma C.1).
 
     dU/dt = -u^2 E[Gamma Lambda U Lambda] + u E[Lambda^2];
     du/dt = -u tr E[Gamma Lambda U Lambda U^T] + tr(E[Lambda^2] U^T).
@@ -63,7 +63,7 @@ def u_limit_as_printed(xi: Float[ndarray, "d"], gamma: Float[ndarray, "d"]) -> f
 
 
 def product_limit(covariances: Float[ndarray, "S d d"], N: float) -> Float[ndarray, "d d"]:
-    """A with E[Gamma Lambda A Lambda] = E[Lambda^2]: the limit of u U for any law of Lambda (derived here).
+    """A with E[Gamma Lambda A Lambda] = E[Lambda^2]: the limit of u U for any distribution of Lambda (derived here).
 
     For diag(1, 2) and diag(3, 2) at N = 4, Gamma is diag(2, 3.25) and diag(5, 3.75), so A = diag(10/(2 + 45), 8/(13 + 15)), and
     the flow rests there:
