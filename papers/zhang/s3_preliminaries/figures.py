@@ -106,7 +106,7 @@ def population_loss(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 _POINTS = {
-    "start": "A at the start",
+    "start": "initial A",
     "dense": "a dense A",
     "0.5 / Gamma": "½ Γ⁻¹",
     "1 / Gamma": "Γ⁻¹",
