@@ -10,10 +10,10 @@ def minute(times):
 
     So: In part. All four directions are as stated ({L10}). The exponents are not reproduced here ({L10n}): that of $β$ is
     {beta} where {beta_stated} is stated, that of $M₁$ is {M1} where the formula has {M1_stated} over the same values.
-    New: {share} of the steps pass before the loss begins to fall: training waits near its start, where all signals are small. A
-    reduced model gives the length of this wait without a fit, if $W_O$ starts near 0 ($ξ = 0.01$): the runs take {ratio} of it
-    in the mean ({L10c}), and in most settings less from a larger $W_O$. Prompts of two contexts are long enough to train on
-    ({L9r}).
+    New: {share} of the steps pass before the loss begins to fall: training waits near its initialisation, where all signals are
+    small. A reduced model gives the length of this wait without a fit, if $W_O$ starts near 0 ($ξ = 0.01$): the runs take
+    {ratio} of it in the mean ({L10c}), and in most settings less from a larger $W_O$. Prompts of two contexts are long enough
+    to train on ({L9r}).
     """
     first = times.isel(start=0).mean("seed")
     found, stated = first.slope.sel(phase="to 0.1"), times.slope_stated

@@ -28,7 +28,7 @@ def _alt_magnitudes(dataset: xr.Dataset) -> str:
     alt=_alt_magnitudes,
     caption=(
         "Top left: lengths of the neurons, rows of <i>W<sub>O</sub></i>, sorted, over the longest; mean over networks. Dashed: "
-        "ξ√<i>m<sub>b</sub></i>, the length at the start in setting A. Top right: setting A in time: share of the small "
+        "ξ√<i>m<sub>b</sub></i>, the initial length in setting A. Top right: setting A in time: share of the small "
         "neurons that do not move any more, attention on the query's pattern, mean length of the large neurons over the final "
         "one. Bottom: share of small neurons, and of silent ones, which next to no prompt activates, in settings that differ "
         "from A in the one thing named (<i>r</i>: shifts of the training tasks; B: another length of patterns and label). "

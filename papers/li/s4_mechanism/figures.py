@@ -171,18 +171,18 @@ LENGTHS = {"feature_norm": "feature", "label_norm": "label"}
         "Left: angles of the feature part and of the label parts start at a right angle; feature and positive label angles "
         "fall to near 0, the negative label angle rises to near pi. Middle: lengths of feature and label parts rise from "
         "about 0.01 around step 40 and level off, the label part higher. Right: the share of rows that end small against "
-        "the number of patterns matched at the start falls from 1 at no pattern to 0 at three or more."
+        "the number of patterns matched before training falls from 1 at no pattern to 0 at three or more."
     ),
     caption=(
         "Left: angles, in setting A, of the large rows' feature part to the mean pattern and of their label part to <i>q</i>, "
         "by the sign of <i>a</i>. Middle: lengths of the two parts there. Crosses at the right edge: where the authors' curves "
         "end, read off by eye (their lengths belong to another scale of patterns). Right: share of rows that end small, "
-        "by the number of patterns μ<sub>j</sub> on which the row is active with its right label at the start; bars: 2 s.e."
+        "by the number of patterns μ<sub>j</sub> on which the row is active with its right label before training; bars: 2 s.e."
     ),
     size=(9.0, 3.4),
 )
 def alignment(figure: Figure, dataset: xr.Dataset) -> None:
-    """Angles and lengths of the large rows along training; which starts end small."""
+    """Angles and lengths of the large rows along training; which rows end small."""
     left, middle, right = figure.subplots(1, 3)
     course = dataset.sel(setting="A")
     for axes, parts, places in ((left, ANGLES, (0, 1, 2)), (middle, LENGTHS, (0, 3))):
