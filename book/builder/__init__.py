@@ -15,7 +15,8 @@
 `reading`     its last step: a copy of each notebook that any viewer shows, with what the pages have `resolved`; `commonmark`
               writes its cells, `shown` its outputs, `raster` its pictures; `lab` hands them to the reader
 
-`check` compares executed notebooks with the committed ones, `outputs` writes the committed ones, and `quick` their numbers.
+`check` compares executed notebooks with the committed ones, `outputs` writes the committed ones in the form
+of `committed`, and `quick` their numbers.
 
 Nothing here is imported by `icl_lib` or `papers`.
 """

@@ -12,7 +12,8 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 
 TEST = "tests/book/test_notebooks.py"
-COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/builder/quick.py", "book/data/quick.json")
+FORM = tuple(f"book/builder/{name}.py" for name in ("committed", "shown", "quick"))
+COMPARISON = (TEST, "tests/nbval_sanitize.cfg", *FORM, "book/data/quick.json")
 
 
 def check(names: list[str], again: bool, layout: Layout) -> int:

@@ -1,18 +1,17 @@
 """`./run outputs`: put fresh outputs of the quick profile into the notebooks that are committed, and their numbers beside."""
 
-import re
 import sys
 from pathlib import Path
 
 import nbformat
 
-from book.builder import arguments, book, cache, quick
+from book.builder import arguments, book, cache, committed, judged, quick
 from book.builder.layout import Layout
+from icl_lib.companion.quick import stored_quick
 from icl_lib.companion.results import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""
-EMBEDDED = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=\\n]+")
 
 
 def refresh(layout: Layout) -> list[str]:
@@ -21,38 +20,31 @@ def refresh(layout: Layout) -> list[str]:
     Where a claim has come near its margin, or is near no more, notebooks show another verdict and are executed again.
     """
     asked, names = arguments.parse([], layout.root), arguments.notebook_names(layout.root)
-    executed = book.bring_up_to_date(names, asked, layout)
-    if quick.update(executed, layout.stored_results / quick.FILE):
+    numbers = layout.stored_results / quick.FILE
+    executed, before = book.bring_up_to_date(names, asked, layout), stored_quick(numbers)
+    if quick.update(executed, numbers):
         executed = book.bring_up_to_date(names, asked, layout)
-    return [name for name, one in executed.items() if replaced(layout.notebooks / f"{name}.ipynb", one.notebook)]
+    moved = {name: bool(quick.differences(before, judged.of(one, "quick"))) for name, one in executed.items()}
+    return [name for name, one in executed.items() if replaced(layout.notebooks / f"{name}.ipynb", one.notebook, moved[name])]
 
 
-def replaced(committed: Path, executed: Path) -> bool:
-    """Write the executed notebook over the committed one, less pictures and what belongs to its run; whether it changed.
+def replaced(path: Path, executed: Path, moved: bool) -> bool:
+    """Write the executed notebook over the committed one in the form that is committed; whether this changed it.
 
-    A picture is drawn when the notebook runs; its alternative text stays.
+    Outputs stay where they differ by what the machine may change, unless numbers have `moved` further than that.
     """
     notebook = cache.read_notebook(executed)
-    drop_pictures(notebook)
+    committed.show(notebook, path.parent)
+    if not moved:
+        committed.keep(cache.read_notebook(path), notebook)
     for part in (notebook, *notebook.cells):
         for key in OF_THE_RUN:
             part.metadata.pop(key, None)
     text = nbformat.writes(notebook) + "\n"
-    if committed.read_text(encoding="utf-8") == text:
+    if path.read_text(encoding="utf-8") == text:
         return False
-    write_atomically(committed, lambda file: file.write_text(text, encoding="utf-8"))
+    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
     return True
-
-
-def drop_pictures(notebook: dict) -> None:
-    """Take the pictures out of a notebook's outputs; their alternative texts stay."""
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            for kind in [kind for kind in data if kind.startswith("image/")]:
-                del data[kind]
-            if "text/html" in data:
-                data["text/html"] = EMBEDDED.sub("data:,", "".join(data["text/html"]))
 
 
 def main(words: list[str]) -> int:

@@ -43,7 +43,7 @@ def _cells(notebook: nbformat.NotebookNode, page: Resolved) -> Iterator[nbformat
             if GUESS in tags.get("tags", []):  # whoever guesses has not run it yet
                 made = nbformat.v4.new_code_cell(cell.source)
             else:
-                outputs = [part for output in cell.outputs for part in plain_output(output, page)]
+                outputs = [part for output in cell.outputs for part in plain_output(output, page.address)]
                 made = nbformat.v4.new_code_cell(cell.source, execution_count=cell.execution_count, outputs=outputs)
         else:
             made = nbformat.v4.new_markdown_cell(plain(cell.source, page))

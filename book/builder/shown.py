@@ -1,7 +1,11 @@
-"""What cells have shown, for any viewer of notebooks: pictures as PNG, boxes and cards as Markdown, tables as bare HTML."""
+"""What cells have shown, for any viewer of notebooks: pictures as PNG, boxes and cards as Markdown, tables as bare HTML.
+
+What a machine may change stays between marks, in comments, which no viewer shows. A line that begins with a comment would be
+HTML to the last letter, so none does.
+"""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -12,33 +16,45 @@ from nbformat.v4 import new_output
 from book.builder import raster
 from book.builder.commonmark import quoted
 from book.builder.figures import IMAGE, html_outputs
-from book.builder.resolved import Resolved
 from book.builder.site import by_class, has_class
 from icl_lib.companion.strip import WIDTH
 
+Address = Callable[[str, str], str]
+"""Where a page of the site, and a place on it, is found from a notebook; an empty text where no address leads there."""
+BEGINS, ENDS = "<!--⟨-->", "<!--⟩-->"
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 SPECIAL = re.compile(r"[\\`*_\[\]<$]")
 AROUND = {"b": "**{}**", "strong": "**{}**", "i": "*{}*", "em": "*{}*", "sub": "<sub>{}</sub>", "sup": "<sup>{}</sup>"}
-AROUND |= dict.fromkeys(("small", "span"), "{}")
+AROUND |= dict.fromkeys(("small", "span", "ins"), "{}")
 ACROSS = re.compile(r"[MH](-?[\d.]+)")
 """Where a line of a strip begins and ends, from left to right."""
 COLUMNS = 24
 
 
-def plain_output(output: nbformat.NotebookNode, page: Resolved) -> Iterator[nbformat.NotebookNode]:
+def plain_output(output: nbformat.NotebookNode, address: Address) -> Iterator[nbformat.NotebookNode]:
     """An output as one or more that need neither style nor SVG; their text/plain stays."""
     data = output.get("data", {})
     if "text/html" not in data:
         yield output
         return
-    for part in html.fragments_fromstring(COMMENT.sub("", data["text/html"]), no_leading_text=True):
+    for part in html.fragments_fromstring(unhidden(data["text/html"]), no_leading_text=True):
         part.tail = None
         if has_class(part, "icl-figure"):
-            yield from picture(part, page)
+            yield from picture(part, data["text/plain"], address)
         else:
             told = next((told for name, told in TOLD.items() if has_class(part, name)), None)
-            shown = {"text/markdown": told(part, page)} if told else {"text/html": bare(part)}
+            shown = {"text/markdown": hidden(told(part, address))} if told else {"text/html": hidden(bare(part))}
             yield new_output("display_data", {**shown, "text/plain": data["text/plain"]})
+
+
+def unhidden(markup: str) -> str:
+    """HTML with marks that have an element of their own in the place of comments, and without other comments."""
+    return COMMENT.sub("", markup.replace(BEGINS, "<ins>⟨").replace(ENDS, "⟩</ins>"))
+
+
+def hidden(text: str) -> str:
+    """Markdown or HTML with marks that are not seen."""
+    return text.replace("⟨", BEGINS).replace("⟩", ENDS)
 
 
 def draw_ahead(notebooks: Iterable[Path]) -> None:
@@ -49,28 +65,28 @@ def draw_ahead(notebooks: Iterable[Path]) -> None:
                 raster.png(image["wide"])
 
 
-def picture(figure: HtmlElement, page: Resolved) -> Iterator[nbformat.NotebookNode]:
+def picture(figure: HtmlElement, plain: str, address: Address) -> Iterator[nbformat.NotebookNode]:
     """A figure's picture, with its alternative text, and its caption."""
     image = figure.xpath(".//img")[0]
     pixels, width = raster.png(image.get("src").partition(",")[2])
     told = {"image/png": {"alt": image.get("alt"), "width": width}}
-    yield new_output("display_data", {"image/png": pixels, "text/plain": image.get("alt")}, metadata=told)
+    yield new_output("display_data", {"image/png": pixels, "text/plain": plain}, metadata=told)
     caption = figure.find(".//figcaption")
-    yield new_output("display_data", {"text/markdown": words(caption, page), "text/plain": caption.text_content()})
+    yield new_output("display_data", {"text/markdown": hidden(words(caption, address)), "text/plain": caption.text_content()})
 
 
 def bare(element: HtmlElement) -> str:
     """A table without the classes that only the book's style knows."""
     for each in element.iter():
         each.attrib.pop("class", None)
-    return html.tostring(element, encoding="unicode")
+    return html.tostring(element, encoding="unicode").replace("<ins>", "").replace("</ins>", "")
 
 
-def words(element: HtmlElement, page: Resolved) -> str:
+def words(element: HtmlElement, address: Address) -> str:
     """A sentence in Markdown."""
     parts = [escaped(element.text)]
     for child in element:
-        parts += [_piece(child, page), escaped(child.tail)]
+        parts += [_piece(child, address), escaped(child.tail)]
     return "".join(parts).strip()
 
 
@@ -78,52 +94,55 @@ def escaped(text: str | None) -> str:
     return SPECIAL.sub(r"\\\g<0>", text or "")
 
 
-def _piece(element: HtmlElement, page: Resolved) -> str:
+def _piece(element: HtmlElement, address: Address) -> str:
     if has_class(element, "math"):
         return f"${element.text_content().removeprefix(chr(92) + '(').removesuffix(chr(92) + ')').strip()}$"
     if element.tag == "code":
         return f"`{element.text_content()}`"
-    inner = words(element, page)
+    inner = words(element, address)
     if element.tag == "a":
-        return _linked(inner, element.get("href"), page)
+        return _linked(inner, element.get("href"), address)
     return AROUND["b" if has_class(element, "verdict") else element.tag].format(inner)
 
 
-def _linked(inner: str, address: str, page: Resolved) -> str:
+def _linked(inner: str, link: str, address: Address) -> str:
     """A link to another page; a card stands without an anchor among its notebook's outputs."""
-    path, _, anchor = address.partition("#")
+    path, _, anchor = link.partition("#")
     if not path:
         return f"**{inner}**"
     if not path.startswith("http"):
-        path = page.address(path.removeprefix("../") if path.startswith("../") else f"notebooks/{path}", anchor)
-    return f"[{inner}]({path})"
+        path = address(path.removeprefix("../") if path.startswith("../") else f"notebooks/{path}", anchor)
+    return f"[{inner}]({path})" if path else inner
 
 
-def minute(box: HtmlElement, page: Resolved) -> str:
+def minute(box: HtmlElement, address: Address) -> str:
     """The answer of a section as a quotation."""
-    parts = [f"**{words(title, page)}** {words(title.getnext(), page)}" for title in box.iter("dt")]
-    tally = [words(line, page) for line in by_class(box, "icl-tally")]
+    parts = [f"**{words(title, address)}** {words(title.getnext(), address)}" for title in box.iter("dt")]
+    tally = [words(line, address) for line in by_class(box, "icl-tally")]
     return quoted("\n\n".join(["**In one minute**", *parts, *tally]))
 
 
-def cards(shown: HtmlElement, page: Resolved) -> str:
+def cards(shown: HtmlElement, address: Address) -> str:
     """A card for each claim, parted by lines."""
-    return "\n\n---\n\n".join(card(each, page) for each in shown.iter("article"))
+    return "\n\n---\n\n".join(card(each, address) for each in shown.iter("article"))
 
 
-def card(claim: HtmlElement, page: Resolved) -> str:
+def card(claim: HtmlElement, address: Address) -> str:
     """A claim with its verdict, its number as a text and as a place, and folded how it is judged."""
-    lines = [escaped(claim.text).strip()]
+    lines, place = [escaped(claim.text).strip()], ""
     for part in claim:
-        if part.tag == "svg":
-            lines.append(f"`{strip(part)}`")
+        if part.tag == "ins":
+            place = "".join(f"⟨`{strip(drawn)}`⟩" for drawn in part.iter("svg"))
         elif part.tag == "details":
-            entries = [f"- **{words(title, page)}**: {words(title.getnext(), page)}" for title in part.iter("dt")]
+            entries = [f"- **{words(title, address)}**: {words(title.getnext(), address)}" for title in part.iter("dt")]
             lines.append("\n".join([f"<details>\n<summary>{part.findtext('summary')}</summary>\n", *entries, "\n</details>"]))
+        elif has_class(part, "icl-found"):
+            found = [_piece(each, address) for each in part]
+            lines.append(" · ".join(filter(None, [f"number {found[0]}", *found[1:], place])))
         elif part.xpath("./span[not(@class)]"):
-            lines.append(" · ".join(_piece(each, page) for each in part))
+            lines.append(" · ".join(_piece(each, address) for each in part))
         else:
-            lines.append(words(part, page))
+            lines.append(words(part, address))
     return "\n\n".join(filter(None, lines))
 
 

@@ -8,10 +8,10 @@ import sys
 from dataclasses import replace
 
 import nbformat
-from nbformat import NotebookNode
 
 from book.builder import arguments, book, cache, pdf
 from book.builder.cache import Executed, read_notebook
+from book.builder.committed import in_one_piece
 from book.builder.layout import Layout
 from book.citation.record import Edition, Record
 from book.release import child, printed
@@ -50,18 +50,6 @@ def without_times(one: Executed) -> Executed:
     record = replace(one.record, made=cache.made_in(one.folder, one.name))
     cache.write_record(one.folder, record)
     return replace(one, record=replace(record, seconds=0.0, executed=""))
-
-
-def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Outputs in which printed text that follows printed text is one with it: a kernel parts it as time goes by."""
-    joined: list[NotebookNode] = []
-    for output in outputs:
-        before = joined[-1] if joined else {}
-        if output.output_type == "stream" and before.get("name") == output.name:
-            before["text"] += output.text
-        else:
-            joined.append(output)
-    return joined
 
 
 def main(words: list[str]) -> int:

@@ -6,6 +6,7 @@ Its main figure is that of the file that the page offers beside it, drawn anew t
 """
 
 import base64
+import io
 import re
 import shutil
 import tempfile
@@ -18,8 +19,9 @@ import pytest
 import xarray as xr
 from nbformat import NotebookNode
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams, nocolors
+from PIL import Image
 
-from book.builder import arguments, cache, check, figures, judged, lighten, quick
+from book.builder import arguments, cache, check, committed, figures, judged, lighten, quick
 from book.builder.cache import Executed
 from book.builder.layout import Layout
 from icl_lib.companion import Drawing, results
@@ -29,6 +31,19 @@ from icl_lib.companion.showing import seen_by
 from papers import registry
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
+LARGEST = 6e6
+"""Bytes of all committed notebooks together."""
+STYLED = re.compile(r"<svg|[\"(]data:|\bclass=|\bstyle=")
+"""What an output must not hold: what viewers leave out of notebooks that they do not trust."""
+RAW = re.compile(r"^[> ]*(?:- )?<!--", re.MULTILINE)
+"""The begin of a line that Markdown would take for HTML to its end."""
+JUDGED = re.compile(r"^(\w+): ([a-z ]+?)(?: \(judged in full\))? \(value ⟨([^⟩]*)⟩, margin", re.MULTILINE)
+CARD = re.compile(
+    r"^\*\*(\w+)\*\* · (?:found here|the paper’s) · \*\*([a-z ]+)\*\*[^\n]*\n\n(?:[^\n]+\n\n)+?"
+    r"number <!--⟨-->([^\n]*?)<!--⟩--> · allowed <!--⟨-->[^\n]+ · ◇ [^\n]+ · <!--⟨-->`├[─━●◇┤·]{23}`<!--⟩-->$",
+    re.MULTILINE,
+)
+"""A claim as text and as a card: its id, its verdict and its number."""
 REDRAWN = 1
 """Figures of each notebook that are drawn anew: one call draws them all, and a second drawing of each takes minutes."""
 
@@ -45,20 +60,35 @@ def test_notebook(name, request):
 
 
 def test_committed_notebooks_are_light():
-    """Without pictures, which are drawn when a notebook runs."""
-    notebooks = {path.name: path.read_text(encoding="utf-8") for path in LAYOUT.notebooks.glob("*.ipynb")}
-    assert sum(map(len, notebooks.values())) < 5e6
-    assert not [name for name, text in notebooks.items() if ";base64," in text]
+    assert sum(path.stat().st_size for path in LAYOUT.notebooks.glob("*.ipynb")) < LARGEST
+
+
+@pytest.mark.parametrize("name", arguments.notebook_names(LAYOUT.root))
+def test_any_viewer_shows_what_a_committed_notebook_holds(name):
+    """Each figure as one PNG with its caption, each claim with verdict, number and place, and nothing that needs a style."""
+    cells = cache.read_notebook(LAYOUT.notebooks / f"{name}.ipynb").cells
+    data = [output.data for cell in cells for output in cell.get("outputs", []) if "data" in output]
+    assert not [each for each in data if STYLED.search(each.get("text/html", "") + each.get("text/markdown", ""))]
+    assert not [each for each in data if RAW.search(each.get("text/markdown", ""))]
+    for each, caption in zip(data, [*data[1:], {}], strict=True):
+        plain = each.get("text/plain", "")
+        if plain.startswith("Picture(") or "image/png" in each:
+            picture = Image.open(io.BytesIO(base64.b64decode(each["image/png"])))
+            assert picture.format == "PNG" and caption.keys() == {"text/markdown", "text/plain"}, plain
+        shown = CARD.findall(each.get("text/markdown", ""))
+        assert shown == [(id, verdict, number.replace("-", "−")) for id, verdict, number in JUDGED.findall(plain)]
 
 
 def other_outputs(executed: Executed, session: pytest.Session) -> list[str]:
     """What the executed notebook shows otherwise than the committed one, cell by cell."""
-    committed = IPyNbFile.from_parent(session, path=LAYOUT.notebooks / executed.notebook.name)
-    committed.setup_sanitize_files()
-    cells = [cell for cell in cache.read_notebook(executed.notebook).cells if cell.cell_type == "code"]
+    stored = IPyNbFile.from_parent(session, path=LAYOUT.notebooks / executed.notebook.name)
+    stored.setup_sanitize_files()
+    fresh = cache.read_notebook(executed.notebook)
+    committed.show(fresh, LAYOUT.notebooks)
+    cells = [cell for cell in fresh.cells if cell.cell_type == "code"]
     return [
         complaint
-        for expected, found in zip(committed.collect(), cells, strict=True)
+        for expected, found in zip(stored.collect(), cells, strict=True)
         for complaint in other_output(expected, found)
     ]
 

@@ -117,7 +117,7 @@ def test_outputs_are_taken_after_the_numbers_are_written(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
     monkeypatch.setattr(outputs.book, "bring_up_to_date", bring_up_to_date)
-    monkeypatch.setattr(outputs, "replaced", lambda committed, notebook: committed.name == notebook.name == "one.ipynb")
+    monkeypatch.setattr(outputs, "replaced", lambda path, notebook, moved: moved and path.name == notebook.name == "one.ipynb")
     assert outputs.refresh(Layout(tmp_path)) == ["one"]
     assert len(done) == executions and done[0] == {} and all(done[1:])
 

@@ -116,7 +116,7 @@ MINUTE = """<section class="icl-minute"><p class="icl-minute-title">In one minut
 
 def shown(markup: str) -> list[dict]:
     data = {"text/html": markup, "text/plain": "as it was"}
-    return [output.data for output in plain_output(nbformat.v4.new_output("display_data", data), places())]
+    return [output.data for output in plain_output(nbformat.v4.new_output("display_data", data), places().address)]
 
 
 def test_cards_and_boxes_are_markdown():
@@ -124,8 +124,7 @@ def test_cards_and_boxes_are_markdown():
     assert card["text/markdown"].split("\n\n") == [
         "**Z1** · found here · **holds** · (judged in full)",
         "That $a_1$ is 1\\*.",
-        "`├──────━●━──┤·········◇·`",
-        "0.1 · allowed 1",
+        "number <!--⟨-->0.1<!--⟩--> · allowed 1 · <!--⟨-->`├──────━●━──┤·········◇·`<!--⟩-->",
         "<details>\n<summary>how it is judged</summary>",
         "- **kind**: a rate [\\[V\\]](../../book/how_to_read.html#codes)",
         "</details>",
@@ -140,9 +139,9 @@ def test_cards_and_boxes_are_markdown():
 
 def test_a_table_has_no_class_and_a_stream_stays():
     (table,) = shown('<!--⟨--><div class="icl-table"><table><tr><td>1</td></tr></table></div><!--⟩-->')
-    assert table["text/html"] == "<div><table><tr><td>1</td></tr></table></div>"
+    assert table["text/html"] == "<!--⟨--><div><table><tr><td>1</td></tr></table></div><!--⟩-->"
     stream = nbformat.v4.new_output("stream", text="⟨1⟩\n")
-    assert list(plain_output(stream, places())) == [stream]
+    assert list(plain_output(stream, places().address)) == [stream]
 
 
 DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
