@@ -1,7 +1,7 @@
 """`./run bundle`: the release of a commit, one zip that is the same bytes whenever it is made of that commit.
 
-It holds the site, the book on paper, the executed notebooks, the source with data and weights, and a manifest of all files.
-It shows the stored results of the full profile.
+It holds the site, the book on paper, the notebooks with their outputs, the source with data and weights, and a manifest of all
+files. It shows the stored results of the full profile.
 """
 
 import json

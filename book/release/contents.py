@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from book.builder.layout import Layout
+from book.builder import lab
+from book.builder.layout import COPIES, Layout
 from book.builder.published import MARK
 from book.citation import bibtex
 from book.citation.record import FILE as CITATION
@@ -37,7 +38,7 @@ def gather(layout: Layout, record: Record, source: Iterable[str]) -> dict[str, C
     files: dict[str, Content] = {
         **{f"source/{name}": layout.root / name for name in source},
         **{f"html/{name}": path for name, path in below(layout.html) if name != MARK},
-        **{f"notebooks/{path.name}": path for path in layout.build.glob("executed/full/*/*.ipynb")},
+        **{f"notebooks/{path.name}": lab.content(path) for path in (layout.html / COPIES).glob("*.ipynb")},
     }
     if (printed := layout.build / PDF).exists():
         files[PDF] = printed

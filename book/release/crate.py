@@ -17,7 +17,7 @@ LICENCES = ("https://spdx.org/licenses/MIT", "https://creativecommons.org/licens
 TOLD = {
     "html": "The book: open index.html in a browser",
     "pdf": "The book on paper",
-    "notebooks": "The notebooks as they were executed, with their outputs",
+    "notebooks": "The notebooks with their outputs, as any viewer shows them",
     "source": "The files of the commit: code, text, data, tests",
     "data": "Measurements at full scale, NetCDF with provenance",
     "weights": "Trained networks, safetensors",

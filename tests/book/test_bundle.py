@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pytest
 import sphinx.util.inventory
@@ -47,6 +48,9 @@ def write_small_book(root):
     root.mkdir()
     never = re.search(r"\n    def origin.*?\n(?=\n    def)", toy.REGISTRY, re.DOTALL)[0]
     toy.write(root, toy.REGISTRY.replace(never, FULL))
+    notebook = nbformat.read(root / "notebooks" / f"{toy.MAIN}.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_markdown_cell("{doc}`../book/how_to_read`"))
+    nbformat.write(notebook, root / "notebooks" / f"{toy.MAIN}.ipynb")
     data = root / "book" / "data"
     data.mkdir()
     attributes = dict(slug="toy-alpha", profile="full", seed="0", seconds="0.5", device="cpu", commit="abc")
@@ -122,8 +126,15 @@ def test_its_pages_show_the_committed_quick_results_and_no_time(packed):
     (row,) = (row for row in json.loads(packed["html/ledger.json"]) if row["id"] == "Z1")
     assert (row["quick"]["verdict"], row["full"]["verdict"]) == ("holds", "holds")
     assert b"does not tell when" in packed["html/book/statistics.html"]
-    executed = json.loads(packed[f"notebooks/{toy.MAIN}.ipynb"])
-    assert not {"papermill", "execution"} & {key for part in (executed, *executed["cells"]) for key in part["metadata"]}
+    copy = json.loads(packed[f"notebooks/{toy.MAIN}.ipynb"])
+    assert not {"papermill", "execution"} & {key for part in (copy, *copy["cells"]) for key in part["metadata"]}
+
+
+def test_its_notebooks_show_figures_in_any_viewer_and_lead_to_its_pages(packed):
+    text = packed[f"notebooks/{toy.MAIN}.ipynb"].decode()
+    assert text.count('"image/png": "') == 1 and '"text/html"' not in text
+    links = re.findall(r"\]\((\.\./[^)]*)\)", text)
+    assert links == ["../html/book/how_to_read.html"] and links[0].removeprefix("../") in packed
 
 
 def test_a_claim_is_cited_with_its_commit_and_the_digest_of_its_data(released, packed):
