@@ -7,8 +7,9 @@ from pathlib import Path
 
 from icl_lib.companion import Book
 
-_ROOT = Path(__file__).resolve().parents[1]
-BOOK = Book(_ROOT, "papers", store=_ROOT / "book" / "data", build=_ROOT / "_build")
+_HOME = Path(__file__).resolve().parents[1]
+_ROOT = None if _HOME.name in ("site-packages", "dist-packages") else _HOME
+BOOK = Book(_ROOT, "papers", store=_HOME / "book" / "data", build=(_ROOT or Path.cwd()) / "_build")
 PAPERS = ("zhang", "li", "dherin", "garg", "engine")
 """The wings, in the order of the ledger."""
 FLOORS = ("regression",)

@@ -11,7 +11,7 @@ LIBRARY = "icl_lib"
 class Book:
     """A book, declared once, as ``BOOK`` of the package that holds its wings; all that is declared in there finds it.
 
-    root    the checkout, whose commit results carry
+    root    the checkout, whose commit results carry; None where the book is installed
     wings   the name of that package; its code counts in the digests of what it computes, beside the library's
     store   what is committed: full results ``<slug>.full.nc``, and ``weights/<name>.safetensors``
     build   what is made on this machine
@@ -23,7 +23,7 @@ class Book:
     ('toys/results/toy-coin.full.nc', 'toys/results/weights/coin.seed2.safetensors')
     """
 
-    root: Path
+    root: Path | None
     wings: str
     store: Path
     build: Path

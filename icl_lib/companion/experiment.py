@@ -147,9 +147,9 @@ class Experiment:
             return f"{self.slug} with {settings.told(changed)} is not stored: {command} computes it, which may take long"
         return ""
 
-    def origin(self, profile: str, seed: int, device: str = "cpu") -> dict[str, str]:
+    def origin(self, profile: str, seed: int, device: str = "cpu", made_with: str | None = None) -> dict[str, str]:
         """Return all that determines a result of this experiment, and its digest ``identity``."""
-        return weights.origin(self.declaration(profile), seed, device)
+        return weights.origin(self.declaration(profile), seed, device, made_with)
 
     def measure(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
         """Measure what a profile declares, with its provenance as attributes; this is what is stored."""

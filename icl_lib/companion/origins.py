@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
@@ -33,10 +34,13 @@ def _version(package: str) -> str:
     return importlib.metadata.version(package).split("+")[0]
 
 
-def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | None = None) -> dict[str, str]:
+def origin(
+    declaration, seed: int, device: str, weights: Mapping[str, str] | None = None, made_with: str | None = None
+) -> dict[str, str]:
     """Return all that determines a result, by name, and ``identity``, the digest of it all.
 
     weights    digests of the shipped weights that the run reads, by name
+    made_with  the versions of the packages, as JSON, where they are not those that are installed
 
     >>> from icl_lib.companion.origins import origin
     >>> from icl_lib.models.baselines import Ridge
@@ -50,10 +54,21 @@ def origin(declaration, seed: int, device: str, weights: Mapping[str, str] | Non
         "device": device,
         "code": identity.code(declaration),
         "weights": json.dumps(weights or {}, sort_keys=True),
-        "versions": json.dumps(versions(declaration)),
+        "versions": made_with or json.dumps(versions(declaration)),
     }
     parts |= {"trains": str(identity.trains(declaration))}
     return parts | {"identity": digests.of_json(parts)}
+
+
+def tell_of_other_versions(made_with: str, declaration) -> None:
+    """Say, once, that what is stored for a declaration was made with other versions than those that are installed."""
+    if made_with != (here := json.dumps(versions(declaration))):
+        _tell(*(", ".join(" ".join(each) for each in json.loads(told).items()) for told in (made_with, here)))
+
+
+@cache
+def _tell(made_with: str, here: str) -> None:
+    print(f"What is stored was made with {made_with}; here are {here}.", file=sys.stderr, flush=True)
 
 
 def of_a_cell(declaration, seed: int, device: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from icl_lib.companion import bounds, content
+from icl_lib.companion import bounds, content, origins
 from icl_lib.companion.book import Book
 from icl_lib.companion.marks import CHANGED
 from icl_lib.companion.paper import HERE
@@ -119,6 +119,8 @@ def _renew(path: Path) -> str:
 
 def commit(of: Book) -> str:
     """Return the commit of a book's checkout, marked ``+`` when files differ from it, or ``unknown`` outside git."""
+    if of.root is None:  # what git would find above an installed package is another's
+        return "unknown"
     git = ["git", "-C", str(of.root)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
@@ -260,9 +262,11 @@ def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
         mine = f"./run check {experiment.slug} --profile full --seed {seed}"
         raise StaleResult(f"{path.name} is stored of seed 0 alone: take seed = 0 here; {mine} computes another")
     measured = load(path)
-    origin = experiment.origin("full", seed, measured.attrs.get("device", "cpu"))
+    made_with = measured.attrs.get("versions") if experiment.book.root is None else None  # an installed book renews nothing
+    origin = experiment.origin("full", seed, measured.attrs.get("device", "cpu"), made_with)
     if outdated := difference(measured.attrs, {"slug": experiment.slug, "profile": "full", **origin}, path):
         raise StaleResult(outdated)
+    origins.tell_of_other_versions(measured.attrs["versions"], experiment.full)
     return measured
 
 

@@ -100,15 +100,22 @@ def _damaged(path: Path, error: Exception) -> str:
 
 
 def load_weights(path: Path, declaration, seed: int) -> Weights | None:
-    """Return stored weights, or None when there are none of this identity; raises Damaged when they are not as written."""
+    """Return stored weights, or None when this declaration and code did not make them, with whatever versions of packages.
+
+    Raises Damaged when they are not as written.
+    """
     try:
         found, origin = read(path)
     except FileNotFoundError:
         return None
     except UNREADABLE as error:
         raise results.Damaged(_damaged(path, error)) from error
-    wanted = origins.origin(declaration, seed, origin.get("device", "cpu"))
-    return None if results.difference(origin, wanted, path) else found
+    made_with = origin.get("versions")
+    wanted = origins.origin(declaration, seed, origin.get("device", "cpu"), made_with=made_with)
+    if results.difference(origin, wanted, path):
+        return None
+    origins.tell_of_other_versions(made_with, declaration)
+    return found
 
 
 # --- what is shipped ----------------------------------------------------------------------------------------------
@@ -140,9 +147,9 @@ def shipped(declaration) -> dict[str, str]:
     return {name: tensors_digest(tensors) for name, tensors in found.items() if tensors is not None}
 
 
-def origin(declaration, seed: int, device: str) -> dict[str, str]:
+def origin(declaration, seed: int, device: str, made_with: str | None = None) -> dict[str, str]:
     """Return all that determines a result, the weights that it reads among it."""
-    return origins.origin(declaration, seed, device, shipped(declaration))
+    return origins.origin(declaration, seed, device, shipped(declaration), made_with)
 
 
 def obtain_weights(

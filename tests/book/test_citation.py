@@ -27,7 +27,8 @@ def test_the_record_is_as_its_format_asks():
 
 
 def test_the_version_is_the_same_everywhere():
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == RECORD.version
+    for name in ("pyproject.toml", "icl_lib/pyproject.toml"):
+        assert tomllib.loads((ROOT / name).read_text())["project"]["version"] == RECORD.version
 
 
 def test_entries_name_version_commit_and_digest():

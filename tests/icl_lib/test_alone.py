@@ -1,38 +1,57 @@
-"""The library alone: a wheel in an environment of its own runs the examples of its README and asks for what it imports."""
+"""Installed: a wheel of the library alone runs the examples of its README, one of the whole the notebooks, in any folder."""
 
 import ast
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from icl_lib.needed import RANGES
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "icl_lib" / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+OFFLINE = ["--no-deps", "--no-index"]
 NAMES = {"sklearn": "scikit-learn", "IPython": "ipython", "annotated_types": "annotated-types"}
 """How a package is called where its import has another name."""
-ASKED = [Requirement(each) for each in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]]
+ASKED = {
+    package: [Requirement(line) for line in (ROOT / package / RANGES).read_text().splitlines() if not line.startswith("#")]
+    for package in ("icl_lib", "papers")
+}
+OPTIONAL = {"distributed", "transformers"}
+"""What the wings take where it is there."""
+NOTEBOOK = "zhang_1_introduction"
+SHELL = "from IPython.core.interactiveshell import InteractiveShell as S; S.instance(colors='nocolor').run_cell({!r})"
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory) -> Path:
+def wheels(tmp_path_factory) -> Path:
+    """A folder with both wheels, in that of the whole the stored result of one notebook."""
+    root, folder = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("wheels")
+    for package in ASKED:
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "book/data/zhang-one-step.full.nc"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    subprocess.run([*PIP, "wheel", *OFFLINE, "--no-build-isolation", "-w", folder, root, root / "icl_lib"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory, wheels) -> Path:
     """The Python of a new environment with the wheel in it; what the library asks for is seen, this checkout is not."""
-    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("environment")
-    shutil.copytree(ROOT / "icl_lib", source / "icl_lib", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", source)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", source, source], check=True)
+    folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    (wheel,) = source.glob("*.whl")
-    subprocess.run([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel], check=True)
+    subprocess.run([*PIP, "--python", python, "install", *OFFLINE, *wheels.glob("icl_lib-*.whl")], check=True)
     ask = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     packages = Path(subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip())
     others = f"import sys; sys.path.append({sysconfig.get_path('purelib')!r})\n"  # its .pth files, this checkout, do not count
@@ -40,10 +59,24 @@ def python(tmp_path_factory) -> Path:
     return python
 
 
-def said(python: Path, code: str, folder: Path) -> str:
-    done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory, wheels) -> Path:
+    """A folder of packages with the whole."""
+    folder = tmp_path_factory.mktemp("whole") / "site-packages"
+    subprocess.run([*PIP, "install", *OFFLINE, "--target", folder, *wheels.glob("icl_companion-*.whl")], check=True)
+    return folder
+
+
+def said(python: Path, code: str, folder: Path, *path: Path) -> str:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path)), "MPLBACKEND": "agg"}
+    done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def code_cells(notebook: Path) -> list[str]:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
 def test_the_wheel_holds_the_library_and_no_paper(python, tmp_path):
@@ -79,13 +112,55 @@ def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(pyt
         said(python, refused, tmp_path)
 
 
-def test_it_asks_for_what_it_imports_and_the_pins_of_the_book_are_within():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "icl_lib").rglob("*.py")]
+def imported(package: str) -> set[str]:
+    """What a package imports that is not of ours or of Python's, by the names of its distributions."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / package).rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    outside = {name.split(".")[0] for name in named} - {"icl_lib", *sys.stdlib_module_names}
-    assert {NAMES.get(name, name) for name in outside} == {each.name for each in ASKED}
+    return {NAMES.get(name, name) for name in {name.split(".")[0] for name in named} - {*ASKED, *sys.stdlib_module_names}}
+
+
+def test_they_ask_for_what_they_import_and_the_pins_of_the_book_are_within():
+    names = {package: {each.name for each in asked} for package, asked in ASKED.items()}
+    assert names == {"icl_lib": (library := imported("icl_lib")), "papers": imported("papers") - library - OPTIONAL}
     pins = dict(line.split("==") for line in (ROOT / "requirements.txt").read_text().split() if "==" in line)
     pins = {name.lower().replace("_", "-"): version for name, version in pins.items()}
-    assert all(each.specifier.contains(pins[each.name]) for each in ASKED)
+    assert all(each.specifier.contains(pins[each.name]) for asked in ASKED.values() for each in asked)
+
+
+def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages, tmp_path):
+    cells = "\n".join(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")).replace('profile = "quick"', 'profile = "full"')
+    told = (
+        "\nfrom icl_lib.companion import results\nfrom papers import BOOK\nprint(BOOK.store, BOOK.build, results.commit(BOOK))"
+    )
+    *_, store, build, commit = said(python, cells + told, tmp_path, packages).split()
+    assert (Path(store), Path(build), commit) == (packages / "book" / "data", tmp_path / "_build", "unknown")
+
+
+def test_stored_results_of_other_versions_are_read_where_they_are_installed_and_this_is_told(python, packages, tmp_path):
+    code = "from icl_lib.companion import origins, results\nfrom papers.zhang.s1_introduction.one_step import ONE_STEP\n"
+    code += "origins.versions = lambda declaration: {'torch': '0'}\nimport sys; sys.stderr = sys.stdout\n"
+    found = said(python, f"{code}results.stored(ONE_STEP); results.stored(ONE_STEP)", tmp_path, packages)
+    assert re.fullmatch(r"What is stored was made with torch 2[\d.]+, numpy .*; here are torch 0\.\n", found)
+    refused = said(python, f"{code}\ntry: results.stored(ONE_STEP)\nexcept results.StaleResult as e: print(e)", tmp_path, ROOT)
+    assert refused.startswith("zhang-one-step.full.nc is outdated: its versions torch is")
+
+
+def test_a_notebook_says_in_one_line_what_is_missing(python, tmp_path):
+    check = SHELL.format(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")[1])
+    told = ": run %pip install BOOK, BOOK being its folder or git+ and its address, and restart the kernel."
+    assert said(python, check, tmp_path).strip() == f"papers is missing{told}"
+    old = tmp_path / "numpy-1.26.4.dist-info"
+    old.mkdir()
+    (old / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.26.4\n")
+    found = said(python, check, tmp_path, tmp_path, ROOT).strip()
+    assert found == f"numpy<3,>=2.0 is needed, not 1.26.4{told}"
+    nowhere = said(python, f"import sys; sys.modules['icl_lib'] = None\n{check}", tmp_path).strip()
+    assert nowhere.endswith(told) and "icl_lib" in nowhere and "\n" not in nowhere
+
+
+def test_every_notebook_begins_with_the_same_check():
+    imports = [code_cells(path)[1] for path in (ROOT / "notebooks").glob("*.ipynb")]
+    (check,) = {cell.partition("    raise\n\n")[0] for cell in imports}
+    assert check.startswith("try:") and len(check.splitlines()) == 7
