@@ -25,8 +25,9 @@ def fold(notebook: nbformat.NotebookNode) -> None:
         if cell.cell_type != "code":
             continue
         statements = ast.parse(TransformerManager().transform_cell(cell.source)).body
-        if "parameters" in cell.metadata.get("tags", []) or all(isinstance(each, IMPORTS) for each in statements):
-            setup += statements
+        bound = [each for each in statements if not isinstance(each, ast.Try)]  # it says what is missing, and binds nothing
+        if "parameters" in cell.metadata.get("tags", []) or all(isinstance(each, IMPORTS) for each in bound):
+            setup += bound
             _tag(cell, "remove-cell")
             continue
         if GUESS in cell.metadata.get("tags", []):

@@ -136,7 +136,8 @@ def test_a_call_is_told_below_what_it_showed_with_the_imports_that_it_needs():
     notebook = notebook_showing(f'<div class="icl-cards" data-slug="zhang-risk"></div>{CALL}')
     cell = nbformat.v4.new_code_cell
     parameters = cell('profile = "quick"\nseed = 0', metadata={"tags": ["parameters"]})
-    imports = cell("import numpy as np\nfrom papers.zhang import one, other as two\nimport unused")
+    check = "try:\n    two\nexcept ImportError as missing:\n    raise\n"
+    imports = cell(f"{check}import numpy as np\nfrom papers.zhang import one, other as two\nimport unused")
     notebook.cells[0].source = "two(np, profile)"
     notebook.cells = [parameters, imports, *notebook.cells, cell("1 + 1")]
     folded.fold(notebook)
