@@ -19,6 +19,8 @@ from book.builder.problem import Problem
 from book.builder.site import FOLDERS, Page
 from icl_lib.companion.html import template
 
+GITHUB = "github.com"
+"""Where Binder and Colab find repositories."""
 REPOSITORY = "ICL_REPOSITORY"
 PAGES = "ICL_PAGES"
 """The variables with the address of the repository and of the pages; they go before `_config.yml`."""
@@ -33,10 +35,18 @@ LONGEST = 200
 """Letters of a description; what shows a card cuts there."""
 
 
+def repository(root: Path) -> str:
+    """Where the repository of a checkout is, without a slash at its end; empty where that is not known."""
+    return (os.environ.get(REPOSITORY) or _configuration(root)["repository"]["url"]).rstrip("/")
+
+
+def _configuration(root: Path) -> dict:
+    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+
+
 def address(root: Path) -> str:
     """Where the pages of a checkout are published, without a slash at its end; empty where that is not known."""
-    configuration = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    told = (os.environ.get(PAGES) or configuration.get("html", {}).get("baseurl") or "").rstrip("/")
+    told = (os.environ.get(PAGES) or _configuration(root).get("html", {}).get("baseurl") or "").rstrip("/")
     parts = urlsplit(told)
     if told and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
         raise Problem(f"'{told}' is no address of a site; write {PAGES} like https://owner.github.io/name, or leave it out.")

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import nbformat
 
+from book.builder import published_at
 from book.builder.commonmark import plain
 from book.builder.folded import GUESS
 from book.builder.layout import COPIES, UP
@@ -16,6 +18,13 @@ from papers import BOOK
 
 KEPT = ("kernelspec", "language_info")
 """What of a notebook's metadata does not tell of its execution."""
+ON_COLAB = """# @title On Colab, this installs what the notebook needs
+import sys
+
+if "google.colab" in sys.modules:
+    %pip install --quiet git+{}"""
+"""The first code of a copy; elsewhere, as in what `./run lab` opens, it does nothing."""
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 
 
 def write(site: Path, pages: Mapping[str, Page], base: str = "") -> None:
@@ -26,14 +35,23 @@ def write(site: Path, pages: Mapping[str, Page], base: str = "") -> None:
     notebooks = {path.stem: nbformat.read(path, as_version=4) for path in sorted((site / COPIES).glob("*.ipynb"))}
     if notebooks:
         known = resolved(pages, notebooks, BOOK.root, f"{base}/" if base else UP)
+        repository = published_at.repository(BOOK.root)
         for name, notebook in notebooks.items():
-            nbformat.write(reading_copy(notebook, replace(known, name=name)), site / COPIES / f"{name}.ipynb")
+            copy = reading_copy(notebook, replace(known, name=name), repository)
+            nbformat.write(copy, site / COPIES / f"{name}.ipynb")
 
 
-def reading_copy(notebook: nbformat.NotebookNode, page: Resolved) -> nbformat.NotebookNode:
-    """The notebook with cells in plain Markdown and outputs that need neither style nor SVG."""
+def reading_copy(notebook: nbformat.NotebookNode, page: Resolved, repository: str) -> nbformat.NotebookNode:
+    """The notebook with cells in plain Markdown and outputs that need neither style nor SVG; on Colab it installs itself.
+
+    `repository` is its address, empty where it has none.
+    """
     metadata = {name: notebook.metadata[name] for name in KEPT if name in notebook.metadata}
-    return nbformat.v4.new_notebook(cells=[*_cells(notebook, page)], metadata=metadata)
+    cells = [*_cells(notebook, page)]
+    if urlsplit(repository).hostname == published_at.GITHUB:
+        first = next(place for place, cell in enumerate(cells) if cell.cell_type == "code")
+        cells.insert(first, nbformat.v4.new_code_cell(ON_COLAB.format(repository), id="on-colab", metadata=FOLDED))
+    return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
 
 
 def _cells(notebook: nbformat.NotebookNode, page: Resolved) -> Iterator[nbformat.NotebookNode]:

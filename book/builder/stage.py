@@ -1,6 +1,5 @@
 """The sources of the site, gathered in one folder that nothing else is in."""
 
-import os
 import shutil
 from dataclasses import dataclass
 from importlib.metadata import files
@@ -92,7 +91,7 @@ class Stage:
     def _configure(self) -> str:
         """Stage `_config.yml`; the repository's address, or an empty string."""
         configuration = yaml.safe_load((self.layout.root / "_config.yml").read_text(encoding="utf-8"))
-        address = (os.environ.get(published_at.REPOSITORY) or configuration["repository"]["url"]).rstrip("/")
+        address = published_at.repository(self.layout.root)
         if address:
             link_to(address, configuration)
         configuration["html"]["extra_footer"] = f"<p>{self.record.in_words.capitalize()}</p>"
@@ -158,7 +157,7 @@ def link_to(address: str, configuration: dict) -> None:
     host = urlsplit(address).hostname or ""
     provider = "gitlab" if "gitlab" in host else "github"  # others copy GitHub's addresses
     configuration["sphinx"]["config"]["html_theme_options"]["repository_provider"] = provider
-    if host == "github.com":
+    if host == published_at.GITHUB:
         configuration["launch_buttons"] = {
             "notebook_interface": "jupyterlab",
             "binderhub_url": "https://mybinder.org",

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from lxml import html
 from PIL import Image
 
-from book.builder import raster
+from book.builder import raster, reading
 from book.builder.commonmark import plain
 from book.builder.layout import UP
 from book.builder.resolved import Place, Resolved, resolved
@@ -165,6 +166,18 @@ def test_a_drawing_becomes_the_pixels_it_describes():
 def test_what_a_drawing_holds_beyond_paths_is_refused():
     with pytest.raises(ValueError, match="<text>"):
         raster.png(base64.b64encode(DRAWING.replace("</svg>", "<text/></svg>").encode()).decode())
+
+
+@pytest.mark.parametrize("address", ["https://github.com/owner/name", "https://gitlab.com/owner/name", ""])
+def test_a_copy_installs_itself_on_colab_where_its_repository_is_on_github(address):
+    cells = [nbformat.v4.new_markdown_cell("# Title"), nbformat.v4.new_code_cell("seed = 0")]
+    copy = reading.reading_copy(nbformat.v4.new_notebook(cells=cells), places(), address)
+    nbformat.validate(copy)
+    added = [cell for cell in copy.cells if "%pip" in cell.source]
+    assert len(copy.cells) - len(added) == 2 and [*added] == copy.cells[1:2] * ("github" in address)
+    for cell in added:
+        assert cell.source.endswith(f"%pip install --quiet git+{address}") and cell.metadata.cellView == "form"
+        assert InteractiveShell.instance().run_cell(cell.source).success  # which does nothing here
 
 
 class Anything(dict):
