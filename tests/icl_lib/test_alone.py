@@ -149,7 +149,7 @@ def test_stored_results_of_other_versions_are_read_where_they_are_installed_and_
 
 def test_a_notebook_says_in_one_line_what_is_missing(python, tmp_path):
     check = SHELL.format(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")[1])
-    told = ": run %pip install BOOK, BOOK being its folder or git+ and its address, and restart the kernel."
+    told = ": run %pip install BOOK, with the book's folder or git+ADDRESS for BOOK, and restart the kernel."
     assert said(python, check, tmp_path).strip() == f"papers is missing{told}"
     old = tmp_path / "numpy-1.26.4.dist-info"
     old.mkdir()
