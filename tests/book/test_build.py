@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, stale, write_notebook
 
 from book.builder import card, lighten
+from book.builder.layout import COPIES
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +121,7 @@ def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without
     assert page(checkout, path).select_one("meta[property='og:image']")["content"] == f"{pages}/{card.NAME}"
     assert struct.unpack(">II", (checkout / "_build" / "html" / card.NAME).read_bytes()[16:24]) == (card.WIDTH, card.HEIGHT)
     assert "mybinder.org/v2/gh/owner/name" in links and "colab.research.google.com" in links
+    assert f"git+{address}" in (checkout / "_build" / "html" / COPIES / f"{MAIN}.ipynb").read_text()
     assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
 
 
