@@ -185,7 +185,8 @@ def test_a_training_that_nobody_asked_for_is_told(monkeypatch, tmp_path, capsys)
     move_book(monkeypatch, store=tmp_path / "shipped", build=tmp_path / "kept")
     training = registry.training(next(iter(registry.TRAININGS)))
     quick = SimpleNamespace(name=training.name, train=lambda seed, device: {})
-    monkeypatch.setattr(weights.origins, "origin", lambda *_: {"identity": "0" * 64})
+    monkeypatch.setattr(weights.origins, "origin", lambda *_, **__: {"identity": "0" * 64})
+    monkeypatch.setattr(weights.origins, "tell_of_other_versions", lambda *_: None)
     weights.obtain_weights(training.name, quick, 0, "cpu")
     assert (
         f"Training {training.name}, which may take minutes, for {training.name}.safetensors is missing"

@@ -158,6 +158,15 @@ def test_shipped_weights_are_used_only_when_they_match(nowhere):
     assert "is missing: ./run renew missing trains it" in weights.outdated(nowhere / "missing.safetensors", TINY, 0)
 
 
+def test_weights_that_other_versions_trained_are_read_and_this_is_told_once(nowhere, capsys):
+    file, made_with = nowhere / "shipped" / "weights" / "tiny.safetensors", '{"torch": "0.1", "numpy": "0.2", "scipy": "0.3"}'
+    weights.save_weights({"W": torch.ones(3)}, origins.origin(TINY, 0, "cpu", made_with=made_with), file)
+    assert all(torch.equal(weights.load_weights(file, TINY, 0)["W"], torch.ones(3)) for _ in range(2))
+    assert weights.load_weights(file, TINY, 1) is None and weights.load_weights(file, replace(TINY, N=6), 0) is None
+    assert weights.outdated(file, TINY, 0).startswith('tiny.safetensors is outdated: its versions torch is "0.1"')
+    assert capsys.readouterr().err.count("What is stored was made with torch 0.1, numpy 0.2, scipy 0.3; here are torch ") == 1
+
+
 def test_a_result_is_outdated_by_other_weights(nowhere):
     file, holder = nowhere / "shipped" / "weights" / "tiny.safetensors", Holder(TINY, (), 1)
     assert weights.shipped(holder) == {}
