@@ -55,9 +55,7 @@ LINKS = (
 CENTRES = (0.72, 1.76, 2.80, 3.84)
 CAPTION = template(
     """
-The models of the book, part for part: tokens, a layer that mixes them, what follows, and the output. A dashed part is missing.
-Each numbered
-line joins two models. They meet on these pages:
+A dashed part is missing. Each numbered line joins two models, which meet on these pages:
 <ol class="icl-links">{% for link in links %}<li>{% for title, name in link.pages %}\
 <a href="../notebooks/{{ name }}.html">{{ title }}</a>{{ "" if loop.last else ", " }}{% endfor %}</li>{% endfor %}</ol>"""
 )

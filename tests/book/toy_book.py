@@ -18,6 +18,8 @@ from tests import toy_library
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["engine", "zhang_4_1_convergence", "zhang_appendices"]
 _, MAIN, OTHER = NAMES
+EXPLORER = re.compile(r":::\{explorer\} .*\n:::\n")
+"""Drawn by the papers' theory, of which the small library has none."""
 
 REGISTRY = """
 import xarray
@@ -105,7 +107,7 @@ def small_pages(root):
         lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
         here = [line for line in lines if {*re.findall(r"\.\./notebooks/(\w+)", line)} <= {*NAMES}]
         kept = [line for line in here if "three-models" not in line]  # its caption links many pages
-        page.write_text("".join(kept), encoding="utf-8")
+        page.write_text(EXPLORER.sub("", "".join(kept)), encoding="utf-8")
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     for part in contents["parts"]:
         part["chapters"] = [chapter for chapter in part["chapters"] if is_here(chapter["file"])]
