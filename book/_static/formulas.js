@@ -1,6 +1,6 @@
 "use strict";
-/* Lets MathJax style formulas under a policy that allows no style sheets in a page: what it and its menu would add to the
-   head becomes a constructed sheet. Runs before MathJax. */
+/* Sets the formulas that are seen before the others, and lets MathJax style them under a policy that allows no style sheets
+   in a page: what it would add to the head becomes a constructed sheet. Runs before MathJax. */
 
 (() => {
   const append = document.head.appendChild;
@@ -14,4 +14,52 @@
     }
     return node;
   };
+
+  // The letters of most formulas; MathJax would ask for them only when the first formula is set.
+  const fonts = new URL("mathjax/output/chtml/fonts/woff-v2/", document.currentScript.src);
+  for (const name of ["Math-Italic", "Main-Regular"]) {
+    new FontFace("icl", `url(${fonts}MathJax_${name}.woff)`).load().catch(() => {}); // a page that is a file may not
+  }
+
+  const NEXT = 50; // how many are set after those that are seen; then twice as many, and so on: each call costs a layout
+  const breath = () => new Promise((go) => {
+    const { port1, port2 } = new MessageChannel(); // a timer would slow down in a page in the background
+    port1.onmessage = go;
+    port2.postMessage(null);
+  });
+  const isSeen = (formula) => {
+    const { top, bottom, width } = formula.getBoundingClientRect();
+    return width > 0 && bottom > 0 && top < innerHeight;
+  };
+  let all = false;
+  let moved = false;
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+    addEventListener(kind, () => { moved = true; }, { once: true, passive: true });
+  }
+  /* What is set above moves the place that the address names; until a reader moves, it is held. */
+  const hold = () => { if (!moved) document.querySelector(":target")?.scrollIntoView({ behavior: "instant" }); };
+
+  async function setInTurn() {
+    hold();
+    const formulas = [...document.querySelectorAll("main .math")];
+    const seen = new Set(formulas.filter(isSeen));
+    const waiting = formulas.filter((formula) => !seen.has(formula));
+    await MathJax.typesetPromise([...seen]);
+    hold();
+    for (let count = NEXT; waiting.length && !all; count *= 2) {
+      await breath();
+      await MathJax.typesetPromise(waiting.splice(0, count));
+      hold();
+    }
+    await MathJax.typesetPromise(); // whatever is elsewhere
+    hold();
+    all = true;
+  }
+
+  window.MathJax = { ...window.MathJax, startup: { pageReady: setInTurn } };
+  addEventListener("beforeprint", () => {
+    if (all || !window.MathJax.typeset) return;
+    MathJax.typeset();
+    all = true;
+  });
 })();

@@ -12,6 +12,11 @@ ICONS = "fontawesome"
 CODE = ("", "text/javascript")
 DROPPED = re.compile(r"THEBE|thebe|kernelName|DOCUMENTATION_OPTIONS\.pagename|sphinx_highlight")
 """Scripts for a kernel that no page starts, a switch between versions that this book has not, and marks of Sphinx's search."""
+WRITES = re.compile(r"\s*document\.write\(`(.*)`\);?\s*", re.DOTALL)
+"""Scripts that only write a button, which `companion.css` hides where no script runs."""
+SETTINGS = re.compile(r"\s*(?:let|var) ")
+THEME = "dataset.theme"
+"""What is set before anything is seen."""
 CALLED = {"window.print()": "print", "toggleFullScreen()": "fullscreen"}
 ROLES = ("doc-biblioentry", "doc-bibliography", "doc-backlink")
 """Roles that are deprecated, or that the element cannot have."""
@@ -36,11 +41,18 @@ def take_scripts_out(page: Page, static: Path) -> None:
         code, address = script.text or "", script.get("src", "")
         if DROPPED.search(script.get("type", "") + (address or code)) or ICONS in address:
             remove(script)
+        elif written := WRITES.fullmatch(code):
+            script.addprevious(piece(written[1]))  # a page that waits here for a file would be seen later
+            remove(script)
         elif not address and script.get("type", "") in CODE:
             name = f"inline-{digests.of_text(code)[:8]}.js"
             (static / name).write_text(code.strip() + "\n", encoding="utf-8")
             script.text = None
-            script.set("src", page.address_of(f"_static/{name}"))  # at once: others read what it sets, or it writes here
+            script.set("src", page.address_of(f"_static/{name}"))
+            if THEME not in code:
+                script.set("defer", "")
+                if SETTINGS.match(code) and (waiting := page.tree.xpath("//head/script[@defer]")):
+                    waiting[0].addprevious(script)  # what reads it may stand before it
         elif address:
             script.set("defer", "")
     for button in page.tree.xpath("//*[@onclick]"):

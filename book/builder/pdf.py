@@ -54,7 +54,7 @@ def is_for_print(address: str, static: Path) -> bool:
     """Whether a script typesets formulas or opens what is folded."""
     name = address.partition("?")[0].rpartition("/")[2]
     settings = name.startswith("inline-") and "window.MathJax" in (static / name).read_text(encoding="utf-8")
-    return settings or name in ("formulas.js", "tex-mml-chtml.js", "reading.js")
+    return settings or name in ("formulas.js", "mathjax.js", "reading.js")
 
 
 def as_chapter(page: Page, whole: Page, order: set[str]) -> HtmlElement:

@@ -46,7 +46,8 @@ def apply_to_others(site: Path, pages: Container[str]) -> None:
 
 
 def help_mathjax(page: Page) -> None:
-    """Let a script of ours run between MathJax's settings and MathJax."""
-    for script in page.tree.xpath("//script[contains(@src, 'mathjax/tex-mml-chtml.js')]"):
+    """Let a script of ours run between MathJax's settings and MathJax, which comes before pictures and what else can wait."""
+    for script in page.tree.xpath("//script[contains(@src, 'mathjax/mathjax.js')]"):
+        script.set("fetchpriority", "high")
         helper = page.tree.makeelement("script", {"defer": "defer", "src": page.address_of("_static/formulas.js")})
         script.addprevious(helper)

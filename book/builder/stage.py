@@ -37,7 +37,10 @@ from icl_lib.companion import results
 from icl_lib.companion.quick import FILE, stored_quick
 from papers import BOOK, registry
 
-MATHJAX_PARTS = ("tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
+MATHJAX = "mathjax.js"
+"""What a page loads of MathJax, in one file: `COMPONENTS` without its menu, whose entries need files that no page has."""
+COMPONENTS = ("startup", "core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml")
+ON_DEMAND = ("input/tex/extensions", "output/chtml/fonts/woff-v2")
 NOT_EXECUTED = (
     "```{warning}\nThis notebook was not executed in this build, so it is shown without its outputs.\n"
     "`./run book` executes it.\n```"
@@ -166,14 +169,19 @@ def link_to(address: str, configuration: dict) -> None:
 
 
 def copy_mathjax(target: Path) -> None:
-    """Copy what the pages need of the MathJax that a wheel brought."""
+    """Put together what the pages need of the MathJax that a wheel brought."""
+    components = {}
     for entry in files("sphinx-mathjax-offline") or ():
         _, found, part = entry.as_posix().partition("static/mathjax/")
-        if found and part.startswith(MATHJAX_PARTS):
+        if found and part.startswith(ON_DEMAND):
             (target / part).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(entry.locate(), target / part)
-    if not (target / MATHJAX_PARTS[0]).exists():
+        elif found and part.removesuffix(".js") in COMPONENTS:
+            components[part.removesuffix(".js")] = entry.read_text(encoding="utf-8")
+    if components.keys() != {*COMPONENTS}:
         raise Problem("MathJax is missing from .venv; delete .venv and run it again.")
+    here = f"MathJax.loader.preLoad({', '.join(map(repr, COMPONENTS))});\n"
+    (target / MATHJAX).write_text("\n".join([*map(components.get, COMPONENTS), here]), encoding="utf-8")
 
 
 def provenance(one: Executed, address: str) -> dict[str, Provenance]:

@@ -18,6 +18,8 @@ document.addEventListener("securitypolicyviolation", (found) => {
 """
 
 
+PLACED = "claim-Z17j"
+"""A place far down the page with previews."""
 CONTROLS = ":is(input:checked, input[type=range], [role=slider])"
 
 
@@ -92,6 +94,36 @@ def test_formulas_are_styled_and_so_are_those_that_come_later(root, visited):
         assert "rgb(1, 2, 3)" in await tab.evaluate(colours)
 
     assert visited([f"{root}/{PREVIEWED}"], act) == []
+
+
+PRINTED = """addEventListener("DOMContentLoaded", () => {
+  const unset = () => document.querySelectorAll("main .math:not(:has(mjx-container))").length;
+  window.unset = [unset()];
+  dispatchEvent(new Event("beforeprint"));
+  window.unset.push(unset());
+});"""
+
+
+def test_formulas_that_wait_for_their_turn_are_set_before_they_are_printed(root, visited):
+    async def act(tab):
+        await tab.add_init_script(PRINTED)
+        await tab.reload()
+        waiting, printed = await tab.evaluate("() => window.unset")
+        assert waiting > printed == 0
+        await tab.evaluate(TYPESET)
+        twice = "() => document.querySelectorAll('main .math > mjx-container ~ mjx-container').length"
+        assert await tab.evaluate(twice) == 0
+
+    assert visited([f"{root}/{PREVIEWED}"], act) == []
+
+
+def test_a_place_that_an_address_names_stays_where_it_is_while_formulas_are_set(root, visited):
+    async def act(tab):
+        await tab.wait_for_load_state()
+        place = "() => document.querySelector(':target').getBoundingClientRect().top"
+        assert 0 <= await tab.evaluate(place) < 450
+
+    assert visited([f"{root}/{PREVIEWED}#{PLACED}"], act) == []
 
 
 def test_popovers_theme_and_copy_buttons_work(root, visited):

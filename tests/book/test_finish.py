@@ -18,8 +18,11 @@ from icl_lib.companion.claim import CODES
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = """<!DOCTYPE html><html><head><title>{title} — Book</title><link rel="preload" as="font" href="x">
 <script src="../_static/theme.js"></script>
-<script>const THEBE_JS_URL = "https://unpkg.com/thebe"</script><script>let a = '</p>';</script></head>
-<body><div class="bd-sidebar-primary"><nav class="bd-links"><a href="../book/index.html">Book</a><p>Zhang</p>
+<script>const THEBE_JS_URL = "https://unpkg.com/thebe"</script><script>let a = '</p>';</script>
+<script>document.documentElement.dataset.theme = "auto";</script></head>
+<body><script>document.write(`
+  <i>written</i>
+`);</script><div class="bd-sidebar-primary"><nav class="bd-links"><a href="../book/index.html">Book</a><p>Zhang</p>
 <ul class="current"><li><a href="../notebooks/one.html">4.1 One</a></li>
 <li><a href="../notebooks/two.html">4.2 Two</a></li></ul></nav></div><main><button onclick="window.print()">p</button>
 <article class="bd-article"><section>{body}</section></article></main></body></html>"""
@@ -120,10 +123,12 @@ def test_no_code_and_no_double_is_left_in_a_page(finished, site):
         assert page.tree.xpath("//button/@data-call") == ["print"]
         ids = page.tree.xpath("//@id")
         assert len(ids) == len(set(ids))
-    (script,) = (site / "_static").glob("inline-*.js")
-    assert script.read_text() == "let a = '</p>';\n"
+        assert page.tree.xpath("//body/i/text()") == ["written"]
+    scripts = {path.read_text(): path.name for path in (site / "_static").glob("inline-*.js")}
+    theme = 'document.documentElement.dataset.theme = "auto";\n'
+    assert scripts.keys() == {"let a = '</p>';\n", theme}
     waiting = {address.rpartition("/")[2] for page in finished.values() for address in page.tree.xpath("//script[@defer]/@src")}
-    assert waiting >= {"theme.js"} and script.name not in waiting
+    assert waiting >= {"theme.js", *scripts.values()} - {scripts[theme]} and scripts[theme] not in waiting
     assert "unpkg" not in "".join(file.read_text() for file in site.rglob("*.html"))
 
 

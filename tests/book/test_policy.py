@@ -13,7 +13,7 @@ from book.citation.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>T</title>
-<script>window.MathJax = {{}}</script><script defer="defer" src="{up}_static/mathjax/tex-mml-chtml.js?v=1"></script></head>
+<script>window.MathJax = {{}}</script><script defer="defer" src="{up}_static/mathjax/mathjax.js?v=1"></script></head>
 <body><main><article class="bd-article"><section><h1>T</h1>{body}</section></article></main></body></html>"""
 
 
@@ -69,6 +69,9 @@ def test_a_page_that_needs_more_is_not_built(held, told):
 
 def test_a_script_of_ours_runs_between_the_settings_and_mathjax(site):
     for path, up in (("search.html", ""), ("book/index.html", "../")):
-        scripts = [address.partition("?")[0] for address in read_site(site)[path].tree.xpath("//script/@src")]
-        place = scripts.index(f"{up}_static/mathjax/tex-mml-chtml.js")
+        tree = read_site(site)[path].tree
+        scripts = [address.partition("?")[0] for address in tree.xpath("//script/@src")]
+        place = scripts.index(f"{up}_static/mathjax/mathjax.js")
         assert scripts[place - 1] == f"{up}_static/formulas.js" and "inline-" in scripts[place - 2]
+        first = tree.xpath("//script[@fetchpriority='high']/@src")
+        assert first and first == tree.xpath("//script[contains(@src, 'mathjax/')]/@src")
