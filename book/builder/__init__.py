@@ -6,6 +6,7 @@
 `execute`     one notebook, executed in its own process; `kernels` forks its kernel
 `figures`     pictures and their provenance, taken out of the executed notebooks; `made` tells how they were computed
 `verdicts`    every claim judged on the data that is there; `pages` writes what was found
+`times`       how long what is stored took
 `three_models`  the diagram of the front page
 `stage`       the sources of the site, gathered in one folder
 `published`   whether the site that is there shows all this already

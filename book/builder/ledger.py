@@ -2,14 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from posixpath import relpath
 
 from book.builder import summaries
-from book.builder.cache import Executed
 from book.builder.landscape import TIERS, VERDICTS
 from book.builder.layout import Layout
 from book.builder.networks import BUCKETS, bucket, networks
@@ -26,16 +25,15 @@ from papers import registry
 
 @dataclass(frozen=True)
 class Ledger:
-    """The rows, the pages that may name a claim, and the folder of stored results with the executed notebooks."""
+    """The rows, the pages that may name a claim, and the folder of stored results."""
 
     rows: list[Row]
     book: Mapping[str, Page]
     stored: Path
-    executed: Iterable[Executed] = ()
 
     @classmethod
-    def of(cls, rows: list[Row], layout: Layout, executed: Iterable[Executed]) -> "Ledger":
-        return cls(rows, pages(layout), layout.stored_results, executed)
+    def of(cls, rows: list[Row], layout: Layout) -> "Ledger":
+        return cls(rows, pages(layout), layout.stored_results)
 
     @cached_property
     def uses(self) -> dict[str, Uses]:
@@ -81,7 +79,7 @@ class Ledger:
         return [row for row in self.rows if row.claim.paper == key]
 
     def _summary(self, key: str, rows: list[Row]) -> str:
-        return raw(summaries.block(registry.WINGS[key], rows, summaries.seconds(key, self.stored, self.executed)))
+        return raw(summaries.block(registry.WINGS[key], rows))
 
     def _table(self, key: str, rows: list[Row]) -> str:
         tiers = [(tier, [row for row in rows if row.tier == tier]) for tier in TIERS]
@@ -123,7 +121,7 @@ Every claim of the book, judged on the data behind its figure. A paper's own sen
 the build; the same rows are in <a href="../ledger.json"><code>ledger.json</code></a> and
 <a href="../ledger.csv"><code>ledger.csv</code></a>, whose fields
 <a href="../ledger.schema.json"><code>ledger.schema.json</code></a> explains. What the words mean is told in
-[](how_to_read.md).
+[](how_to_read.md); how long it took to compute, in [the table of times](how_to_rerun.md#how-long-it-takes).
 
 - Quick profile: {{ found.quick }}.
 - Full profile: {{ found.full }}.

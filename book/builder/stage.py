@@ -22,6 +22,7 @@ from book.builder import (
     published_at,
     recorded,
     sharpness,
+    times,
     verdicts,
 )
 from book.builder.cache import Executed, read_notebook
@@ -87,6 +88,7 @@ class Stage:
         sharp = sharpness.section(ledger.rows)
         (book / "calibration.md").write_text(recorded.calibration_page(calibration) + sharp, encoding="utf-8")
         environment.fill(book, self.layout.root)
+        times.fill(book, self.layout.stored_results)
         api.fill(book, self.layout.root)
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
         return missing
@@ -129,7 +131,7 @@ class Stage:
 
     def _ledger(self, executed: list[Executed], quick: list[Executed]) -> Ledger:
         committed = stored_quick(self.layout.stored_results / FILE) if self.record.edition else {}
-        return Ledger.of(verdicts.ledger([*executed, *quick], committed), self.layout, executed)
+        return Ledger.of(verdicts.ledger([*executed, *quick], committed), self.layout)
 
     def _add_ledger(self, ledger: Ledger) -> None:
         """The page of all claims, and the same for machines."""

@@ -62,7 +62,7 @@ def whole():
         Row(claim, registry.EXPERIMENTS[claim.experiment].notebook, Finding(NOT_RUN), Finding(claim.recorded, FAILS, "1"))
         for claim in registry.CLAIMS.values()
     ]
-    return Ledger.of(rows, Layout(ROOT), ())
+    return Ledger.of(rows, Layout(ROOT))
 
 
 def soup(html):
@@ -210,20 +210,13 @@ def test_what_a_number_is_comes_from_the_margin_s_reason(whole):
     )
 
 
-def test_a_paper_s_summary_links_its_counts_and_tells_the_time():
-    took = summaries.Seconds(full=90.0, networks=5400.0, pages=0.0)
-    block = soup(summaries.block(registry.WINGS["zhang"], ROWS, took))
+def test_a_paper_s_summary_links_its_counts():
+    block = soup(summaries.block(registry.WINGS["zhang"], ROWS))
     links = {link.get_text(): link["href"] for link in block.select("a")}
     assert links["1 holds"] == "ledger.html?paper=zhang&tier=paper&verdict=holds"
     assert list(links) == ["1 holds", "1 fails"] and len(block.select("a")) == 3
-    assert "full results 2 minutes, networks 1.5 hours" in block.get_text()
     for wing in registry.WINGS.values():
         assert not wing.letters or (wing.scope and wing.easy and wing.hard)
-
-
-def test_the_time_of_a_paper_is_in_its_stored_results():
-    took = summaries.seconds("garg", ROOT / "book" / "data", ())
-    assert 60 < took.full < 36000 and took.networks > 60 and took.pages == 0
 
 
 def test_the_front_page_has_a_place_for_landscape_and_panel():
@@ -275,7 +268,7 @@ def test_a_sentence_of_a_paper_counts_once_whatever_it_is_split_into():
         ["Undecided", "1"],
     ]
     assert [link.get_text() for link in panel.select("li > a")] == ["Z2", "Z5", "Z3"]
-    block = soup(summaries.block(registry.WINGS["zhang"], rows, summaries.Seconds(1.0, 1.0, 1.0)))
+    block = soup(summaries.block(registry.WINGS["zhang"], rows))
     assert [link.get_text() for link in block.select("a")] == ["1 fails", "1 not reproduced here", "1 undecided", "1 holds"]
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from book.builder import times
 from icl_lib.companion import results, weights
-from papers import registry
 from tests.book.test_pages import ROOT
 
 RERUN = (ROOT / "book" / "how_to_rerun.md").read_text(encoding="utf-8")
@@ -18,11 +18,24 @@ def test_readme_has_rows_of_the_table_of_times():
     assert set(rows) <= set(ROW.findall(RERUN))
 
 
-def test_sums_of_the_stored_seconds_are_those_of_the_files():
-    networks, number, hours = re.search(r"([\d.]+) hours for the (\d+) networks and ([\d.]+) for the results", RERUN).groups()
-    trained = [weights.attributes(path) for path in sorted((ROOT / "book/data/weights").glob("*.safetensors"))]
-    stored = [results.attributes(path) for path in sorted((ROOT / "book/data").glob("*.full.nc"))]
-    assert len(trained) == int(number)
-    assert len(stored) == len(registry.EXPERIMENTS)
-    for said, files in ((networks, trained), (hours, stored)):
-        assert sum(float(one["seconds"]) for one in files) / 3600 == pytest.approx(float(said), rel=0.1)
+def test_sums_of_the_stored_seconds_are_those_of_the_files(tmp_path):
+    (tmp_path / "how_to_rerun.md").write_text(RERUN, encoding="utf-8")
+    times.fill(tmp_path, ROOT / "book" / "data")
+    page = (tmp_path / "how_to_rerun.md").read_text(encoding="utf-8")
+    assert times.MARK in RERUN and times.MARK not in page
+    number, hours, networks, trained = re.search(
+        r"\| all \| (\d+): ([\d.]+) hours \| (\d+): ([\d.]+) hours \| CPU \|", page
+    ).groups()
+    for said, count, folder, files in (
+        (hours, number, "book/data", "*.full.nc"),
+        (trained, networks, "book/data/weights", "*.safetensors"),
+    ):
+        read = weights.attributes if "weights" in folder else results.attributes
+        found = [read(path) for path in sorted((ROOT / folder).glob(files))]
+        assert len(found) == int(count)
+        assert sum(float(one["seconds"]) for one in found) / 3600 == pytest.approx(float(said), rel=0.05)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(89, "89 seconds"), (90, "2 minutes"), (5400, "1.5 hours"), (43200, "12 hours")])
+def test_a_time_has_two_digits(seconds, told):
+    assert times.in_words(seconds) == told

@@ -1,0 +1,52 @@
+"""How long what is stored took to compute, in the table of times."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from icl_lib.companion import results, weights
+from papers import registry
+
+MARK = "<!-- stored times -->"
+
+
+def fill(book: Path, stored: Path) -> None:
+    """Put the table at its mark on the page below `book`."""
+    page = book / "how_to_rerun.md"
+    if page.exists():
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(MARK, table(stored)), encoding="utf-8")
+
+
+def table(stored: Path) -> str:
+    """The seconds that stored files carry, a row for each paper; a network that two papers read counts once in the last row."""
+    made = {key: [each for each in registry.EXPERIMENTS.values() if each.paper == key] for key in registry.WINGS}
+    rows = {registry.WINGS[key].authors or key: own for key, own in made.items()} | {"all": [*registry.EXPERIMENTS.values()]}
+    lines = ["| stored files | full results | networks that they read | computed on |", "|---|---|---|---|"]
+    for name, own in rows.items():
+        full, read = _results(own, stored), _networks(own, stored)
+        devices = sorted({found["device"].upper() for found in (*full, *read)})
+        lines.append(f"| {name} | {_told(full)} | {_told(read)} | {', '.join(devices) or '–'} |")
+    return "\n".join(lines)
+
+
+def _results(experiments: Iterable, stored: Path) -> list[Mapping[str, str]]:
+    files = (stored / f"{each.slug}.full.nc" for each in experiments)
+    return [results.attributes(path) for path in files if path.exists()]
+
+
+def _networks(experiments: Iterable, stored: Path) -> list[Mapping[str, str]]:
+    names = sorted({name for each in experiments for name in registry.trainings_of(each.full)})
+    found = (weights.attributes(stored / "weights" / f"{name}.safetensors") for name in names)
+    return [each for each in found if each]
+
+
+def _told(files: list[Mapping[str, str]]) -> str:
+    return f"{len(files)}: {in_words(sum(float(each['seconds']) for each in files))}" if files else "none"
+
+
+def in_words(number: float) -> str:
+    """Seconds, minutes or hours, to two digits."""
+    unit, size = next(
+        ((unit, size) for unit, size in (("hours", 3600), ("minutes", 60)) if number >= 1.5 * size), ("seconds", 1)
+    )
+    return f"{number / size:.1f} {unit}" if number / size < 9.95 and unit == "hours" else f"{number / size:.0f} {unit}"
