@@ -121,7 +121,7 @@ Every claim of the book, judged on the data behind its figure. A paper's own sen
 the build; the same rows are in <a href="../ledger.json"><code>ledger.json</code></a> and
 <a href="../ledger.csv"><code>ledger.csv</code></a>, whose fields
 <a href="../ledger.schema.json"><code>ledger.schema.json</code></a> explains. What the words mean is told in
-[](how_to_read.md); how long it took to compute, in [the table of times](how_to_rerun.md#how-long-it-takes).
+[](how_to_read.md); how long it took to compute, in [the table of times](#how-long-it-takes).
 
 - Quick profile: {{ found.quick }}.
 - Full profile: {{ found.full }}.
