@@ -15,12 +15,6 @@
     return node;
   };
 
-  // The letters of most formulas; MathJax would ask for them only when the first formula is set.
-  const fonts = new URL("mathjax/output/chtml/fonts/woff-v2/", document.currentScript.src);
-  for (const name of ["Math-Italic", "Main-Regular"]) {
-    new FontFace("icl", `url(${fonts}MathJax_${name}.woff)`).load().catch(() => {}); // a page that is a file may not
-  }
-
   const NEXT = 50; // how many are set after those that are seen; then twice as many, and so on: each call costs a layout
   const breath = () => new Promise((go) => {
     const { port1, port2 } = new MessageChannel(); // a timer would slow down in a page in the background
@@ -46,6 +40,7 @@
     const waiting = formulas.filter((formula) => !seen.has(formula));
     await MathJax.typesetPromise([...seen]);
     hold();
+    if (document.body.offsetHeight) await document.fonts.ready; // a layout asks for the letters; the others can wait for these
     for (let count = NEXT; waiting.length && !all; count *= 2) {
       await breath();
       await MathJax.typesetPromise(waiting.splice(0, count));
