@@ -8,7 +8,7 @@ import pytest
 from visits import NEEDS, SCREENSHOTS, SITE, VIEWS, Found, opened, pages, visit_all
 
 pytestmark = NEEDS
-HEAVY = 300_000
+HEAVY = 320_000
 PREVIEWED = "notebooks/zhang_4_2_shifts.html"
 TYPESET = "() => window.MathJax?.startup?.promise"
 
