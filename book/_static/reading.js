@@ -35,7 +35,7 @@
   addEventListener("beforeprint", () => {
     theme = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light"; // code and pictures on white
-    folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-cite"));
+    folded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.matches(".icl-made, .icl-cite, .icl-chinese"));
     for (const fold of folded) fold.open = true;
     shrunk = [...document.querySelectorAll("main mjx-container[display]")];
     for (const formula of shrunk) {

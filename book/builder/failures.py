@@ -1,5 +1,7 @@
 """The panel of all claims that do not hold, by whose the failure is."""
 
+from collections.abc import Callable
+
 from book.builder.verdicts import Row, Sentence, sentences
 from icl_lib.companion import FAILS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.claim import WHOSE
@@ -39,11 +41,14 @@ def because(row: Row) -> tuple[str, str] | None:
     return (PAPER if claim.confidence in ("V", "V2") else RETELLING), ""
 
 
-def panel(rows: list[Row]) -> str:
-    """The sentences that do not hold as HTML, by verdict, what fails by whose it is; one of several parts stands once."""
+def panel(rows: list[Row], say: Callable[[str], str] = str) -> str:
+    """The sentences that do not hold as HTML, by verdict, what fails by whose it is; one of several parts stands once.
+
+    `say` puts every sentence into the language of the panel.
+    """
     found = sentences(rows)
     parts = [(verdict, title, [each for each in found if each.verdict == verdict]) for verdict, title in HEADINGS.items()]
-    return PANEL.render(parts=[(*part, _groups(part[2])) for part in parts if part[2]], because=because)
+    return PANEL.render(parts=[(*part, _groups(part[2])) for part in parts if part[2]], because=because, say=say)
 
 
 def _groups(found: list[Sentence]) -> list[tuple[str, str, list[Sentence]]]:
@@ -59,21 +64,22 @@ PANEL = template(
 <div class="icl-failures">
 {% for verdict, title, all, groups in parts %}
 <section>
-<h3><span class="icl-sign {{ verdict | replace(" ", "-") }}" aria-hidden="true"></span> {{ title }} \
+<h3><span class="icl-sign {{ verdict | replace(" ", "-") }}" aria-hidden="true"></span> {{ say(title) }} \
 <span class="icl-count">{{ all | length }}</span></h3>
 {% for words, told, found in groups %}
-<p>{% if words and groups | length > 1 %}<b>{{ words }}.</b> {% endif %}{{ told }}</p>
+<p>{% if words and groups | length > 1 %}<b>{{ say(words ~ ".") }}</b> {% endif %}{{ say(told) }}</p>
 <ul>
 {% for each in found %}
-<li>{% for row in each.deciding %}<a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ row.claim.sentence | math }}\
-{% set reason = because(row) %}{% if reason and reason[1] %} <span class="icl-why">{{ reason[1] | math }}</span>{% endif %}\
+<li>{% for row in each.deciding %}<a href="../{{ row.card }}">{{ row.claim.id }}</a> {{ say(row.claim.sentence) | math }}\
+{% set reason = because(row) %}\
+{% if reason and reason[1] %} <span class="icl-why">{{ say(reason[1]) | math }}</span>{% elif not loop.last %}<br>{% endif %}\
 {{ " " if not loop.last }}{% endfor %}</li>
 {% endfor %}
 </ul>
 {% endfor %}
 </section>
 {% else %}
-<p>Everything holds.</p>
+<p>{{ say("Everything holds.") }}</p>
 {% endfor %}
 </div>
 """

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from book.builder import (
+    chinese,
     drawings,
     identities,
     lighten,
@@ -38,6 +39,7 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     pages[published_at.MISSING] = published_at.missing_page(pages)
     merged, packed = light_files(site)
     for page in pages.values():
+        chinese.add(page)
         mend.mend(page, static)
         typography.set_type(page)
         drawings.point_to(merged, page.tree)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from book.builder import failures, landscape
+from book.builder import chinese, failures, landscape
 from book.builder.figures import NARROW
 from book.builder.ledger import Ledger
 from book.builder.pages import raw
@@ -36,7 +36,7 @@ def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
             return tally(ledger.rows, name)
         if what == "figure":
             return raw(beside_text(figures.get(name, "")))
-        return raw(landscape.drawing(ledger.rows, ledger.book) if what == "landscape" else failures.panel(ledger.rows))
+        return raw(landscape.drawing(ledger.rows, ledger.book) if what == "landscape" else panel(ledger.rows, name))
 
     for name in PAGES:
         if (page := book / name).exists():
@@ -46,6 +46,12 @@ def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
 def beside_text(figure: str) -> str:
     """A figure of another page in its narrow form, without where it came from."""
     return NARROW.sub(r"\1", MEDIA.sub('media="all"', ORIGIN.sub("", figure)))
+
+
+def panel(rows: list[Row], language: str = "") -> str:
+    """What does not hold: in English with the Chinese folded below, or in Chinese."""
+    translated = chinese.panel(rows)
+    return translated or failures.panel(rows) if language else failures.panel(rows) + chinese.fold(translated)
 
 
 def tally(rows: list[Row], language: str = "") -> str:

@@ -14,7 +14,7 @@ SHOWN = 8
 NUMBERED = re.compile(r"(\d[\d.\-–]*)\s+(?!and\b)(\D+)")
 """A title that is one section's number and name."""
 STATEMENTS = ("theorem", "lemma", "assumption", "proposition", "corollary", "definition", "axiom", "conjecture", "remark")
-UNREAD = ("cell_input", "icl-card", "icl-made", "icl-table", "toctree-wrapper", "icl-claims")
+UNREAD = ("cell_input", "icl-card", "icl-made", "icl-table", "toctree-wrapper", "icl-claims", "icl-chinese")
 """What stands on a page and is looked at rather than read."""
 
 

@@ -14,7 +14,9 @@ TAGS = {"a", "abbr", "button", "code", "h1", "h2", "h3", "h4", "pre", "script", 
 CLASSES = {"icl-card", "icl-made", "icl-claims", "icl-kicker", "icl-neighbours", "math", "highlight"}
 """In these a code is no part of a sentence."""
 CODE = re.compile(rf"\[({'|'.join(sorted(CODES, key=len, reverse=True))})\]")
-BEFORE, AFTER = re.compile(r"(?<!\S)\S{1,15}\Z"), re.compile(r"\S{1,15}(?!\S)")
+CLOSE = r"[^\s\u4e00-\u9fff]"
+"""Between Chinese letters a line may end."""
+BEFORE, AFTER = re.compile(rf"(?<!{CLOSE}){CLOSE}{{1,15}}\Z"), re.compile(rf"{CLOSE}{{1,15}}(?!{CLOSE})")
 """What touches a formula: a bracket, a comma, the end of a word."""
 NORMS = r"(?!\w|[- ](?:norm|regulari|distance|loss|penalty))"
 

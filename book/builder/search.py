@@ -16,7 +16,7 @@ SPHINX = ("searchtools.js", "language_data.js", "searchindex.js")
 SCRIPTS = ("minisearch-7.2.0.js", "sections.js", "search.js")
 SILENT = (
     *("headerlink", "eqno", "icl-cite", "icl-made", "icl-neighbours", "icl-provenance", "icl-claims", "icl-ledger"),
-    *("icl-summary", "icl-slim"),
+    *("icl-summary", "icl-slim", "icl-chinese"),
 )
 """Classes of what stands elsewhere too, is no sentence, or tells how long this build took."""
 TIMES = "book/statistics.html"

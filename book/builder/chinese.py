@@ -1,0 +1,122 @@
+"""The boxes *In one minute* and the panel of what does not hold, in Chinese below the English ones."""
+
+import copy
+import re
+from functools import cache
+
+import yaml
+from lxml import html
+from lxml.html import HtmlComment, HtmlElement
+from markupsafe import Markup, escape
+
+from book.builder import failures
+from book.builder.site import Page, by_class, has_class, piece
+from book.builder.verdicts import Row
+from book.sentences import BOOK, ID
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.companion.html import template
+from icl_lib.companion.mathematics import typeset
+
+TABLE = BOOK / "chinese.yml"
+PLACE = re.compile(r"\{(\w+)\}")
+NUMBER = re.compile(r"\d+")
+VERDICTS = {HOLDS: "成立", FAILS: "不成立", NOT_REPRODUCED: "此处未能重现", UNDECIDED: "未定"}
+TITLES = ("说了什么", "是否成立", "新发现")
+
+
+@cache
+def table() -> dict[str, str]:
+    """Every English text that has a Chinese one, as it is declared."""
+    return {entry["en"]: entry["zh"] for entry in yaml.safe_load(TABLE.read_text(encoding="utf-8"))}
+
+
+@cache
+def shapes() -> dict[str, str]:
+    """The English texts of the table by what a page shows of them."""
+    return {shape(text): text for text in table()}
+
+
+def shape(declared: str) -> str:
+    """A declared text as a page shows it, with places for claims and, without a name, for numbers."""
+    names = PLACE.sub(lambda place: place[0] if ID.fullmatch(place[1]) else "{}", declared)
+    return typeset(names).striptags()
+
+
+def add(page: Page) -> None:
+    """Fold into each box *In one minute* its Chinese, where all is translated; claims and numbers are those of the box."""
+    for box in by_class(page.tree, "icl-minute"):
+        parts = [translated(part) for part in box.iter("dd")]
+        if all(parts):
+            box.append(piece(fold(BOX.render(parts=zip(TITLES, parts, strict=True), tally=tally(box)))))
+
+
+def translated(part: HtmlElement) -> Markup:
+    """The Chinese of one part of a box; empty where there is none."""
+    shown, places = taken_apart(part)
+    declared = shapes().get(shown)
+    if declared is None:
+        return Markup()
+    filled = dict(zip(PLACE.findall(declared), places, strict=True))
+    pieces = enumerate(PLACE.split(table()[declared]))
+    return Markup().join(filled[text] if odd % 2 else typeset(text) for odd, text in pieces)
+
+
+def taken_apart(part: HtmlElement) -> tuple[str, list[Markup]]:
+    """What a part of a box shows, as `shape` has it, and what stands at its places, in their order."""
+    shown, places, inside = part.text or "", [], False
+    for child in part:
+        if isinstance(child, HtmlComment):
+            inside = child.text == "⟨"
+            if inside:
+                shown, places = f"{shown}{{}}", [*places, escape(child.tail or "")]
+        elif inside:
+            places[-1] += Markup(html.tostring(child, encoding="unicode"))
+        elif has_class(child, "icl-chip"):
+            shown, places = f"{shown}{{{child.text.split()[0]}}}", [*places, chip(child)]
+        else:
+            shown += child.text_content()
+        shown += "" if inside else child.tail or ""
+    return " ".join(shown.split()), places
+
+
+def chip(link: HtmlElement) -> Markup:
+    """A claim's chip with its verdict in Chinese."""
+    own = copy.deepcopy(link)
+    id, _, verdict = own.text.partition(" ")
+    own.text, own.tail = f"{id} {VERDICTS[verdict]}", None
+    return Markup(html.tostring(own, encoding="unicode"))
+
+
+def tally(box: HtmlElement) -> Markup:
+    """How many claims hold and which do not; empty where a box counts none."""
+    for line in by_class(box, "icl-tally"):
+        holding, total = NUMBER.findall(line.text)[:2]
+        where = "这一部分" if "in this part" in line.text else "本页"
+        rest = Markup("，").join(map(chip, line.iter("a")))
+        return Markup("{}的 {} 条论断中 {} 条成立{}{}。").format(where, total, holding, "。其余：" if rest else "", rest)
+    return Markup()
+
+
+def panel(rows: list[Row]) -> str:
+    """The panel of what does not hold in Chinese; empty where one of its sentences is not translated."""
+    try:
+        return failures.panel(rows, table().__getitem__)
+    except KeyError:
+        return ""
+
+
+def fold(content: str) -> str:
+    """Chinese behind a switch; nothing where there is none."""
+    return FOLD.render(content=Markup(content)) if content else ""
+
+
+FOLD = template('<details class="icl-chinese" lang="zh-Hans"><summary>中文</summary>{{ content }}</details>')
+BOX = template(
+    """
+<dl>
+{% for title, text in parts %}
+<dt>{{ title }}</dt><dd>{{ text }}</dd>
+{% endfor %}
+</dl>
+{% if tally %}<p class="icl-tally">{{ tally }}</p>{% endif %}"""
+)
