@@ -11,8 +11,8 @@
 `stage`       the sources of the site, gathered in one folder
 `published`   whether the site that is there shows all this already
 `render`      Jupyter Book, and the exchange of the old site for the new one
-`finish`      one pass over the rendered `site`: `mend` the theme, `neighbours`, `prose`, `previews`, `drawings`, `identities`,
-              `policy`, `lighten`, and `published_at` for a site that has an address
+`finish`      one pass over the rendered `site`: `chinese`, `mend` the theme, `neighbours`, `prose`, `previews`, `drawings`,
+              `identities`, `policy`, `lighten`, and `published_at` for a site that has an address
 `reading`     its last step: a copy of each notebook that any viewer shows, with what the pages have `resolved`; `commonmark`
               writes its cells, `shown` its outputs, `raster` its pictures; `lab` hands them to the reader
 

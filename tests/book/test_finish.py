@@ -2,6 +2,7 @@
 
 import gzip
 import posixpath
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -9,11 +10,14 @@ from urllib.parse import urlsplit
 import pytest
 from lxml import html
 
-from book.builder import finish, lighten, prose, published_at
+from book.builder import finish, lighten, neighbours, prose, published_at, search
 from book.builder.problem import Problem
 from book.builder.site import Page, read_site
 from book.citation.record import Record
+from icl_lib.companion import HOLDS
 from icl_lib.companion.claim import CODES
+from icl_lib.companion.minute import Box
+from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = """<!DOCTYPE html><html><head><title>{title} — Book</title><link rel="preload" as="font" href="x">
@@ -217,6 +221,26 @@ def test_the_map_lists_what_is_read(published):
     listed = html.fromstring((published / "sitemap.xml").read_bytes()).xpath("//loc/text()")
     assert listed == [f"{BASE}/{path}" for path in ("book/index.html", "notebooks/one.html", "notebooks/two.html")]
     assert all((published / address.removeprefix(f"{BASE}/")).exists() for address in listed)
+
+
+def test_a_box_has_its_chinese_which_no_search_and_no_reading_time_counts(site):
+    said = registry.MINUTES["dherin-linear-loss"].told
+    box = Box(
+        said,
+        dict.fromkeys(("fall", "true", "noise"), "2"),
+        dict.fromkeys(re.findall(r"D\d+\w?", " ".join(said.values())), HOLDS),
+    )
+    body = SHELL.replace("{title}", "4.2 Two").replace(
+        "{body}", f"<section id='two'><h1>4.2 Two</h1>{box._repr_html_()}<p>{'word ' * 100}</p></section>"
+    )
+    (site / "notebooks" / "two.html").write_text(body, encoding="utf-8")
+    finish.finish(site, lambda path: {"page": "0123456789abcdef"}, Record.of(ROOT))
+    two = read_site(site)["notebooks/two.html"]
+    (fold,) = two.article.xpath(".//section[@class='icl-minute']/details[@lang='zh-Hans']")
+    read = neighbours.prose_words(two.article)
+    assert "成立" in fold.text_content() and not any("成立" in text for *_, text in search.sections(two))
+    fold.drop_tree()
+    assert neighbours.prose_words(two.article) == read
 
 
 def test_a_page_that_is_not_there_leads_back_from_any_depth(published):
