@@ -68,7 +68,8 @@ def packages(tmp_path_factory, wheels) -> Path:
 
 
 def said(python: Path, code: str, folder: Path, *path: Path) -> str:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path)), "MPLBACKEND": "agg", "IPYTHONDIR": str(folder / "own")}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path)), "MPLBACKEND": "agg"}
+    env.pop("VIRTUAL_ENV", None)  # IPython would bring in what is installed there, this checkout among it
     done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
