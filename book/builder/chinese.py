@@ -1,4 +1,4 @@
-"""The boxes *In one minute* and the panel of what does not hold, in Chinese below the English ones."""
+"""The boxes *In one minute*, the captions and the panel of what does not hold, in Chinese below the English ones."""
 
 import copy
 import re
@@ -10,7 +10,8 @@ from lxml.html import HtmlComment, HtmlElement
 from markupsafe import Markup, escape
 
 from book.builder import failures
-from book.builder.site import Page, by_class, has_class, piece
+from book.builder.figures import BOTH, SIDES
+from book.builder.site import Page, by_class, has_class, piece, remove
 from book.builder.verdicts import Row
 from book.sentences import BOOK, ID
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
@@ -19,9 +20,15 @@ from icl_lib.companion.mathematics import typeset
 
 TABLE = BOOK / "chinese.yml"
 PLACE = re.compile(r"\{(\w+)\}")
+ONE = r"(?:(?!\.\s).)+"
+"""What can stand at a place of a caption: no end of a sentence."""
 NUMBER = re.compile(r"\d+")
 VERDICTS = {HOLDS: "成立", FAILS: "不成立", NOT_REPRODUCED: "此处未能重现", UNDECIDED: "未定"}
 TITLES = ("说了什么", "是否成立", "新发现")
+PANELS = {"top": "上", "bottom": "下", "left": "左", "right": "右"}
+PANELS |= {"first": "第一", "second": "第二", "third": "第三", "fourth": "第四"}
+PANEL = re.compile(r"([左右]?[上下]|[左右])图")
+"""What a caption calls its panels."""
 
 
 @cache
@@ -48,6 +55,14 @@ def add(page: Page) -> None:
         parts = [translated(part) for part in box.iter("dd")]
         if all(parts):
             box.append(piece(fold(BOX.render(parts=zip(TITLES, parts, strict=True), tally=tally(box)))))
+    for caption in page.tree.xpath("//figure[contains(@class, 'icl-figure')]/figcaption[not(details)]"):
+        fold_below(caption)
+
+
+def fold_below(caption: HtmlElement, opened: bool = False) -> None:
+    """Fold below a caption its Chinese, where there is one."""
+    if text := captioned(caption):
+        caption.append(piece(fold(text, opened)))
 
 
 def translated(part: HtmlElement) -> Markup:
@@ -79,6 +94,50 @@ def taken_apart(part: HtmlElement) -> tuple[str, list[Markup]]:
     return " ".join(shown.split()), places
 
 
+def captioned(caption: HtmlElement) -> str:
+    """The Chinese of a caption, its panels named for wide and narrow screens as in English; empty where there is none."""
+    shown, panels = caption_of(caption)
+    declared, places = found_in_table(shown)
+    text = PLACE.sub(lambda place: escape(places[place[1]]), table().get(declared, ""))
+    return PANEL.sub(lambda name: BOTH.format(name[0], f"{panels[name[1]]}图") if name[1] in panels else name[0], text)
+
+
+def caption_of(caption: HtmlElement) -> tuple[str, dict[str, str]]:
+    """What a caption shows on a wide screen, without its list of links, and what its panels are called on a narrow one."""
+    own, panels = copy.deepcopy(caption), {}
+    for narrow in list(by_class(own, "icl-slim")):
+        panels[panel_name(narrow.getprevious().text)] = panel_name(narrow.text)
+        remove(narrow)
+    for links in own.xpath("./ol"):
+        remove(links)
+    sides = {panel_name(wide): panel_name(narrow) for wide, narrow in SIDES.items()}
+    return " ".join(own.text_content().split()), sides | panels if panels else {}
+
+
+def panel_name(english: str) -> str:
+    """A panel's place in Chinese, such as 左上 for *Top left*."""
+    return "".join(PANELS[word] for word in reversed(english.lower().split()))
+
+
+def found_in_table(shown: str) -> tuple[str, dict[str, str]]:
+    """The declared text of the table that is shown as this, and what stands at its places; the text itself if none is."""
+    for declared, pattern in patterns().items():
+        if found := pattern.fullmatch(shown):
+            return declared, found.groupdict()
+    return shown, {}
+
+
+@cache
+def patterns() -> dict[str, re.Pattern]:
+    """What finds each English text of the table that has no formula in what is shown, its places by name."""
+    split = {text: PLACE.split(" ".join(Markup(text).striptags().split())) for text in table() if "$" not in text}
+    return {
+        text: re.compile("".join(f"(?P<{part}>{ONE})" if odd % 2 else re.escape(part) for odd, part in enumerate(parts)))
+        for text, parts in split.items()
+        if len({*parts[1::2]}) == len(parts[1::2])
+    }
+
+
 def chip(link: HtmlElement) -> Markup:
     """A claim's chip with its verdict in Chinese."""
     own = copy.deepcopy(link)
@@ -105,12 +164,14 @@ def panel(rows: list[Row]) -> str:
         return ""
 
 
-def fold(content: str) -> str:
+def fold(content: str, opened: bool = False) -> str:
     """Chinese behind a switch; nothing where there is none."""
-    return FOLD.render(content=Markup(content)) if content else ""
+    return FOLD.render(content=Markup(content), opened=opened) if content else ""
 
 
-FOLD = template('<details class="icl-chinese" lang="zh-Hans"><summary>中文</summary>{{ content }}</details>')
+FOLD = template(
+    '<details class="icl-chinese" lang="zh-Hans"{{ " open" if opened }}><summary>中文</summary>{{ content }}</details>'
+)
 BOX = template(
     """
 <dl>

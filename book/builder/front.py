@@ -4,10 +4,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from lxml import html
+
 from book.builder import chinese, failures, landscape
-from book.builder.figures import NARROW
+from book.builder.figures import CAPTION, NARROW
 from book.builder.ledger import Ledger
 from book.builder.pages import raw
+from book.builder.site import piece
 from book.builder.verdicts import Row, counted, sentences
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
@@ -35,7 +38,7 @@ def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
         if what == "tally":
             return tally(ledger.rows, name)
         if what == "figure":
-            return raw(beside_text(figures.get(name, "")))
+            return raw(beside_text(figures.get(name, ""), page.stem.endswith(".zh")))
         return raw(landscape.drawing(ledger.rows, ledger.book) if what == "landscape" else panel(ledger.rows, name))
 
     for name in PAGES:
@@ -43,9 +46,17 @@ def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
             page.write_text(MARK.sub(filled, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def beside_text(figure: str) -> str:
-    """A figure of another page in its narrow form, without where it came from."""
+def beside_text(figure: str, opened: bool) -> str:
+    """A figure of another page in its narrow form, without where it came from, its caption's Chinese folded or open."""
+    figure = CAPTION.sub(lambda caption: translated(caption[0], opened), figure)
     return NARROW.sub(r"\1", MEDIA.sub('media="all"', ORIGIN.sub("", figure)))
+
+
+def translated(caption: str, opened: bool) -> str:
+    """A caption with its Chinese, while it has the words for wide screens by which it is known."""
+    element = piece(caption)
+    chinese.fold_below(element, opened)
+    return html.tostring(element, encoding="unicode")
 
 
 def panel(rows: list[Row], language: str = "") -> str:

@@ -1,31 +1,52 @@
-"""The Chinese of the boxes and of the panel: all of it is there, none outlives its English, and nothing is carried by hand."""
+"""The Chinese of boxes, captions and panel: all of it is there, none outlives its English, and nothing is carried by hand."""
 
 import dataclasses
+import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from html import unescape
 
 import pytest
+from jinja2 import Template
 from lxml import html
+from lxml.html import HtmlElement
 
-from book.builder import chinese, failures, front, prose
-from book.builder.site import Page
+from book.builder import chinese, failures, figures, front, prose, recorded, sharpness, three_models
+from book.builder.site import Page, by_class, piece
 from book.builder.verdicts import NOT_RUN, Finding, Row
-from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, Drawing
+from icl_lib.companion.diagrams import Diagram
+from icl_lib.companion.figure import CHANGED_PICTURE, PICTURE, Picture
 from icl_lib.companion.mathematics import FORMULA
 from icl_lib.companion.minute import Box
+from icl_lib.companion.paper import declared
 from papers import registry
+from tests.papers.told import dataset_of
 
 ROWS = [Row(claim, "page", Finding(NOT_RUN), Finding(claim.recorded)) for claim in registry.CLAIMS.values()]
+DRAWN = [each for kind in (Drawing, Diagram) for each in declared(registry._MODULES, kind)]
+PRINTED = re.compile(r"<figcaption>(.*?)</figcaption>", re.DOTALL)
+ELEMENT = re.compile(r"<(\w+)>([^<]*)")
 NUMBER = re.compile(r"(?<![A-Za-z.\d])\d+(?:[.,]\d+)*%?")
 MARKS = re.compile(r"[一-鿿][,;:?!()]|[,;:?!(][一-鿿]|[一-鿿] [一-鿿]|[，。；：、？！（）] | [，。；：、？！（）]")
 """Punctuation that is not Chinese, and spaces where Chinese has none."""
 ENGLISH, CHINESE = "At $d = 2$, {Z8}, {worst} of 10 runs fail.", "$d = 2$ 时，10 次中 {worst} 失败（{Z8}）。"
 
 
+def captions() -> dict[str, str]:
+    """Every caption as it is shown, by the name of its figure or by itself; those that need data with the book's."""
+    shown = {
+        each.name: each.caption if isinstance(each.caption, str) else each.told(dataset_of(each.name))[1] for each in DRAWN
+    }
+    shown |= {text: text for module in (recorded, sharpness) for text in PRINTED.findall(inspect.getsource(module))}
+    return shown | {"three-models": three_models.three_models.caption}
+
+
 def said() -> list[str]:
     """Every English text that is to have a Chinese one."""
     shown = [text for box in registry.MINUTES.values() for text in box.told.values()]
+    shown += [chinese.found_in_table(chinese.caption_of(figcaption(text))[0])[0] for text in captions().values()]
     for rows in (ROWS, []):
         failures.panel(rows, lambda text: shown.append(str(text)) or text)
     return shown
@@ -42,7 +63,7 @@ def complaints(texts: Iterable[str], table: Mapping[str, str], unused: Iterable[
     yield from (f"not translated: {text}" for text in dict.fromkeys(texts) if text not in table)
     yield from (f"said no more: {text}" for text in table if text not in {*texts, *unused})
     for english, translated in table.items():
-        for what in (chinese.PLACE, FORMULA, NUMBER):
+        for what in (chinese.PLACE, FORMULA, NUMBER, ELEMENT, chinese.ID):
             first, second = (Counter(what.findall(_for(what, text))) for text in (english, translated))
             if first != second:
                 yield f"{dict(first - second)} and {dict(second - first)}: {translated}"
@@ -51,11 +72,18 @@ def complaints(texts: Iterable[str], table: Mapping[str, str], unused: Iterable[
 
 
 def _for(what: re.Pattern, text: str) -> str:
-    """The text, for numbers without formulas, places and claims."""
-    return chinese.ID.sub("", chinese.PLACE.sub("", FORMULA.sub("", text))) if what is NUMBER else text
+    """The text, its letters as they are read; for numbers without formulas, places, claims and elements."""
+    text = unescape(text)
+    return chinese.ID.sub("", chinese.PLACE.sub("", FORMULA.sub("", ELEMENT.sub(r" \2", text)))) if what is NUMBER else text
 
 
-def test_every_sentence_of_boxes_and_panel_is_there_in_chinese():
+def figcaption(text: str, picture: Template = PICTURE) -> HtmlElement:
+    """A caption on a page, with a picture that has another form for narrow screens."""
+    drawn = picture.render(picture=Picture("one", "one", "quick", "", "", text, changed="N=1"), image="")
+    return next(page(figures.CAPTION.sub(lambda found: figures.told_narrow(found[0]), drawn)).tree.iter("figcaption"))
+
+
+def test_every_sentence_of_boxes_captions_and_panel_is_there_in_chinese():
     assert not (found := list(complaints(said(), chinese.table(), spare()))), "\n".join(found)
 
 
@@ -73,6 +101,7 @@ def test_a_sound_table_has_no_complaint():
         ([ENGLISH], {ENGLISH: CHINESE.replace("10", "11")}, "11"),
         ([ENGLISH], {ENGLISH: CHINESE.replace("d = 2", "d = 3")}, "d = 3"),
         ([ENGLISH], {ENGLISH: CHINESE.replace("，", ",")}, "时,"),
+        (["Of <i>N</i>."], {"Of <i>N</i>.": "<i>M</i> 的。"}, "'N'"),
     ],
 )
 def test_what_does_not_agree_is_told(texts, table, told):
@@ -157,3 +186,36 @@ def test_no_chinese_word_is_held_to_a_formula():
     )
     prose.hold_together(found)
     assert [formula.text for formula in found.tree.iter("span")] == ["（x），", "y", "z,"]
+
+
+def test_a_caption_has_the_number_of_its_build_and_its_elements_in_chinese():
+    text = captions()["dherin-finetuning-scales"].replace("0.01", "77.5")
+    assert "学习率 77.5、损失 (<i>p</i> − <i>y</i>)² 微调" in chinese.captioned(figcaption(text))
+
+
+def test_a_caption_calls_its_panels_on_wide_and_narrow_screens_as_in_english():
+    for name, text in captions().items():
+        told = chinese.captioned(figcaption(text))
+        for kind in ("icl-broad", "icl-slim"):
+            english, translated = (
+                {each.text for each in by_class(one, kind)}
+                for one in (figcaption(text), html.fragment_fromstring(told, create_parent=True))
+            )
+            english = {f"{chinese.panel_name(each)}图" for each in english}
+            assert english <= translated and bool(english) == bool(translated), name
+
+
+def test_a_caption_that_is_not_translated_or_of_other_settings_has_no_fold():
+    text = captions()["zhang-risk"]
+    for picture, told, folds in ((PICTURE, text, 1), (PICTURE, f"{text} More.", 0), (CHANGED_PICTURE, f"Drawn: {text}", 0)):
+        found = Page("notebooks/one.html", figcaption(told, picture).getroottree().getroot())
+        chinese.add(found)
+        assert len(found.tree.xpath("//figcaption/details")) == folds
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_figure_of_another_page_has_its_chinese_for_narrow_screens(opened):
+    caption = figures.told_narrow(f"<figcaption>{captions()['dherin-placebo']}</figcaption>")
+    (fold,) = piece(front.beside_text(f"<figure>{caption}</figure>", opened)).xpath("./figcaption/details")
+    assert "上图：恒等式" in fold.text_content() and "左图" not in fold.text_content()
+    assert (fold.get("open") is not None) == opened
