@@ -60,9 +60,9 @@ def origin(
     return parts | {"identity": digests.of_json(parts)}
 
 
-def tell_of_other_versions(made_with: str, declaration) -> None:
+def tell_of_other_versions(made_with: str | None, declaration) -> None:
     """Say, once, that what is stored for a declaration was made with other versions than those that are installed."""
-    if made_with != (here := json.dumps(versions(declaration))):
+    if made_with and made_with != (here := json.dumps(versions(declaration))):
         _tell(*(", ".join(" ".join(each) for each in json.loads(told).items()) for told in (made_with, here)))
 
 

@@ -266,7 +266,7 @@ def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
     origin = experiment.origin("full", seed, measured.attrs.get("device", "cpu"), made_with)
     if outdated := difference(measured.attrs, {"slug": experiment.slug, "profile": "full", **origin}, path):
         raise StaleResult(outdated)
-    origins.tell_of_other_versions(measured.attrs["versions"], experiment.full)
+    origins.tell_of_other_versions(measured.attrs.get("versions"), experiment.full)
     return measured
 
 

@@ -27,7 +27,7 @@ from icl_lib.companion import digests, results
 
 VERSION = "0.1.0"
 FULL = """
-    def origin(self, profile, seed, device):
+    def origin(self, profile, seed, device, made_with=None):
         return {}
 """
 RECORDED = dict(verdict="holds", control="fails", value=2.0, two_se=0.0, margin=1e-10, positive="", resolution=None, near=False)

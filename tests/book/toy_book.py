@@ -40,7 +40,7 @@ class Alpha:
     def not_stored(self, seed):
         return ""
 
-    def origin(self, profile, seed, device):
+    def origin(self, profile, seed, device, made_with=None):
         raise AssertionError("there is no stored result to compare with")
 
     def measure(self, profile, seed):
