@@ -95,7 +95,7 @@ def rank_one(figure: Figure, dataset: xr.Dataset) -> None:
         "The query is shrunk, and with it <i>A</i>(<i>x</i>); <i>Y</i> = <i>C</i>. Left: relative error of the block with "
         "Δ<i>W</i>, medians over random blocks, in float64 and float32, with ε = 10<sup>−8</sup> added to "
         "‖<i>A</i>(<i>x</i>)‖², and when <i>A</i>(<i>x</i>) is moved by 10<sup>−6</sup>. Right: norm of Δ<i>W</i>; line: "
-        "‖<i>W</i>Δ<i>A</i>‖/‖<i>A</i>(<i>x</i>)‖. Read from right to left: the vector gets smaller."
+        "‖<i>W</i>Δ<i>A</i>‖/‖<i>A</i>(<i>x</i>)‖. From right to left the vector gets smaller."
     ),
     size=(7.6, 3.9),
 )
