@@ -61,8 +61,8 @@ def translated(caption: str, opened: bool) -> str:
 
 def panel(rows: list[Row], language: str = "") -> str:
     """What does not hold: in English with the Chinese folded below, or in Chinese."""
-    translated = chinese.panel(rows)
-    return translated or failures.panel(rows) if language else failures.panel(rows) + chinese.fold(translated)
+    in_chinese = chinese.panel(rows)
+    return in_chinese or failures.panel(rows) if language else failures.panel(rows) + chinese.fold(in_chinese)
 
 
 def tally(rows: list[Row], language: str = "") -> str:
