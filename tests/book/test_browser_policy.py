@@ -150,6 +150,7 @@ QUESTIONS = {
     "covariate shift": "notebooks/zhang_4_2_shifts.html#covariate-shift",
     "D32": "notebooks/dherin_4_4_finetuning.html#claim-D32",
     "does order matter": "book/answers.html#does-the-order-of-the-examples-matter",
+    "patch longer context size": "book/answers.html#why-does-the-change-of-weights-settle",
     "prunning": "notebooks/li_3_4_pruning.html#",
 }
 """What is typed, the last with an error, and what the first place found has in its heading or address."""

@@ -3,6 +3,7 @@
 
 (() => {
   const SHOWN = 40;
+  const FEW = 3; // so few places with all words are followed by those with some
   const AROUND = 34; // words of an excerpt
   const GREEK = {
     α: "alpha", β: "beta", γ: "gamma", δ: "delta", ε: "epsilon", ζ: "zeta", η: "eta", θ: "theta", κ: "kappa", λ: "lambda",
@@ -31,13 +32,17 @@
       sections.set(at, { at, page, heading, text });
     }
   }
+  const WEIGHTS = { "book/answers.html": 1.5, "book/errata.html": 0.5, "book/api/": 0.5 };
+  const weight = (at) => WEIGHTS[Object.keys(WEIGHTS).find((start) => at.startsWith(start))] ?? 1;
   let index = null;
   function find(question) {
     index ??= indexed();
-    const settings = { prefix: (word) => word.length > 2, boost: { heading: 4, page: 2 } };
+    const settings = { prefix: (word) => word.length > 2, boost: { heading: 4, page: 2 }, boostDocument: (at) => weight(at) };
     const all = index.search(question, { ...settings, combineWith: "AND" });
-    if (all.length) return [all, "all of these words"];
-    return [index.search(question, { ...settings, fuzzy: 0.2 }), "some of these words, or words like them"];
+    if (all.length > FEW) return [all, "all of these words"];
+    const found = new Set(all.map((one) => one.id));
+    const some = index.search(question, { ...settings, fuzzy: 0.2 }).filter((one) => !found.has(one.id));
+    return [[...all, ...some], "some of these words, or words like them"];
   }
 
   function indexed() {
