@@ -8,12 +8,13 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
+from book.builder import icons
 from book.builder.pages import GENERATED
 from book.builder.site import Page, by_class, unwrap
 
 SPARE = ("**/*.map", "**/*.ttf", "locales", "webpack-macros.html", "sbt-webpack-macros.html", "vendor/fontawesome/*/js")
 SPARE += (
-    "vendor/fontawesome/*/webfonts/fa-v4compatibility.*",
+    "vendor/fontawesome/*/webfonts/*.woff2",
     "sphinx-thebe.*",
     *(f"mathjax/input/tex/extensions/{name}.js" for name in ("all-packages", "amscd", "bussproofs", "empheq", "mathtools")),
     *(f"mathjax/input/tex/extensions/{name}.js" for name in ("mhchem", "physics")),
@@ -25,8 +26,6 @@ SPARE += (
     "sphinx_highlight.js",
 )
 """What no page asks for, below `_static`: sources of minified files, translations, icons as scripts."""
-ICONS = {"brands": ("fab", "fa-brands"), "regular": ("far", "fa-regular")}
-"""Fonts of icons that only some books need, by the classes of their icons."""
 BUILD = ".buildinfo"
 """What Sphinx notes of its settings, the folder of its theme among them, for a next build that begins from nothing here."""
 PLAIN = ("", "n", "nn", "nb", "bp", "mi", "mf", "p", "w", "o", "pre", "sig-param", "sig-return-icon", "sig-return-typehint")
@@ -61,14 +60,6 @@ def drop_spare(static: Path) -> None:
     for pattern in SPARE:
         for path in list(static.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def drop_icons(static: Path, pages: Collection[Page]) -> None:
-    """Remove the fonts of icons that no page shows."""
-    for font, names in ICONS.items():
-        if not [icon for page in pages for icon in by_class(page.tree, *names)]:
-            for path in static.glob(f"vendor/fontawesome/*/webfonts/fa-{font}-*"):
-                path.unlink()
 
 
 def shorten(numbers: Path) -> None:
@@ -106,8 +97,8 @@ def without_rows(page: Path) -> None:
 
 def lighten(site: Path, pages: Collection[Page]) -> None:
     """Make the files beside the pages lighter."""
+    icons.keep_shown(site / "_static", pages)
     drop_spare(site / "_static")
-    drop_icons(site / "_static", pages)
     (site / BUILD).unlink(missing_ok=True)
     for page in (site / "_sources").rglob("*.md"):
         without_rows(page)

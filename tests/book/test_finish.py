@@ -4,7 +4,6 @@ import gzip
 import posixpath
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -67,16 +66,6 @@ def site(tmp_path):
 def finished(site) -> dict[str, Page]:
     finish.finish(site, lambda path: {"page": "0123456789abcdef"}, Record.of(ROOT))
     return read_site(site)
-
-
-def test_a_font_of_icons_that_no_page_shows_is_left_out(tmp_path):
-    folder = tmp_path / "vendor" / "fontawesome" / "6" / "webfonts"
-    folder.mkdir(parents=True)
-    for font in ("brands", "regular", "solid"):
-        (folder / f"fa-{font}-400.woff2").touch()
-    trees = [html.fragment_fromstring(f'<p><i class="{icon}"></i></p>') for icon in ("fa-solid fa-print", "x fab fa-git")]
-    lighten.drop_icons(tmp_path, [SimpleNamespace(tree=tree) for tree in trees])
-    assert sorted(path.name for path in folder.iterdir()) == ["fa-brands-400.woff2", "fa-solid-400.woff2"]
 
 
 def test_a_reference_carries_what_it_refers_to(finished):
