@@ -15,15 +15,21 @@
     return node;
   };
 
+  const FEW = 10;
   const NEXT = 50; // how many are set after those that are seen; then twice as many, and so on: each call costs a layout
   const breath = () => new Promise((go) => {
     const { port1, port2 } = new MessageChannel(); // a timer would slow down in a page in the background
     port1.onmessage = go;
     port2.postMessage(null);
   });
-  const isSeen = (formula) => {
-    const { top, bottom, width } = formula.getBoundingClientRect();
-    return width > 0 && bottom > 0 && top < innerHeight;
+  const FOLDED = "details:not([open]) > :not(summary)"; // a browser may tell the places of what it does not show
+  /* Those in the window; where it shows none, the first that come below it. */
+  const seenOf = (formulas) => {
+    const open = formulas.filter((formula) => !formula.closest(FOLDED));
+    const places = open.map((formula) => ({ formula, ...formula.getBoundingClientRect().toJSON() }));
+    const ahead = places.filter(({ width, bottom }) => width > 0 && bottom > 0);
+    const inside = ahead.filter(({ top }) => top < innerHeight);
+    return (inside.length ? inside : ahead.slice(0, FEW)).map(({ formula }) => formula);
   };
   let all = false;
   let moved = false;
@@ -36,7 +42,7 @@
   async function setInTurn() {
     hold();
     const formulas = [...document.querySelectorAll("main .math")];
-    const seen = new Set(formulas.filter(isSeen));
+    const seen = new Set(seenOf(formulas));
     const waiting = formulas.filter((formula) => !seen.has(formula));
     await MathJax.typesetPromise([...seen]);
     hold();

@@ -117,6 +117,31 @@ def test_formulas_that_wait_for_their_turn_are_set_before_they_are_printed(root,
     assert visited([f"{root}/{PREVIEWED}"], act) == []
 
 
+FIRST = """new MutationObserver((_, observer) => {
+  const formulas = [...document.querySelectorAll("main .math")];
+  const isSet = (formula) => formula.querySelector("mjx-container") !== null;
+  if (!formulas.some(isSet)) return;
+  observer.disconnect();
+  const shown = formulas.filter((formula) => formula.checkVisibility() && formula.getBoundingClientRect().width > 0);
+  const inside = shown.filter((formula) => formula.getBoundingClientRect().top < innerHeight);
+  window.first = { set: formulas.filter(isSet).length, inside: inside.length, next: shown.findIndex((each) => !isSet(each)) };
+}).observe(document, { childList: true, subtree: true });"""
+
+
+@pytest.mark.parametrize(("height", "few"), [(300, True), (3000, False)])
+def test_formulas_in_the_window_are_set_before_all_others_and_a_few_where_it_has_none(root, visited, height, few):
+    async def act(tab):
+        await tab.set_viewport_size({"width": 390, "height": height})
+        await tab.add_init_script(FIRST)
+        await tab.reload()
+        first = await tab.evaluate("() => window.first")
+        assert (first["inside"] == 0) is few, first
+        assert first["next"] == first["set"] >= 1, first
+        assert first["set"] <= 10 if few else first["set"] >= first["inside"], first
+
+    assert visited([f"{root}/{PREVIEWED}"], act) == []
+
+
 def test_a_place_that_an_address_names_stays_where_it_is_while_formulas_are_set(root, visited):
     async def act(tab):
         await tab.wait_for_load_state()
