@@ -27,6 +27,13 @@
     if (opened) target.scrollIntoView();
   }
 
+  /* In the margin of a wide screen letters are open. */
+  const letters = document.querySelector(".icl-letters");
+  const wide = matchMedia("screen and (min-width: 100rem)");
+  const openLetters = () => { if (letters && wide.matches) letters.open = true; };
+  openLetters();
+  wide.addEventListener("change", openLetters);
+
   /* Paper cannot be opened, and a formula on it cannot be scrolled. */
   const ROOM = 42; // what a line on paper holds, in units of its letters, beside a formula's number
   let folded = [];

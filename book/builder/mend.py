@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from book.builder.site import Page, by_class, has_class, piece, remove
+from book.builder.site import Page, add_class, by_class, has_class, piece, remove
 from icl_lib.companion import digests
 from icl_lib.companion.html import template
 
@@ -18,6 +18,7 @@ SETTINGS = re.compile(r"\s*(?:let|var) ")
 THEME = "dataset.theme"
 """What is set before anything is seen."""
 CALLED = {"window.print()": "print", "toggleFullScreen()": "fullscreen"}
+LETTERS = "Letters on this page"
 ROLES = ("doc-biblioentry", "doc-bibliography", "doc-backlink")
 """Roles that are deprecated, or that the element cannot have."""
 
@@ -30,6 +31,7 @@ def mend(page: Page, static: Path) -> None:
     mend_tables(page)
     frame_pictures(page)
     one_kind_of_fold(page)
+    name_letters(page)
     name_page(page)
     drop_hints(page)
     unique_ids(page)
@@ -120,6 +122,13 @@ def one_kind_of_fold(page: Page) -> None:
 
 
 SUMMARY = template("<summary>{{ words }}</summary>")
+
+
+def name_letters(page: Page) -> None:
+    """Mark the fold of a page's letters, which a wide screen shows in the margin."""
+    for words in by_class(page.tree, "sd-summary-text"):
+        if words.text_content().strip() == LETTERS:
+            add_class(next(words.iterancestors("details")), "icl-letters")
 
 
 def name_page(page: Page) -> None:

@@ -103,3 +103,28 @@ def test_a_screen_without_our_colours_shows_pictures_on_the_ground_they_were_dra
 
     for scheme in VIEWS.values():
         with_tab(browsing, act, viewport={"width": 390, "height": 800}, forced_colors="active", color_scheme=scheme)
+
+
+LETTERS = """() => {
+  const letters = document.querySelector("details.icl-letters");
+  const inner = (part) => { const { left, right } = part.getBoundingClientRect(); return [left, right]; };
+  return { open: letters.open, place: inner(letters), text: inner(document.querySelector("article p.icl-kicker")),
+    room: document.documentElement.clientWidth, page: document.documentElement.scrollWidth };
+}"""
+STAY = """() => { const letters = document.querySelector("details.icl-letters");
+  return [0, 1500].map((way) => { scrollTo({ top: letters.offsetTop + 1500 + way, behavior: "instant" });
+    const { top, bottom } = letters.getBoundingClientRect(); return top > 0 && bottom < innerHeight; }); }"""
+
+
+@pytest.mark.parametrize(("width", "beside"), [(1920, True), (1600, True), (1599, False), (1280, False)])
+def test_letters_are_open_in_the_margin_of_a_wide_screen(browsing, width, beside):
+    async def act(tab):
+        found = await tab.evaluate(LETTERS)
+        (left, right), (begins, ends) = found["place"], found["text"]
+        assert found["open"] is beside and found["page"] == found["room"]
+        assert ends < left < right < found["room"] if beside else begins <= left < right <= ends
+        assert await tab.evaluate(STAY) == [beside, beside]
+        await tab.emulate_media(media="print")
+        assert await tab.evaluate("() => getComputedStyle(document.querySelector('.icl-letters')).float") == "none"
+
+    with_tab(browsing, act, viewport={"width": width, "height": 900})

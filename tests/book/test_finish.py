@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from lxml import html
 
-from book.builder import finish, lighten, neighbours, prose, published_at, search
+from book.builder import finish, lighten, mend, neighbours, prose, published_at, search
 from book.builder.problem import Problem
 from book.builder.site import Page, read_site
 from book.citation.record import Record
@@ -86,6 +86,16 @@ def test_a_claim_in_a_sentence_leads_to_its_card_and_code_is_left_alone(finished
     assert two.article.xpath(".//p/code")[0].text_content() == "Z1 [V2]"
     (code,) = two.article.xpath(".//abbr")
     assert code.get("title") == CODES["V2"] and CODES["V2"] in code.text_content()
+
+
+def test_the_fold_of_letters_is_known_by_its_words():
+    folds = "".join(FOLD.format(words) for words in ("In code", " Letters on this page\n"))
+    page = Page("notebooks/one.html", html.document_fromstring(f"<body>{folds}</body>"))
+    mend.name_letters(page)
+    assert page.tree.xpath("//details/@class") == ["sd-dropdown", "sd-dropdown icl-letters"]
+
+
+FOLD = '<details class="sd-dropdown"><summary><span class="sd-summary-text">{}</span></summary></details>'
 
 
 @pytest.mark.parametrize(
