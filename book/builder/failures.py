@@ -16,7 +16,7 @@ GROUPS = {
     ),
     THRESHOLD: ("A threshold of ours", "The paper has a word where a verdict needs a number. The number is ours."),
     SCALE: ("Scale or setting", "What was measured elsewhere is not reproduced here. Why is named: what is missing."),
-    OURS: ("A sentence of this book", "Ours, and false. It stands to show where a true one ends."),
+    OURS: ("A sentence of this book", "Ours, and false. It is listed to show where a true one ends."),
 }
 """What the reader is told about each of ``WHOSE``."""
 HEADINGS = {FAILS: "Fails", NOT_REPRODUCED: "Not reproduced here", UNDECIDED: "Undecided"}

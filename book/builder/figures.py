@@ -32,7 +32,7 @@ SIDE = re.compile(r"\b(?:[Ll]eft|[Rr]ight)\b(?=(?: and \w+)?:)")
 PLACES = re.compile(r"\b(?:Top|Bottom)(?: left| right)?(?=:)")
 ORDINALS = ("First", "Second", "Third", "Fourth")
 """What a caption calls panels of two rows, and what it calls them in their order where each has a row of its own."""
-ROWS = re.compile(r"\b(?:top|bottom|upper|lower|rows?|columns?)\b", re.IGNORECASE)
+ROWS = re.compile(r"\b(?:top|bottom|upper|lower)\b", re.IGNORECASE)
 BOTH = '<span class="icl-broad">{}</span><span class="icl-slim">{}</span>'
 NARROW = re.compile(r'<span class="icl-broad">.*?</span><span class="icl-slim">(.*?)</span>')
 """A caption's words for both, of which the second is kept beside a picture in its narrow form."""

@@ -130,7 +130,7 @@ class Agreement:
     def near(self, margin: float, trained: bool) -> bool:
         """Say whether another machine may come to another verdict.
 
-        There what is ``trained`` is another sample of the same law: a true formula holds again, a false one may be closer
+        There what is ``trained`` is drawn again from one distribution: a true formula holds again, a false one may be closer
         by some standard errors of the difference. Other numbers differ by rounding.
         """
         share, error = self.cells()

@@ -37,7 +37,7 @@ def squared_errors(
 
 
 def risk(model, law, *, prompts: int, length: int, seed: int, name: str) -> Estimate:
-    """Estimate E(y_hat - y_query)^2 of a model under a prompt law (see ``squared_errors``).
+    """Estimate E(y_hat - y_query)^2 of a model under a prompt distribution (see ``squared_errors``).
 
     Without noise, least squares over M examples miss what w is in d - M of d dimensions, which costs d - M on average:
 

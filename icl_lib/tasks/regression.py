@@ -1,4 +1,4 @@
-"""Prompt laws of Zhang et al., sections 3.3, 4.1 and 4.2."""
+"""Prompt distributions of Zhang et al., sections 3.3, 4.1 and 4.2."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ def linear_labels(x: Float[Tensor, "... M d"], w: Float[Tensor, "... d"]) -> Flo
 
 @dataclass(frozen=True, eq=False)
 class LinearRegression:
-    """The training law of section 3.3: per prompt w ~ N(0, I), x_i and x_query ~ N(0, covariance), y = <w, x>.
+    """The training distribution of section 3.3: per prompt w ~ N(0, I), x_i and x_query ~ N(0, covariance), y = <w, x>.
 
     Two examples in two dimensions determine w, and with it the label of the query:
 

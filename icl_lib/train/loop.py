@@ -18,7 +18,7 @@ from tqdm import tqdm
 from icl_lib.train.recording import Batch, FixedPlaces
 
 Parameters = dict[str, Tensor]
-"""Named tensors; the first dimension of each counts replicates (seeds, learning rates, training laws)."""
+"""Named tensors; the first dimension of each counts replicates (seeds, learning rates, training distributions)."""
 Gradient = Callable[[Parameters, Batch], tuple[Parameters, Tensor]]
 """(parameters, batch) -> (gradients, loss of every replicate)."""
 REPORT_EVERY = 200

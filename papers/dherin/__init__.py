@@ -14,7 +14,7 @@ PAPER = Paper(
     ),
     easy="The identities are exact to rounding in every block tried, trained or not. They need no training.",
     hard=(
-        "What is said about learning is harder. How far patch and finetuning agree depends on the start of the "
-        "training, which is not known to us."
+        "What is said about learning is harder. How far patch and finetuning agree depends on the initialisation, "
+        "which is not known to us."
     ),
 )

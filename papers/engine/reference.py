@@ -76,7 +76,7 @@ def started_as_the_engine(decoder: GPT2, seed: int) -> Reference:
 def train_plainly(training: DecoderTraining, seed: int, device: str, checkpoint: Checkpoint) -> list[float]:
     """Train one model in a loop as public code has it, and return the loss of every step.
 
-    The same law of prompts, batch, loss and optimizer as ``DecoderTraining.run``. What differs: prompts are drawn on the
+    Prompt distribution, batch, loss and optimizer are those of ``DecoderTraining.run``. What differs: prompts are drawn on the
     host and moved, the host waits for the loss of every step, everything is in float32, a prompt has 2(N + 1) tokens, with
     the last label too, and every layer computes all of them. Left out, in its favour: the loss by position and the log,
     which that code has in every step, and a schedule of the rate.

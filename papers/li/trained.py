@@ -56,7 +56,7 @@ class Setting(Declaration):
         return torch.eye(self.d_Y, dtype=torch.float64)[0] * self.q
 
     def law(self, tasks: Tensor, alpha: float, patterns: Patterns | None = None) -> PatternClassification:
-        """Return the test law of some tasks with share ``alpha``, on the training patterns unless others are given."""
+        """Return the test distribution of some tasks with share ``alpha``, on the training patterns unless others are given."""
         return PatternClassification(patterns or self.patterns(), tasks, alpha, self.K)
 
 

@@ -1,4 +1,4 @@
-"""Training laws of in-context regression that are drawn on the device, and the curriculum of Garg et al. 2022 over them."""
+"""Training distributions of in-context regression, drawn on the device, and the curriculum of Garg et al. 2022 over them."""
 
 from dataclasses import dataclass
 

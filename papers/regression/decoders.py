@@ -27,7 +27,7 @@ class DecoderTraining(Declaration):
 
     name        of the shipped file; empty when weights are never shipped
     law         of the prompts: covariance I; a "random" diagonal one, entries Exp(1) drawn for every prompt; I and a
-                "sparse" w of ``sparsity`` entries that are not 0 (for the other laws d)
+                "sparse" w of ``sparsity`` entries that are not 0 (for the other distributions d)
     N           examples of a prompt at the end of the curriculum
     room        examples, the query included, for which the table of positions has rows; 0: no table (frozen at 0)
     dims, points   curriculum over the entries of x and over the inputs of a prompt, the query included; end at d and N + 1

@@ -13,7 +13,7 @@ from icl_lib.tasks.regression import linear_labels
 
 @runtime_checkable
 class Spectrum(Protocol):
-    """A law of the d variances of one prompt: independent, positive, possibly different by coordinate."""
+    """A distribution of the d variances of one prompt: independent, positive, possibly different by coordinate."""
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...]) -> Float[Tensor, "... d"]: ...
 

@@ -10,12 +10,12 @@ from papers.zhang.theory import random_covariance as theory
 
 
 def exponential(scale: Float[np.ndarray, "d"]) -> tuple[ExponentialSpectrum, theory.SpectrumMoments]:
-    """Return the law lambda_i = scale_i Exp(1) and its moments."""
+    """Return the distribution lambda_i = scale_i Exp(1) and its moments."""
     return ExponentialSpectrum(torch.tensor(scale)), theory.exponential_moments(scale)
 
 
 def uniform(d: int, seed: int) -> tuple[UniformSpectrum, theory.SpectrumMoments]:
-    """Return a law lambda_i ~ Uniform(low_i, high_i) whose ends differ by coordinate, and its moments.
+    """Return a distribution lambda_i ~ Uniform(low_i, high_i) whose ends differ by coordinate, and its moments.
 
     The ends are drawn from the seed: 0.1 < low_i < 0.4 and 1 < high_i < 3.
     """

@@ -26,8 +26,9 @@ def test_a_figure_beside_its_text_is_the_narrow_one_and_its_caption_says_top_and
 def test_a_caption_tells_a_narrow_screen_where_the_panels_stand():
     both = figures.BOTH.format("Left", "Top"), figures.BOTH.format("right", "bottom")
     assert figures.told_narrow("Left: one; right: another.") == f"{both[0]}: one; {both[1]}: another."
+    assert figures.told_narrow("Left: one row; right: another.") == f"{both[0]}: one row; {both[1]}: another."
     assert figures.told_narrow("Left and middle: one.") == f"{both[0]} and middle: one."
-    for caption in ("Top: one. Left: two.", "The line right of it.", "Last column: the third. Left: one."):
+    for caption in ("Top: one. Left: two.", "The line right of it.", "Lower row: the third. Left: one."):
         assert figures.told_narrow(caption) == caption
 
 

@@ -31,7 +31,7 @@ def model_of(state: dict) -> OnPatterns:
 
 @pytest.mark.parametrize("k", range(8))
 def test_losses_are_those_of_such_a_network_on_prompts(k):
-    """Drawn prompts without noise, against the law of the counts; within five standard errors."""
+    """Drawn prompts without noise, against the distribution of the counts; within five standard errors."""
     state = next(islice(li_coefficient_sum.EXPLORER.settings(8), k, None))
     law = A.law(task_set("all", A.M1), li_coefficient_sum.ALPHA)
     law = type(law)(law.patterns, law.tasks, law.alpha, 0.0)

@@ -55,7 +55,7 @@ def test_ols_below_d_examples_is_the_projection_of_the_task(M):
     """For M < d the least-norm fit is P w, P the projection on the span of the inputs, by QR."""
     law = LinearRegression(LAMBDA)
     prompts = law.sample(stream(0, "short"), (30,), M)
-    w = torch.randn((30, 3), generator=stream(0, "short"), dtype=torch.float64)  # what the law drew first
+    w = torch.randn((30, 3), generator=stream(0, "short"), dtype=torch.float64)  # what the distribution drew first
     assert torch.allclose(torch.einsum("bmd,bd->bm", prompts.x, w), prompts.y)
     Q = torch.linalg.qr(prompts.x.mT).Q
     expected = torch.einsum("bd,bdk,bek,be->b", prompts.x_query, Q, Q, w)

@@ -1,4 +1,4 @@
-"""Every prompt law against its definition: moments, labels, bad input, equal streams."""
+"""Every prompt distribution against its definition: moments, labels, bad input, equal streams."""
 
 import pytest
 import torch

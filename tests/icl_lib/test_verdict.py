@@ -74,7 +74,7 @@ def test_seeds_are_averaged_with_their_spread():
 
 
 def test_the_distance_is_that_of_the_mean_not_the_mean_of_distances():
-    """Values -1 and 3: their mean 1 is 1 from 0 and 0 from 1, with standard error 2; Student's law is Cauchy's."""
+    """Values -1 and 3: their mean 1 is 1 from 0 and 0 from 1, with standard error 2; Student's t is Cauchy's."""
     values = xr.DataArray([-1.0, 3.0], dims="seed")
     assert distance_over_seeds(values).value == 1 and distance_over_seeds(values, 1.0).value == 0
     assert float(distance_over_seeds(values, 1.0).two_se) == pytest.approx(2 * math.tan(math.pi * (0.97724987 - 0.5)))
@@ -113,7 +113,7 @@ def test_a_formula_without_sampling_error_is_held_to_its_numerical_one():
 
 
 def test_more_cells_and_fewer_blocks_ask_for_more_standard_errors():
-    """Two-sided 1e-4 over the cells: for one cell 3.89 of a normal law."""
+    """Two-sided 1e-4 over the cells: for one cell 3.89 of a normal distribution."""
     one, many = (xr.Dataset({"x": ("k", np.ones(n)), "x_theory": 1.0, "x_se": 0.1}) for n in (1, 100))
     wide = one.assign(x_se=one.x_se.assign_attrs(blocks=10**6))
     assert agreement(wide, "x").quantile == pytest.approx(3.8906, abs=1e-3)

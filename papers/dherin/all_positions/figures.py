@@ -63,9 +63,9 @@ def _draw_epsilon(axes: Axes, dataset: xr.Dataset) -> None:
         "between 1e-15 and 1e-12 at all steps, those without the bias change between 0.01 and 1."
     ),
     caption=(
-        "Training in float32. Top: half the mean squared error on test prompts, geometric mean over networks: the network "
-        "(line), the query alone with the composed patches (circles), with the last Δ<i>b</i>′ left out (squares). Bottom: "
-        "squared difference of patched and full outputs over all tokens, relative, worst network, one marker a block; "
+        "Training in float32. Test loss: half the mean squared error on test prompts, geometric mean over networks: the "
+        "network (line), the query alone with the composed patches (circles), with the last Δ<i>b</i>′ left out (squares). "
+        "Squared difference: of patched and full outputs over all tokens, relative, worst network, one marker a block; "
         "dashed: the least of the blocks with Δ<i>b</i>′ left out."
     ),
     size=(7.6, 5.6),
@@ -101,8 +101,8 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
         "block; pairs with the query lie below pairs of others with skips, and together with them without skips."
     ),
     caption=(
-        "Top: mean cosine of Δ<i>W<sub>i</sub></i> and Δ<i>W<sub>j</sub></i>, with norms; the last token is the query. "
-        "Bottom: mean over pairs of context tokens (circles) and over pairs with the query (squares), base the query "
+        "Maps: mean cosine of Δ<i>W<sub>i</sub></i> and Δ<i>W<sub>j</sub></i>, with norms; the last token is the query. "
+        "By block: mean over pairs of context tokens (circles) and over pairs with the query (squares), base the query "
         "(filled, solid) and the query of another prompt (hollow, dashed). Dotted: prediction for block 1 without "
         "attention, a ratio of means. Intervals: two standard errors over networks."
     ),

@@ -61,7 +61,7 @@ def D53(dataset):
 def D53b(dataset):
     """It is the token that makes a patch stale: used for the same token again, it leaves less than four tenths of the error.
 
-    Margin: Median error over that without patches, text in which every token stands twice. Context differs by one token.
+    Margin: Median error over that without patches, text in which every token is written twice. Context differs by one token.
     Moved: from a half, after a look at the results.
     Control: the token before was another one
     """

@@ -59,7 +59,7 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Left: relative error of the logits token by token, Llama-style networks; geometric mean over networks. Right: "
-        "text in which every token stands twice; median error when the patch of the token before is used, which was made "
+        "text in which every token is written twice; median error when the patch of the token before is used, which was made "
         "for the same token or for another one, and without patches. Mean over networks with two standard errors."
     ),
     size=(7.6, 4.4),

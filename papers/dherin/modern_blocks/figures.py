@@ -36,7 +36,7 @@ FLOOR, ZERO = 1e-17, 0.01
     caption=(
         "Largest relative error of the logits over all positions; a network without its context against the same network "
         "with it. Mean over networks on the logarithmic axis, bars from the smallest to the largest. The epsilon of 0.01 "
-        "stands beside ‖<i>z</i>‖², which is near the width. The bias of a norm has no denominator."
+        "is added to ‖<i>z</i>‖², which is near the width. The bias of a norm has no denominator."
     ),
     size=(7.6, 4.4),
 )
@@ -61,7 +61,7 @@ def errors(figure: Figure, dataset: xr.Dataset) -> None:
     caption=(
         "Frobenius norm of the change over that of the changed weights, median over positions; mean over networks with "
         "two standard errors. Left: the matrices that read <i>z</i>. Right: the site that takes up "
-        "<i>v<sub>C</sub></i> − <i>v</i>. Biases start small (0.1), so that their ratio is large."
+        "<i>v<sub>C</sub></i> − <i>v</i>. Biases are small initially (0.1), so that their ratio is large."
     ),
     size=(7.6, 4.6),
 )

@@ -82,7 +82,7 @@ class QueryDependence(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put the law of cos(x_i, x_j)^2 beside the cosines."""
+        """Put the distribution of cos(x_i, x_j)^2 beside the cosines."""
         d, text = self.training.model.d, "share of the pairs in a bin if the cosine is cos(x_i, x_j)^2"
         shares = [contextual_blocks.aligned_share(*edges, d) for edges in zip(EDGES[:-1], EDGES[1:], strict=True)]
         return dataset.assign(

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from icl_lib.companion import drawing, each, entry, legend, line, points
 
 BESIDE = 1.06
-"""The factor by which markers of one n stand apart on a logarithmic axis."""
+"""The factor by which markers of one n are drawn apart on a logarithmic axis."""
 
 
 @drawing(
@@ -21,10 +21,10 @@ BESIDE = 1.06
         "Lower right: distance to the endless context times root n over kappa is level at 1; with noise labels it rises."
     ),
     caption=(
-        "Token <i>n</i> takes Δ<i>W</i><sub><i>n</i>−1</sub> to Δ<i>W</i><sub><i>n</i></sub> at one query a trial. Upper "
-        "left: mean over trials and networks, two standard errors over trials. Upper right: median. Straight lines fall "
-        "like 1/<i>n</i>. Lower panels: root mean squares over trials; line: the prediction 1, for labels of a task. "
-        "Markers of one <i>n</i> stand side by side, because three of the cases coincide."
+        "Token <i>n</i> takes Δ<i>W</i><sub><i>n</i>−1</sub> to Δ<i>W</i><sub><i>n</i></sub> at one query a trial. Top "
+        "left: mean over trials and networks, two standard errors over trials. Top right: median. Straight lines fall "
+        "like 1/<i>n</i>. The two others: root mean squares over trials; line: the prediction 1, for labels of a task. "
+        "Markers of one <i>n</i> are drawn side by side, because three of the cases coincide."
     ),
     size=(7.6, 6.6),
 )
@@ -62,9 +62,9 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
         "level near 0.4 in the GRU. Lower right: error against slope: no relation."
     ),
     caption=(
-        "Filled: trained, hollow: untrained. Upper left: mean marginal update over trials and networks, two standard "
-        "errors. Upper right: mean squared error after <i>N</i> examples; dashed: one gradient step of the best size. Lower "
-        "left: mean weight of the newest of <i>n</i> tokens. Lower right: error at the end of the prompt against the "
+        "Filled: trained, hollow: untrained. Top left: mean marginal update over trials and networks, two standard "
+        "errors. Top right: mean squared error after <i>N</i> examples; dashed: one gradient step of the best size. Bottom "
+        "left: mean weight of the newest of <i>n</i> tokens. Bottom right: error at the end of the prompt against the "
         "log-log slope of the marginal updates, a marker for each network."
     ),
     size=(7.6, 6.6),

@@ -70,9 +70,9 @@ def readings(dataset: xr.Dataset) -> Table:
         "targets stay near 1. Right: relative size of the patches by block, growing with the number of queries."
     ),
     caption=(
-        "Left: squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1); "
+        "Error: squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1); "
         "median over contexts with its order-statistics interval. Dotted: the network's own error to the labels over the "
-        "same level. Right: size of the change over the size of the matrices, down projections, median, for each number "
+        "same level. Size: that of the change over the size of the matrices, down projections, median, for each number "
         "<i>K</i> of calibration queries."
     ),
     size=(7.6, 7.0),

@@ -14,7 +14,7 @@ from papers.regression.spectra import stacked_limits
 from papers.regression.trainings import FIXED
 
 CHUNK = 100
-"""Prompts drawn at a time; a call of the skewed law draws one basis."""
+"""Prompts drawn at a time; a call of the skewed distribution draws one basis."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from icl_lib.companion import drawing, each, legend, line, points, series
         "largest S₁ (L0c). Middle: mean margin on long prompts over the share α′ of relevant contexts. Dotted line: closed "
         "form (L0b); thin lines join the markers. Right: error on short prompts. Grey lines: the errors that prompts without "
         "the query's pattern make, for a rule with the majority of their labels and for one against it. The markers of a "
-        "pair stand side by side; they would coincide."
+        "pair are drawn side by side; they would coincide."
     ),
     size=(9.6, 4.2),
 )

@@ -39,7 +39,7 @@ class Nonlinearity(Declaration):
     """The four variants, each with every step size of ``eta``; the step with the least training loss at the end is kept.
 
     ``setting`` gives all but the step size. alpha is read at length ``length``, short prompts at the training share.
-    One size: M1, d, D, d_Y: sizes of the trained networks; tests average the law exactly at other ones.
+    One size: M1, d, D, d_Y: sizes of the trained networks; tests average the distribution exactly at other ones.
     """
 
     setting: Setting

@@ -37,7 +37,7 @@ from papers.li.trained import A, Setting, Trained, train_models
 
 @dataclass(frozen=True)
 class Enumerated(Declaration):
-    """Every prompt of a small law with its probability; kappa is +K or -K, one irrelevant pattern, an odd length l."""
+    """Every prompt of a small distribution with its probability; kappa is +K or -K, one irrelevant pattern, an odd length l."""
 
     M1: AtLeastThree
     l: Count

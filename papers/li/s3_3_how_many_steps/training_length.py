@@ -13,7 +13,7 @@ from papers.li.trained import A, Setting, Trained, train_models
 
 @dataclass(frozen=True)
 class TrainingLength(Declaration):
-    """``base`` trained with prompts of each length l_tr and share alpha, read every ``each`` steps on one test law.
+    """``base`` trained with prompts of each length l_tr and share alpha, read every ``each`` steps on one test distribution.
 
     The test is on unseen tasks, with ``alpha_test`` and ``length`` the same for all models.
     """
@@ -33,7 +33,7 @@ class TrainingLength(Declaration):
             raise ValueError(f"each = {self.each}: the last step T = {self.base.T} is to be among those that are read")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Train one batch a length; keep the last error, and the first mark at which the hinge on the test law is below 1/2."""
+        """Train one batch a length; keep the last error, and the first mark at which the hinge on test prompts is below 1/2."""
         marks = tuple(range(0, self.base.T + 1, self.each))
         hinges, errors = [], []
         for l in self.lengths:

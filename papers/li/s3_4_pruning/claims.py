@@ -30,7 +30,8 @@ claim = claims_of("li-magnitudes")
 
 @claim("S", "bound", margin=0.08, quick_margin=0.12, control=at(setting=[1]))
 def L11(dataset):
-    """After training in setting A about 15% of the neurons, rows of $W_O$, are small, in full 8% to 24%; the others are large.
+    """After training in setting A about 15% of the neurons, rows of $W_O$, are small (8% to 24% in the full profile), the
+    others large.
 
     Margin: |mean share − 0.155|; small: shorter than half the longest row. The authors' plot shows 15 to 16% of one
     network, where chance alone (binomial, about 100 rows) makes 4%: the margin is twice that, and in quick three times.
@@ -68,8 +69,8 @@ def L11c(dataset):
 def L11d(dataset):
     """Rows first active under the wrong label only end small more often, by at least 0.4, than under the right only.
 
-    Margin: Share of small rows among the right-label ones minus among the wrong-label ones; 0 if the start told
-    nothing.
+    Margin: Share of small rows among the right-label ones minus among the wrong-label ones; 0 if the
+    initialisation told nothing.
     Control: right and wrong exchanged (the sign of a turned)
     """
     # Share of short rows among those heard by the right label only, minus among those heard by the wrong one only.
@@ -165,7 +166,7 @@ def L12e(dataset):
     Margin: Absolute, worst $R$, order and domain; shares come from the weights. In quick training is short.
     Moved: from 0.0015 in both profiles.
     Neglects: the angles between large neurons. Training closes them; from the control's large initialisation they are wider.
-    Control: start with $ξ = 0.3$, whose neurons do not become copies
+    Control: initialisation with $ξ = 0.3$, whose neurons do not become copies
     """
     return over_seeds(abs(dataset.hinge - dataset.hinge_of_shares))
 
@@ -178,7 +179,7 @@ def L12f(dataset):
     to 6.
     Control: only the small neurons deleted, and none
     Positive: all neurons of one label deleted
-    Missing: width, start, training and prompt length of the authors' network
+    Missing: width, initialisation, training and prompt length of the authors' network
     """
     # 1 minus the rise of the error out of domain, 40% deleted, over the whole network's error: 0 where it doubles.
     cell = dataset.sel(domain="out of domain")

@@ -85,8 +85,8 @@ def _draw_time(axes: Axes, dataset: xr.Dataset) -> None:
     caption=(
         "What deleting neurons costs, out of domain: <i>S</i><sub>1</sub> = 1.1, α′ = 0.6, <i>l</i> = 20. Deleted is a "
         "fraction of the large neurons (largest first, or at random), of the large neurons of one label, or of all neurons "
-        "(smallest first). Markers: measured, two standard errors over networks. Thick lines, left: predicted from the whole "
-        "network and its weights; the thin line joins markers. Right, thin crosses: the authors' slides, read off by eye "
+        "(smallest first). Markers: measured, two standard errors over networks. Thick lines of the hinge: predicted from the "
+        "whole network and its weights; the thin line joins markers. Thin crosses: the authors' slides, read off by eye "
         "(about 10%). A network that has lost all neurons of one label errs on a quarter; where some have, bars are long."
     ),
     size=(7.6, 4.3),

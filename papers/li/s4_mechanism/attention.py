@@ -132,7 +132,7 @@ class Attention(Declaration):
 
 
 def other_contexts(tasks: np.ndarray, M1: int, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shares of pattern j among contexts without the query's pattern k, (M1, M1), and the law of k, (M1,).
+    """Return the shares of pattern j among contexts without the query's pattern k, (M1, M1), and the distribution of k, (M1,).
 
     Tasks are drawn uniformly and either of their patterns is the query's. Columns of patterns that no task names are
     uniform; their query has probability 0.

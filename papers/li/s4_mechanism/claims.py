@@ -53,7 +53,7 @@ def L13c(dataset):
     Margin: 1 − attention mass at the end, settings A and B, worst. The plot was read off by eye, to about 0.01.
     Control: models trained on tasks among half of the patterns (Condition 3.2 violated)
     Positive: the odds of the query's pattern squared, as by scores twice as large
-    Missing: length of the patterns and of the label, step size and start of the authors' network
+    Missing: length of the patterns and of the label, step size and initialisation of the authors' network
     """
 
 

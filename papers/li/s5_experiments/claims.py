@@ -101,8 +101,8 @@ def L18b(dataset):
     Number: 0.7 minus the share of the attention.
     Control: the models before training
     Positive: the points of the slides
-    Missing: the authors' GPT-2: its width, start, optimiser and prompts are not told, and another depth of training may end
-    elsewhere.
+    Missing: the authors' GPT-2: its width, initialisation, optimiser and prompts are not told, and another depth of training
+    may end elsewhere.
     """
     return over_seeds(0.7 - dataset.mass.sel(stage="after", domain="out"))
 

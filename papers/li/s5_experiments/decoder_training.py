@@ -78,7 +78,7 @@ class DecoderSetting(Declaration):
         return torch.eye(self.d_Y, dtype=torch.float64)[0]
 
     def law(self, tasks: Tensor, alpha: float, patterns: Patterns | None = None) -> PatternClassification:
-        """Return the law of some tasks with share ``alpha``, on the training patterns unless others are given."""
+        """Return the distribution of some tasks with share ``alpha``, on the training patterns unless others are given."""
         return PatternClassification(patterns or self.patterns(), tasks, alpha, self.K)
 
 

@@ -21,9 +21,9 @@ FLOOR = 1e-4
     ),
     caption=(
         "Three-layer transformer: share of wrong answers over the number of contexts, by the share α′ of relevant ones; mean "
-        "over models with two standard errors. The markers of one length stand side by side. Thick lines: the error of a vote "
-        "among all contexts, missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: "
-        "GPT-2 on the slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 stand at the bottom."
+        "over models with two standard errors. The markers of one length are drawn side by side. Thick lines: the error of a "
+        "vote among all contexts, missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: "
+        "GPT-2 on the slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 are drawn at the bottom."
     ),
     size=(7.6, 4.3),
 )
@@ -55,7 +55,7 @@ def decoder(figure: Figure, dataset: xr.Dataset) -> None:
     caption=(
         "Three-layer transformers without positions and with a learned table of them, as in GPT-2, trained on the same "
         "prompts: classification error at the training share, mean over models with two standard errors. Errors below "
-        "0.0001 stand at the bottom."
+        "0.0001 are drawn at the bottom."
     ),
     size=(7.6, 3.5),
 )
@@ -79,7 +79,7 @@ def _both_domains(figure: Figure) -> np.ndarray:
 
 
 def _on_floor(dataset: xr.Dataset, name: str) -> xr.Dataset:
-    """Return a dataset in which a variable is its mean over seeds with an interval; what is below the floor stands on it."""
+    """Return a dataset in which a variable is its mean over seeds with an interval; what is below the floor is drawn on it."""
     mean, two_se = interval(dataset, name)
     ends = {name: mean, f"{name}_low": mean - two_se, f"{name}_high": mean + two_se}
     return dataset.assign({end: values.clip(FLOOR) for end, values in ends.items()})
@@ -136,10 +136,10 @@ def attention_and_sums(figure: Figure, dataset: xr.Dataset) -> None:
         "Lower row, read off the slides: the curves are further apart, in-context learning lowest at alpha prime 0.6."
     ),
     caption=(
-        "Upper row: classification error out of domain, S<sub>1</sub> = 1.1, the same prompts for all learners, two "
+        "Measured: classification error out of domain, S<sub>1</sub> = 1.1, the same prompts for all learners, two "
         "standard errors over models. Lines: the vote among all contexts (solid), and the laws for one (dashed) and "
-        "three neighbours (dotted). Lower row: points of the slides, read off by eye, about 10%; at α′ = 0.6 only the "
-        "end points of most curves were read. Errors below 0.0001 stand at the bottom."
+        "three neighbours (dotted). Slides: points read off by eye, about 10%; at α′ = 0.6 only the "
+        "end points of most curves were read. Errors below 0.0001 are drawn at the bottom."
     ),
     size=(7.6, 6.2),
 )
@@ -172,7 +172,7 @@ def classical(figure: Figure, dataset: xr.Dataset) -> None:
     caption=(
         "Classification error at α′ = 0.6, one panel a length; the model and the classical learners on the same "
         "prompts, two standard errors. Top row: the slides, read off by eye. K bounds κ; the model is trained at "
-        "K = 0.5 throughout. Errors below 0.0001 stand at the left edge."
+        "K = 0.5 throughout. Errors below 0.0001 are drawn at the left edge."
     ),
     size=(7.6, 5.6),
 )

@@ -88,7 +88,7 @@ def mean_losses(
     lam: Float[ndarray, "m"],
     law: tuple[Float[ndarray, "C"], Float[ndarray, "C"]],
 ) -> tuple[float, float]:
-    """E max{0, 1 - zF} and P(zF < 0) + P(zF = 0)/2 over both z and the law of the label (eq-li-3-3-mean-losses).
+    """E max{0, 1 - zF} and P(zF < 0) + P(zF = 0)/2 over both z and the distribution of the label (eq-li-3-3-mean-losses).
 
     ``law`` are the chances and values of the attention-weighted label in units of the query's.
     """

@@ -79,7 +79,7 @@ def odds_per_context(alpha: float, M1: int) -> float:
 def best_score(
     pattern: Int[ndarray, "B l"], y: Float[ndarray, "B l"], query: Int[ndarray, "B"], alpha: float, M1: int
 ) -> Float[ndarray, "B"]:
-    """Posterior weight of z = +1 less that of z = -1 for a predictor that knows the law of tasks (eq-li-3-2-best).
+    """Posterior weight of z = +1 less that of z = -1 for a predictor that knows the distribution of tasks (eq-li-3-2-best).
 
     A context with the query's pattern decides: its label counts alone. Otherwise S_z = sum over k of rho^(n_k), over the
     patterns k whose n_k contexts never show label z. Needs 0 < alpha < 1; the sign is the prediction, 0 is a coin.

@@ -117,7 +117,7 @@ def score_gap(scores: Float[ndarray, "*S M1 M1"], others: Float[ndarray, "M1 M1"
     among the contexts without the query's pattern, columns of sum 1 with a zero diagonal (raises ValueError else).
     """
     if not np.allclose(others.sum(0), 1) or np.diagonal(others).any():
-        raise ValueError("each column of ``others`` is a law of the patterns that are not the query's: sum 1, diagonal 0")
+        raise ValueError("each column of ``others`` is a distribution over the patterns but the query's: sum 1, diagonal 0")
     own = np.diagonal(scores, axis1=-2, axis2=-1)[..., None, :]
     return -np.log((others * np.exp(scores - own)).sum(-2))
 

@@ -75,8 +75,8 @@ def Z28c(dataset):
     Margin: Relative; exact moments. The inequality of Jensen between the two is all that the proof needs.
     Control: a multiple of $I$ in the place of $ΘΘᵀ$ on the right-hand side
     Positive: $Λ$ fixed at its mean
-    Fails because: the paper: an equality stands where Jensen's inequality does. The proof needs no more, so Lemma C.6
-    and Theorem 4.5 stand.
+    Fails because: the paper: an equality is written where Jensen's inequality belongs. The proof needs no more, so
+    Lemma C.6 and Theorem 4.5 hold.
     """
     return Discrepancy(abs(dataset.pull / dataset.pull_of_mean - 1))
 

@@ -17,7 +17,7 @@ from icl_lib.companion import Table, drawing, each, line, points, series
         "Error divided by tr&nbsp;&Lambda; against prompt length <i>M</i>, by condition number &kappa; "
         "(<i>d</i>&nbsp;=&nbsp;20). Left: one gradient step with the best scalar step size; right: the trained model with "
         "<i>N</i>&nbsp;=&nbsp;<i>M</i>. Lines: formulas. Markers: Monte Carlo with two standard errors, mostly smaller than "
-        "the marker; up to <i>M</i>&nbsp;=&nbsp;40 example by example (left), beyond by drawing the empirical covariance."
+        "the marker; one step up to <i>M</i>&nbsp;=&nbsp;40 example by example, all else by drawing the empirical covariance."
     ),
     size=(8.0, 3.6),
 )

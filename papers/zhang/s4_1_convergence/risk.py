@@ -18,7 +18,7 @@ from papers.zhang.theory import error
 
 @dataclass(frozen=True)
 class Risk(Declaration):
-    """Test error of the trained model over training lengths N, test lengths M and three test label laws.
+    """Test error of the trained model over training lengths N, test lengths M and three test label distributions.
 
     tr Lambda does not change with d, so that one cannot stand for the other.
     """

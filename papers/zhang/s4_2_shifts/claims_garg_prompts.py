@@ -86,7 +86,7 @@ def Z17f(dataset):
 @claim("D", "order", margin=0.75, control=at(k=slice(None, None, -1)))
 def Z17g(dataset):
     """When the query copies one of 10 context inputs, LSA does worse than predicting 0 by a third or more, although the
-    answer stands in the prompt; least squares is exact. Garg et al. report 0.001 for GPT-2.
+    answer is in the prompt; least squares is exact. Garg et al. report 0.001 for GPT-2.
 
     Margin: Error of predicting 0 over that of LSA; by the formula 0.48.
     Control: 40 context inputs, where LSA profits from the copy

@@ -1,4 +1,4 @@
-"""zhang-query-shift: context from the training law, query from another one."""
+"""zhang-query-shift: context from the training distribution, query from another one."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from papers.zhang.wishart import empirical_covariances
 
 @dataclass(frozen=True)
 class QueryLaws(Declaration):
-    """Error of LSA for three query laws over N and M, and along N = M = length and at N = min(N), there by contexts alone.
+    """Error of LSA for three query distributions over N and M, along N = M = length and at N = min(N), there by contexts alone.
 
     The traces of all covariances are ``trace``, at every d.
     """
@@ -88,7 +88,7 @@ class QueryLaws(Declaration):
         )
 
     def _task(self, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Return Lambda, a w of unit length in its metric, and the second moments of the query laws, all of one trace."""
+        """Return Lambda, a w of unit length in its metric, and the query distributions' second moments, all of one trace."""
         Lambda = self.trace / d * geometric_covariance(d, self.kappa, seed)
         w, direction = (standard_normal((d,), seed, name) for name in ("w", "query direction"))
         return (
@@ -128,7 +128,7 @@ _QUICK = QueryLaws(
 )
 QUERY_SHIFT = Experiment(
     slug="zhang-query-shift",
-    title="Query shift: the error for any query law",
+    title="Query shift: the error for any query distribution",
     quick=_QUICK,
     full=replace(_QUICK, M=(5, 10, 20, 40, 80), prompts=600_000),
 )

@@ -34,7 +34,7 @@ from papers.zhang.theory import error
 
 @dataclass(frozen=True, eq=False)
 class BestLinearTarget:
-    """The prompts of another law, with the best linear predictor's value <a, x_query> as the target."""
+    """The prompts of another distribution, with the best linear predictor's value <a, x_query> as the target."""
 
     law: LinearLabels | CubicLabels
     a: torch.Tensor
@@ -128,7 +128,7 @@ class TaskShift(Declaration):
         return Lambda, w / np.sqrt(w @ Lambda @ w)
 
     def _laws(self, Lambda: np.ndarray, w: np.ndarray) -> dict:
-        """Return the laws of the labels with their moments."""
+        """Return the distributions of the labels with their moments."""
         covariance, weights = torch.tensor(Lambda), torch.tensor(w)
         noisy = LinearLabels(covariance, weights, self.noise_sd)
         return {

@@ -1,4 +1,4 @@
-"""Cells of the datasets of the decoders that several claims read: at N, just above N, on the training law; and controls."""
+"""Cells of the decoders' datasets that several claims read: at N, just above N, on the training distribution; and controls."""
 
 import numpy as np
 import xarray as xr
@@ -10,7 +10,7 @@ ERRORS = ("risk", "risk_se")
 
 
 def own_law(values: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
-    """Return each model's row of the law that it was trained on."""
+    """Return each model's row of the distribution that it was trained on."""
     rows = [values.sel(trained=trained, test=test, drop=True) for trained, test in TRAINING_LAWS.items()]
     return xr.concat(rows, "trained")
 
@@ -61,13 +61,13 @@ def after(length: int):
 
 
 def over_ols(dataset: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return each model's error above that of least squares on its own law, M = N, with two standard errors."""
+    """Return each model's error above that of least squares on its own distribution, M = N, with two standard errors."""
     found = own_law(at_N(dataset[[*ERRORS, "ols"]]))
     return found.risk - found.ols, 2 * found.risk_se
 
 
 def over_lsa(dataset: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return each model's error over that of linear self-attention on its own law, M = N, with two standard errors."""
+    """Return each model's error over that of linear self-attention on its own distribution, M = N, with two standard errors."""
     found = own_law(at_N(dataset[[*ERRORS, "lsa"]]))
     return found.risk / found.lsa, 2 * found.risk_se / found.lsa
 

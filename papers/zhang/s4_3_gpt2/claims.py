@@ -1,8 +1,8 @@
 """Claims ZF1 to ZF5a, ZF6 to ZF8: section 4.3 and appendix E, the curves of Figure 1. Errors are per dimension.
 
-A model is a law and an N, and there are three trainings of each. The thresholds of ZF1, ZF2, ZF3, ZF5a and ZF6 were fixed for
+A model is a distribution and an N, with three trainings of each. The thresholds of ZF1, ZF2, ZF3, ZF5a and ZF6 were fixed for
 models of this size before any was trained, those of ZF1b and ZF8 when one had been seen (fixed, N = 10), those of ZF4, ZF7 and
-ZF7b when one training of each had. What three trainings leave open at a single N stands as undecided; its mean over all N is
+ZF7b when one training of each had. What three trainings leave open at a single N is undecided; its mean over all N is
 another claim, in ``claims_means``.
 """
 
@@ -61,7 +61,8 @@ def ZF2b(dataset):
     predicting 0 is more than 3 times what it is at $c = 1$.
 
     Margin: 3 times the relative error at $c = 1$ over that at $c = 4$ and 9, mean over three trainings. The paper says fail;
-    the factor is ours. Models trained on random covariances lose as much: the factor does not set the two laws apart, ZF3 does.
+    the factor is ours. Models trained on random covariances lose as much: the factor does not set the two
+    kinds of models apart, ZF3 does.
     Control: the errors after one example, at all scales
     """
     one, larger = (cells.fixed_over_zero(dataset, test) for test in ("c = 1", ["c = 4", "c = 9"]))

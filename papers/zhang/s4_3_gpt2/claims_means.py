@@ -1,6 +1,6 @@
 """Claims ZF1c, ZF1d, ZF2c, ZF3b, ZF4b and ZF7c: what is open at every N, at the larger N or in the mean over all trainings.
 
-Each sentence was first declared for every N (ZF7b: for either law); these means were written when that had been left open.
+Each sentence was first declared for every N (ZF7b: for either distribution); these means were written when that was left open.
 """
 
 import xarray as xr
@@ -11,7 +11,7 @@ from papers.zhang.s4_3_gpt2.cells import after, over_trainings, ratio
 
 claim = claims_of("zhang-gpt2")
 NINE = ("run", "N")
-"""The trainings of one law, three of each N; those of one N scatter about their own mean."""
+"""The trainings of one distribution, three of each N; those of one N scatter about their own mean."""
 
 
 def _beyond_shortest(dataset: xr.Dataset) -> xr.Dataset:

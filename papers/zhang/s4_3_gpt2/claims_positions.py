@@ -1,7 +1,8 @@
 """Claims ZF5b to ZF5f and ZF9: why the error jumps above N, and why models fail at large scales (experiments of ours).
 
 The margins were set when the curve of one model had been seen (fixed, N = 10), that of ZF5f when its result was known, all of
-them before there were three trainings. ZF5b to ZF5f are about twelve networks: three of each law with positions, three without.
+them before there were three trainings. ZF5b to ZF5f are about twelve networks: for each distribution three with
+positions, three without.
 """
 
 import xarray as xr
@@ -24,7 +25,8 @@ def ZF5b(dataset):
     """In each of six networks trained with positions frozen at 0 the jump is gone: the error just above $N$ is at most 1.25
     times that at $N$.
 
-    Margin: Error for $N < M ≤ 1.2 N$ over error at $N$, each model on its training law. With learned positions it is above 2.
+    Margin: Error for $N < M ≤ 1.2 N$ over error at $N$, each model on its training distribution. With learned
+    positions it is above 2.
     Control: learned positions
     """
     return _jump(dataset, "frozen at 0 in training")
@@ -43,7 +45,7 @@ def ZF5d(dataset):
 
 @claim("D", "order", margin=1.0, control=lambda d: d.where(d.table != "untrained rows throughout", d.sel(table="as trained")))
 def ZF5e(dataset):
-    """In each of six networks short prompts fail too when they stand on untouched rows: at $M = N$ the error is more than twice
+    """In each of six networks short prompts fail too when they use untouched rows: at $M = N$ the error is more than twice
     the usual one.
 
     Margin: 2 times the error at $N$ as trained over that at $N$ with the table moved on by $2N + 1$ rows. The prompts are the
@@ -58,7 +60,7 @@ def ZF5e(dataset):
 
 @claim("D", "order", margin=2.0, control=exchanged("table", "last rows beyond N", "as trained"))
 def ZF5f(dataset):
-    """In each of six networks long prompts do not fail when they stand on trained rows: with the last trained rows repeated
+    """In each of six networks long prompts do not fail when they use trained rows: with the last trained rows repeated
     beyond $N$ the error just above $N$ is at most twice that at $N$.
 
     Margin: Twice is what ZF5a calls a jump. Set after the result was seen; 1.25, as for ZF5b, is met by the full result and

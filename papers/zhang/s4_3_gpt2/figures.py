@@ -10,9 +10,9 @@ from icl_lib.companion import LINES, MARKERS, Table, band, drawing, each, legend
 from papers.zhang.lines import plain_logarithms, with_range
 
 TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}
-"""The test laws."""
+"""The test distributions."""
 LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
-"""The training laws."""
+"""The training distributions."""
 
 
 @drawing(
@@ -34,7 +34,7 @@ LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
     size=(8.4, 8.4),
 )
 def curves(figure: Figure, dataset: xr.Dataset) -> None:
-    """Figure 1: error over the number of examples, by training length and test law, two trainings and the reference lines."""
+    """Figure 1: error over the number of examples, by training length and test distribution, with the reference lines."""
     panels = figure.subplots(dataset.sizes["N"], dataset.sizes["test"], sharex=True, sharey="col")
     dataset = with_range(dataset, "risk", "run").assign(ols=dataset.ols.where(dataset.ols > 1e-9))
     for row, (_, models) in zip(panels, each(dataset, "N"), strict=True):
@@ -69,7 +69,7 @@ def _draw_references(axes: Axes, cell: xr.Dataset) -> None:
 
 
 def relative(dataset: xr.Dataset) -> Table:
-    """Return the error at M = N over that of predicting 0, mean over trainings: one row a model, one column a test law."""
+    """Return the error at M = N over that of predicting 0, mean over trainings, by model and test distribution."""
     share = (dataset.risk.sel(M=dataset.N) / dataset.zero).mean("run")
     models = [(trained, N) for trained in dataset.trained.values for N in dataset.N.values]
     rows = ((trained, f"{N}", *(f"{float(one):.2f}" for one in share.sel(trained=trained, N=N))) for trained, N in models)
@@ -104,7 +104,7 @@ def by_way(dataset: xr.Dataset) -> Table:
     size=(7.6, 4.4),
 )
 def positions(figure: Figure, dataset: xr.Dataset) -> None:
-    """The jump above N on the training law, with rows of the table exchanged; and the lengths of the rows."""
+    """The jump above N on the training distribution, with rows of the table exchanged; and the lengths of the rows."""
     *panels, right = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 0.9))
     ink, N = mpl.rcParams["text.color"], dataset.attrs["N"]
     for axes, (_, model) in zip(panels, each(with_range(dataset, "risk", "run"), "trained"), strict=True):

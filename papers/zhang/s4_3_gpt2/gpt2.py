@@ -29,7 +29,7 @@ LEVEL = 0.9
 
 @dataclass(frozen=True)
 class Gpt2(Declaration):
-    """Models of two laws, N ascending, on test prompts of 0 .. ``longest`` examples.
+    """Models of two distributions, N ascending, on test prompts of 0 .. ``longest`` examples.
 
     runs                   trainings of each model, of different seeds
     covariances, prompts   covariances, and prompts of each; 64 and 64 in the paper
@@ -93,7 +93,7 @@ class Gpt2(Declaration):
             {
                 "ols_theory": variable("M", exact, "the same at covariance I, exact"),
                 "zero": variable("test", [c or 1.0 for c in TESTS.values()], "error of predicting 0, over d"),
-                "lsa": variable(dims, lsa, "linear self-attention of the same training law and N"),
+                "lsa": variable(dims, lsa, "linear self-attention of the same training distribution and N"),
                 "lsa_limit": variable("test", limits, limit),
             }
         )

@@ -17,13 +17,13 @@ from papers.regression.trainings import FIXED, FROZEN, RANDOM
 from papers.zhang.s4_3_gpt2.gpt2_prompts import by_covariance, common_dimension, draw, jump, prefix_errors
 
 LAWS = ("covariance I", "c = 1")
-"""The training laws, in the order of the models; each model is tested on its own."""
+"""The training distributions, in the order of the models; each model is tested on its own."""
 TABLES = ("as trained", "zeros beyond N", "last rows beyond N", "untrained rows throughout", "frozen at 0 in training")
 
 
 @dataclass(frozen=True)
 class Gpt2Positions(Declaration):
-    """Two models, of the fixed and of the random law, and their controls without a table, all of one N.
+    """Two models, of the fixed and of the random distribution, and their controls without a table, all of one N.
 
     runs                   trainings of each, of different seeds
     longest                test lengths 0 .. ``longest``

@@ -15,13 +15,13 @@ from papers.regression.prompts import label
 from papers.zhang.paired import ratio_of_means
 
 TESTS = {"covariance I": None, "c = 1": 1.0, "c = 4": 4.0, "c = 9": 9.0}
-"""The four test laws of Figure 1: the identity, and c diag(Exp(1)); c scales the covariance."""
+"""The four test distributions of Figure 1: the identity, and c diag(Exp(1)); c scales the covariance."""
 CHUNK = 128
 """Prompts evaluated at a time."""
 
 
 class Draws(NamedTuple):
-    """What the test laws share: G covariances with P prompts each, inputs before they are scaled, in float64."""
+    """What the test distributions share: G covariances with P prompts each, inputs before they are scaled, in float64."""
 
     z: Float[Tensor, "G P L d"]
     """Standard normal inputs, the query last."""

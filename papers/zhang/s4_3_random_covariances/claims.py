@@ -19,7 +19,7 @@ def Z18a(dataset):
     Margin: Relative. The integrator's tolerance is 1e-10 and the slowest mode has decayed by $e⁻³⁰$.
     Control: the limit of $u₋₁$ as (C.15) prints it, without squares
     """
-    # Relative distance of u U from A_* (Frobenius) and of u from its limit, per law and length.
+    # Relative distance of u U from A_* (Frobenius) and of u from its limit, per distribution and length.
     difference = ((dataset["product"] - dataset.product_theory) ** 2).sum(["i", "j"])
     matrix = np.sqrt(difference / (dataset.product_theory**2).sum(["i", "j"]))
     return Discrepancy(np.stack([matrix, abs(dataset.u.isel(step=-1) / dataset.u_theory - 1)]))

@@ -50,7 +50,7 @@ def flow(figure: Figure, dataset: xr.Dataset) -> None:
         "stay above 1."
     ),
     caption=(
-        "Variances times <i>c</i>, exponential (upper row) and uniform (lower row): test error over that of predicting 0 "
+        "Exponential and uniform variances times <i>c</i>: test error over that of predicting 0 "
         "(black line at 1: no skill), against test prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two "
         "standard errors. Thin lines: the limit <i>N</i>, <i>M</i> → ∞. Least squares is at 0 from <i>M</i> = <i>d</i> on."
     ),
@@ -99,7 +99,7 @@ def gains(dataset: xr.Dataset) -> Table:
     caption=(
         "Exp(1) variances: mean prediction as a fraction of <i>w</i>ᵀ<i>x</i><sub>query</sub>. Left: query drawn apart from "
         "the prompt, over <i>N</i> = <i>M</i>; dashed, the limit 1/3. Right: query with its prompt's covariance, over "
-        "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the constant of the left panel. Lines: theory. Markers: "
+        "|<i>x</i>| of one entry, at the largest <i>N</i>; dashed, the same for the query drawn apart. Lines: theory. Markers: "
         "Monte Carlo with two standard errors."
     ),
     size=(6.8, 3.4),

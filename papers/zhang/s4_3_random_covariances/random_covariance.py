@@ -111,7 +111,7 @@ class RandomCovariance(Declaration):
 
 
 def _laws(d: int, seed: int) -> dict:
-    """Return the laws of the spectra with their moments."""
+    """Return the distributions of the spectra with their moments."""
     return {"exponential": exponential(np.ones(d)), "uniform": uniform(d, seed)}
 
 

@@ -15,7 +15,7 @@ from papers.zhang.theory import random_covariance_flow as flow
 
 @dataclass(frozen=True)
 class RandomCovarianceFlow(Declaration):
-    """Flow from Assumption 3.3 with sigma^2 at ``fraction`` of the bound of Theorem 4.5, for two laws of the spectrum.
+    """Flow from Assumption 3.3 with sigma^2 at ``fraction`` of the bound of Theorem 4.5, for two distributions of the spectrum.
 
     The bound holds an expectation without closed form, averaged over ``spectra`` draws.
     """
@@ -65,7 +65,7 @@ class RandomCovarianceFlow(Declaration):
         )
 
     def _laws(self, seed: int) -> dict:
-        """Return the laws of the spectra with their moments."""
+        """Return the distributions of the spectra with their moments."""
         return {"exponential": exponential(scales(self.d, seed)), "uniform": uniform(self.d, seed)}
 
     def _flow(self, spectrum, moments: theory.SpectrumMoments, N: int, seed: int, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -47,7 +47,7 @@ class RandomCovarianceLimit(Declaration):
             raise ValueError(f"the edges of the bins are {self.edges}: take them in rising order")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Measure the mean prediction for a query of its own law, and for one with the covariance of its prompt."""
+        """Measure the mean prediction for a query of its own distribution, and for one with the covariance of its prompt."""
         return along_d(self.d, lambda d: self._measured(d, seed))
 
     def _measured(self, d: int, seed: int) -> xr.Dataset:
@@ -65,7 +65,7 @@ class RandomCovarianceLimit(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put the limit of the mean beside it, for both laws of the query."""
+        """Put the limit of the mean beside it, for both distributions of the query."""
         return along_d(self.d, lambda d: self._expected(at_d(dataset, d), d))
 
     @expectation

@@ -74,7 +74,7 @@ class RandomStartSize(Declaration):
         )
 
     def _laws(self, seed: int) -> dict:
-        """Return the laws of the spectra with their moments."""
+        """Return the distributions of the spectra with their moments."""
         return {"exponential": exponential(scales(self.d, seed)), "uniform": uniform(self.d, seed)}
 
     def _Theta(self, name: str, start: int, seed: int) -> np.ndarray:

@@ -93,7 +93,7 @@ def test_L5b(stored):
 def test_L5d(stored):
     """At uniform attention the expected push on W_KᵀW_Q is the Laplacian of the training pairs over the label balance.
 
-    Rounding, relative to the largest entry, over all prompts of a small law; attention that is selective already differs.
+    Rounding, relative to the largest entry, over all prompts of a small distribution; selective attention already differs.
     """
     push = stored("li-first-push")
     largest = abs(push.push_theory).max()

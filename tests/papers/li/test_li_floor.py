@@ -51,7 +51,7 @@ def test_laws_by_hand():
 
 @pytest.mark.parametrize(("M1", "alpha", "l"), [(3, 0.5, 3), (4, 0.8, 3), (4, 0.3, 2)])
 def test_best_predictor_against_bayes_over_every_task_and_prompt(M1, alpha, l):
-    """Second route: the joint law of task, query and prompt from Definition 3.2, no formula of the page."""
+    """Second route: the joint distribution of task, query and prompt from Definition 3.2, no formula of the page."""
     risk, j = 0.0, 0
     cells = list(product(range(M1), (1.0, -1.0)))
     for prompt in product(cells, repeat=l):

@@ -150,7 +150,7 @@ def test_the_map_is_read_off_what_the_model_gives_on_patterns(models, datasets):
 
 
 def test_the_map_and_the_course_of_attention_agree(datasets):
-    """Other prompts of the same law, the same networks."""
+    """Other prompts of the same distribution, the same networks."""
     course = datasets["li-attention"].mass.sel(split="unseen tasks")
     assert float(abs(datasets["li-training-map"].mass - course).max()) < 0.03
 

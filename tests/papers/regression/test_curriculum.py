@@ -1,4 +1,4 @@
-"""The training laws of in-context regression and the curriculum over them."""
+"""The training distributions of in-context regression and the curriculum over them."""
 
 import pytest
 import torch

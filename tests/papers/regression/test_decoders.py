@@ -102,7 +102,7 @@ def test_a_table_of_positions_learns_only_the_rows_it_sees():
 
 
 def test_seeds_laws_and_rates_train_as_one_batch():
-    """Four models of two laws and two learning rates in one batch are the four trained alone."""
+    """Four models of two distributions and two learning rates in one batch are the four trained alone."""
     decoder = TINY.decoder()
     start = decoder.start(stream(0, "weights"), 4, torch.zeros(()))
     laws = (IsotropicRegression(2, 2), ExponentialRegression(2, 2))
