@@ -79,13 +79,18 @@ def _meant(owner, name: str) -> tuple[str, str]:
 
 
 def _told_of_fields(kind: type) -> dict[str, str]:
-    """Return what the docstring of a class says of its fields: ``name   words``, and more of them behind a semicolon."""
-    names = "|".join(each.name for each in fields(kind))
-    lines = re.findall(rf"^({names}) {{2,}}(.+(?:\n {{2,}}.+)*)", inspect.getdoc(kind) or "", re.MULTILINE)
+    """Return what the docstring of a class says of its fields: ``name   words``, and more behind a semicolon.
+
+    Fields that share their words are named together, ``l, alpha: words``.
+    """
+    name = f"(?:{'|'.join(each.name for each in fields(kind))})"
+    names = f"({name}(?:, {name})*)"
+    lines = re.findall(rf"^{names} {{2,}}(.+(?:\n {{2,}}.+)*)", inspect.getdoc(kind) or "", re.MULTILINE)
     found = {}
-    for name, text in lines:
-        first, *others = re.split(rf"; ({names}): ", " ".join(text.split()))
-        found |= {name: first} | dict(zip(others[::2], others[1::2], strict=True))
+    for named, text in lines:
+        first, *others = re.split(rf"; {names}: ", " ".join(text.split()))
+        for group, words in ((named, first), *zip(others[::2], others[1::2], strict=True)):
+            found |= dict.fromkeys(group.split(", "), words)
     return found
 
 

@@ -27,7 +27,8 @@ class OneBlock(Declaration):
     """The paper's network: a contextual layer and an MLP with one hidden layer, no skips, no norms, no positions.
 
     layer    softmax attention, tanh RNN or GRU; of ``width`` outputs, attention with ``heads`` heads
-    hidden   width of the MLP's hidden layer, ReLU
+    d        entries of an input; width: outputs of the layer; heads: attention heads
+    hidden   neurons of the MLP's hidden layer, ReLU
     """
 
     layer: Literal["softmax attention", "tanh RNN", "GRU"]
@@ -54,7 +55,11 @@ class OneBlock(Declaration):
 
 @dataclass(frozen=True)
 class ManyBlocks(Declaration):
-    """``depth`` pre-norm blocks as in Llama, without positions: causal attention, RMS norms, SwiGLU of ``hidden`` channels."""
+    """Pre-norm blocks as in Llama, without positions: causal attention, RMS norms, SwiGLU.
+
+    depth    blocks; d: entries of an input; width: channels; heads: attention heads of a block
+    hidden   channels of the SwiGLU
+    """
 
     depth: Count
     d: Count
@@ -81,7 +86,7 @@ class Training(Declaration):
 
     name      of the shipped file; empty when weights are never shipped
     N         examples of a prompt; every_prefix: whether the error counts after 0 .. N examples, or after N alone
-    B         prompts a step; rate: learning rate at the start; replicates: networks trained as one batch
+    B         prompts a step; rate: initial learning rate; steps: of Adam; replicates: networks trained as one batch
     """
 
     name: str

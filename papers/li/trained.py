@@ -22,9 +22,11 @@ class Setting(Declaration):
     """One training setting of the paper's one-layer model, SGD on fresh prompts (letters as in the paper).
 
     tasks    name of the set of training tasks, see ``papers.li.task_sets.task_set``
+    M1       task-relevant patterns; M2: irrelevant patterns; d_Y: entries of the label embedding
     beta     norm of a pattern; q: norm of the label embedding; K: bound on kappa
-    delta    diagonal of W_Q, W_K, W_V at the start; xi: standard deviation of the entries of W_O at the start
-    m        neurons; eta: step size; B: prompts a step; T: steps; l, alpha: length and task share of training prompts
+    delta    initial diagonal of W_Q, W_K, W_V; xi: standard deviation of the initial entries of W_O
+    m        neurons; eta: step size; B: prompts a step; T: steps
+    l        examples of a training prompt; alpha: share of them with a pattern of the task
     """
 
     tasks: str

@@ -13,6 +13,8 @@ from icl_lib.tasks.regression import linear_labels
 class Ramp:
     """A whole number that grows: ``start`` + ``increment`` every ``interval`` steps, up to ``end``.
 
+    start, end   the first and the last number; increment: what is added each time; interval: steps from one time to the next
+
     Raises ValueError unless 1 <= start <= end, increment >= 1 and interval >= 1.
     """
 

@@ -16,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from icl_lib.companion import described, expectation, laid_open
 from icl_lib.companion.paper import declared, seen_by
 from papers import registry
+from papers.regression.curriculum import Ramp
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN = {"div", "p", "b", "em", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "pre", "span"}
@@ -109,6 +110,17 @@ def test_the_table_says_what_fields_take_and_what_they_are():
     assert rows["epsilon"][3] == "in the denominator, as in the published code"
     assert rows["scales"][3] == "factors on what W reads for the query alone"
     assert rows["shapes[0]"][3].endswith("with fewer prompts in proportion when they are longer")
+
+
+def test_the_table_says_of_the_main_settings_what_is_counted():
+    fields = ("M1", "M2", "d_Y", "m", "B", "T", "l", "alpha")
+    rows = {name: row[3] for name, *row in laid_open.settings_of(registry.experiment("li-classical")).rows}
+    assert all(rows[f"setting.{name}"] for name in fields) and rows["setting.T"] == "steps"
+
+
+def test_fields_that_are_told_together_have_the_same_words():
+    told = laid_open._told_of_fields(Ramp)
+    assert told["start"] == told["end"] == "the first and the last number" and told["interval"].startswith("steps")
 
 
 def test_the_code_that_is_shown_runs_where_it_is_pasted():
