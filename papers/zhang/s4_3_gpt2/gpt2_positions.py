@@ -116,6 +116,6 @@ def moves(training: DecoderTraining, table: Float[Tensor, "T D"], seed: int, dev
 ZHANG_GPT2_POSITIONS = Experiment(
     slug="zhang-gpt2-positions",
     title="The spike beyond the training length",
-    quick=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, runs=3, longest=40, covariances=64, prompts=6),
+    quick=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, runs=3, longest=40, covariances=64, prompts=3),
     full=Gpt2Positions((FIXED[0], RANDOM[0]), FROZEN, runs=3, longest=40, covariances=64, prompts=124),
 )
