@@ -97,7 +97,7 @@ def L20d(dataset):
 def L20e(dataset):
     """1-NN and 3-NN err by a binomial law: own pattern nearest, any other label wrong with probability $1/(2 − α′)$.
 
-    Margin: Relative, where the law is 0.05 or more, all draws together: 6,000 prompts a cell in full, 240 in quick.
+    Margin: Relative, where the law is 0.05 or more, all draws together: 6,000 prompts a cell in full, 420 in quick.
     Moved: from an absolute 0.08 in both profiles.
     """
 

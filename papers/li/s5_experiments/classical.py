@@ -145,7 +145,7 @@ def classical_faults(learners, codes: Codes, patterns: Patterns, scale: float = 
 
 QUICK = replace(A, T=150, B=96, m=50)
 _QUICK = Classical(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=50, alphas=(0.8, 0.6), lengths=(6, 8)
+    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=35, alphas=(0.8, 0.6), lengths=(6, 8)
 )
 CLASSICAL_LEARNERS = Experiment(
     slug="li-classical",

@@ -81,6 +81,6 @@ FOURTH_MOMENT = Experiment(
     slug="zhang-fourth-moment",
     title="Gaussian fourth moment",
     section="D",
-    quick=FourthMoment(d=(3, 2), kappa=5.0, draws=12_000_000),
+    quick=FourthMoment(d=(3, 2), kappa=5.0, draws=7_000_000),
     full=FourthMoment(d=(4, 2), kappa=10.0, draws=60_000_000),
 )

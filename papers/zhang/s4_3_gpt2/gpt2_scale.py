@@ -117,6 +117,6 @@ def cut(prompts: Prompts, M: int) -> Prompts:
 ZHANG_GPT2_SCALE = Experiment(
     slug="zhang-gpt2-scale",
     title="Inputs, labels and a prompt's own size",
-    quick=Gpt2Scale(FIXED, RANDOM, runs=3, c=(1.0, 9.0), covariances=64, prompts=1),
+    quick=Gpt2Scale(FIXED, RANDOM, runs=3, c=(1.0, 9.0), covariances=40, prompts=1),
     full=Gpt2Scale(FIXED, RANDOM, runs=3, c=(1.0, 4.0, 9.0), covariances=64, prompts=64),
 )
