@@ -168,7 +168,7 @@ NAMES = {
 }
 """Readings: dimensions beside part, span and network, and what they are."""
 
-_QUICK = StaticOneBlock(training=ONE_BLOCK, N=100, contexts=40, queries=50, K=(1, 3, 25, 50))
+_QUICK = StaticOneBlock(training=ONE_BLOCK, N=100, contexts=30, queries=50, K=(1, 3, 25, 50))
 STATIC_ONE_BLOCK = Experiment(
     slug="dherin-static-one-block",
     title="One static patch for many queries, one block",

@@ -121,6 +121,6 @@ SPARSE_REGRESSION = Experiment(
     slug="garg-sparse",
     title="Sparse linear functions in context",
     section="sparse linear functions",
-    quick=replace(_FULL, lengths=(0, 1, 2, 3, 5, 8, 12, 20), selection=100, prompts=800),
+    quick=replace(_FULL, lengths=(0, 3, 5, 8, 20), selection=50, prompts=800),
     full=_FULL,
 )

@@ -108,7 +108,7 @@ def terms(batch: Prompts, Lambda: np.ndarray, N: int, a: np.ndarray, centre: tor
     return torch.stack([I**2, II**2, III**2, 2 * I * II, 2 * I * III, 2 * II * III])
 
 
-_QUICK = SixTerms(d=(4, 6), kappa=10.0, N=(10, 25), M=(8, 10), shrunk=0.5, prompts=1_000_000)
+_QUICK = SixTerms(d=(4, 6), kappa=10.0, N=(10, 25), M=(8, 10), shrunk=0.5, prompts=800_000)
 SIX_TERMS = Experiment(
     slug="zhang-six-terms",
     title="The six terms behind Theorem 4.2",
