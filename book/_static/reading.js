@@ -55,10 +55,34 @@
     document.documentElement.dataset.theme = theme;
     for (const formula of shrunk) formula.style.zoom = "";
     for (const fold of folded) fold.open = false;
+    markSoon();
   });
+
+  /* A formula on its own line that is a little too wide is set smaller; one still wider has the whole line, its number below. */
+  const LEAST = 0.8;
+  function fitFormulas() {
+    const formulas = [...document.querySelectorAll("main div.math > mjx-container[display]")];
+    for (const formula of formulas) {
+      formula.style.zoom = "";
+      formula.parentElement.classList.remove("icl-long");
+    }
+    const sizes = formulas.map((formula) => {
+      const line = formula.parentElement.clientWidth;
+      return [line, formula.clientWidth / formula.firstElementChild.offsetWidth, line / formula.firstElementChild.offsetWidth];
+    });
+    formulas.forEach((formula, place) => {
+      const [line, beside, alone] = sizes[place];
+      if (!line || beside >= 1) return;
+      const long = beside < LEAST && formula.parentElement.querySelector(".eqno");
+      formula.parentElement.classList.toggle("icl-long", Boolean(long));
+      const share = long ? alone : beside;
+      if (share >= LEAST && share < 1) formula.style.zoom = String(share);
+    });
+  }
 
   /* Whatever scrolls can be reached with the keyboard, and shows that it goes on. */
   function markScrollers() {
+    fitFormulas();
     for (const formula of document.querySelectorAll("main span.math > mjx-container")) {
       const room = formula.closest("p, li, dd, td, th, figcaption, section")?.clientWidth || Infinity;
       formula.parentElement.classList.toggle("icl-wide", formula.firstElementChild.offsetWidth > room);

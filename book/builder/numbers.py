@@ -21,4 +21,6 @@ def meaning(claim: Claim, claims: Mapping[str, Claim]) -> str:
     words = ENDS.split(claim.reason, maxsplit=1)[0]
     if len(words) > LONGEST and ", " in words[:LONGEST]:
         words = words[:LONGEST].rpartition(", ")[0]
+        if words.count("(") > words.count(")"):
+            words = words.rpartition(" (")[0]
     return words.rstrip(".")

@@ -1,4 +1,4 @@
-"""Texts as they are set: quotation marks that open and close, powers of ten, hyphens at which no line ends.
+"""Texts as they are set: quotation marks that open and close, powers of ten, hyphens at which no line ends, one full stop.
 
 What stands in markdown has its quotation marks from Sphinx; what a notebook printed as HTML has them from here.
 """
@@ -17,6 +17,8 @@ OPENING = re.compile(r'(?<![\w.,;:!?)%])"(?![\s.,;:!?)])')
 APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?=\s)")
 BROKEN = re.compile(r"\b0-1\b")
 """The 0-1 error is one word."""
+STOP = re.compile(r"\.(?!\.)")
+NUMBERED = re.compile(r"\(\d+\)")
 POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?e[-−+]?\d+)(?!\w)")
 
 
@@ -24,13 +26,27 @@ def set_type(page: Page) -> None:
     """Set the texts of one page."""
     if page.article is None:
         return
+    unwrap(page.article)
     for owner, which in list(sentences(page.article, is_read)):
         text = OPENING.sub("“", getattr(owner, which))
+        if which == "tail" and owner.tag == "a" and owner.text_content().endswith("al.") and STOP.match(text):
+            text = text[1:]  # a title such as "Garg et al." ends the sentence
         text = APOSTROPHE.sub("’", text.replace('"', "”"))
         setattr(owner, which, BROKEN.sub("0\N{NON-BREAKING HYPHEN}1", text))
         if POWER.search(text):
             parts = POWER.split(getattr(owner, which))
             replace_text(owner, which, [power(part) if number % 2 else part for number, part in enumerate(parts)])
+
+
+def unwrap(article: HtmlElement) -> None:
+    """Take away the parentheses around an equation's number, which has its own."""
+    for link in article.iter("a"):
+        before = link.getprevious()
+        owner, which = (link.getparent(), "text") if before is None else (before, "tail")
+        opened, closed = getattr(owner, which) or "", link.tail or ""
+        if opened.endswith("(") and closed.startswith(")") and NUMBERED.fullmatch(link.text_content()):
+            setattr(owner, which, opened[:-1])
+            link.tail = closed[1:]
 
 
 def is_read(element: HtmlElement) -> bool:

@@ -205,6 +205,8 @@ def test_what_a_number_is_comes_from_the_margin_s_reason(whole):
     assert plain(shown["D32"]).startswith("log₂ of the ratio") and shown["L7n"].startswith("0.01 − error(0.5)")
     assert shown["Z10"] == "Relative" and shown["L7g"] == shown["L7v"] and shown["G3b"] == "Error over that of predicting 0"
     assert all(0 < len(words) <= 130 for words in shown.values())
+    assert shown["Z12"].endswith("far above $tr Λ/λ_min$")
+    assert all(words.count("(") == words.count(")") for words in shown.values())
     assert (
         meaning(FakeClaim("Z1", reason="As for Z2; more."), {"Z2": FakeClaim("Z2", reason="A count. Of cells.")}) == "A count"
     )

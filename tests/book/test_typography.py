@@ -22,6 +22,9 @@ def set_in(body: str) -> str:
         ('<p>It is "high", and "≤ 1" too.</p>', "<p>It is “high”, and “≤ 1” too.</p>"),
         ('<p>"<b>Similar</b>" (as "so") isn\'t.</p>', "<p>“<b>Similar</b>” (as “so”) isn’t.</p>"),
         ("<p>The 0-1 error</p>", f"<p>The {NARROW} error</p>"),
+        ("<p><a><span>Garg et al.</span></a>. So <a>ours</a>.</p>", "<p><a><span>Garg et al.</span></a> So <a>ours</a>.</p>"),
+        ("<p>of it (<a>(43)</a>): so</p>", "<p>of it <a>(43)</a>: so</p>"),
+        ("<p><b>a</b> (<a>(43)</a>, <a>(44)</a>)</p>", "<p><b>a</b> (<a>(43)</a>, <a>(44)</a>)</p>"),
         ("<p>at 7e-05.</p>", '<p>at <span class="icl-power">7·10<sup>−5</sup></span>.</p>'),
         (
             "<p>1e−06 ± 7e−07</p>",
