@@ -24,14 +24,14 @@ def test_every_page_was_visited(visits):
 
 
 KINDS = ["asked", "failed", "errors", "mathematics", "pictures", "code", "policy", "sideways", "structure"]
-KINDS += ["narrow code", "off the line", "print"]
+KINDS += ["narrow code", "off the line", "fitting", "print"]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *(f"contrast {scheme}" for scheme in VIEWS.values())])
 def test_no_page_shows_a_fault(visits, kind):
     """Nothing from outside, nothing missing, no error, no bare TeX, no picture without words, no inline code, nothing against
     the policy, no cut page, nothing that axe finds, no column of code under twelve characters, no comma of a formula off its
-    line, no title missing in print."""
+    line, nothing beyond its card, no fold too low for a finger, no title missing in print."""
     assert visits.of(kind) == {}
 
 

@@ -68,6 +68,27 @@ window.visit = {
     return narrow;
   },
 
+  /* What lies beyond the right edge of its card or box, folds too low for a finger, and formulas on a line of their own that
+     scroll though the line holds four fifths of them. */
+  fitting() {
+    const faults = [];
+    const right = (part) => part.getBoundingClientRect().right;
+    const parts = (selector) => [...document.querySelectorAll(`main ${selector}`)].filter((part) => part.checkVisibility());
+    for (const box of parts(":is(.icl-card, .icl-minute)")) {
+      const beyond = [...box.querySelectorAll("p, dt, dd, summary, pre")].filter((part) => right(part) > right(box) + 1);
+      faults.push(...beyond.map((part) => `beyond ${box.id || box.className}: ${part.textContent.trim().slice(0, 40)}`));
+    }
+    for (const fold of parts("summary")) {
+      const { height } = fold.getBoundingClientRect();
+      if (height < 24) faults.push(`a fold of ${height.toFixed(1)} px: ${fold.textContent.trim()}`);
+    }
+    for (const formula of parts("div.math > mjx-container")) {
+      const [whole, line] = [formula.scrollWidth, formula.parentElement.clientWidth];
+      if (whole > formula.clientWidth + 1 && whole * 0.8 <= line) faults.push(`${whole} px of formula scroll in ${line}`);
+    }
+    return faults;
+  },
+
   /* What paper lacks: the title, the colours that part one verdict from another and from links, ink. */
   printed() {
     const title = document.querySelector("main h1");
@@ -83,6 +104,8 @@ window.visit = {
     }
     const ink = [...document.querySelectorAll("main p, main h1, main a, main td")].filter((part) => part.checkVisibility());
     const pale = ink.filter((part) => Math.max(...colour(part).match(/\d+/g).slice(0, 3)) > 180);
+    const whole = [...document.querySelectorAll("main table")].filter((part) => getComputedStyle(part).breakInside === "avoid");
+    if (whole.length) faults.push(`${whole.length} tables that a sheet does not part`);
     if (pale.length) faults.push(`${pale.length} parts too pale`);
     if ([...document.querySelectorAll("main form")].some((part) => part.checkVisibility())) faults.push("a form");
     return faults;

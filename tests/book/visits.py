@@ -96,6 +96,7 @@ class Visitor:
             over = await self.ask("visit.overflow()")
             self.note("sideways", *[f"{over} px at {width}"] * (over > 0))
             self.note("narrow code", *await self.ask("visit.columns()"))
+            self.note("fitting", *[f"{fault} at {width}" for fault in await self.ask("visit.fitting()")])
             tails = await self.ask("visit.tails()")
             self.found.tails += tails["count"]
             self.note("off the line", *tails["off"])
