@@ -6,7 +6,7 @@
     print: () => window.print(),
     fullscreen: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
   };
-  const FORMULAS = "div.math, mjx-container[display], .icl-wide mjx-container";
+  const FORMULAS = "div.math, mjx-container[display], .icl-wide mjx-container, .icl-scrolls";
   const SCROLLERS = `${FORMULAS}, pre, table, .output, .icl-table, .icl-claims, .icl-pictures, .pst-scrollable-table-container`;
 
   for (const button of document.querySelectorAll("[data-call]")) {

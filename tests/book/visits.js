@@ -69,7 +69,7 @@ window.visit = {
   },
 
   /* What lies beyond the right edge of its card or box, folds too low for a finger, and formulas on a line of their own that
-     scroll though the line holds four fifths of them. */
+     scroll though the line holds four fifths of them; a shadow on what does not scroll. */
   fitting() {
     const faults = [];
     const right = (part) => part.getBoundingClientRect().right;
@@ -86,6 +86,8 @@ window.visit = {
       const [whole, line] = [formula.scrollWidth, formula.parentElement.clientWidth];
       if (whole > formula.clientWidth + 1 && whole * 0.8 <= line) faults.push(`${whole} px of formula scroll in ${line}`);
     }
+    const still = parts(".icl-scrolls").filter((part) => part.scrollWidth <= part.clientWidth);
+    faults.push(...still.map((part) => `a shadow on ${part.textContent.trim().slice(0, 40)}`));
     return faults;
   },
 
