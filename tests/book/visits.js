@@ -69,7 +69,7 @@ window.visit = {
   },
 
   /* What lies beyond the right edge of its card or box, folds too low for a finger, and formulas on a line of their own that
-     scroll though the line holds four fifths of them; a shadow on what does not scroll. */
+     scroll though the line holds four fifths of them; a shadow on what does not scroll; sliders too short for a finger. */
   fitting() {
     const faults = [];
     const right = (part) => part.getBoundingClientRect().right;
@@ -86,6 +86,8 @@ window.visit = {
       const [whole, line] = [formula.scrollWidth, formula.parentElement.clientWidth];
       if (whole > formula.clientWidth + 1 && whole * 0.8 <= line) faults.push(`${whole} px of formula scroll in ${line}`);
     }
+    const short = parts("input[type=range]").filter((part) => part.getBoundingClientRect().width < 140);
+    faults.push(...short.map((part) => `a slider of ${part.getBoundingClientRect().width} px`));
     const still = parts(".icl-scrolls").filter((part) => part.scrollWidth <= part.clientWidth);
     faults.push(...still.map((part) => `a shadow on ${part.textContent.trim().slice(0, 40)}`));
     return faults;
