@@ -58,7 +58,7 @@
     markSoon();
   });
 
-  /* A formula on its own line that is a little too wide is set smaller; one still wider has the whole line, its number below. */
+  /* A formula on its own line that is a little too wide is set smaller; a wider one has the whole line, its number below. */
   const LEAST = 0.8;
   function fitFormulas() {
     const formulas = [...document.querySelectorAll("main div.math > mjx-container[display]")];
