@@ -1,4 +1,4 @@
-"""Texts as they are set: quotation marks that open and close, powers of ten, hyphens at which no line ends, one full stop.
+"""Texts as they are set: quotation marks that open and close, powers of ten, minus signs, hyphens at which no line ends.
 
 What stands in markdown has its quotation marks from Sphinx; what a notebook printed as HTML has them from here.
 """
@@ -17,6 +17,7 @@ OPENING = re.compile(r'(?<![\w.,;:!?)%])"(?![\s.,;:!?)])')
 APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?=\s)")
 BROKEN = re.compile(r"\b0-1\b")
 """The 0-1 error is one word."""
+MINUS = re.compile(r"(?<![\w.,)\]−–-])-(?=\.?\d)")
 STOP = re.compile(r"\.(?!\.)")
 NUMBERED = re.compile(r"\(\d+\)")
 POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?e[-−+]?\d+)(?!\w)")
@@ -31,7 +32,7 @@ def set_type(page: Page) -> None:
         text = OPENING.sub("“", getattr(owner, which))
         if which == "tail" and owner.tag == "a" and owner.text_content().endswith("al.") and STOP.match(text):
             text = text[1:]  # a title such as "Garg et al." ends the sentence
-        text = APOSTROPHE.sub("’", text.replace('"', "”"))
+        text = MINUS.sub("−", APOSTROPHE.sub("’", text.replace('"', "”")))
         setattr(owner, which, BROKEN.sub("0\N{NON-BREAKING HYPHEN}1", text))
         if POWER.search(text):
             parts = POWER.split(getattr(owner, which))

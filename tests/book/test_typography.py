@@ -25,6 +25,7 @@ def set_in(body: str) -> str:
         ("<p><a><span>Garg et al.</span></a>. So <a>ours</a>.</p>", "<p><a><span>Garg et al.</span></a> So <a>ours</a>.</p>"),
         ("<p>of it (<a>(43)</a>): so</p>", "<p>of it <a>(43)</a>: so</p>"),
         ("<p><b>a</b> (<a>(43)</a>, <a>(44)</a>)</p>", "<p><b>a</b> (<a>(43)</a>, <a>(44)</a>)</p>"),
+        ("<td>-0.1: of 4.1-4.2, 2026-11-25</td>", "<td>−0.1: of 4.1-4.2, 2026-11-25</td>"),
         ("<p>at 7e-05.</p>", '<p>at <span class="icl-power">7·10<sup>−5</sup></span>.</p>'),
         (
             "<p>1e−06 ± 7e−07</p>",
