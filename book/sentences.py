@@ -25,7 +25,7 @@ PAGES = {"index.md": "## Every claim", "index.zh.md": "## 全部论断", "answer
 KINDS = ("definition", "description", "proved", "number", "link")
 """What a sentence without a claim may be: proved on its page, or a number of the box's own result."""
 TOLD = "told"
-ID = re.compile(r"(?<![\w.])(?:ZF|[ZLDG])\d+[a-z]?(?!\w)")
+ID = re.compile(rf"(?<![\w.]){registry.ID}(?!\w)")
 END = re.compile(r"(?<=[.?!])(?<!al\.)\s+(?=[A-Z$“\"(*])|(?<=\.)\s+(?=\{)|(?<=[。？！])\s*")
 NO_TEXT = re.compile(r"^(---|lang:|:|<!--|\([\w-]+\)=|#{1,2} |\| )")
 ASKED = re.compile(r"[?？]\*?$|^(?:New|Does not hold|Not reproduced here)\.$|^(?:不成立|此处未能重现|新发现)。$")

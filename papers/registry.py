@@ -15,6 +15,8 @@ from papers import BOOK, FLOORS, PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}
 """The papers, by key."""
+ID = rf"(?:{'|'.join(sorted((each for paper in WINGS.values() for each in paper.letters), key=len, reverse=True))})\d+[a-z]?"
+"""What a claim's number looks like, as a regular expression."""
 NO_ROOMS = ("bench", "theory")
 
 

@@ -12,8 +12,7 @@ from book.builder.layout import Layout
 from icl_lib.companion import Claim
 from papers import registry
 
-ID = r"(?:ZF|[ZLDG])\d+[a-z]?"
-NAMED = re.compile(rf"\b({ID})(?:(?:–| to )({ID}))?\b")
+NAMED = re.compile(rf"\b({registry.ID})(?:(?:–| to )({registry.ID}))?\b")
 SHOWN = re.compile(r"claims\s*=\s*\"([^\"]*)\"")
 """The claims of another page that a cell lays out."""
 EXAMPLES = ("how_to_read",)

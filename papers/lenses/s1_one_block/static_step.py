@@ -1,0 +1,167 @@
+"""lenses-static-step: one change of W for every query, read off the block, against one step on a loss."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    Positive,
+    Several,
+    expectation,
+    near_misses,
+    variable,
+    variables,
+)
+from icl_lib.patches.rank_one import redirection
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import normal
+from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, key_value, unlabelled
+from papers.lenses.theory import one_block
+from papers.regression.spectra import geometric_covariance
+from papers.zhang.theory.optimum import Gamma
+
+LIMIT, UNTRAINED = "limit of training", "untrained"
+LAYERS = (LIMIT, UNTRAINED)
+NAMES = {
+    "bare": ("block query", "error of the query alone, no change of W"),
+    "token": ("block query", "error with the change that is cut to this query"),
+    "other": ("block query", "error with the change that is cut to another query"),
+    "static": ("block query", "error with one change of W for all queries"),
+    "miss": ("block query", "squared error of attention's label as a prediction, over the mean of y^2"),
+}
+
+CHANGES = {"bare": "none", "other": "cut to another query", "token": "cut to this query", "static": "one for all queries"}
+"""How each change of W is told."""
+
+
+@dataclass(frozen=True)
+class StaticStep(Declaration):
+    """Blocks with linear attention in random MLPs, each with one context and queries that are not in it.
+
+    d, M     dimensions and lengths of contexts, one of each a shape
+    N        training length, which enters the limit weights
+    kappa    condition number of the covariance of inputs
+    m        neurons of the MLP
+    """
+
+    d: Several[AtLeastTwo]
+    M: Several[Count]
+    N: Several[Count]
+    kappa: Positive
+    m: Count
+    blocks: Count
+    queries: AtLeastTwo
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not len(self.d) == len(self.M) == len(self.N):
+            raise ValueError(f"{len(self.d)} of d, {len(self.M)} of M and {len(self.N)} of N: take as many of each")
+
+    @property
+    def shapes(self) -> list[str]:
+        """How each shape is told."""
+        return [f"d={d} M={M} N={N}" for d, M, N in zip(self.d, self.M, self.N, strict=True)]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Compare blocks with their context and without it, with changes of W that are read off the block."""
+        places, found, outputs = range(len(self.d)), [], []
+        for layer in LAYERS:
+            made = [self._block(seed, place, layer) for place in places]
+            found.append([self._compared(*each) for each in made])
+            outputs.append([made[place][0].feed(_mixed(*made[place]))[..., 0].numpy() for place in places])
+        columns = variables(NAMES, found, "layer shape {}", "f4") | {
+            "output": variable("shape block query", outputs[0], "output with the context, limit weights")
+        }
+        return xr.Dataset(columns, coords={"layer": list(LAYERS), "shape": self.shapes})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the block with one step on L_C beside it, its W changed by formula."""
+        steps, misses = [], []
+        for place in range(len(self.d)):
+            block, drawn = self._block(seed, place, LIMIT)
+            Lambda = self._covariance(seed, place)
+            trained = Gamma(Lambda, self.N[place])
+            steps.append(_stepped(block, drawn, trained))
+            misses.append((_stepped(block, drawn, Lambda), _stepped(block, drawn, Gamma(Lambda, self.M[place]))))
+        inverse, lengths = zip(*misses, strict=True)
+        scale = abs(dataset.output).mean(["block", "query"]) + 0 * dataset.output
+        errors = dataset[list(CHANGES)].to_dataarray("change").transpose("layer", "shape", "change", "block", "query")
+        middle, largest = (each.values for each in (errors.median(["block", "query"]), errors.max(["block", "query"])))
+        where = "layer shape change"
+        return dataset.assign_coords(change=[*CHANGES.values()]).assign(
+            typical=variable(where, middle, "median error over contexts and queries"),
+            typical_low=variable(where, middle, "the same"),
+            typical_high=variable(where, largest, "largest error over contexts and queries"),
+            output_theory=variable("shape block query", steps, "output alone with W - grad L_C(0) Gamma^-1"),
+            output_scale=scale.assign_attrs(long_name="mean size of the output of this shape", units="1"),
+            output_near=near_misses("shape block query", {"Λ for Γ": inverse, "M for N in Γ": lengths}),
+        )
+
+    def _covariance(self, seed: int, place: int) -> Float[np.ndarray, "d d"]:
+        return geometric_covariance(self.d[place], self.kappa, seed, f"static step/{place}/basis")
+
+    def _block(self, seed: int, place: int, layer: str) -> tuple[Blocks, Contexts]:
+        """Draw the block of a shape, with the limit's attention or a random one for each context, and its contexts."""
+        d, role, Lambda = self.d[place], f"static step/{place}", self._covariance(seed, place)
+        if layer == LIMIT:
+            V, K = (torch.tensor(each) for each in one_block.limit_weights(Gamma(Lambda, self.N[place])))
+        else:
+            like = torch.zeros((), dtype=torch.float64)
+            shape = (self.blocks, 1, d + 1, d + 1)
+            V, K = (normal(stream(seed, f"{role}/{name}"), shape, like) / (d + 1) ** 0.5 for name in "VK")
+        drawn = contexts(seed, role, (self.blocks, self.M[place], self.queries), torch.tensor(Lambda))
+        return Blocks(key_value(V, K, self.M[place]), first_layer(seed, role, self.m, d + 1, bias=0.1)), drawn
+
+    def _compared(self, block: Blocks, drawn: Contexts) -> dict[str, np.ndarray]:
+        z = unlabelled(drawn.queries)
+        W, a, whole = block.weights["W"], z, _mixed(block, drawn)
+        expected = block.feed(whole)
+        size = expected.abs().mean()
+        changes = {
+            "bare": 0 * W,
+            "token": redirection(W, a, whole),
+            "other": redirection(W, a, whole).roll(1, 1),
+            "static": uncut(block, drawn)[:, None],
+        }
+        made = {name: block.feed(a[..., None, :], W + change)[..., 0, :] for name, change in changes.items()}
+        truth = torch.einsum("sqd,sd->sq", drawn.queries, drawn.w)
+        miss = (whole[..., -1] - truth).square() / truth.square().mean()
+        errors = {name: ((each - expected).abs() / size)[..., 0].numpy() for name, each in made.items()}
+        return errors | {"miss": miss.numpy()}
+
+
+def uncut(block: Blocks, drawn: Contexts) -> Float[Tensor, "S m D"]:
+    """Return the change of W that is linear in the query, read off the block at the unit vectors."""
+    D = block.weights["W"].shape[-1]
+    units = torch.eye(D, dtype=drawn.x.dtype).expand(len(drawn.x), D, D)
+    moved = block.mixed(drawn.x, drawn.y, units) - units
+    return torch.einsum("mn,skn->smk", block.weights["W"], moved)
+
+
+def _mixed(block: Blocks, drawn: Contexts) -> Float[Tensor, "S Q D"]:
+    return block.mixed(drawn.x, drawn.y, unlabelled(drawn.queries))
+
+
+def _stepped(block: Blocks, drawn: Contexts, Gamma: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "S Q"]:
+    """Return the outputs alone, each context's W changed by its step."""
+    W = block.weights["W"].numpy()
+    steps = [one_block.step(W, Gamma, x.numpy(), y.numpy()) for x, y in zip(drawn.x, drawn.y, strict=True)]
+    return block.feed(unlabelled(drawn.queries), torch.tensor(W + np.stack(steps)))[..., 0].numpy()
+
+
+_QUICK = StaticStep(d=(3, 5), M=(11, 4), N=(7, 9), kappa=4.0, m=16, blocks=100, queries=10)
+STATIC_STEP = Experiment(
+    slug="lenses-static-step",
+    title="One change of weights for every query",
+    quick=_QUICK,
+    full=replace(_QUICK, d=(3, 5, 7), M=(11, 4, 17), N=(7, 9, 31)),
+)
