@@ -53,6 +53,7 @@ class Alpha:
         return measured
 
 EXPERIMENTS = {"toy-alpha": Alpha()}
+ID = "Z[0-9]+[a-z]?"
 WINGS = {"zhang": SimpleNamespace(key="zhang", authors="Z", title="T", scope="S", easy="E", hard="H")}
 
 def judge(dataset):

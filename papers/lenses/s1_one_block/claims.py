@@ -78,7 +78,7 @@ def S1g(dataset):
     """
 
 
-@claim("D", "formula", of="context", margin=0.03, quick_margin=0.05, near=("after one pass",))
+@claim("D", "formula", of="context", margin=0.03, quick_margin=0.05, near=("Λ for (1 + 1/N)Λ", "after one pass"))
 def S1h(dataset):
     """The context recovers $tr(Γ⁻¹Λ)/d$ of a task, in long prompts all of it: so a context is not a pass of gradient descent.
 

@@ -45,10 +45,12 @@ class OnePass(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the two shares by formula beside it."""
-        context, descent, shorter = np.array([[self._theory(seed, d, M) for M in self.M] for d in self.d]).transpose(2, 0, 1)
+        context, bare, descent, shorter = np.array([[self._theory(seed, d, M) for M in self.M] for d in self.d]).transpose(
+            2, 0, 1
+        )
         columns = {
             "context_theory": variable("d M", context, "tr(Gamma^-1 Lambda)/d"),
-            "context_near": near_misses("d M", {"after one pass": descent}),
+            "context_near": near_misses("d M", {"Λ for (1 + 1/N)Λ": bare, "after one pass": descent}),
             "descent_theory": variable("d M", descent, "1 - tr((I - Gamma^-1 Lambda/M)^M)/d"),
             "limit": variable("", 1 - np.exp(-1), "share after one pass over a long prompt"),
             "descent_near": near_misses("d M", {"gradients at the start": context, "M - 1 for M": shorter}),
@@ -56,11 +58,12 @@ class OnePass(Declaration):
         errors = {name: dataset[name].assign_attrs(blocks=self.prompts) for name in ("context_se", "descent_se")}
         return dataset.assign(columns).assign(errors)
 
-    def _theory(self, seed: int, d: int, M: int) -> tuple[float, float, float]:
+    def _theory(self, seed: int, d: int, M: int) -> tuple[float, float, float, float]:
         Lambda = self._covariance(seed, d)
         trained = Gamma(Lambda, M)
         shares = (one_block.share_of_pass(Lambda, trained * M / steps, steps) for steps in (M, M - 1))
-        return one_block.share_of_context(Lambda, trained), *shares
+        contexts = (one_block.share_of_context(Lambda, each) for each in (trained, trained - Lambda / M))
+        return *contexts, *shares
 
     def _covariance(self, seed: int, d: int) -> Float[np.ndarray, "d d"]:
         return geometric_covariance(d, self.kappa, seed, f"one pass/{d}/basis")

@@ -275,5 +275,5 @@ def test_figures_draw_and_say_what_they_show(tiny_decoder, tiny_positions, small
     positions = figures.decoder_positions(tiny_positions)
     assert positions.light != positions.dark and len(positions.alt) > 80 and positions.name == DECODER_POSITIONS.slug
     for picture in pictures:
-        assert picture.light != picture.dark and len(picture.alt) > 80 and "slides" in picture.caption
+        assert picture.light != picture.dark and len(picture.alt) > 80 and "slides" in picture.caption.lower()
     assert CLASSICAL_LEARNERS.slug == pictures[2].name
