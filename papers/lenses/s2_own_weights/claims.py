@@ -1,0 +1,159 @@
+"""Claims S2: what a block with an MLP learns of tasks with a mean."""
+
+from icl_lib.companion import Discrepancy, claims_of, exchanged, put
+
+WITH, WITHOUT = "with a mean", "of mean 0"
+
+claim = claims_of("lenses-own-optimum")
+
+
+@claim("D", "identity", of="block", margin=1e-6, near=("mean as variance", "N + 1 for N", "without noise"))
+def S2(dataset):
+    """With an MLP's row the least risk is $R*(Ψ) = tr(ΛΨ(I - ΛΓ_Ψ⁻¹))$, whatever the mean of the tasks.
+
+    Margin: Largest difference; descents end within 1e-8 of a minimum in the risk.
+    """
+
+
+@claim("D", "identity", of="m", margin=1e-5, near=("Γ⁻¹Λμ for μ",))
+def S2b(dataset):
+    """At the least risk the MLP's row is the mean of the tasks: $m = μ$.
+
+    Margin: Largest difference of an entry; where a descent ends, an entry is off by the root of what the risk is.
+    """
+
+
+@claim("D", "identity", of="v", margin=1e-5, near=("+μ for -μ",))
+def S2c(dataset):
+    """Its values are what this row leaves of the labels, $y_i - ⟨μ, x_i⟩$: $v = (-μ; 1)$.
+
+    Margin: Largest difference of an entry, as for the row.
+    """
+
+
+@claim("D", "identity", of="K", margin=1e-5, near=("I for Ψ", "without noise"))
+def S2d(dataset):
+    """Its keys are the preconditioner $Γ_Ψ⁻¹$: so the row with the context's change is one step on $L_C$ from $μ$.
+
+    Margin: Largest difference of an entry, as for the row.
+    """
+
+
+@claim("D", "identity", of="trap", margin=1e-5, near=("N + 1 for N", "the optimum"))
+def S2e(dataset):
+    """Values that do not read the label leave what one direction cannot carry: $R* + σ_2² + ... + σ_d²$.
+
+    Margin: Largest difference; descents end within 1e-8 of a minimum in the risk.
+    """
+
+
+@claim("D", "bound", margin=1e-6, control=put(attention="block"))
+def S2f(dataset):
+    """Attention without an MLP has the mean as variance at best: at least $R*(Ψ)$ and its floor, at most $R*(Ψ + μμᵀ)$.
+
+    Margin: Largest share by which the least risk found is below the lower bound or above the upper one; 1e-8 is left by descents.
+    Control: the risk of the block with the row in its place, which is below the floor of attention where the mean is large
+    """
+    below, above = dataset.lower / dataset.attention - 1, dataset.attention / dataset.upper - 1
+    return Discrepancy(below.where(below > above, above))
+
+
+claim = claims_of("lenses-head-floor")
+
+
+@claim("D", "identity", of="share", margin=1e-5, near=("H + 1 heads", "N H for N H + 2", "no end at d + 1 heads"))
+def S2g(dataset):
+    """One known task, $H$ heads, no MLP: the least risk is $2/(NH + 2)$ of that of no answer, up to $H = d + 1$ heads.
+
+    Margin: Relative; descents end within 1e-8 of a minimum. Without noise the floor ends at d heads.
+    """
+
+
+claim = claims_of("lenses-trained-blocks")
+
+
+@claim("N", "approximation", margin=0.05, quick_margin=0.15, control=put(row_off="row_off_shrunk"))
+def S2i(dataset):
+    """Trained on tasks with a mean, an MLP without its context answers with the mean, also with softmax and ReLU.
+
+    Margin: Distance of its row from $μ$, over $|μ|$; steps of a finite number leave some percent, and more in the short training.
+    Slack: The linear block is nearer by far than the worst one.
+    Neglects: what training by samples leaves, and the excess of softmax and ReLU over the linear block
+    Control: the mean as one step from 0 would have it, $Γ⁻¹Λμ$
+    """
+    return Discrepancy(dataset.row_off.sel(tasks=WITH))
+
+
+@claim("N", "bound", margin=0.2, quick_margin=0.4, control=exchanged("tasks", WITH, WITHOUT))
+def S2j(dataset):
+    """Trained on tasks of mean 0 the same blocks have a row near 0.
+
+    Margin: Length of the row over that $|μ|$, far below 1; twice as much in the short training.
+    Slack: As for the other row, the linear block is nearer.
+    Control: the blocks trained on tasks with the mean
+    """
+    return Discrepancy(dataset.row_size.sel(tasks=WITHOUT))
+
+
+@claim("N", "bound", margin=0.05, quick_margin=0.1, control=put(unexplained="unexplained_zero"))
+def S2k(dataset):
+    """The context moves this row along $-∇L_C$ taken at the row itself: the gradient leaves under 5% of the step's square.
+
+    Margin: The share that no matrix times the gradient explains, over contexts; twice as much in the short training.
+    Slack: In the linear block nothing is left but rounding and training.
+    Control: the gradient at 0
+    """
+    return Discrepancy(dataset.unexplained.sel(tasks=WITH))
+
+
+@claim("N", "bound", margin=0, control=put(unexplained_shuffled="unexplained"))
+def S2l(dataset):
+    """The labels have to be where they were: of contexts with shuffled labels the gradient leaves 80% of the step or more.
+
+    Margin: 0.8 less the least share that is left.
+    Slack: Most is left of a step whose labels say nothing of their inputs.
+    Control: the labels as they are
+    """
+    return Discrepancy(0.8 - dataset.unexplained_shuffled.sel(tasks=WITH))
+
+
+@claim("N", "approximation", margin=0.1, quick_margin=0.15, control=put(G_off="G_off_plain"))
+def S2m(dataset):
+    """The matrix between gradient and step is the preconditioner $Γ⁻¹$ of the linear block, to 10%.
+
+    Margin: Distance over the norm of $Γ⁻¹$; a matrix $Λ⁻¹$ is off by more than twice as much.
+    Slack: The linear block is nearer by far than the worst one.
+    Neglects: what softmax attention does beyond linear attention
+    Control: $Λ⁻¹$, the matrix of Newton's step
+    """
+    return Discrepancy(dataset.G_off.sel(tasks=WITH))
+
+
+claim = claims_of("lenses-read-out")
+
+
+@claim("D", "identity", of="tangent", margin=1e-4, near=("u uᵀ for Q", "half of Q"))
+def S2n(dataset):
+    """How far the MLP's change $W r$ is from the read-out's direction follows from the initialisation's $Q = uuᵀ - WWᵀ$.
+
+    Margin: Relative, of the tangent at the end of training; the flow is integrated to 1e-8 a step.
+    """
+
+
+@claim("D", "identity", of="share", margin=1e-4, near=("-W Wᵀ for Q",))
+def S2o(dataset):
+    """So does the share of $W$ at right angles to the read-out, whatever attention learns: all patches lie in what is left.
+
+    Margin: Relative, as for the tangent.
+    """
+
+
+@claim("D", "bound", margin=0, control=put(tangent="tangent_0"))
+def S2p(dataset):
+    """From a small initialisation every change $W r$ points along the read-out: its angle is at most of the order of $|Q|$.
+
+    Margin: The tangent over its bound less 1.
+    Slack: The bound takes the direction of the read-out that is worst.
+    Control: the angle before training
+    """
+    return Discrepancy(dataset.tangent / dataset.bound - 1)

@@ -1,0 +1,52 @@
+"""Least risks, by descent of the exact risk from random weights."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import minimize
+
+from papers.lenses.theory import population
+from papers.lenses.theory.population import Tasks
+from papers.regression.spectra import standard_normal
+
+SETTINGS = {"maxiter": 3000, "maxfun": 3000, "ftol": 1e-15, "gtol": 1e-11, "maxcor": 30}
+
+
+class Layer(NamedTuple):
+    """What may be learned: a row m on the features, keys K and values' rows v of every head; ones where it is free."""
+
+    m: Float[np.ndarray, "d"]
+    K: Float[np.ndarray, "H D d"]
+    v: Float[np.ndarray, "H D"]
+
+
+def free(d: int, heads: int, row: bool, labels: bool) -> Layer:
+    """Return the layer with or without a row on the features, with values that read the label or do not."""
+    v = np.ones((heads, d + 1))
+    v[:, -1] = labels
+    return Layer(np.full(d, float(row)), np.ones((heads, d + 1, d)), v)
+
+
+def descend(law: Tasks, N: int, layer: Layer, starts: int, seed: int, role: str) -> list[tuple[float, Layer]]:
+    """Descend from normal weights, and return the risk and the weights where each descent ends."""
+    ones = _flat(layer)
+    drawn = standard_normal((starts, len(ones)), seed, role)
+
+    def risk(weights: Float[np.ndarray, "P"]) -> tuple[float, Float[np.ndarray, "P"]]:
+        m, K, v = _shaped(weights, layer)
+        value, in_m, in_C = population.risk(m, population.read(K, v), law, N)
+        in_K, in_v = np.einsum("iab,hb->hai", in_C, v), np.einsum("iab,hai->hb", in_C, K)
+        return value, _flat(Layer(in_m, in_K, in_v)) * ones
+
+    ends = [minimize(risk, each * ones, jac=True, method="L-BFGS-B", options=SETTINGS) for each in drawn]
+    return [(float(each.fun), _shaped(each.x, layer)) for each in ends]
+
+
+def _flat(layer: Layer) -> Float[np.ndarray, "P"]:
+    return np.concatenate([each.ravel() for each in layer])
+
+
+def _shaped(weights: Float[np.ndarray, "P"], like: Layer) -> Layer:
+    parts = np.split(weights, np.cumsum([each.size for each in like])[:-1])
+    return Layer(*(part.reshape(each.shape) for part, each in zip(parts, like, strict=True)))

@@ -1,0 +1,198 @@
+"""lenses-trained-blocks: blocks with linear or softmax attention and a linear or ReLU MLP, trained on tasks with a mean."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    NotNegative,
+    Positive,
+    Several,
+    expectation,
+    variable,
+    variables,
+)
+from icl_lib.seeds import stream
+from icl_lib.train.loop import Adam, Parameters, linear_decay, summed, train
+from papers.lenses.s2_own_weights.block import Block, Shape, initial
+from papers.lenses.theory import own_weights as own
+from papers.regression.spectra import geometric_covariance, standard_normal
+
+WITH, WITHOUT = "with a mean", "of mean 0"
+Architecture = Literal["linear, linear", "softmax, linear", "linear, ReLU", "softmax, ReLU"]
+SHOWN = 60
+"""Contexts whose steps are stored for the figure."""
+NAMES = {
+    "row": ("entry", "row of the MLP without a context"),
+    "risk": ("", "squared error beyond the noise, on new prompts"),
+    "unexplained": ("", "share of the context's step that the gradient at the MLP's own row leaves"),
+    "unexplained_zero": ("", "share that the gradient at 0 leaves"),
+    "unexplained_shuffled": ("", "share that the gradient of shuffled labels leaves"),
+    "G": ("entry column", "the matrix that takes the gradient at the MLP's own row to the step"),
+}
+
+
+@dataclass(frozen=True)
+class TrainedBlocks(Declaration):
+    """Tasks w ~ N(mu, I), once with |mu| = ``mean`` and once with mu = 0, in prompts of N examples.
+
+    blocks     attention and MLP of each; softmax attention has two heads, and no query attends to itself
+    kappa      condition number of the covariance of inputs
+    noise      standard deviation of the labels' noise
+    m          neurons
+    batch      prompts a step, the same for all networks; ``rate`` is Adam's, and falls linearly
+    networks   of each block and each mean; the one that errs least is read
+    contexts   from which steps are read, each at ``queries``
+    """
+
+    blocks: Several[Architecture]
+    d: AtLeastTwo
+    N: Count
+    mean: Positive
+    kappa: Positive
+    noise: NotNegative
+    m: Count
+    batch: Count
+    steps: Count
+    rate: Positive
+    networks: Count
+    contexts: AtLeastTwo
+    queries: AtLeastTwo
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Train; then read the row of each MLP alone, and how each of many contexts moves it."""
+        found = [self._trained(seed, name) for name in self.blocks]
+        columns = variables(NAMES, [each for each, _ in found], "block tasks {}", "f4")
+        steps = np.stack([steps for _, steps in found])
+        for name, values, words in zip(("step", "own", "zero"), np.moveaxis(steps, 1, 0), SERIES, strict=True):
+            columns[name] = variable("block context entry", values.astype("f4"), words)
+        return xr.Dataset(columns, coords={"block": list(self.blocks), "tasks": [WITH, WITHOUT]})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Measure the rows from the mean of the tasks, and the matrices from Gamma^-1 and Lambda^-1."""
+        Lambda, mu = self._law(seed)
+        inverse = np.linalg.inv(own.Gamma(Lambda, np.eye(self.d), self.noise, self.N))
+        plain = np.linalg.inv(Lambda)
+        shrunk = inverse @ Lambda @ mu
+        size, unit = np.linalg.norm(inverse), np.linalg.norm(mu)
+
+        def off(name: str, target: np.ndarray, dims: list[str], over: float, words: str) -> xr.DataArray:
+            distance = ((dataset[name] - xr.DataArray(target, dims=dims)) ** 2).sum(dims) ** 0.5 / over
+            return distance.assign_attrs(long_name=words, units="1")
+
+        return dataset.assign(
+            row_off=off("row", mu, ["entry"], unit, "distance of the row from mu, over |mu|"),
+            row_off_shrunk=off("row", shrunk, ["entry"], unit, "distance of the row from Gamma^-1 Lambda mu, over |mu|"),
+            row_size=off("row", 0 * mu, ["entry"], unit, "length of the row over |mu|"),
+            G_off=off("G", inverse, ["entry", "column"], size, "distance of the matrix from Gamma^-1, over its norm"),
+            G_off_plain=off("G", plain, ["entry", "column"], size, "distance of the matrix from Lambda^-1"),
+            risk_linear=variable("", own.least_risk(Lambda, np.eye(self.d), self.noise, self.N), "R* of linear attention"),
+        )
+
+    def _law(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        mu = standard_normal((self.d,), seed, "trained blocks/mean")
+        return geometric_covariance(self.d, self.kappa, seed, "trained blocks/basis"), self.mean * mu / np.linalg.norm(mu)
+
+    def _prompts(self, seed: int, role: str, B: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Draw tokens (R, B, N, D) for tasks of both means with the same deviations, queries and their values <w, x>."""
+        Lambda, mu = self._law(seed)
+        root = torch.linalg.cholesky(torch.tensor(Lambda)).float()
+        draws = stream(seed, f"trained blocks/{role}")
+        x, x_query = (torch.randn(*shape, self.d, generator=draws) @ root.mT for shape in ((B, self.N), (B,)))
+        means = torch.tensor(mu).float() * torch.tensor([1.0, 0.0]).repeat_interleave(self.networks)[:, None]
+        w = torch.randn(B, self.d, generator=draws) + means[:, None]
+        y = torch.einsum("bnd,rbd->rbn", x, w) + self.noise * torch.randn(B, self.N, generator=draws)
+        return torch.cat([x.expand(len(w), *x.shape), y[..., None]], -1), x_query, torch.einsum("bd,rbd->rb", x_query, w)
+
+    def _trained(self, seed: int, name: str) -> tuple[list[dict[str, np.ndarray]], np.ndarray]:
+        attention, feed = name.split(", ")
+        block = Block(attention, feed)
+        shape = Shape(networks=2 * self.networks, heads=2 if attention == "softmax" else 1, neurons=self.m, d=self.d)
+
+        def loss(weights: Parameters, prompts: tuple[Tensor, Tensor, Tensor]) -> Float[Tensor, "R"]:
+            tokens, x_query, target = prompts
+            return (block(weights, tokens, x_query[:, None])[..., 0] - target).square().mean(-1)
+
+        trained = train(
+            loss,
+            initial(stream(seed, f"trained blocks/{name}"), shape, biases=feed == "ReLU"),
+            lambda step: self._prompts(seed, f"data/{step}", self.batch),
+            Adam(self.rate),
+            self.steps,
+            differentiate=summed,
+            schedule=linear_decay,
+            title=name,
+        ).parameters
+        with torch.no_grad():
+            risks = loss(trained, self._prompts(seed, "risk", 4 * self.contexts)).reshape(2, -1)
+            best = risks.argmin(-1) + torch.arange(2) * self.networks
+            found = [self._read(seed, block, trained, int(place)) for place in best]
+        told = [each | {"risk": risk.min().item()} for (each, _), risk in zip(found, risks, strict=True)]
+        return told, found[0][1]
+
+    def _read(self, seed: int, block: Block, weights: Parameters, place: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Return what one network's row is, and what is left of its steps by each gradient."""
+        one = {name: each[place : place + 1] for name, each in weights.items()}
+        tokens = self._prompts(seed, "steps", self.contexts)[0][place : place + 1]
+        queries = self._prompts(seed, "queries", self.queries)[1]
+        fit = torch.linalg.pinv(queries)
+        row = torch.einsum("dq,rbq->rbd", fit, block.alone(one, queries))[0, 0]
+        step = torch.einsum("dq,rbq->rbd", fit, block(one, tokens, queries.expand(self.contexts, -1, -1)))[0] - row
+        x, y = tokens[0, ..., :-1], tokens[0, ..., -1]
+        shuffled = y[:, torch.randperm(self.N, generator=stream(seed, "trained blocks/shuffled"))]
+        gradients = [_descent(row, x, y), _descent(0 * row, x, y), _descent(row, x, shuffled)]
+        (left, G), (zero, G_zero), (chance, _) = (_explained(step, each) for each in gradients)
+        steps = torch.stack([step, gradients[0] @ G, gradients[1] @ G_zero])[:, :SHOWN]
+        names = {"row": row, "unexplained": left, "unexplained_zero": zero, "unexplained_shuffled": chance, "G": G.mT}
+        return {name: each.numpy() for name, each in names.items()}, steps.numpy()
+
+
+def _descent(row: Float[Tensor, "d"], x: Float[Tensor, "B N d"], y: Float[Tensor, "B N"]) -> Float[Tensor, "B d"]:
+    """Return -grad L_C(row) of each context."""
+    return torch.einsum("bn,bnd->bd", y - x @ row, x) / y.shape[-1]
+
+
+def _explained(step: Float[Tensor, "B d"], gradient: Float[Tensor, "B d"]) -> tuple[Tensor, Float[Tensor, "d d"]]:
+    """Return the share of the steps' squares that no matrix times the gradient explains, and the matrix that leaves least."""
+    G = torch.linalg.lstsq(gradient, step).solution
+    return (step - gradient @ G).square().sum() / step.square().sum(), G
+
+
+SERIES = ("the context's step", "what the gradient at the MLP's own row explains", "what the gradient at 0 explains")
+_QUICK = TrainedBlocks(
+    blocks=("linear, linear", "softmax, ReLU"),
+    d=3,
+    N=16,
+    mean=1.8,
+    kappa=3.0,
+    noise=0.3,
+    m=16,
+    batch=256,
+    steps=1200,
+    rate=0.01,
+    networks=4,
+    contexts=400,
+    queries=64,
+)
+TRAINED_BLOCKS = Experiment(
+    slug="lenses-trained-blocks",
+    title="Trained blocks step from their own weights",
+    quick=_QUICK,
+    full=replace(
+        _QUICK,
+        blocks=("linear, linear", "softmax, linear", "linear, ReLU", "softmax, ReLU"),
+        batch=512,
+        steps=3000,
+        contexts=1000,
+    ),
+)
