@@ -58,6 +58,19 @@ def S2f(dataset):
     return Discrepancy(below.where(below > above, above))
 
 
+@claim("N", "bound", margin=0.02, control=put(trap_theory="block_theory"))
+def S2h(dataset):
+    """Every descent from random weights ends at $R*(Ψ)$ or at the trap: no third kind of end was met.
+
+    Margin: Distance of the risk to the nearer of both, relative; a descent that is not quite done is off by 1%.
+    Slack: Most ends agree to many digits; the worst one was stopped on its way.
+    Control: without the trap
+    """
+    ends = dataset.ends
+    one, other = abs(ends / dataset.block_theory - 1), abs(ends / dataset.trap_theory - 1)
+    return Discrepancy(one.where(one < other, other))
+
+
 claim = claims_of("lenses-head-floor")
 
 

@@ -1,0 +1,72 @@
+"""Own weights: claims hold at another seed and scale, and fail where their controls break the data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from icl_lib.companion import FAILS, HOLDS, Claim
+from papers.lenses.s2_own_weights import claims, figures, minute
+from papers.lenses.s2_own_weights.head_floor import HEAD_FLOOR
+from papers.lenses.s2_own_weights.own_optimum import OWN_OPTIMUM
+from papers.lenses.s2_own_weights.read_out_flow import READ_OUT_FLOW
+from papers.lenses.s2_own_weights.trained_blocks import TRAINED_BLOCKS
+from papers.lenses.theory import own_weights
+
+ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
+OTHER = {
+    OWN_OPTIMUM: (replace(OWN_OPTIMUM.quick, N=(3, 11), mean=(0.0, 1.4), noise=0.2, starts=8), figures.own_optimum),
+    HEAD_FLOOR: (replace(HEAD_FLOOR.quick, N=(3, 9), noise=(0.0, 1.0)), figures.head_floor),
+    TRAINED_BLOCKS: (replace(TRAINED_BLOCKS.quick, N=12), figures.trained_blocks),
+    READ_OUT_FLOW: (replace(READ_OUT_FLOW.quick, m=7, scale=(0.05, 0.4)), figures.read_out),
+}
+
+
+def made(experiment):
+    declaration, _ = OTHER[experiment]
+    found = declaration.expect(declaration.run(1, "cpu"), 1)
+    return found.assign_attrs(slug=experiment.slug, profile="quick")
+
+
+@pytest.fixture(scope="module")
+def datasets():
+    return {experiment.slug: made(experiment) for experiment in OTHER}
+
+
+@pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)
+def test_claims_hold_elsewhere_and_controls_fail(claim, datasets):
+    judged = claim.judge(datasets[claim.experiment])
+    assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS), judged.shown_value
+    for control in claim.controls.values():
+        value = claim.check(control(datasets[claim.experiment].copy(deep=True))).worst()[0]
+        assert np.isfinite(value) and value > judged.margin
+
+
+@pytest.mark.parametrize("experiment", OTHER, ids=lambda experiment: experiment.slug)
+def test_figures_are_drawn(experiment, datasets):
+    _, drawing = OTHER[experiment]
+    assert drawing(datasets[experiment.slug]).light.startswith("<?xml")
+
+
+@pytest.mark.parametrize(("name", "wrong", "claim"), [("least_risk", 1.01, claims.S2), ("floor", 1.01, claims.S2f)])
+def test_a_wrong_formula_fails(monkeypatch, datasets, name, wrong, claim):
+    right = getattr(own_weights, name)
+    monkeypatch.setattr(own_weights, name, lambda *arguments: wrong * right(*arguments))
+    declaration = OTHER[OWN_OPTIMUM][0]
+    if claim is claims.S2f:  # a floor that is too high where one head attains it
+        dataset = declaration.expect(datasets[OWN_OPTIMUM.slug], 1)
+        assert (dataset.floor > datasets[OWN_OPTIMUM.slug].floor).all()
+    else:
+        assert claim.judge(declaration.expect(datasets[OWN_OPTIMUM.slug], 1)).verdict == FAILS
+
+
+def test_shapes_come_in_pairs():
+    for quick in (OWN_OPTIMUM.quick, HEAD_FLOOR.quick):
+        with pytest.raises(ValueError, match="take as many of each"):
+            replace(quick, N=(5,))
+
+
+def test_the_box_is_short(datasets):
+    box = minute.minute
+    assert sum(len(text.split()) for text in box.told.values()) <= 190
+    assert "to" in box.numbers(datasets[OWN_OPTIMUM.slug])["times"]
