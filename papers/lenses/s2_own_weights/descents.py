@@ -10,7 +10,9 @@ from papers.lenses.theory import population
 from papers.lenses.theory.population import Tasks
 from papers.regression.spectra import standard_normal
 
-SETTINGS = {"maxiter": 3000, "maxfun": 3000, "ftol": 1e-15, "gtol": 1e-11, "maxcor": 30}
+SETTINGS = {"maxiter": 1000, "maxfun": 1000, "ftol": 1e-15, "gtol": 1e-11, "maxcor": 30}
+ROUNDS = 4
+"""A descent stops early where keys are large and values small or the reverse: it goes on from as large ones of both."""
 
 
 class Layer(NamedTuple):
@@ -39,8 +41,20 @@ def descend(law: Tasks, N: int, layer: Layer, starts: int, seed: int, role: str)
         in_K, in_v = np.einsum("iab,hb->hai", in_C, v), np.einsum("iab,hai->hb", in_C, K)
         return value, _flat(Layer(in_m, in_K, in_v)) * ones
 
-    ends = [minimize(risk, each * ones, jac=True, method="L-BFGS-B", options=SETTINGS) for each in drawn]
-    return [(float(each.fun), _shaped(each.x, layer)) for each in ends]
+    def end(weights: Float[np.ndarray, "P"]) -> tuple[float, Layer]:
+        for _ in range(ROUNDS):
+            found = minimize(risk, weights, jac=True, method="L-BFGS-B", options=SETTINGS)
+            weights = _flat(_balanced(_shaped(found.x, layer)))
+        return float(found.fun), _shaped(weights, layer)
+
+    return [end(each * ones) for each in drawn]
+
+
+def _balanced(layer: Layer) -> Layer:
+    """Return the same layer with keys and values of each head equally large."""
+    ratio = np.linalg.norm(layer.v, axis=1) / np.linalg.norm(layer.K, axis=(1, 2))
+    share = np.where((ratio > 1e-12) & (ratio < 1e12), ratio, 1.0) ** 0.5
+    return Layer(layer.m, layer.K * share[:, None, None], layer.v / share[:, None])
 
 
 def _flat(layer: Layer) -> Float[np.ndarray, "P"]:

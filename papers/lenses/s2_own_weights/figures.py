@@ -3,7 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, equality, legend, line, points, series
+from icl_lib.companion import Table, drawing, each, equality, legend, line, points, rounded, series
 
 WITH = "with a mean"
 
@@ -11,9 +11,10 @@ WITH = "with a mean"
 def _alt_optimum(dataset: xr.Dataset) -> str:
     last = dataset.isel(mean=-1)
     return (
-        f"Least risk against the length of the mean, a panel for each of {dataset.sizes['shape']} shapes. The block's markers lie "
-        "on a level line. Those of attention without an MLP begin there and rise, just below a dashed line; at the right they are "
-        f"{float((last.attention / last.block).min()):.1f} to {float((last.attention / last.block).max()):.1f} times as high."
+        f"Least risk against the length of the mean, a panel for each of {dataset.sizes['shape']} shapes. The block's "
+        "markers lie on a level line. Those of attention without an MLP begin there and rise, just below a dashed line; at the "
+        f"right they are {float((last.attention / last.block).min()):.1f} to "
+        f"{float((last.attention / last.block).max()):.1f} times as high."
     )
 
 
@@ -42,8 +43,8 @@ def own_optimum(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_floor(dataset: xr.Dataset) -> str:
     return (
         "Least risk as a share of that of no answer, against the number of heads, on a logarithmic axis. It falls from "
-        f"{float(dataset.share.max()):.2f} with one head, and stays level from d heads on without noise, from d + 1 on with noise. "
-        "All markers are on the lines of the formula."
+        f"{float(dataset.share.max()):.2f} with one head, and stays level from d heads on without noise, from d + 1 on with "
+        "noise. All markers are on the lines of the formula."
     )
 
 
@@ -72,8 +73,8 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
     return (
         f"Scatter plots of how a context moves the MLP's row, a panel for each of {dataset.sizes['block']} trained blocks. "
         "Circles, by the gradient at the MLP's own row, lie near the diagonal and leave at most "
-        f"{float(found.unexplained.max()):.1%} of the squares. Crosses, by the gradient at 0, scatter widely and leave at least "
-        f"{float(found.unexplained_zero.min()):.0%}."
+        f"{float(found.unexplained.max()):.1%} of the squares. Crosses, by the gradient at 0, scatter widely and leave at "
+        f"least {float(found.unexplained_zero.min()):.0%}."
     )
 
 
@@ -81,8 +82,8 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
     "lenses-trained-blocks",
     alt=_alt_blocks,
     caption=(
-        "How a context moves the row by which a trained block answers, entry by entry, against what one matrix times a gradient "
-        "on that context gives. Circles: gradient at the row of the MLP alone. Crosses: gradient at 0. Titles: attention, MLP."
+        "How a context moves the row by which a trained block answers, entry by entry, against what one matrix times a "
+        "gradient on that context gives. Circles: gradient at the row of the MLP alone. Crosses: gradient at 0. Titles: attention, MLP."
     ),
     size=lambda dataset: (7.2, 3.6 if dataset.sizes["block"] < 3 else 6.4),
 )
@@ -100,11 +101,21 @@ def trained_blocks(figure: Figure, dataset: xr.Dataset) -> None:
     legend(*figure.axes, columns=2)
 
 
+def rows(dataset: xr.Dataset) -> Table:
+    """Return what each trained block is, for tasks with a mean."""
+    found = dataset.sel(tasks=WITH)
+    shown = [found.risk / found.risk_linear, found.row_off, found.unexplained, found.unexplained_zero, found.G_off]
+    cells = [(name, *(rounded(each.sel(block=name)) for each in shown)) for name in found.block.values]
+    return Table(
+        ("attention, MLP", "risk over R*", "row off μ", "left of the step", "by gradient at 0", "matrix off Γ⁻¹"), tuple(cells)
+    )
+
+
 @drawing(
     "lenses-read-out",
     alt=lambda dataset: (
-        "Tangent of the angle between W r and the read-out after training, against the prediction from the initialisation, both "
-        f"axes logarithmic. All markers lie on the diagonal, from {float(dataset.tangent.min()):.0e} at the smallest scale to "
+        "Tangent of the angle between W r and the read-out after training, against the prediction from the initialisation, "
+        f"both axes logarithmic. All markers lie on the diagonal, from {float(dataset.tangent.min()):.0e} at the smallest scale to "
         f"{float(dataset.tangent.max()):.2f} at the largest."
     ).replace("e-0", "e-"),
     caption=(

@@ -61,14 +61,18 @@ class OwnOptimum(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Descend the exact risk, and read the block of least risk."""
         found = [[self._least(seed, place, mean) for mean in self.mean] for place in range(len(self.d))]
-        columns = {name: variable("shape mean", [[each[name][0] for each in row] for row in found], WORDS[name]) for name in FREE}
+        columns = {
+            name: variable("shape mean", [[each[name][0] for each in row] for row in found], WORDS[name]) for name in FREE
+        }
         size = max(self.d)
         best = [[each["block"][1] for each in row] for row in found]
         ends = [[each["ends"] for each in row] for row in found]
         columns["ends"] = variable("shape mean start", ends, "risk where each descent of the block ends")
         columns |= {
             "m": variable("shape mean entry", [[_padded(m, size) for m, _, _ in row] for row in best], "row on the features"),
-            "v": variable("shape mean token", [[_values(v[0], size) for _, _, v in row] for row in best], "values over the last"),
+            "v": variable(
+                "shape mean token", [[_values(v[0], size) for _, _, v in row] for row in best], "values over the last"
+            ),
             "K": variable(
                 "shape mean entry column",
                 [[_padded((K[0] * v[0, -1])[: len(m)], size) for m, K, v in row] for row in best],
@@ -105,9 +109,7 @@ class OwnOptimum(Declaration):
     def _least(self, seed: int, place: int, mean: float) -> dict[str, tuple[float, Layer] | list[float]]:
         law, d, N = population.tasks(*self.law(seed, place, mean)), self.d[place], self.N[place]
         role = f"own optimum/{place}/{mean:g}"
-        found = {
-            name: descend(law, N, free(d, 1, *which), self.starts, seed, f"{role}/{name}") for name, which in FREE.items()
-        }
+        found = {name: descend(law, N, free(d, 1, *which), self.starts, seed, f"{role}/{name}") for name, which in FREE.items()}
         least = {name: min(each, key=lambda end: end[0]) for name, each in found.items()}
         return least | {"ends": [risk for risk, _ in found["block"]]}
 

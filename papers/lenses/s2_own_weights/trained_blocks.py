@@ -83,7 +83,7 @@ class TrainedBlocks(Declaration):
         Lambda, mu = self._law(seed)
         inverse = np.linalg.inv(own.Gamma(Lambda, np.eye(self.d), self.noise, self.N))
         plain = np.linalg.inv(Lambda)
-        shrunk = inverse @ Lambda @ mu
+        shrunk, least = inverse @ Lambda @ mu, own.least_risk(Lambda, np.eye(self.d), self.noise, self.N)
         size, unit = np.linalg.norm(inverse), np.linalg.norm(mu)
 
         def off(name: str, target: np.ndarray, dims: list[str], over: float, words: str) -> xr.DataArray:
@@ -96,7 +96,7 @@ class TrainedBlocks(Declaration):
             row_size=off("row", 0 * mu, ["entry"], unit, "length of the row over |mu|"),
             G_off=off("G", inverse, ["entry", "column"], size, "distance of the matrix from Gamma^-1, over its norm"),
             G_off_plain=off("G", plain, ["entry", "column"], size, "distance of the matrix from Lambda^-1"),
-            risk_linear=variable("", own.least_risk(Lambda, np.eye(self.d), self.noise, self.N), "R* of linear attention"),
+            risk_linear=(0 * dataset.risk + least).assign_attrs(long_name="R* of linear attention and MLP", units="1"),
         )
 
     def _law(self, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -167,7 +167,7 @@ def test_the_floor_is_attained_by_heads_at_right_angles(d, N, H, noise):
     Lambda, w = positive(d, 1), draw(2, d)
     tasks = population.tasks(Lambda, w, np.zeros((d, d)), noise)
     values, basis = np.linalg.eigh(tasks.Sigma[0])
-    k = (basis[:, ::-1] / values[::-1] ** 0.5).T[:H]
+    k = (basis[:, ::-1][:, :H] / values[::-1][:H] ** 0.5).T
     K = np.einsum("ha,i->hai", k, w) * N / (N * H + 2)
     share = population.risk(0 * w, population.read(K, k), tasks, N)[0] / (w @ Lambda @ w)
     assert share == pytest.approx(own.floor(N, H, d + (noise > 0)))
