@@ -83,7 +83,8 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
     alt=_alt_blocks,
     caption=(
         "How a context moves the row by which a trained block answers, entry by entry, against what one matrix times a "
-        "gradient on that context gives. Circles: gradient at the row of the MLP alone. Crosses: gradient at 0. Titles: attention, MLP."
+        "gradient on that context gives. Circles: gradient at the row of the MLP alone. Crosses: gradient at 0. Titles: "
+        "attention, MLP."
     ),
     size=lambda dataset: (7.2, 3.6 if dataset.sizes["block"] < 3 else 6.4),
 )
@@ -115,8 +116,8 @@ def rows(dataset: xr.Dataset) -> Table:
     "lenses-read-out",
     alt=lambda dataset: (
         "Tangent of the angle between W r and the read-out after training, against the prediction from the initialisation, "
-        f"both axes logarithmic. All markers lie on the diagonal, from {float(dataset.tangent.min()):.0e} at the smallest scale to "
-        f"{float(dataset.tangent.max()):.2f} at the largest."
+        f"both axes logarithmic. All markers lie on the diagonal, from {float(dataset.tangent.min()):.0e} at the smallest "
+        f"scale to {float(dataset.tangent.max()):.2f} at the largest."
     ).replace("e-0", "e-"),
     caption=(
         "Angle of the change <i>Wr</i> to the read-out <i>u</i> at the end of gradient flow of all weights, against what the "
