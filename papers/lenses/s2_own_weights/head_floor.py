@@ -36,7 +36,7 @@ class HeadFloor(Declaration):
     @property
     def heads(self) -> range:
         """From one head to one more than a token has directions."""
-        return range(1, min(self.d) + 3)
+        return range(1, max(self.d) + 3)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Descend the exact risk; told over E|w|^2_Lambda."""
