@@ -73,7 +73,7 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
     return (
         f"Scatter plots of how a context moves the MLP's row, a panel for each of {dataset.sizes['block']} trained blocks. "
         "Circles, by the gradient at the MLP's own row, lie near the diagonal and leave at most "
-        f"{float(found.unexplained.max()):.1%} of the squares. Crosses, by the gradient at 0, scatter widely and leave at "
+        f"{float(found.unexplained.max()):.1%} of the step. Crosses, by the gradient at 0, scatter widely and leave at "
         f"least {float(found.unexplained_zero.min()):.0%}."
     )
 
