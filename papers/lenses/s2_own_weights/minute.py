@@ -10,8 +10,8 @@ def minute(found):
 
     So: In a linear block that is trained on tasks with a common mean, the change is a gradient step on the MLP's own weights.
     At the least risk the MLP's row is the mean ({S2b}), attention's values are what this row leaves of the labels ({S2c}), and
-    the row with the change is one preconditioned step on the context's loss ({S2d}). Without an MLP attention has the mean as
-    variance ({S2f}): at the largest mean here it errs {least} to {most} times as much.
+    the row with the change is one preconditioned step on the context's loss ({S2d}). Without an MLP attention errs as if the
+    mean were variance, at most ({S2f}): at the largest mean here {least} to {most} times as much as the block.
     New: With softmax and ReLU the gradient at the MLP's own row still explains nine tenths of the step or more ({S2k}); the
     gradient at 0 does not. Attention of $H$ heads cannot fall below $2/(NH + 2)$ for a task that it knows ({S2g}).
     """
