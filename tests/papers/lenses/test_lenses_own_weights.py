@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from papers.lenses.s2_own_weights.block import Block
+from papers.lenses.s2_own_weights.block import Block, Shape, initial
+from papers.lenses.s2_own_weights.trained_blocks import _explained
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population, read_out
 from papers.zhang.theory import optimum as zhang
@@ -116,6 +117,33 @@ def test_the_block_with_these_weights_steps_on_the_loss(d):
     Gamma = own.Gamma(here[0], here[2], here[3], 6)
     assert rows == pytest.approx(np.array([own.stepped(m, Gamma, *each) for each in zip(x, y, strict=True)]))
     assert Block("linear", "linear").alone(weights, units[0])[0, 0].numpy() == pytest.approx(m)
+
+
+@pytest.mark.parametrize(("attention", "feed"), [("softmax", "ReLU"), ("linear", "ReLU"), ("softmax", "linear")])
+def test_a_block_token_by_token(attention, feed):
+    shape = Shape(networks=2, heads=2, neurons=5, d=2)
+    weights = initial(torch.Generator().manual_seed(0), shape, biases=feed == "ReLU")
+    weights = {name: each + 0.1 for name, each in weights.items()}
+    tokens, queries = torch.tensor(draw(1, 2, 3, 4, 3)).float(), torch.tensor(draw(2, 3, 6, 2)).float()
+    found = Block(attention, feed)(weights, tokens, queries)
+    K, V, W, u = (weights[name][1].numpy() for name in "KVWu")
+    context, z = tokens[1, 2].numpy(), np.append(queries[2, 5].numpy(), 0)
+    a = z.copy()
+    for k, v in zip(K, V, strict=True):
+        scores = context @ k @ z
+        scores = np.exp(scores) / np.exp(scores).sum() if attention == "softmax" else scores / len(context)
+        a = a + v @ (scores @ context)
+    hidden = np.maximum(W @ a + weights["b"][1].numpy(), 0) if feed == "ReLU" else W @ a
+    assert found[1, 2, 5].item() == pytest.approx(float(u @ hidden), rel=1e-4)
+
+
+def test_what_a_matrix_explains():
+    gradient, G = torch.tensor(draw(1, 50, 3)), torch.tensor(draw(2, 3, 3))
+    off = torch.tensor(draw(3, 50, 3))
+    off = off - gradient @ torch.linalg.pinv(gradient) @ off
+    left, found = _explained(gradient @ G + off, gradient)
+    assert found.numpy() == pytest.approx(G.numpy())
+    assert float(left) == pytest.approx(float((off**2).sum() / ((gradient @ G + off) ** 2).sum()))
 
 
 def test_the_gradient_of_the_context_by_small_steps():
