@@ -116,8 +116,8 @@ def rows(dataset: xr.Dataset) -> Table:
     "lenses-read-out",
     alt=lambda dataset: (
         "Tangent of the angle between W r and the read-out after training, against the prediction from the initialisation, "
-        f"both axes logarithmic. All markers lie on the diagonal, from {float(dataset.tangent.min()):.0e} at the smallest "
-        f"scale to {float(dataset.tangent.max()):.2f} at the largest."
+        f"both axes logarithmic. Filled markers lie on the diagonal, from {float(dataset.tangent.min()):.0e} at the smallest "
+        f"scale to {float(dataset.tangent.max()):.2f} at the largest; crosses lie beside it."
     ).replace("e-0", "e-"),
     caption=(
         "Angle of the change <i>Wr</i> to the read-out <i>u</i> at the end of gradient flow of all weights, against what the "
