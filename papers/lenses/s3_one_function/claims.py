@@ -1,0 +1,183 @@
+"""Claims S3: one convex function of the context, which tokens one patch serves, and the patch of a trained network."""
+
+from functools import partial
+
+from icl_lib.companion import Discrepancy, claims_of, exchanged, over, put
+
+GAUSSIAN, PATTERNS = "Gaussian", "patterns"
+START, TRAINED = "start", "trained"
+UNSEEN, EQUAL, MIXED = "unseen tasks", "other patterns, one sum", "other patterns, two sums"
+over_networks = partial(over, dim="network")
+
+claim = claims_of("lenses-small-logits")
+
+
+@claim("D", "identity", of="output", margin=1e-8, near=("without the logarithm",))
+def S3(dataset):
+    """Softmax attention with values $Vz_i$ is $V$ times the slope of one convex function, $Φ_C(k) = log (1/N) Σ exp(<k, z_i>)$.
+
+    Margin: Largest difference from central differences, over the mean output; they leave 1e-10.
+    """
+
+
+@claim("D", "rate", margin=0.1, control=put(rate="rate_central"))
+def S3b(dataset):
+    """For small logits attention is the series of joint cumulants: cut after $n$ terms it leaves the power $n$ of their size.
+
+    Margin: Exponents, $n$ from 1 to 4, logits from 0.01 to 0.08; the next power moves a fitted exponent by some hundredths.
+    Slack: An exponent of a whole number, exact in the limit.
+    Control: central moments in the place of cumulants, the same up to the third term
+    """
+    return Discrepancy(abs(dataset.rate - dataset.terms))
+
+
+@claim("D", "formula", of="patch", margin=0.02, quick_margin=0.05, near=("curvature at 0", "attention averaged first"))
+def S3c(dataset):
+    """The best single change for Gaussian queries is the mean curvature, $V E[∇²Φ_C(Kq)] K$, not the curvature at 0.
+
+    Margin: Every coefficient of fitted affine maps, over their root mean square; five standard errors of 500,000 queries.
+    """
+
+
+claim = claims_of("lenses-token-distribution")
+
+
+@claim("D", "rate", margin=0.15, quick_margin=0.3, control=exchanged("tokens", GAUSSIAN, PATTERNS))
+def S3d(dataset):
+    """With Gaussian tokens long contexts leave nothing that one change could not carry: the rest falls as $1/N$.
+
+    Margin: Exponent less −1, the three longest contexts, every $d$ and size of the logits. The next term, of relative size
+    $e^x/N$, and the draws move it by 0.1; in quick, with contexts a quarter as long, by 0.25.
+    Slack: An exponent, and that of the other tokens is near 0.
+    Control: contexts of few patterns, whose tokens have the same covariance
+    """
+    return Discrepancy(abs(dataset.slope.sel(tokens=GAUSSIAN) + 1))
+
+
+@claim("D", "approximation", of="gaussian", margin=0.12, quick_margin=0.3, near=("d for d + u", "d + 1 for d"))
+def S3e(dataset):
+    """That rest is the variance $R(x)$ of the output, less its constant and linear parts, over $N$, with $R(u) = e^u (d + u)$.
+
+    Margin: Relative, longest contexts; five standard errors over contexts, which differ much.
+    Neglects: terms of relative size $e^x/N$, below 0.1% of it in full and 0.4% in quick.
+    """
+
+
+@claim("D", "approximation", of="floor", margin=0.05, quick_margin=0.15, near=("curvature at 0", "mean curvature"))
+def S3f(dataset):
+    """With tokens $±\\sqrt{d}\\,e_j$, of the same covariance, a rest stays however long the context: it does not fall with $N$.
+
+    Margin: Relative to the rest of infinitely many tokens; five standard errors over contexts.
+    Neglects: the square of $e^x/N$: the part in $1/N$ is taken out with the two longest contexts.
+    """
+
+
+claim = claims_of("lenses-heads")
+
+
+@claim("D", "formula", of="risk", margin=0.02, quick_margin=0.05, near=("N for N - 1", "N - 2 for N - 1"))
+def S3g(dataset):
+    """Two heads of softmax attention with opposite small logits and values are one step with $N − 1$ examples, not $N$.
+
+    Margin: Relative; the example that is lost is 3% to 12% of the risk.
+    """
+
+
+@claim("D", "approximation", of="noise", margin=0.08, quick_margin=0.2, near=("1/x, as of linear attention", "without x/d"))
+def S3h(dataset):
+    """One head has the error $(e^x/x)(1 + x/d)\\,d²/N$, $x$ the variance of its logits: least at $x² + dx = d$, near 1.
+
+    Margin: Relative; five standard errors over contexts.
+    Neglects: the next term in $1/N$: 3% of the error at $x = 2$ in quick, and a fifth of that in full.
+    """
+
+
+claim = claims_of("lenses-removed-examples")
+
+
+@claim("D", "identity", of="still", margin=1e-9, near=("without the factor", "1 + attention"))
+def S3i(dataset):
+    """Removing an example changes Li et al.'s network by the gradient in its score over $1 − attn_i$, if no neuron switches.
+
+    Margin: Largest difference over the largest change, pairs without a switch, start and trained; float64.
+    """
+
+
+@claim("N", "bound", margin=0.01, control=put(missed="missed_slope"))
+def S3j(dataset):
+    """After training hardly a neuron switches that counts: the same holds for all examples to 1%, added up.
+
+    Margin: Sum of the deviations over the sum of the changes, mean over networks. Without the factor it is some percent.
+    Slack: The rest comes from the few pairs in which a neuron switches; a hundredth is what a reader would call the same.
+    Control: the gradient without the factor $1/(1 − attn_i)$
+    """
+    return over_networks(dataset.missed.sel(stage=TRAINED))
+
+
+@claim("N", "bound", margin=0.0, control=exchanged("stage", START, TRAINED))
+def S3k(dataset):
+    """Before training it does not: neurons switch, and the gradient misses 5% or more.
+
+    Margin: 0.05 less the same share, mean over networks.
+    Slack: the share depends on how near the random rows are to switching.
+    Control: trained networks
+    """
+    found = over_networks(dataset.missed.sel(stage=START))
+    return Discrepancy(0.05 - found.value, found.two_se)
+
+
+claim = claims_of("lenses-one-vote")
+
+
+@claim("N", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
+def S3l(dataset):
+    """After training the patch has one direction, the label's: what half a context adds to the neurons lies along $W(0; q)$.
+
+    Margin: Share of $|W ΔA|²$ in other directions, mean over networks; unseen tasks, and other patterns of one coefficient sum.
+    Slack: The rest shrinks with training; a hundredth is the line that we draw.
+    Control: patterns whose coefficient sums differ, so that the features move the neurons too
+    """
+    return over_networks(1 - dataset.along.sel(stage=TRAINED, domain=[UNSEEN, EQUAL]))
+
+
+@claim("N", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
+def S3m(dataset):
+    """Its size is that of one vote: the change of the attention-weighted label explains 99% of $|W ΔA|²$.
+
+    Margin: Share that is left, mean over networks; unseen tasks, and other patterns of one coefficient sum.
+    Slack: As for the direction.
+    Control: patterns whose coefficient sums differ
+    """
+    return over_networks(dataset.vote_left.sel(stage=TRAINED, domain=[UNSEEN, EQUAL]))
+
+
+@claim("N", "bound", margin=0.5, control=exchanged("stage", START, TRAINED))
+def S3n(dataset):
+    """Training makes it so: at the start less than half of $|W ΔA|²$ lies along the label direction.
+
+    Margin: That share, mean over networks, unseen tasks.
+    Slack: At the start label and features weigh as their lengths, here about one to three.
+    Control: trained networks
+    """
+    return over_networks(dataset.along.sel(stage=START, domain=UNSEEN))
+
+
+@claim("D", "identity", margin=1e-11, control=put(rows="entries"))
+def S3o(dataset):
+    """Pruning neurons and patching commute: the patch of a network without its small rows is the patch without these rows.
+
+    Margin: Length of the difference over that of the patch, trained networks; float64.
+    Control: as many entries of the matrix in the place of whole rows
+    """
+    return Discrepancy(dataset.rows.sel(stage=TRAINED))
+
+
+@claim("N", "bound", margin=0.02, control=put(small_rows="random_rows"))
+def S3p(dataset):
+    """The small rows of Li et al. carry little of the patch: less than 2% of $|W ΔA|²$, unseen tasks.
+
+    Margin: Mean over networks; as many other rows carry about their number's share, a tenth.
+    Slack: Small rows are told by half the longest row's length, and most are much shorter.
+    Control: as many rows, taken in turn
+    """
+    return over_networks(dataset.small_rows.sel(stage=TRAINED, domain=UNSEEN))

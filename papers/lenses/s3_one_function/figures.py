@@ -1,0 +1,161 @@
+"""Figures of one convex function of the context."""
+
+import xarray as xr
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from icl_lib.companion import drawing, each, equality, legend, line, points, series
+
+ROUNDING = 1e-7
+"""Deviations below are drawn here."""
+
+
+def _alt_tokens(dataset: xr.Dataset) -> str:
+    last = dataset.share.isel(d=0, x=-1, N=-1)
+    gaussian, patterns = (float(last.sel(tokens=kind)) for kind in ("Gaussian", "patterns"))
+    return (
+        "Left, the log-partition function of one context of each kind against the length of the key: both follow a parabola "
+        "at first and a straight asymptote later. Right, the share of variance that no single patch carries against the number "
+        f"of tokens, both axes logarithmic: for Gaussian tokens it falls to {gaussian:.1g}, for patterns it levels off at "
+        f"{patterns:.1g}."
+    )
+
+
+@drawing(
+    "lenses-token-distribution",
+    alt=_alt_tokens,
+    caption=(
+        "Left: Φ<sub>C</sub> along one axis for a context of each kind (thick), the parabola at 0 of linear attention, "
+        "and the asymptote, the largest logit. Right: share of the output's variance over queries that no affine map of the "
+        "query carries, least dimension; <i>x</i> is the variance of a logit. Both kinds of tokens have covariance <i>I</i>."
+    ),
+    size=(8.6, 3.9),
+)
+def token_distribution(figure: Figure, dataset: xr.Dataset) -> None:
+    """Phi along a ray, and what one patch leaves against N."""
+    left, right = figure.subplots(1, 2)
+    for k, kind in each(dataset[["phi", "parabola", "asymptote"]], "tokens"):
+        line(left, kind, "phi", "t", k, linewidth=2.4, linestyle="-", label="{tokens}")
+        line(left, kind, "parabola", "t", k, linestyle="--", linewidth=1)
+        line(left, kind, "asymptote", "t", k, linestyle=":", linewidth=1.2)
+    top = float(dataset.phi.max())
+    left.set(xlabel="$t$", ylabel=r"$\Phi_C(t\,e_1)$", ylim=(-0.3 * top, 1.3 * top))
+    left.legend(loc="upper left")
+    shares = dataset[["share"]].isel(d=0)
+    for k, kind in each(shares, "tokens"):
+        series(right, kind, "share", "N", "x", first=2 * k, label="{tokens}, $x$ = {x:g}")
+    right.set(xscale="log", yscale="log", xlabel="tokens $N$", ylabel="share no patch carries")
+    right.set_xticks(dataset.N.values, [f"{N}" for N in dataset.N.values])
+    right.xaxis.set_minor_formatter(NullFormatter())
+    legend(right, columns=2)
+
+
+@drawing(
+    "lenses-small-logits",
+    alt=(
+        "Left, what the series leaves of attention against the size of the logits, both axes logarithmic: with one to four "
+        "cumulants four lines, steeper with each term; with four central or raw moments two lines less steep. Right, "
+        "coefficients of the fitted map against the mean curvature, on the diagonal, and crosses for that at 0, off it."
+    ),
+    caption=(
+        "Left: what is left of attention's output after so many terms, as a share, against the size of the logits. Right: "
+        "coefficients of the best affine map of a Gaussian query, fitted, against two curvatures of Φ<sub>C</sub>; bars: two "
+        "standard errors."
+    ),
+    size=(8.6, 3.9),
+)
+def small_logits(figure: Figure, dataset: xr.Dataset) -> None:
+    """What the series leaves, and the fitted map against curvatures."""
+    left, right = figure.subplots(1, 2)
+    terms = dataset[["left"]]
+    series(left, terms, "left", "small", "terms", label="{terms} cumulants")
+    for k, name, told in ((4, "left_central", "4 central moments"), (5, "left_raw", "4 raw moments")):
+        series(left, dataset[[name]].isel(terms=-1), name, "small", first=k, label=told)
+    left.set(xscale="log", yscale="log", xlabel=r"size of the logits $\epsilon$", ylabel="share left")
+    legend(left, columns=3)
+    flat = dataset[["patch", "patch_se", "patch_theory"]].assign(
+        patch_near=dataset.patch_near.sel(mistake="curvature at 0", drop=True)
+    )
+    ends = float(abs(flat.patch_near).max())
+    equality(right, -ends, ends)
+    points(right, flat, "patch", "patch_near", 1, marker="x", label="curvature at 0")
+    points(right, flat, "patch", "patch_theory", 0, markerfacecolor="none", label="mean curvature")
+    right.set(xlabel="coefficient by the curvature", ylabel="coefficient of the best map")
+    right.legend(loc="upper left")
+
+
+@drawing(
+    "lenses-heads",
+    alt=(
+        "Left, risk of two opposite heads over the risk of one step with N examples, against N: markers on the lines of N - 1 "
+        "examples, above 1. Right, scaled error of one head against the variance of its logits, for two dimensions: markers on "
+        "curves that are lowest near 1."
+    ),
+    caption=(
+        "Left: risk of a pair of opposite heads over that of one step with <i>N</i> examples; lines, one step with "
+        "<i>N</i> − 1. Right: <i>N</i>/<i>d</i>² times the squared error of one head against its logits' variance <i>x</i>; "
+        "lines, (e<sup>x</sup>/<i>x</i>)(1 + <i>x</i>/<i>d</i>). Bars are two standard errors."
+    ),
+    size=(8.2, 3.8),
+)
+def heads(figure: Figure, dataset: xr.Dataset) -> None:
+    """The pair's risk against N, and the error of one head against the size of its logits."""
+    left, right = figure.subplots(1, 2)
+    base = dataset.risk_near.sel(mistake="N for N - 1", drop=True)
+    names = ("risk", "risk_se", "risk_theory")
+    ratios = xr.Dataset({name: dataset[name] / base for name in names})
+    series(left, ratios, "risk", "N", "d", theory=("risk_theory", "N"), label="$d$ = {d}")
+    left.set(xlabel="examples $N$", ylabel="risk, over that of $N$ examples", ylim=(0.98, None))
+    left.set_xticks(dataset.N.values)
+    series(right, dataset, "noise", "x", "d", theory=("noise_theory", "x"))
+    right.set(xlabel="variance of the logits $x$", ylabel="scaled error", ylim=(0, None))
+    legend(left, columns=2)
+
+
+@drawing(
+    "lenses-removed-examples",
+    alt=(
+        "Change of the output when an example is removed against the gradient in its score over 1 minus its attention. After "
+        "training all markers lie on the diagonal; at the start many do not."
+    ),
+    caption=(
+        "Change of the output when one example is removed, against the gradient of its score over 1 − attention; both over "
+        "the largest change of the stage, one network. At the start neurons switch, after training hardly any."
+    ),
+    size=(8.2, 3.9),
+)
+def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
+    """Removal against the formula, at the start and after training."""
+    flat = dataset[["removal", "still_theory"]].isel(network=0, prompt=slice(0, 10))
+    flat = (
+        (flat / abs(flat.removal).max(["prompt", "context"])).stack(place=("prompt", "context")).reset_index("place", drop=True)
+    )
+    for (k, stage), axes in zip(each(flat, "stage"), figure.subplots(1, 2), strict=True):
+        equality(axes, -1.1, 1.1)
+        points(axes, stage, "removal", "still_theory", k, markersize=3, markerfacecolor="none")
+        axes.set(xlabel=r"gradient $/\,(1 - \mathrm{attn}_i)$", ylabel="change of the output", title=str(stage.stage.item()))
+
+
+@drawing(
+    "lenses-one-vote",
+    alt=(
+        "Share of the patch outside the label direction, logarithmic axis, for three sets of prompts, at the start and after "
+        "training. At the start about three quarters in all. After training below a hundredth for unseen tasks and for other "
+        "patterns with one coefficient sum, and above a tenth where the sums differ."
+    ),
+    caption=(
+        "Share of |<i>W</i> Δ<i>A</i>|² that the change of the weighted vote leaves when half of the context is removed; mean "
+        "over networks, bars: two standard errors."
+    ),
+    size=(6.8, 3.9),
+)
+def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
+    """What the vote leaves of the patch, by prompts and stage."""
+    axes = figure.subplots()
+    place = range(dataset.sizes["domain"])
+    shown = dataset[["vote_left"]].rename(network="seed")
+    for k, stage in each(shown, "stage"):
+        points(axes, stage, "vote_left", [at + 0.12 * (k - 0.5) for at in place], k, label="{stage}")
+    axes.set_xticks([*place], [name.replace(", ", ",\n") for name in dataset.domain.values])
+    axes.set(yscale="log", ylim=(1e-4, 2), ylabel="share left by the vote")
+    axes.legend(loc="lower right")

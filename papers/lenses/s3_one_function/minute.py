@@ -1,0 +1,20 @@
+"""The answer of one convex function of the context."""
+
+from icl_lib.companion import minute_of
+
+
+@minute_of("lenses-token-distribution")
+def minute(found):
+    """Says: Zhang et al. let linear attention make a step, Li et al. let softmax attention look up, Dherin et al. put a context
+    into weights. Three readings of one convex function of the context.
+
+    So: Yes. Attention is the slope of $Φ_C(k) = log (1/N) Σ exp(<k, z_i>)$ at the query ({S3}). Its curvature at 0 makes the
+    step, the largest logit the look-up, and its mean curvature is the best change of weights for all queries ({S3c}). What that
+    change leaves depends on the tokens. With {N} Gaussian tokens it is {gaussian} of the output's variance, with as many
+    patterns of the same covariance {patterns}; only the first falls with the length ({S3d}).
+    New: In Li et al.'s trained network the patch is one vote on the label ({S3m}), and removing an example changes the output
+    by the gradient of its score over 1 minus its attention ({S3j}).
+    """
+    last = found.share.isel(d=0, x=-1, N=-1)
+    told = {kind: f"{float(last.sel(tokens=kind)):.2%}" for kind in ("Gaussian", "patterns")}
+    return {"N": f"{int(found.N[-1])}", "gaussian": told["Gaussian"], "patterns": told["patterns"]}
