@@ -6,9 +6,6 @@ from matplotlib.ticker import NullFormatter
 
 from icl_lib.companion import drawing, each, equality, legend, line, points, series
 
-ROUNDING = 1e-7
-"""Deviations below are drawn here."""
-
 
 def _alt_tokens(dataset: xr.Dataset) -> str:
     last = dataset.share.isel(d=0, x=-1, N=-1)

@@ -62,7 +62,11 @@ class Heads(Declaration):
             noise_theory=variable("d x", noise, "(e^x/x)(1 + x/d)"),
             noise_near=near_misses("d x", {"1/x, as of linear attention": _linear(self), "without x/d": _without(self)}),
         )
-        return found.assign({name: found[name].assign_attrs(blocks=count) for name, count in blocks.items()})
+        base = found.risk_near.sel(mistake="N for N - 1", drop=True)
+        ratios = {name.replace("risk", "ratio"): found[name] / base for name in ("risk", "risk_se", "risk_theory")}
+        ratios["ratio"].attrs |= {"long_name": "risk of the pair over that of one step with N examples", "units": "1"}
+        errors = {name: found[name].assign_attrs(blocks=count) for name, count in blocks.items()}
+        return found.assign(errors).assign(ratios)
 
     def _covariance(self, seed: int, d: int) -> np.ndarray:
         return geometric_covariance(d, self.kappa, seed, f"heads/{d}/basis")

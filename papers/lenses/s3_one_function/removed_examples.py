@@ -19,12 +19,13 @@ from icl_lib.companion import (
     variables,
 )
 from icl_lib.seeds import stream
-from papers.lenses.contexts_removed import STAGES, network_at, prompts_of
+from papers.lenses.pattern_networks import STAGES, network_at, prompts_of
 from papers.lenses.theory import one_function
 from papers.li.trained import A, Setting
 
 WHERE = "prompt context"
 NAMES = {
+    "output": ("prompt", "output with all examples"),
     "removal": (WHERE, "output with all examples less that without this one"),
     "slope": (WHERE, "derivative of the output in the score of this example"),
     "attention": (WHERE, "attention on this example"),
@@ -49,7 +50,8 @@ class RemovedExamples(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Leave out each example in turn, and differentiate the output in the scores."""
         found = [self._read(seed, device, stage) for stage in STAGES]
-        return xr.Dataset(variables(NAMES, found, "stage network {}"), coords={"stage": list(STAGES)})
+        measured = xr.Dataset(variables(NAMES, found, "stage network {}"), coords={"stage": list(STAGES)})
+        return measured.assign(flips=measured.flips.astype("i2"))
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -66,8 +68,8 @@ class RemovedExamples(Declaration):
             still_theory=variable(dims, formula, "dF/ds over 1 - attention"),
             still_near=near_misses(dims, {name: np.where(same, miss, formula) for name, miss in misses.items()}),
             still_scale=scale.assign_attrs(long_name="largest of them", units="1"),
-            missed=_share(dataset.removal - formula, dataset.removal),
-            missed_slope=_share(dataset.removal - slope, dataset.removal),
+            missed=_share(dataset, dataset.removal - formula),
+            missed_slope=_share(dataset, dataset.removal - slope),
         )
 
     def _read(self, seed: int, device: str, stage: str) -> dict[str, np.ndarray]:
@@ -83,6 +85,7 @@ class RemovedExamples(Declaration):
         others = attention[..., None, :].masked_fill(eye, 0)  # one row for each example left out
         without, on_without = _through(model, others / others.sum(-1, keepdim=True), p[:, :, None])
         found = {
+            "output": F.detach(),
             "removal": F.detach()[..., None] - without,
             "slope": slope,
             "attention": attention,
@@ -98,9 +101,11 @@ def _through(model, attention: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     return before.relu() @ model.a, before > 0
 
 
-def _share(left: xr.DataArray, whole: xr.DataArray) -> xr.DataArray:
-    share = abs(left).sum(WHERE.split()) / abs(whole).sum(WHERE.split())
-    return share.assign_attrs(long_name="sum of the deviations, over that of the sizes", units="1")
+def _share(dataset: xr.Dataset, left: xr.DataArray) -> xr.DataArray:
+    """Return the sum of the deviations over that of the removals, where the output keeps its sign."""
+    keeps = dataset.output * (dataset.output - dataset.removal) > 0
+    share = abs(left.where(keeps)).sum(WHERE.split()) / abs(dataset.removal.where(keeps)).sum(WHERE.split())
+    return share.assign_attrs(long_name="sum of the deviations over that of the removals, where the answer stays", units="1")
 
 
 _QUICK = RemovedExamples(setting=replace(A, T=150, B=128), networks=3, alpha=0.8, length=20, prompts=20)
@@ -108,5 +113,5 @@ REMOVED_EXAMPLES = Experiment(
     slug="lenses-removed-examples",
     title="Removing an example, and the gradient of its score",
     quick=_QUICK,
-    full=replace(_QUICK, setting=A, networks=10, prompts=20),
+    full=replace(_QUICK, setting=A, networks=6, prompts=30),
 )
