@@ -3,7 +3,7 @@
 import torch
 
 from icl_lib.tasks.prompts import Prompts
-from papers.li.patterns import Patterns, write
+from papers.li.patterns import Codes, Patterns, write
 from papers.li.task_sets import task_set, unseen_tasks
 from papers.li.trained import Setting, Trained, train_models
 
@@ -17,13 +17,14 @@ def network_at(setting: Setting, seeds: int, seed: int, device: str, stage: str)
     return found[0 if stage == START else setting.T][0]
 
 
-def prompts_of(
+def drawn(
     trained: Trained, alpha: float, length: int, count: int, generator: torch.Generator, patterns: Patterns | None = None
-) -> Prompts:
+) -> tuple[Codes, Prompts]:
     """Draw ``count`` prompts for each network: of the tasks that training left out, or of all tasks over other patterns."""
     M1, seeds = trained.setting.M1, len(trained.parameters["W_O"])
     tasks = (
         unseen_tasks(task_set(trained.setting.tasks, M1), M1) if patterns is None else task_set("all", len(patterns.relevant))
     )
     law = trained.setting.law(tasks, alpha, patterns)
-    return write(law.codes(generator, (seeds, count), length), law.patterns)
+    codes = law.codes(generator, (seeds, count), length)
+    return codes, write(codes, law.patterns)

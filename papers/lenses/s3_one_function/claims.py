@@ -65,7 +65,7 @@ def S3e(dataset):
 
 @claim("D", "approximation", of="floor", margin=0.05, quick_margin=0.15, near=("curvature at 0", "mean curvature"))
 def S3f(dataset):
-    """With tokens $±\\sqrt{d}\\,e_j$, of the same covariance, a rest stays however long the context: it does not fall with $N$.
+    """With tokens $±√d e_j$, of the same covariance, a rest stays however long the context: it does not fall with $N$.
 
     Margin: Relative to the rest of infinitely many tokens; five standard errors over contexts.
     Neglects: the square of $e^x/N$: the part in $1/N$ is taken out with the two longest contexts.
@@ -85,7 +85,7 @@ def S3g(dataset):
 
 @claim("D", "approximation", of="noise", margin=0.08, quick_margin=0.2, near=("1/x, as of linear attention", "without x/d"))
 def S3h(dataset):
-    """One head has the error $(e^x/x)(1 + x/d)\\,d²/N$, $x$ the variance of its logits: least at $x² + dx = d$, near 1.
+    """One head has the error $(e^x/x)(1 + x/d) d²/N$, $x$ the variance of its logits: least at $x² + dx = d$.
 
     Margin: Relative; five standard errors over contexts.
     Neglects: the next term in $1/N$: 3% of the error at $x = 2$ in quick, and a fifth of that in full.
@@ -128,11 +128,34 @@ def S3k(dataset):
     return Discrepancy(0.05 - found.value, found.two_se)
 
 
+claim = claims_of("lenses-own-and-others")
+
+
+@claim("D", "identity", of="odds", margin=1e-9, near=("without the lengths", "lengths inverted"))
+def S3l(dataset):
+    """The patch of the examples like the query outweighs that of the others by the odds of the attention, times lengths.
+
+    Margin: Relative, every prompt, start and trained; float64.
+    """
+
+
+@claim("N", "bound", margin=0, control=exchanged("stage", START, TRAINED))
+def S3m(dataset):
+    """Training turns one patch into the other: after it that of the examples like the query is ten times the other or more.
+
+    Margin: 10 less the median over prompts, mean over networks. At the start the two weigh nearly alike.
+    Slack: The odds grow as long as attention does.
+    Control: networks before training
+    """
+    found = over_networks(dataset.odds.sel(stage=TRAINED).median("prompt"))
+    return Discrepancy(10 - found.value, found.two_se)
+
+
 claim = claims_of("lenses-one-vote")
 
 
 @claim("N", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
-def S3l(dataset):
+def S3n(dataset):
     """After training the patch has one direction, the label's: what half a context adds to the neurons lies along $W(0; q)$.
 
     Margin: Share of $|W ΔA|²$ in other directions, mean over networks; unseen tasks, and other patterns of one coefficient sum.
@@ -143,7 +166,7 @@ def S3l(dataset):
 
 
 @claim("N", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
-def S3m(dataset):
+def S3o(dataset):
     """Its size is that of one vote: the change of the attention-weighted label explains 99% of $|W ΔA|²$.
 
     Margin: Share that is left, mean over networks; unseen tasks, and other patterns of one coefficient sum.
@@ -154,7 +177,7 @@ def S3m(dataset):
 
 
 @claim("N", "bound", margin=0.5, control=exchanged("stage", START, TRAINED))
-def S3n(dataset):
+def S3p(dataset):
     """Training makes it so: at the start less than half of $|W ΔA|²$ lies along the label direction.
 
     Margin: That share, mean over networks, unseen tasks.
@@ -165,7 +188,7 @@ def S3n(dataset):
 
 
 @claim("D", "identity", margin=1e-11, control=put(rows="entries"))
-def S3o(dataset):
+def S3q(dataset):
     """Pruning neurons and patching commute: the patch of a network without its small rows is the patch without these rows.
 
     Margin: Length of the difference over that of the patch, trained networks; float64.
@@ -175,7 +198,7 @@ def S3o(dataset):
 
 
 @claim("N", "bound", margin=0.02, control=put(small_rows="random_rows"))
-def S3p(dataset):
+def S3r(dataset):
     """The small rows of Li et al. carry little of the patch: less than 2% of $|W ΔA|²$, unseen tasks.
 
     Margin: Mean over networks; as many other rows carry about their number's share, a tenth.

@@ -65,8 +65,8 @@ def small_logits(figure: Figure, dataset: xr.Dataset) -> None:
     """What the series leaves, and the fitted map against curvatures."""
     left, right = figure.subplots(1, 2)
     terms = dataset[["left"]]
-    series(left, terms, "left", "small", "terms", label="{terms} cumulants")
-    for k, name, told in ((4, "left_central", "4 central moments"), (5, "left_raw", "4 raw moments")):
+    series(left, terms, "left", "small", "terms", label="cumulants, {terms}")
+    for k, name, told in ((4, "left_central", "central moments, 4"), (5, "left_raw", "raw moments, 4")):
         series(left, dataset[[name]].isel(terms=-1), name, "small", first=k, label=told)
     left.set(xscale="log", yscale="log", xlabel=r"size of the logits $\epsilon$", ylabel="share left")
     legend(left, columns=3)
@@ -98,10 +98,7 @@ def small_logits(figure: Figure, dataset: xr.Dataset) -> None:
 def heads(figure: Figure, dataset: xr.Dataset) -> None:
     """The pair's risk against N, and the error of one head against the size of its logits."""
     left, right = figure.subplots(1, 2)
-    base = dataset.risk_near.sel(mistake="N for N - 1", drop=True)
-    names = ("risk", "risk_se", "risk_theory")
-    ratios = xr.Dataset({name: dataset[name] / base for name in names})
-    series(left, ratios, "risk", "N", "d", theory=("risk_theory", "N"), label="$d$ = {d}")
+    series(left, dataset, "ratio", "N", "d", theory=("ratio_theory", "N"), label="$d$ = {d}")
     left.set(xlabel="examples $N$", ylabel="risk, over that of $N$ examples", ylim=(0.98, None))
     left.set_xticks(dataset.N.values)
     series(right, dataset, "noise", "x", "d", theory=("noise_theory", "x"))
@@ -113,22 +110,22 @@ def heads(figure: Figure, dataset: xr.Dataset) -> None:
     "lenses-removed-examples",
     alt=(
         "Change of the output when an example is removed against the gradient in its score over 1 minus its attention. After "
-        "training all markers lie on the diagonal; at the start many do not."
+        "training the markers lie on the diagonal; at the start many do not."
     ),
     caption=(
-        "Change of the output when one example is removed, against the gradient of its score over 1 − attention; both over "
-        "the largest change of the stage, one network. At the start neurons switch, after training hardly any."
+        "Change of the output when one example is removed, against the gradient of its score over 1 − attention; one "
+        "network. At the start many neurons switch, after training only where the removal turns the answer."
     ),
     size=(8.2, 3.9),
 )
 def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
     """Removal against the formula, at the start and after training."""
     flat = dataset[["removal", "still_theory"]].isel(network=0, prompt=slice(0, 10))
-    flat = (
-        (flat / abs(flat.removal).max(["prompt", "context"])).stack(place=("prompt", "context")).reset_index("place", drop=True)
-    )
+    flat = flat.stack(place=("prompt", "context")).reset_index("place", drop=True)
     for (k, stage), axes in zip(each(flat, "stage"), figure.subplots(1, 2), strict=True):
-        equality(axes, -1.1, 1.1)
+        ends = float(abs(stage.removal).max())
+        equality(axes, -ends, ends)
+        axes.locator_params(nbins=5)
         points(axes, stage, "removal", "still_theory", k, markersize=3, markerfacecolor="none")
         axes.set(xlabel=r"gradient $/\,(1 - \mathrm{attn}_i)$", ylabel="change of the output", title=str(stage.stage.item()))
 
@@ -156,3 +153,29 @@ def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set_xticks([*place], [name.replace(", ", ",\n") for name in dataset.domain.values])
     axes.set(yscale="log", ylim=(1e-4, 2), ylabel="share left by the vote")
     axes.legend(loc="lower right")
+
+
+@drawing(
+    "lenses-own-and-others",
+    alt=(
+        "Length of the patch of the examples like the query over that of the others, against the formula, both axes "
+        "logarithmic: circles on the diagonal, at the start near 1, after training between 10 and 100. Crosses, without the "
+        "ratio of lengths, lie above the diagonal."
+    ),
+    caption=(
+        "Patch of the examples with the query's pattern over the patch of the others, prompt by prompt, one network, against "
+        "the odds of the attention. Circles: times the ratio of lengths. Crosses: the odds alone."
+    ),
+    size=(5.6, 4.2),
+)
+def own_and_others(figure: Figure, dataset: xr.Dataset) -> None:
+    """Odds of the patches against the formula, with the lengths and without."""
+    axes = figure.subplots()
+    shown = dataset[["odds", "odds_theory"]].isel(network=0, prompt=slice(0, 40))
+    near = dataset.odds_near.isel(network=0, prompt=slice(0, 40)).sel(mistake="without the lengths", drop=True)
+    equality(axes, 0.1, 300)
+    for k, stage in each(shown.assign(odds_near=near), "stage"):
+        points(axes, stage, "odds", "odds_near", k, marker="x", markersize=3, label="{stage}, odds alone")
+        points(axes, stage, "odds", "odds_theory", k, markersize=4, markerfacecolor="none", label="{stage}")
+    axes.set(xscale="log", yscale="log", xlabel="odds of the attention", ylabel="ratio of the patches")
+    axes.legend(loc="upper left")

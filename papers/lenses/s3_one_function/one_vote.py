@@ -12,7 +12,7 @@ from torch import Tensor
 from icl_lib.companion import AtLeastTwo, Declaration, Experiment, PositiveShare, variables
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
-from papers.lenses.pattern_networks import STAGES, network_at, prompts_of
+from papers.lenses.pattern_networks import STAGES, network_at, drawn
 from papers.li.patterns import Patterns
 from papers.li.pruning import small_neurons
 from papers.li.trained import A, Setting, Trained
@@ -56,7 +56,7 @@ class OneVote(Declaration):
     def _read(self, seed: int, device: str, stage: str, domain: str) -> dict[str, np.ndarray]:
         trained = network_at(self.setting, self.networks, seed, device, stage)
         generator = stream(seed, f"one vote/{domain}")
-        prompts = prompts_of(trained, self.alpha, self.length, self.prompts, generator, patterns(trained, domain))
+        prompts = drawn(trained, self.alpha, self.length, self.prompts, generator, patterns(trained, domain))[1]
         model = trained.model()
         values = torch.einsum("svd,sbld->sblv", model.W_V, model.contexts(prompts))
         whole = model.attention(prompts)

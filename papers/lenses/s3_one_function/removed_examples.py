@@ -19,7 +19,7 @@ from icl_lib.companion import (
     variables,
 )
 from icl_lib.seeds import stream
-from papers.lenses.pattern_networks import STAGES, network_at, prompts_of
+from papers.lenses.pattern_networks import STAGES, network_at, drawn
 from papers.lenses.theory import one_function
 from papers.li.trained import A, Setting
 
@@ -75,7 +75,7 @@ class RemovedExamples(Declaration):
     def _read(self, seed: int, device: str, stage: str) -> dict[str, np.ndarray]:
         trained = network_at(self.setting, self.networks, seed, device, stage)
         model = trained.model()
-        prompts = prompts_of(trained, self.alpha, self.length, self.prompts, stream(seed, "removed examples"))
+        prompts = drawn(trained, self.alpha, self.length, self.prompts, stream(seed, "removed examples"))[1]
         p = model.contexts(prompts)
         scores = model.attention(prompts).log().requires_grad_()
         F, on = _through(model, scores.softmax(-1), p)

@@ -197,3 +197,11 @@ def single_head_noise(d: int, x: float) -> float:
 def removal(slope: Float[ndarray, "*B"], attention: Float[ndarray, "*B"]) -> Float[ndarray, "*B"]:
     """F(C) - F(C without i) = (dF/ds_i) / (1 - attn_i), if the same neurons are on (eq-lenses-3-removal)."""
     return slope / (1 - attention)
+
+
+def patch_odds(mass: Float[ndarray, "*B"], lengths: Float[ndarray, "*B"]) -> Float[ndarray, "*B"]:
+    """|DeltaW(Y)| / |DeltaW(rest)| = mass/(1 - mass) |a_rest|/|a_Y| (eq-lenses-3-odds).
+
+    mass is the attention on Y; a_Y and a_rest are what is left without Y, and without the rest.
+    """
+    return mass / (1 - mass) * lengths
