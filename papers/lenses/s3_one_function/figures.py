@@ -159,7 +159,7 @@ def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
     "lenses-own-and-others",
     alt=(
         "Length of the patch of the examples like the query over that of the others, against the formula, both axes "
-        "logarithmic: circles on the diagonal, at the start near 1, after training between 10 and 100. Crosses, without the "
+        "logarithmic: circles on the diagonal, at the start near 1, after training mostly above 10. Crosses, without the "
         "ratio of lengths, lie above the diagonal."
     ),
     caption=(

@@ -102,7 +102,7 @@ def _without(declared: Heads) -> list[list[float]]:
     return [[np.exp(x) / x for x in declared.x] for d in declared.d]
 
 
-_QUICK = Heads(d=(3, 6), N=(6, 12), kappa=4.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0, 1.5, 2.0), long=4000, single=1500)
+_QUICK = Heads(d=(3, 6), N=(6, 12), kappa=4.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0, 1.5), long=6000, single=2500)
 HEADS = Experiment(
     slug="lenses-heads",
     title="One head, and two opposite ones",

@@ -12,7 +12,7 @@ from torch import Tensor
 from icl_lib.companion import AtLeastTwo, Declaration, Experiment, PositiveShare, variables
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
-from papers.lenses.pattern_networks import STAGES, network_at, drawn
+from papers.lenses.pattern_networks import STAGES, drawn, network_at
 from papers.li.patterns import Patterns
 from papers.li.pruning import small_neurons
 from papers.li.trained import A, Setting, Trained

@@ -19,7 +19,7 @@ from icl_lib.companion import (
     variables,
 )
 from icl_lib.seeds import stream
-from papers.lenses.pattern_networks import STAGES, network_at, drawn
+from papers.lenses.pattern_networks import STAGES, drawn, network_at
 from papers.lenses.theory import one_function
 from papers.li.trained import A, Setting
 

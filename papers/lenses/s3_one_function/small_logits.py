@@ -157,10 +157,10 @@ CURVATURES = {
     "curvature at 0": lambda K, z: one_function.curvature(np.zeros(len(K)), z),
     "attention averaged first": one_function.averaged_first,
 }
-_QUICK = SmallLogits(d=(2, 3), N=(6, 12), eps=(0.01, 0.02, 0.04, 0.08), o=2, terms=4, queries=5, blocks=40, fitted=1000)
+_QUICK = SmallLogits(d=(2, 3), N=(6, 12), eps=(0.0025, 0.005, 0.01, 0.02), o=2, terms=4, queries=20, blocks=40, fitted=1000)
 SMALL_LOGITS = Experiment(
     slug="lenses-small-logits",
     title="Attention as a slope, and its series in the size of the logits",
     quick=_QUICK,
-    full=replace(_QUICK, queries=10, blocks=100, fitted=5000),
+    full=replace(_QUICK, queries=40, blocks=100, fitted=5000),
 )

@@ -73,7 +73,9 @@ class TokenDistribution(Declaration):
         floor, spread = left[PATTERNS], error[PATTERNS]
         found = dataset.assign(
             share=(dataset.left / dataset.whole).assign_attrs(long_name="share of the output's variance that no patch carries"),
-            slope=variable("tokens d x", log_log_slope(dataset.N.values[-3:], dataset.left.values[..., -3:]), "exponent in N"),
+            slope=variable(
+                "tokens d x", log_log_slope(dataset.N.values[-3:].astype(float), dataset.left.values[..., -3:]), "exponent in N"
+            ),
             gaussian=variable("d x", left[GAUSSIAN][..., -1] * long, "N times what Gaussian tokens leave, longest contexts"),
             gaussian_se=variable("d x", error[GAUSSIAN][..., -1] * long, "its standard error"),
             gaussian_theory=variable("d x", self._each(one_function.gaussian_left), "its limit"),

@@ -23,7 +23,7 @@ NODES = 40
 """Nodes of the one-dimensional quadratures."""
 
 
-def log_partition(k: Float[ndarray, "*B D"], z: Float[ndarray, "N D"]) -> Float[ndarray, "*B"]:
+def log_partition(k: Float[ndarray, "*B D"], z: Float[ndarray, "N D"]) -> Float[ndarray, "*B"] | float:
     """Phi_C(k) = log((1/N) sum_i exp(<k, z_i>)) (eq-lenses-3-partition)."""
     logits = k @ z.T
     top = logits.max(-1)
@@ -120,7 +120,7 @@ def sphere(d: int, radius: float, nodes: int) -> tuple[Float[ndarray, "n d"], Fl
     return radius * np.concatenate(points), np.concatenate([first**2 * weights for first in basis[0]])
 
 
-def gaussian_kernel(u: Float[ndarray, "*B"], d: int) -> Float[ndarray, "*B"]:
+def gaussian_kernel(u: Float[ndarray, "*B"], d: int) -> Float[ndarray, "*B"] | float:
     """R(u) = e^u (d + u), lim N tr Cov of the outputs at two queries, u = eps^2 <q, q'> (eq-lenses-3-kernel)."""
     return np.exp(u) * (d + u)
 
@@ -194,12 +194,12 @@ def single_head_noise(d: int, x: float) -> float:
 # --- examples that are removed --------------------------------------------------------------------------------------
 
 
-def removal(slope: Float[ndarray, "*B"], attention: Float[ndarray, "*B"]) -> Float[ndarray, "*B"]:
+def removal(slope: Float[ndarray, "*B"], attention: Float[ndarray, "*B"]) -> Float[ndarray, "*B"] | float:
     """F(C) - F(C without i) = (dF/ds_i) / (1 - attn_i), if the same neurons are on (eq-lenses-3-removal)."""
     return slope / (1 - attention)
 
 
-def patch_odds(mass: Float[ndarray, "*B"], lengths: Float[ndarray, "*B"]) -> Float[ndarray, "*B"]:
+def patch_odds(mass: Float[ndarray, "*B"], lengths: Float[ndarray, "*B"]) -> Float[ndarray, "*B"] | float:
     """|DeltaW(Y)| / |DeltaW(rest)| = mass/(1 - mass) |a_rest|/|a_Y| (eq-lenses-3-odds).
 
     mass is the attention on Y; a_Y and a_rest are what is left without Y, and without the rest.
