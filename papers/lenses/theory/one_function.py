@@ -182,7 +182,7 @@ def one_step_risk(Lambda: Float[ndarray, "d d"], N: float) -> float:
 
     The risk of the pair is this at N - 1.
     """
-    Gamma = Lambda + pair_weights(Lambda, N) - (1 - 1 / N) * Lambda
+    Gamma = pair_weights(Lambda, N) + Lambda / N
     return float(np.trace(Lambda) - np.trace(Lambda @ np.linalg.solve(Gamma, Lambda)))
 
 
