@@ -33,11 +33,11 @@ def token_distribution(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     for k, kind in each(dataset[["phi", "parabola", "asymptote"]], "tokens"):
         line(left, kind, "phi", "t", k, linewidth=2.4, linestyle="-", label="{tokens}")
-        line(left, kind, "parabola", "t", k, linestyle="--", linewidth=1)
-        line(left, kind, "asymptote", "t", k, linestyle=":", linewidth=1.2)
+        line(left, kind, "parabola", "t", k, linestyle="--", linewidth=1, label="{tokens}, parabola")
+        line(left, kind, "asymptote", "t", k, linestyle=":", linewidth=1.2, label="{tokens}, asymptote")
     top = float(dataset.phi.max())
     left.set(xlabel="$t$", ylabel=r"$\Phi_C(t\,e_1)$", ylim=(-0.3 * top, 1.3 * top))
-    left.legend(loc="upper left")
+    left.legend(loc="upper left", fontsize=8)
     shares = dataset[["share"]].isel(d=0)
     for k, kind in each(shares, "tokens"):
         series(right, kind, "share", "N", "x", first=2 * k, label="{tokens}, $x$ = {x:g}")
@@ -101,7 +101,7 @@ def heads(figure: Figure, dataset: xr.Dataset) -> None:
     series(left, dataset, "ratio", "N", "d", theory=("ratio_theory", "N"), label="$d$ = {d}")
     left.set(xlabel="examples $N$", ylabel="risk, over that of $N$ examples", ylim=(0.98, None))
     left.set_xticks(dataset.N.values)
-    series(right, dataset, "noise", "x", "d", theory=("noise_theory", "x"))
+    series(right, dataset.isel(long=-1), "noise", "x", "d", theory=("noise_theory", "x"))
     right.set(xlabel="variance of the logits $x$", ylabel="scaled error", ylim=(0, None))
     legend(left, columns=2)
 
@@ -120,7 +120,7 @@ def heads(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
     """Removal against the formula, at the start and after training."""
-    flat = dataset[["removal", "still_theory"]].isel(network=0, prompt=slice(0, 10))
+    flat = dataset[["removal", "still_theory"]].isel(network=0)
     flat = flat.stack(place=("prompt", "context")).reset_index("place", drop=True)
     for (k, stage), axes in zip(each(flat, "stage"), figure.subplots(1, 2), strict=True):
         ends = float(abs(stage.removal).max())
@@ -139,7 +139,7 @@ def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Share of |<i>W</i> Δ<i>A</i>|² that the change of the weighted vote leaves when half of the context is removed; mean "
-        "over networks, bars: two standard errors."
+        "over networks, bars from the least to the most."
     ),
     size=(6.8, 3.9),
 )
@@ -147,9 +147,8 @@ def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
     """What the vote leaves of the patch, by prompts and stage."""
     axes = figure.subplots()
     place = range(dataset.sizes["domain"])
-    shown = dataset[["vote_left"]].rename(network="seed")
-    for k, stage in each(shown, "stage"):
-        points(axes, stage, "vote_left", [at + 0.12 * (k - 0.5) for at in place], k, label="{stage}")
+    for k, stage in each(dataset[["rest", "rest_low", "rest_high"]], "stage"):
+        points(axes, stage, "rest", [at + 0.12 * (k - 0.5) for at in place], k, label="{stage}")
     axes.set_xticks([*place], [name.replace(", ", ",\n") for name in dataset.domain.values])
     axes.set(yscale="log", ylim=(1e-4, 2), ylabel="share left by the vote")
     axes.legend(loc="lower right")
@@ -171,8 +170,8 @@ def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
 def own_and_others(figure: Figure, dataset: xr.Dataset) -> None:
     """Odds of the patches against the formula, with the lengths and without."""
     axes = figure.subplots()
-    shown = dataset[["odds", "odds_theory"]].isel(network=0, prompt=slice(0, 40))
-    near = dataset.odds_near.isel(network=0, prompt=slice(0, 40)).sel(mistake="without the lengths", drop=True)
+    shown = dataset[["odds", "odds_theory"]].isel(network=0)
+    near = dataset.odds_near.isel(network=0).sel(mistake="without the lengths", drop=True)
     equality(axes, 0.1, 300)
     for k, stage in each(shown.assign(odds_near=near), "stage"):
         points(axes, stage, "odds", "odds_near", k, marker="x", markersize=3, label="{stage}, odds alone")

@@ -22,7 +22,7 @@ class Heads(Declaration):
     d, N      dimensions and examples of a context, for the pair
     kappa     condition number of the covariance of inputs; eps: size of the pair's logits
     prompts   of each, for the pair
-    x, long, single    variances of the logits of one head, its dimensions of tokens N(0, I), examples and prompts
+    x, long, single   variances of the logits of one head with tokens N(0, I), its examples, and prompts
     """
 
     d: Several[AtLeastTwo]
@@ -31,42 +31,42 @@ class Heads(Declaration):
     eps: Positive
     prompts: AtLeastTwo
     x: Several[Positive]
-    long: AtLeastTwo
+    long: Several[AtLeastTwo]
     single: AtLeastTwo
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the pair's risk with the weights of its optimum, and the scaled error of one head."""
         pair = [[self._pair(seed, d, N) for N in self.N] for d in self.d]
-        single = [self._single(seed, d) for d in self.d]
-        found = {
-            "risk": ("d N", pair, "risk of the pair"),
-            "noise": ("d x", single, "N/d^2 times the squared error of one head"),
-        }
+        risk, risk_error = np.moveaxis(np.array(pair), -1, 0)
+        noise, noise_error = np.moveaxis(np.array([self._single(seed, d) for d in self.d]), 1, 0)
         columns = {
-            f"{name}{end}": variable(dims, np.array(each)[..., k] if name == "risk" else np.array(each)[:, k], words)
-            for name, (dims, each, told) in found.items()
-            for k, (end, words) in enumerate((("", told), ("_se", "standard error")))
+            "risk": variable("d N", risk, "risk of the pair"),
+            "risk_se": variable("d N", risk_error, "standard error"),
+            "noise": variable("d long x", noise, "N/d^2 times the squared error of one head"),
+            "noise_se": variable("d long x", noise_error, "standard error"),
         }
-        return xr.Dataset(columns, coords={"d": list(self.d), "N": list(self.N), "x": list(self.x)})
+        columns["risk_se"].attrs["blocks"], columns["noise_se"].attrs["blocks"] = self.prompts, self.single
+        return xr.Dataset(columns, coords={name: list(getattr(self, name)) for name in ("d", "N", "x", "long")})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put Zhang's risk at N - 1 examples beside it, and the noise of one head in long contexts."""
         covariances = [self._covariance(seed, d) for d in self.d]
         risks = [[[one_function.one_step_risk(each, N - less) for N in self.N] for each in covariances] for less in (1, 0, 2)]
-        noise = [[one_function.single_head_noise(d, x) for x in self.x] for d in self.d]
-        blocks = {"risk_se": self.prompts, "noise_se": self.single}
+        noise = {name: self._each(formula) for name, formula in NOISE.items()}
         found = dataset.assign(
             risk_theory=variable("d N", risks[0], "risk of one step with N - 1 examples"),
             risk_near=near_misses("d N", {"N for N - 1": risks[1], "N - 2 for N - 1": risks[2]}),
-            noise_theory=variable("d x", noise, "(e^x/x)(1 + x/d)"),
-            noise_near=near_misses("d x", {"1/x, as of linear attention": _linear(self), "without x/d": _without(self)}),
+            noise_theory=variable("d long x", noise.pop("right"), "(e^x/x)(1 + x/d)"),
+            noise_near=near_misses("d long x", noise),
         )
         base = found.risk_near.sel(mistake="N for N - 1", drop=True)
         ratios = {name.replace("risk", "ratio"): found[name] / base for name in ("risk", "risk_se", "risk_theory")}
         ratios["ratio"].attrs |= {"long_name": "risk of the pair over that of one step with N examples", "units": "1"}
-        errors = {name: found[name].assign_attrs(blocks=count) for name, count in blocks.items()}
-        return found.assign(errors).assign(ratios)
+        return found.assign(ratios)
+
+    def _each(self, formula) -> list[list[list[float]]]:
+        return [[[formula(d, x) for x in self.x] for _ in self.long] for d in self.d]
 
     def _covariance(self, seed: int, d: int) -> np.ndarray:
         return geometric_covariance(d, self.kappa, seed, f"heads/{d}/basis")
@@ -88,24 +88,25 @@ class Heads(Declaration):
         eps = torch.tensor(self.x, dtype=like.dtype).div(d).sqrt()[:, None]
         errors = []
         for _ in range(self.single):
-            z, q = (normal(generator, shape, like) for shape in ((self.long, d), (d,)))
+            z, q = (normal(generator, shape, like) for shape in ((max(self.long), d), (d,)))
             q = q * d**0.5 / q.norm()
-            errors.append(((eps * (z @ q)).softmax(-1) @ z / eps - q).square().sum(-1))
-        return mean(torch.stack(errors, -1) * self.long / d**2)
+            logits = eps * (z @ q)
+            read = [N * (logits[:, :N].softmax(-1) @ z[:N] / eps - q).square().sum(-1) for N in self.long]
+            errors.append(torch.stack(read) / d**2)
+        return mean(torch.stack(errors, -1))
 
 
-def _linear(declared: Heads) -> list[list[float]]:
-    return [[(1 + x / d) / x for x in declared.x] for d in declared.d]
-
-
-def _without(declared: Heads) -> list[list[float]]:
-    return [[np.exp(x) / x for x in declared.x] for d in declared.d]
-
-
-_QUICK = Heads(d=(3, 6), N=(6, 12), kappa=4.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0, 1.5), long=6000, single=2500)
+NOISE = {
+    "right": one_function.single_head_noise,
+    "1/x, as of linear attention": lambda d, x: (1 + x / d) / x,
+    "without x/d": lambda d, x: np.exp(x) / x,
+}
+_QUICK = Heads(
+    d=(3, 6), N=(6, 12), kappa=4.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0, 1.5), long=(3000, 6000), single=2500
+)
 HEADS = Experiment(
     slug="lenses-heads",
     title="One head, and two opposite ones",
     quick=_QUICK,
-    full=replace(_QUICK, prompts=1_000_000, long=20_000, single=10_000),
+    full=replace(_QUICK, prompts=1_000_000, long=(5000, 20_000), single=10_000),
 )

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from scipy.linalg import helmert
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Declaration, Experiment, PositiveShare, variables
+from icl_lib.companion import AtLeastTwo, Declaration, Experiment, PositiveShare, expectation, variables
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from papers.lenses.pattern_networks import STAGES, drawn, network_at
@@ -52,6 +52,14 @@ class OneVote(Declaration):
         """Measure the direction of W DeltaA, and the patches of pruned networks."""
         found = [[self._read(seed, device, stage, domain) for domain in DOMAINS] for stage in STAGES]
         return xr.Dataset(variables(NAMES, found, "stage domain {}"), coords={"stage": list(STAGES), "domain": list(DOMAINS)})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the mean over networks beside what the vote leaves, with the least and the most."""
+        ends = {"": dataset.vote_left.mean, "_low": dataset.vote_left.min, "_high": dataset.vote_left.max}
+        found = {f"rest{end}": of("network") for end, of in ends.items()}
+        found["rest"].attrs |= {"long_name": "share that the vote leaves, mean over networks", "units": "1"}
+        return dataset.assign(found)
 
     def _read(self, seed: int, device: str, stage: str, domain: str) -> dict[str, np.ndarray]:
         trained = network_at(self.setting, self.networks, seed, device, stage)

@@ -191,6 +191,15 @@ def single_head_noise(d: int, x: float) -> float:
     return float(np.exp(x) / x * (1 + x / d))
 
 
+def single_head_next(d: int, x: float) -> float:
+    """The share of 1/N that the next term adds to the error of one head (eq-lenses-3-head-next).
+
+    (2 R + 3 R (e^x - 1) + 6 x e^(2 x) - 2 e^(3 x) (d + 4 x)) / R with R = e^x (d + x).
+    """
+    R = gaussian_kernel(np.array(x), d)
+    return float((2 * R + 3 * R * (np.exp(x) - 1) + 6 * x * np.exp(2 * x) - 2 * np.exp(3 * x) * (d + 4 * x)) / R)
+
+
 # --- examples that are removed --------------------------------------------------------------------------------------
 
 

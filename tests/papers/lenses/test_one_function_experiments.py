@@ -172,7 +172,7 @@ def test_one_affine_map_carries_a_parabola(datasets):
 
 
 def test_the_pair_does_not_depend_on_its_small_size():
-    each = [replace(HEADS.quick, eps=eps, prompts=2000, single=2, long=10).run(0, "cpu").risk.values for eps in (0.01, 0.03)]
+    each = [replace(HEADS.quick, eps=eps, prompts=2000, single=2, long=(10,)).run(0, "cpu").risk.values for eps in (0.01, 0.03)]
     assert each[0] == pytest.approx(each[1], rel=1e-2)
 
 

@@ -199,6 +199,21 @@ def test_one_head_by_normal_integrals():
         assert best == pytest.approx(((d * d + 4 * d) ** 0.5 - d) / 2, abs=1e-5)
 
 
+def test_the_next_term_of_one_head():
+    """Drawn: contexts of 60 tokens, in which it is 3%; at d = 6 and x = 1.5 it is a share of 46/N."""
+    d, x, N = 4, 0.4, 60
+    z = np.random.default_rng(12).normal(size=(150_000, N, d))
+    k = x**0.5 * np.eye(d)[0]
+    weights = np.exp(z[..., 0] * x**0.5)
+    A = np.einsum("bn,bnd->bd", weights / weights.sum(1, keepdims=True), z)
+    measured = N * ((A - k) ** 2).sum(1)
+    first = float(one_function.gaussian_kernel(np.array(x), d))
+    expected = first * (1 + one_function.single_head_next(d, x) / N)
+    assert measured.mean() == pytest.approx(expected, abs=4 * measured.std() / len(z) ** 0.5)
+    assert abs(measured.mean() - first) > 8 * measured.std() / len(z) ** 0.5
+    assert one_function.single_head_next(6, 1.5) == pytest.approx(-46.4, abs=0.1)
+
+
 def test_a_removed_example_by_hand():
     """Attention 1/2, 1/4, 1/4 and votes 3, 1, -1: the output falls from 3/2 to 0, the gradient is 3/4."""
     assert one_function.removal(np.array(0.75), np.array(0.5)) == 1.5
