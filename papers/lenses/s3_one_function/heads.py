@@ -97,7 +97,7 @@ class Heads(Declaration):
 
 
 NOISE = {
-    "right": one_function.single_head_noise,
+    "right": lambda d, x: one_function.single_head_noise(d, x),
     "1/x, as of linear attention": lambda d, x: (1 + x / d) / x,
     "without x/d": lambda d, x: np.exp(x) / x,
 }

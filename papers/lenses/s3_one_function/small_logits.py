@@ -148,14 +148,14 @@ def _without_logarithm(k: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 
 SERIES = {
-    "": ("the series of cumulants", one_function.cumulants),
+    "": ("the series of cumulants", lambda *tokens: one_function.cumulants(*tokens)),
     "_central": ("a series of central moments", one_function.central_moments),
     "_raw": ("a series of raw moments", one_function.raw_moments),
 }
 CURVATURES = {
-    "mean": one_function.mean_curvature,
+    "mean": lambda K, z: one_function.mean_curvature(K, z),
     "curvature at 0": lambda K, z: one_function.curvature(np.zeros(len(K)), z),
-    "attention averaged first": one_function.averaged_first,
+    "attention averaged first": lambda K, z: one_function.averaged_first(K, z),
 }
 _QUICK = SmallLogits(d=(2, 3), N=(6, 12), eps=(0.0025, 0.005, 0.01, 0.02), o=2, terms=4, queries=20, blocks=40, fitted=1000)
 SMALL_LOGITS = Experiment(
