@@ -102,7 +102,7 @@ NOISE = {
     "without x/d": lambda d, x: np.exp(x) / x,
 }
 _QUICK = Heads(
-    d=(3, 6), N=(6, 12), kappa=4.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0, 1.5), long=(3000, 6000), single=2500
+    d=(3, 6), N=(6, 12), kappa=4.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0, 1.5), long=(3000, 6000), single=1800
 )
 HEADS = Experiment(
     slug="lenses-heads",

@@ -68,20 +68,25 @@ class TokenDistribution(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the limits of long contexts beside it: N times what Gaussian tokens leave, and what patterns leave."""
         short, long = dataset.N.values[-2:]
-        weight = long / (long - short)  # takes the part in 1/N out of the two longest
-        left, error = ({kind: dataset[name].sel(tokens=kind).values for kind in TOKENS} for name in ("left", "left_se"))
-        floor, spread = left[PATTERNS], error[PATTERNS]
+        weights = np.array([-short, long]) / (long - short)  # of the two longest: they take out the next term in 1/N
+        left, error = (
+            {kind: dataset[name].sel(tokens=kind).values[..., -2:] for kind in TOKENS} for name in ("left", "left_se")
+        )
+        limit = {GAUSSIAN: weights * dataset.N.values[-2:], PATTERNS: weights}
+        end, spread = {}, {}
+        for kind, by in limit.items():
+            end[kind], spread[kind] = (left[kind] * by).sum(-1), np.linalg.norm(error[kind] * by, axis=-1)
         found = dataset.assign(
             share=(dataset.left / dataset.whole).assign_attrs(long_name="share of the output's variance that no patch carries"),
             slope=variable(
                 "tokens d x", log_log_slope(dataset.N.values[-3:].astype(float), dataset.left.values[..., -3:]), "exponent in N"
             ),
-            gaussian=variable("d x", left[GAUSSIAN][..., -1] * long, "N times what Gaussian tokens leave, longest contexts"),
-            gaussian_se=variable("d x", error[GAUSSIAN][..., -1] * long, "its standard error"),
+            gaussian=variable("d x", end[GAUSSIAN], "N times what Gaussian tokens leave in the end"),
+            gaussian_se=variable("d x", spread[GAUSSIAN], "its standard error"),
             gaussian_theory=variable("d x", self._each(one_function.gaussian_left), "its limit"),
             gaussian_near=near_misses("d x", {label: self._each(one) for label, one in GAUSSIAN_MISSES.items()}),
-            floor=variable("d x", weight * floor[..., -1] + (1 - weight) * floor[..., -2], "what patterns leave in the end"),
-            floor_se=variable("d x", np.hypot(weight * spread[..., -1], (1 - weight) * spread[..., -2]), "its standard error"),
+            floor=variable("d x", end[PATTERNS], "what patterns leave in the end"),
+            floor_se=variable("d x", spread[PATTERNS], "its standard error"),
             floor_theory=variable("d x", self._each(one_function.pattern_left), "its limit"),
             floor_near=near_misses("d x", {label: self._each(one) for label, one in PATTERN_MISSES.items()}),
             **self._ray(seed),
@@ -136,10 +141,10 @@ PATTERN_MISSES = {
     "curvature at 0": one_function.pattern_left_at_zero,
     "mean curvature": one_function.pattern_left_mean_curvature,
 }
-_QUICK = TokenDistribution(d=(2, 3), x=(0.5, 1.5), N=(20, 80, 320, 1280), contexts=400, queries=40)
+_QUICK = TokenDistribution(d=(2, 3), x=(0.5, 1.5), N=(20, 80, 320, 1280), contexts=700, queries=40)
 TOKEN_DISTRIBUTION = Experiment(
     slug="lenses-token-distribution",
     title="Which tokens one patch serves",
     quick=_QUICK,
-    full=replace(_QUICK, d=(2, 3, 5), N=(20, 80, 320, 1280, 5120), contexts=2000),
+    full=replace(_QUICK, d=(2, 3, 5), N=(20, 80, 320, 1280, 5120), contexts=4000),
 )
