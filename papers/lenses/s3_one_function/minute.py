@@ -12,8 +12,8 @@ def minute(found):
     step, the largest logit the look-up, and its mean curvature is the best change of weights for all queries ({S3c}). What that
     change leaves depends on the tokens. With {N} Gaussian tokens it is {gaussian} of the output's variance, with as many
     patterns of the same covariance {patterns}; only the first falls with the length ({S3d}).
-    New: In Li et al.'s trained network the patch is one vote on the label ({S3o}), and removing an example changes the output
-    by the gradient of its score over 1 minus its attention ({S3j}).
+    New: In Li et al.'s trained network the patch is one vote on the label ({S3o}), and removing an example, if the answer
+    stays, changes the output by the gradient of its score over 1 minus its attention ({S3j}).
     """
     last = found.share.isel(d=0, x=-1, N=-1)
     told = {kind: f"{float(last.sel(tokens=kind)):.2%}" for kind in ("Gaussian", "patterns")}
