@@ -121,7 +121,11 @@ class Adam:
 
 @dataclass(frozen=True, eq=False)
 class FusedAdam:
-    """The rule of ``Adam`` with one learning rate for all replicates, in one kernel and in place."""
+    """The rule of ``Adam`` with one learning rate for all replicates, in one kernel and in place.
+
+    The kernel reads memory as it lies: each gradient has to have the strides of its parameter, as those of contiguous layers
+    have. ``Adam`` takes any.
+    """
 
     learning_rate: float
     betas: tuple[float, float] = (0.9, 0.999)

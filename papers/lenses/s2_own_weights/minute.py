@@ -12,8 +12,9 @@ def minute(found):
     At the least risk the MLP's row is the mean ({S2b}), attention's values are what this row leaves of the labels ({S2c}), and
     the row with the change is one preconditioned step on the context's loss ({S2d}). Without an MLP attention errs as if the
     mean were variance, at most ({S2f}): at the largest mean here {least} to {most} times as much as the block.
-    New: With softmax and ReLU the gradient at the MLP's own row still explains nine tenths of the step or more ({S2k}); the
-    gradient at 0 does not. Attention of $H$ heads cannot fall below $2/(NH + 2)$ for a task that it knows ({S2g}).
+    New: With softmax and ReLU the gradient at the MLP's own row still explains nine tenths of the step or more ({S2k}); that
+    at the origin does not. On a task that it knows, attention of $H$ heads errs at least $2/(NH + 2)$ times as much as no
+    answer ({S2g}).
     """
     last = found.isel(mean=-1)
     ratio = last.attention / last.block

@@ -216,3 +216,16 @@ def test_shipped_models_are_current_and_small(training):
 def test_models_of_one_comparison_differ_in_what_is_compared_alone():
     first, other = FIXED[0], next(each for each in TRAININGS if each.name == "gpt2-random-10")
     assert replace(other, name=first.name, law=first.law) == first
+
+
+def test_gradients_lie_in_memory_as_their_parameters_do(monkeypatch):
+    """The fused kernel goes through both at once; where one is transposed it would pair the wrong numbers."""
+    found = {}
+
+    def step(self, parameters, gradients, state, step, factor):
+        found.update({name: gradients[name].stride() == parameters[name].stride() for name in parameters})
+        return parameters, state
+
+    monkeypatch.setattr(FusedAdam, "step", step)
+    replace(TINY, steps=1).run(0, "cpu")
+    assert found and all(found.values())
