@@ -158,7 +158,7 @@ def S2n(dataset):
 
 @claim("D", "identity", of="share", margin=1e-4, near=("-W Wᵀ for Q",))
 def S2o(dataset):
-    """So does the share of $W$ at right angles to the read-out, whatever attention learns: all patches lie in what is left.
+    """So does the share of $W$ at right angles to the read-out, whatever attention learns: of a patch only $PWVSK$ lies there.
 
     Margin: Relative, as for the tangent.
     """

@@ -8,13 +8,13 @@ def minute(found):
     """Says: Dherin et al. write a context as a change of the MLP's weights. Zhang et al. have a gradient step that starts from
     0, since their model has no MLP and their tasks have mean 0.
 
-    So: In a linear block that is trained on tasks with a common mean, the change is a gradient step on the MLP's own weights.
-    At the least risk the MLP's row is the mean ({S2b}), attention's values are what this row leaves of the labels ({S2c}), and
-    the row with the change is one preconditioned step on the context's loss ({S2d}). Without an MLP attention errs as if the
-    mean were variance, at most ({S2f}): at the largest mean here {least} to {most} times as much as the block.
+    So: In the linear block of least risk on tasks with a common mean, the change is a gradient step from the MLP's own row.
+    This row is the mean ({S2b}), attention's values are what it leaves of the labels ({S2c}), and the row with the change is
+    one preconditioned step on the context's loss ({S2d}). Without an MLP attention errs at most as much as if the mean were
+    variance ({S2f}): at the largest mean here {least} to {most} times as much as the block.
     New: With softmax and ReLU the gradient at the MLP's own row still explains nine tenths of the step or more ({S2k}); that
-    at the origin does not. On a task that it knows, attention of $H$ heads errs at least $2/(NH + 2)$ times as much as no
-    answer ({S2g}).
+    at the origin does not. Without an MLP, $H ≤ d$ heads of linear attention err at least $2/(NH + 2)$ times as much as no
+    answer, even on one known task ({S2g}).
     """
     last = found.isel(mean=-1)
     ratio = last.attention / last.block

@@ -33,7 +33,14 @@ def S3b(dataset):
     return Discrepancy(abs(dataset.rate - dataset.terms))
 
 
-@claim("D", "formula", of="patch", margin=0.02, quick_margin=0.05, near=("curvature at 0", "attention averaged first"))
+@claim(
+    "D",
+    "formula",
+    of="patch",
+    margin=0.02,
+    quick_margin=0.05,
+    near=("queries on the sphere", "curvature at 0", "attention averaged first"),
+)
 def S3c(dataset):
     """The best single change for Gaussian queries is the mean curvature, $V E[∇²Φ_C(Kq)] K$, not the curvature at 0.
 
@@ -56,7 +63,7 @@ def S3d(dataset):
     return Discrepancy(abs(dataset.slope.sel(tokens=GAUSSIAN) + 1))
 
 
-@claim("D", "approximation", of="gaussian", margin=0.12, quick_margin=0.3, near=("d for d + u", "d + 1 for d"))
+@claim("D", "formula", of="gaussian", margin=0.12, quick_margin=0.3, near=("d for d + u", "d + 1 for d"))
 def S3e(dataset):
     """That rest is the variance $R(x)$ of the output, less its constant and linear parts, over $N$, with $R(u) = e^u (d + u)$.
 
@@ -67,7 +74,14 @@ def S3e(dataset):
     """
 
 
-@claim("D", "approximation", of="floor", margin=0.05, quick_margin=0.15, near=("curvature at 0", "mean curvature"))
+@claim(
+    "D",
+    "formula",
+    of="floor",
+    margin=0.05,
+    quick_margin=0.15,
+    near=("over d + 1 directions", "curvature at 0", "mean curvature"),
+)
 def S3f(dataset):
     """With tokens $±√d e_j$, of the same covariance, a rest stays however long the context: it does not fall with $N$.
 
@@ -87,7 +101,7 @@ def S3g(dataset):
     """
 
 
-@claim("D", "approximation", of="noise", margin=0.08, quick_margin=0.2, near=("1/x, as of linear attention", "without x/d"))
+@claim("D", "formula", of="noise", margin=0.08, quick_margin=0.2, near=("1/x, as of linear attention", "without x/d"))
 def S3h(dataset):
     """One head has the error $(e^x/x)(1 + x/d) d²/N$, $x$ the variance of its logits: least at $x² + dx = d$.
 

@@ -154,6 +154,7 @@ SERIES = {
 }
 CURVATURES = {
     "mean": lambda K, z: one_function.mean_curvature(K, z),
+    "queries on the sphere": lambda K, z: one_function.mean_curvature_on_sphere(K, z),
     "curvature at 0": lambda K, z: one_function.curvature(np.zeros(len(K)), z),
     "attention averaged first": lambda K, z: one_function.averaged_first(K, z),
 }

@@ -138,6 +138,7 @@ GAUSSIAN_MISSES = {
     "d + 1 for d": lambda d, x: one_function.gaussian_left(d + 1, x),
 }
 PATTERN_MISSES = {
+    "over d + 1 directions": lambda d, x: one_function.pattern_left(d, x) * d / (d + 1),
     "curvature at 0": one_function.pattern_left_at_zero,
     "mean curvature": one_function.pattern_left_mean_curvature,
 }

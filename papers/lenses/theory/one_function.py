@@ -92,6 +92,12 @@ def mean_curvature(K: Float[ndarray, "D d"], z: Float[ndarray, "N D"]) -> Float[
     return found
 
 
+def mean_curvature_on_sphere(K: Float[ndarray, "D d"], z: Float[ndarray, "N D"]) -> Float[ndarray, "D D"]:
+    """The same over |q|^2 = d, uniform on the sphere: a near miss of ``mean_curvature``."""
+    points, weights = sphere(K.shape[1], K.shape[1] ** 0.5, NODES)
+    return sum(share * curvature(K @ q, z) for share, q in zip(weights, points, strict=True))
+
+
 def averaged_first(K: Float[ndarray, "D d"], z: Float[ndarray, "N D"]) -> Float[ndarray, "D D"]:
     """The covariance of the tokens under the mean attention over q: a near miss of ``mean_curvature``."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
