@@ -5,8 +5,8 @@ from icl_lib.companion import minute_of
 
 @minute_of("lenses-static-step")
 def minute(found):
-    """Says: Trained, the linear attention of Zhang et al. predicts as one preconditioned gradient step does. Dherin et al. write
-    a context as a change of the MLP's weights. On one block these are one object, seen for all queries and for one.
+    """Says: Trained, the linear attention of Zhang et al. predicts as one preconditioned gradient step does. Dherin et al.
+    write a context as a change of the MLP's weights. On one block these are one object, seen for all queries and for one.
 
     So: Yes. With linear attention one change of the first matrix answers every query ({S1}), and in the limit of training this
     change is one preconditioned gradient step on a loss that holds labels and no query ({S1b}). Dherin et al. write down the
