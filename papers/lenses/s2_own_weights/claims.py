@@ -25,7 +25,7 @@ def S2b(dataset):
 
 @claim("D", "identity", of="v", margin=1e-5, near=("+μ for -μ",))
 def S2c(dataset):
-    """Its values are what this row leaves of the labels, $y_i - ⟨μ, x_i⟩$: $v = (-μ; 1)$.
+    """Its values are what this row leaves of the labels, $y_i - μ·x_i$: $v = (-μ; 1)$.
 
     Margin: Largest difference of an entry, as for the row.
     """

@@ -8,7 +8,7 @@ def minute(found):
     """Says: Zhang et al. let linear attention make a step, Li et al. let softmax attention look up, Dherin et al. put a context
     into weights. Three readings of one convex function of the context.
 
-    So: Yes. Attention is the slope of $Φ_C(k) = log (1/N) Σ exp(<k, z_i>)$ at the query ({S3}). Its curvature at 0 makes the
+    So: Yes. Attention is the slope of $Φ_C(k) = log (1/N) Σ exp(k·z_i)$ at the query ({S3}). Its curvature at 0 makes the
     step, the largest logit the look-up, and for Gaussian queries its mean curvature is the best change of weights
     ({S3c}). What the best change leaves depends on the tokens. With {N} Gaussian tokens it is {gaussian} of the output's
     variance, with as many patterns of the same covariance {patterns}; only the first falls with the length ({S3d}).

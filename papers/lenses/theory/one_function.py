@@ -115,6 +115,8 @@ def sphere(d: int, radius: float, nodes: int) -> tuple[Float[ndarray, "n d"], Fl
 
     On the circle evenly spaced; above, one coordinate by Gauss for the weight (1 - t^2)^((d-3)/2), the others by recursion.
     """
+    if d == 1:
+        return np.array([[radius], [-radius]]), np.array([0.5, 0.5])
     if d == 2:
         angle = 2 * np.pi * (np.arange(2 * nodes) + 0.5) / (2 * nodes)
         return radius * np.c_[np.cos(angle), np.sin(angle)], np.full(2 * nodes, 0.5 / nodes)
