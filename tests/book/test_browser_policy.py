@@ -137,7 +137,8 @@ def test_formulas_in_the_window_are_set_before_all_others_and_a_few_where_it_has
         first = await tab.evaluate("() => window.first")
         assert (first["inside"] == 0) is few, first
         assert first["next"] == first["set"] >= 1, first
-        assert first["set"] <= 10 if few else first["set"] >= first["inside"], first
+        newly = 1  # a formula is lower once it is set, and the next one may come up into the window
+        assert first["set"] <= 10 if few else first["set"] >= first["inside"] - newly, first
 
     assert visited([f"{root}/{PREVIEWED}"], act) == []
 
