@@ -123,7 +123,7 @@ def test_letters_are_open_in_the_margin_of_a_wide_screen(browsing, width, beside
         found = await tab.evaluate(LETTERS)
         (left, right), (begins, ends) = found["place"], found["text"]
         assert found["open"] is beside and found["page"] == found["room"]
-        assert ends < left < right < found["room"] if beside else begins <= left < right <= ends
+        assert ends < left < right < found["room"] if beside else begins <= left < ends and right < found["room"]
         assert await tab.evaluate(STAY) == [beside, beside]
         await tab.emulate_media(media="print")
         assert await tab.evaluate("() => getComputedStyle(document.querySelector('.icl-letters')).float") == "none"
