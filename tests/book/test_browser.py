@@ -109,6 +109,7 @@ LETTERS = """() => {
   const letters = document.querySelector("details.icl-letters");
   const inner = (part) => { const { left, right } = part.getBoundingClientRect(); return [left, right]; };
   return { open: letters.open, place: inner(letters), text: inner(document.querySelector("article p.icl-kicker")),
+    fold: inner(document.querySelector("details.sd-dropdown:not(.icl-letters)")),
     room: document.documentElement.clientWidth, page: document.documentElement.scrollWidth };
 }"""
 STAY = """() => { const letters = document.querySelector("details.icl-letters");
@@ -123,7 +124,7 @@ def test_letters_are_open_in_the_margin_of_a_wide_screen(browsing, width, beside
         found = await tab.evaluate(LETTERS)
         (left, right), (begins, ends) = found["place"], found["text"]
         assert found["open"] is beside and found["page"] == found["room"]
-        assert ends < left < right < found["room"] if beside else begins <= left < ends and right < found["room"]
+        assert ends < left < right < found["room"] if beside else found["fold"] == [left, right] and begins <= left
         assert await tab.evaluate(STAY) == [beside, beside]
         await tab.emulate_media(media="print")
         assert await tab.evaluate("() => getComputedStyle(document.querySelector('.icl-letters')).float") == "none"
