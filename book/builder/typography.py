@@ -27,7 +27,7 @@ def set_type(page: Page) -> None:
     """Set the texts of one page."""
     if page.article is None:
         return
-    unwrap(page.article)
+    without_parentheses(page.article)
     for owner, which in list(sentences(page.article, is_read)):
         text = OPENING.sub("“", getattr(owner, which))
         if which == "tail" and owner.tag == "a" and owner.text_content().endswith("al.") and STOP.match(text):
@@ -39,7 +39,7 @@ def set_type(page: Page) -> None:
             replace_text(owner, which, [power(part) if number % 2 else part for number, part in enumerate(parts)])
 
 
-def unwrap(article: HtmlElement) -> None:
+def without_parentheses(article: HtmlElement) -> None:
     """Take away the parentheses around an equation's number, which has its own."""
     for link in article.iter("a"):
         before = link.getprevious()

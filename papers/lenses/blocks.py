@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -12,6 +13,8 @@ from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import gaussian, normal
 from papers.dherin.gradient_step import ResidualContextAttention
+from papers.lenses.theory import one_block
+from papers.zhang.theory.optimum import Gamma
 
 
 class Contexts(NamedTuple):
@@ -37,6 +40,11 @@ def key_value(V: Float[Tensor, "... D D"], K: Float[Tensor, "... D D"], rho: flo
     return {"W_Q": eye, "W_K": K.mT / rho, "W_V": V}
 
 
+def limit_attention(Lambda: Float[np.ndarray, "d d"], N: int, rho: float) -> Weights:
+    """Return the weights of attention in the limit of training on prompts of N examples."""
+    return key_value(*map(torch.tensor, one_block.limit_weights(Gamma(Lambda, N))), rho)
+
+
 @dataclass(frozen=True)
 class Blocks:
     """T(C, x) = f(W A(C, z_q)), A(C, z) = z + sum_i V z_i <z_i, K z>/rho, f one hidden layer of ReLU behind W.
@@ -53,6 +61,12 @@ class Blocks:
         tokens = torch.cat([x, y[..., None]], -1)[:, None].expand(-1, z.shape[1], -1, -1)
         layer = ResidualContextAttention(D, D)
         return layer(self.attention, torch.cat([tokens, z[..., None, :]], -2))
+
+    def uncut(self, x: Float[Tensor, "S M d"], y: Float[Tensor, "S M"]) -> Float[Tensor, "S m D"]:
+        """Return each context's change of W that is linear in the query, read off at the unit vectors."""
+        D = self.weights["W"].shape[-1]
+        units = torch.eye(D, dtype=x.dtype).expand(len(x), D, D)
+        return torch.einsum("mn,skn->smk", self.weights["W"], self.mixed(x, y, units) - units)
 
     def feed(self, a: Float[Tensor, "... Q D"], W: Float[Tensor, "... m D"] | None = None) -> Float[Tensor, "... Q 1"]:
         """Return f(W a) with the block's own W or with one for each context."""

@@ -5,20 +5,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 import xarray as xr
-from jaxtyping import Float
-from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable, variables
-from icl_lib.models.contextual.norms import LayerNorm, Norm, RMSNorm
-from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, key_value, unlabelled
-from papers.lenses.theory import one_block
+from icl_lib.models.contextual.norms import LayerNorm, RMSNorm
+from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, limit_attention, unlabelled
 from papers.regression.spectra import geometric_covariance
-from papers.zhang.theory.optimum import Gamma
 
 NORMS = {"root mean square": RMSNorm(0.0), "mean and deviation": LayerNorm(0.0)}
 NAMES = {
-    "corrected": ("block query", "error of the patched query over the factor"),
-    "uncorrected": ("block query", "error of the patched query"),
+    "corrected": ("norm block query", "error of the patched query over the factor"),
+    "uncorrected": ("norm block query", "error of the patched query"),
 }
 
 
@@ -41,38 +37,31 @@ class OneNorm(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare the block with its context and the query alone, whose W is changed as if there were no norm."""
-        drawn = [self._drawn(seed, d) for d in self.d]
-        found = [[_compared(*each, norm) for each in drawn] for norm in NORMS.values()]
-        factors = [_factor(*each).numpy() for each in drawn]
-        columns = variables(NAMES, found, "norm d {}") | {
-            "excess": variable("d block query", np.array(factors) - 1, "sqrt(1 + y_hat^2/|x_q|^2) - 1")
+        found = [_compared(*self._drawn(seed, d)) for d in self.d]
+        columns = variables(NAMES, [errors for _, errors in found], "d {}") | {
+            "excess": variable("d block query", [excess for excess, _ in found], "sqrt(1 + y_hat^2/|x_q|^2) - 1")
         }
         return xr.Dataset(columns, coords={"norm": list(NORMS), "d": list(self.d)})
 
     def _drawn(self, seed: int, d: int) -> tuple[Blocks, Contexts]:
         Lambda = geometric_covariance(d, self.kappa, seed, f"one norm/{d}/basis")
-        V, K = (torch.tensor(each) for each in one_block.limit_weights(Gamma(Lambda, self.N)))
         drawn = contexts(seed, f"one norm/{d}", (self.blocks, self.M, self.queries), torch.tensor(Lambda))
-        return Blocks(key_value(V, K, self.M), first_layer(seed, f"one norm/{d}", self.m, d + 1, bias=0.0)), drawn
+        attention = limit_attention(Lambda, self.N, self.M)
+        return Blocks(attention, first_layer(seed, f"one norm/{d}", self.m, d + 1, bias=0.0)), drawn
 
 
-def _factor(block: Blocks, drawn: Contexts) -> Float[Tensor, "S Q"]:
-    """Return what the query's token gains in length by attention, from the tokens themselves."""
+def _compared(block: Blocks, drawn: Contexts) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
+    """Return what a query's token gains in length by attention, less 1, and the errors behind each norm."""
     z = unlabelled(drawn.queries)
-    return block.mixed(drawn.x, drawn.y, z).norm(dim=-1) / z.norm(dim=-1)
-
-
-def _compared(block: Blocks, drawn: Contexts, norm: Norm) -> dict[str, np.ndarray]:
-    z = unlabelled(drawn.queries)
-    whole, D = block.mixed(drawn.x, drawn.y, z), z.shape[-1]
-    gains = {"m_feed": torch.ones(D, dtype=z.dtype), "b_feed": torch.zeros(D, dtype=z.dtype)}
-    moved = block.mixed(drawn.x, drawn.y, torch.eye(D, dtype=z.dtype).expand(len(z), D, D)) - torch.eye(D, dtype=z.dtype)
-    W = block.weights["W"] + torch.einsum("mn,skn->smk", block.weights["W"], moved)
-    expected = block.feed(norm(gains, "feed", whole))
-    patched = block.feed(norm(gains, "feed", z), W)
-    size, factor = expected.abs().mean(), _factor(block, drawn)[..., None]
-    errors = {"corrected": patched / factor - expected, "uncorrected": patched - expected}
-    return {name: (error.abs() / size)[..., 0].numpy() for name, error in errors.items()}
+    whole, W = block.mixed(drawn.x, drawn.y, z), block.weights["W"] + block.uncut(drawn.x, drawn.y)
+    factor = whole.norm(dim=-1) / z.norm(dim=-1)
+    gains = {"m_feed": torch.ones(z.shape[-1], dtype=z.dtype), "b_feed": torch.zeros(z.shape[-1], dtype=z.dtype)}
+    errors = {name: [] for name in NAMES}
+    for norm in NORMS.values():
+        expected, patched = (block.feed(norm(gains, "feed", each), of)[..., 0] for each, of in ((whole, None), (z, W)))
+        for name, made in (("corrected", patched / factor), ("uncorrected", patched)):
+            errors[name].append(((made - expected).abs() / expected.abs().mean()).numpy())
+    return factor.numpy() - 1, errors
 
 
 _QUICK = OneNorm(d=(3, 5), M=11, N=7, kappa=4.0, m=16, blocks=10, queries=20)

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Float
-from torch import Tensor
 
 from icl_lib.companion import (
     AtLeastTwo,
@@ -23,7 +22,8 @@ from icl_lib.companion import (
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, key_value, unlabelled
+from papers.lenses import shapes
+from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, key_value, limit_attention, unlabelled
 from papers.lenses.theory import one_block
 from papers.regression.spectra import geometric_covariance
 from papers.zhang.theory.optimum import Gamma
@@ -62,25 +62,17 @@ class StaticStep(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        if not len(self.d) == len(self.M) == len(self.N):
-            raise ValueError(f"{len(self.d)} of d, {len(self.M)} of M and {len(self.N)} of N: take as many of each")
-
-    @property
-    def shapes(self) -> list[str]:
-        """How each shape is told."""
-        return [f"d={d} M={M} N={N}" for d, M, N in zip(self.d, self.M, self.N, strict=True)]
+        shapes.require_as_many(d=self.d, M=self.M, N=self.N)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare blocks with their context and without it, with changes of W that are read off the block."""
-        places, found, outputs = range(len(self.d)), [], []
-        for layer in LAYERS:
-            made = [self._block(seed, place, layer) for place in places]
-            found.append([self._compared(*each) for each in made])
-            outputs.append([made[place][0].feed(_mixed(*made[place]))[..., 0].numpy() for place in places])
+        found = [[_compared(*self._block(seed, place, layer)) for place in range(len(self.d))] for layer in LAYERS]
         columns = variables(NAMES, found, "layer shape {}", "f4") | {
-            "output": variable("shape block query", outputs[0], "output with the context, limit weights")
+            "output": variable(
+                "shape block query", [each["output"] for each in found[0]], "output with the context, limit weights"
+            )
         }
-        return xr.Dataset(columns, coords={"layer": list(LAYERS), "shape": self.shapes})
+        return xr.Dataset(columns, coords={"layer": list(LAYERS), "shape": shapes.told(d=self.d, M=self.M, N=self.N)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -113,42 +105,26 @@ class StaticStep(Declaration):
         """Draw the block of a shape, with the limit's attention or a random one for each context, and its contexts."""
         d, role, Lambda = self.d[place], f"static step/{place}", self._covariance(seed, place)
         if layer == LIMIT:
-            V, K = (torch.tensor(each) for each in one_block.limit_weights(Gamma(Lambda, self.N[place])))
+            attention = limit_attention(Lambda, self.N[place], self.M[place])
         else:
             like = torch.zeros((), dtype=torch.float64)
             shape = (self.blocks, 1, d + 1, d + 1)
             V, K = (normal(stream(seed, f"{role}/{name}"), shape, like) / (d + 1) ** 0.5 for name in "VK")
+            attention = key_value(V, K, self.M[place])
         drawn = contexts(seed, role, (self.blocks, self.M[place], self.queries), torch.tensor(Lambda))
-        return Blocks(key_value(V, K, self.M[place]), first_layer(seed, role, self.m, d + 1, bias=0.1)), drawn
-
-    def _compared(self, block: Blocks, drawn: Contexts) -> dict[str, np.ndarray]:
-        z = unlabelled(drawn.queries)
-        W, a, whole = block.weights["W"], z, _mixed(block, drawn)
-        expected = block.feed(whole)
-        size = expected.abs().mean()
-        changes = {
-            "bare": 0 * W,
-            "token": redirection(W, a, whole),
-            "other": redirection(W, a, whole).roll(1, 1),
-            "static": uncut(block, drawn)[:, None],
-        }
-        made = {name: block.feed(a[..., None, :], W + change)[..., 0, :] for name, change in changes.items()}
-        truth = torch.einsum("sqd,sd->sq", drawn.queries, drawn.w)
-        miss = (whole[..., -1] - truth).square() / truth.square().mean()
-        errors = {name: ((each - expected).abs() / size)[..., 0].numpy() for name, each in made.items()}
-        return errors | {"miss": miss.numpy()}
+        return Blocks(attention, first_layer(seed, role, self.m, d + 1, bias=0.1)), drawn
 
 
-def uncut(block: Blocks, drawn: Contexts) -> Float[Tensor, "S m D"]:
-    """Return the change of W that is linear in the query, read off the block at the unit vectors."""
-    D = block.weights["W"].shape[-1]
-    units = torch.eye(D, dtype=drawn.x.dtype).expand(len(drawn.x), D, D)
-    moved = block.mixed(drawn.x, drawn.y, units) - units
-    return torch.einsum("mn,skn->smk", block.weights["W"], moved)
-
-
-def _mixed(block: Blocks, drawn: Contexts) -> Float[Tensor, "S Q D"]:
-    return block.mixed(drawn.x, drawn.y, unlabelled(drawn.queries))
+def _compared(block: Blocks, drawn: Contexts) -> dict[str, np.ndarray]:
+    W, a = block.weights["W"], unlabelled(drawn.queries)
+    whole = block.mixed(drawn.x, drawn.y, a)
+    expected, patch = block.feed(whole), redirection(W, a, whole)
+    changes = {"bare": 0 * W, "token": patch, "other": patch.roll(1, 1), "static": block.uncut(drawn.x, drawn.y)[:, None]}
+    made = {name: block.feed(a[..., None, :], W + change)[..., 0, :] for name, change in changes.items()}
+    truth = torch.einsum("sqd,sd->sq", drawn.queries, drawn.w)
+    found = {name: ((each - expected).abs() / expected.abs().mean())[..., 0] for name, each in made.items()}
+    found |= {"miss": (whole[..., -1] - truth).square() / truth.square().mean(), "output": expected[..., 0]}
+    return {name: each.numpy() for name, each in found.items()}
 
 
 def _stepped(block: Blocks, drawn: Contexts, Gamma: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "S Q"]:

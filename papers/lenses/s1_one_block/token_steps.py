@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, near_misses, variable
 from icl_lib.patches.rank_one import redirection
-from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, key_value, unlabelled
+from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, limit_attention, unlabelled
 from papers.lenses.theory import one_block
 from papers.regression.spectra import geometric_covariance
 from papers.zhang.theory.optimum import Gamma
@@ -74,9 +74,9 @@ class TokenSteps(Declaration):
 
     def _drawn(self, seed: int) -> tuple[Blocks, Contexts]:
         Lambda = self._covariance(seed)
-        V, K = (torch.tensor(each) for each in one_block.limit_weights(Gamma(Lambda, self.N)))
         drawn = contexts(seed, "token steps", (self.blocks, self.M, 1), torch.tensor(Lambda))
-        return Blocks(key_value(V, K, self.M), first_layer(seed, "token steps", self.m, self.d + 1, bias=0.1)), drawn
+        attention = limit_attention(Lambda, self.N, self.M)
+        return Blocks(attention, first_layer(seed, "token steps", self.m, self.d + 1, bias=0.1)), drawn
 
 
 def _cut(steps: Float[np.ndarray, "M m d"], z: Float[np.ndarray, "D"]) -> Float[np.ndarray, "M m D"]:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.train.loop import Parameters
+from papers.lenses.blocks import unlabelled
 
 
 class Shape(NamedTuple):
@@ -51,7 +52,7 @@ class Block:
         self, weights: Parameters, tokens: Float[Tensor, "R B N D"], queries: Float[Tensor, "B Q d"]
     ) -> Float[Tensor, "R B Q"]:
         """Return the outputs at queries with the context."""
-        z = _unlabelled(queries).expand(len(tokens), -1, -1, -1)
+        z = unlabelled(queries).expand(len(tokens), -1, -1, -1)
         keys = torch.einsum("rhde,rbqe->rhbqd", weights["K"], z)
         scores = torch.einsum("rbnd,rhbqd->rhbqn", tokens, keys)
         scores = scores.softmax(-1) if self.attention == "softmax" else scores / tokens.shape[-2]
@@ -60,14 +61,10 @@ class Block:
 
     def alone(self, weights: Parameters, queries: Float[Tensor, "Q d"]) -> Float[Tensor, "R 1 Q"]:
         """Return the outputs at queries without a context."""
-        return self._fed(weights, _unlabelled(queries).expand(len(weights["u"]), 1, -1, -1))
+        return self._fed(weights, unlabelled(queries).expand(len(weights["u"]), 1, -1, -1))
 
     def _fed(self, weights: Parameters, a: Float[Tensor, "R B Q D"]) -> Float[Tensor, "R B Q"]:
         hidden = torch.einsum("rmd,rbqd->rbqm", weights["W"], a)
         if self.feed == "ReLU":
             hidden = (hidden + weights["b"][:, None, None]).relu()
         return torch.einsum("rm,rbqm->rbq", weights["u"], hidden)
-
-
-def _unlabelled(x: Float[Tensor, "... d"]) -> Float[Tensor, "... D"]:
-    return torch.cat([x, torch.zeros_like(x[..., :1])], -1)

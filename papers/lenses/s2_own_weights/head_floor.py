@@ -7,6 +7,7 @@ import xarray as xr
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, NotNegative, Positive, Several, expectation, variable
 from icl_lib.companion import near_misses as nears
+from papers.lenses import shapes
 from papers.lenses.s2_own_weights.descents import descend, free
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population
@@ -30,8 +31,7 @@ class HeadFloor(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        if len(self.d) != len(self.N):
-            raise ValueError(f"{len(self.d)} of d and {len(self.N)} of N: take as many of each")
+        shapes.require_as_many(d=self.d, N=self.N)
 
     @property
     def heads(self) -> range:
@@ -42,8 +42,7 @@ class HeadFloor(Declaration):
         """Descend the exact risk; told over E|w|^2_Lambda."""
         shares = [[[self._share(seed, k, noise, H) for H in self.heads] for noise in self.noise] for k in range(len(self.d))]
         words = "least risk over the risk of no answer"
-        shapes = [f"d={d} N={N}" for d, N in zip(self.d, self.N, strict=True)]
-        coords = {"shape": shapes, "noise": list(self.noise), "heads": list(self.heads)}
+        coords = {"shape": shapes.told(d=self.d, N=self.N), "noise": list(self.noise), "heads": list(self.heads)}
         return xr.Dataset({"share": variable("shape noise heads", shares, words)}, coords=coords)
 
     @expectation

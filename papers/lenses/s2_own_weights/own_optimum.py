@@ -18,6 +18,7 @@ from icl_lib.companion import (
     near_misses,
     variable,
 )
+from papers.lenses import shapes
 from papers.lenses.s2_own_weights.descents import Layer, descend, free
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population
@@ -50,13 +51,7 @@ class OwnOptimum(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        if len(self.d) != len(self.N):
-            raise ValueError(f"{len(self.d)} of d and {len(self.N)} of N: take as many of each")
-
-    @property
-    def shapes(self) -> list[str]:
-        """How each shape is told."""
-        return [f"d={d} N={N}" for d, N in zip(self.d, self.N, strict=True)]
+        shapes.require_as_many(d=self.d, N=self.N)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Descend the exact risk, and read the block of least risk."""
@@ -79,7 +74,7 @@ class OwnOptimum(Declaration):
                 "keys of the features times the last of the values",
             ),
         }
-        return xr.Dataset(columns, coords={"shape": self.shapes, "mean": list(self.mean)})
+        return xr.Dataset(columns, coords={"shape": shapes.told(d=self.d, N=self.N), "mean": list(self.mean)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:

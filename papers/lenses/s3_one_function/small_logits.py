@@ -23,6 +23,7 @@ from icl_lib.measure.estimate import mean
 from icl_lib.measure.slope import log_log_slope
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.lenses import shapes
 from papers.lenses.theory import one_function
 
 STEP = 1e-5
@@ -50,15 +51,11 @@ class SmallLogits(Declaration):
     blocks: AtLeastTwo
     fitted: AtLeastTwo
 
-    @property
-    def shapes(self) -> list[str]:
-        """How each shape is told."""
-        return [f"d={d} N={N}" for d, N in zip(self.d, self.N, strict=True)]
-
     def __post_init__(self):
         super().__post_init__()
-        if len(self.d) != len(self.N) or len(set(self.d)) < len(self.d):
-            raise ValueError(f"{len(self.d)} of d and {len(self.N)} of N: take as many of each, and each d once")
+        shapes.require_as_many(d=self.d, N=self.N)
+        if len({*self.d}) < len(self.d):
+            raise ValueError(f"d is {self.d}: take each d once")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Keep the outputs at some queries, at all sizes of the logits and at 1, and the slope of the best affine map."""
@@ -73,7 +70,7 @@ class SmallLogits(Declaration):
             "patch_se": variable("coefficient", error, "standard error over fits"),
         }
         columns["patch_se"].attrs["blocks"] = self.blocks
-        return xr.Dataset(columns, coords={"shape": self.shapes, "eps": list(sizes)})
+        return xr.Dataset(columns, coords={"shape": shapes.told(d=self.d, N=self.N), "eps": list(sizes)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:

@@ -1,4 +1,4 @@
-"""The numbers of the boxes of the wing on what the papers say of one another, by a second route."""
+"""The numbers of the boxes on what the papers say of one another, by a second route."""
 
 import numpy as np
 from boxes import PERCENT, Number, by_second_routes
@@ -19,6 +19,33 @@ def _untrained(d) -> float:
     return float(np.median(d.other.sel(layer="untrained").values))
 
 
-ROUTES = {"lenses-static-step": static_step}
+def own_optimum(d):
+    here = d.sel(mean=float(d["mean"].max()))
+    ratio = here.attention / here.block_theory
+    slips = {"of the bound": here.upper / here.block_theory, "of the floor": here.attention / here.floor}
+    return {
+        "least": Number(float(ratio.min()), {name: float(each.min()) for name, each in slips.items()}),
+        "most": Number(float(ratio.max()), {name: float(each.max()) for name, each in slips.items()}),
+    }
 
-test_numbers_of_a_box_by_a_second_route = by_second_routes(ROUTES)
+
+def token_distribution(d):
+    last = d.isel(d=0, x=-1, N=-1)
+    left = {kind: float(last.left.sel(tokens=kind)) for kind in ("Gaussian", "patterns")}
+    share = {kind: left[kind] / float(last.whole.sel(tokens=kind)) for kind in left}
+    before = d.isel(d=0, x=-1, N=-2)
+    shorter = float(before.left.sel(tokens="Gaussian") / before.whole.sel(tokens="Gaussian"))
+    return {
+        "N": Number(int(d.N.max()), {"the one before": int(d.N[-2])}),
+        "gaussian": Number(share["Gaussian"], {"the other": share["patterns"], "a shorter context": shorter}, PERCENT),
+        "patterns": Number(share["patterns"], {"the other": share["Gaussian"], "not a share": left["patterns"]}, PERCENT),
+    }
+
+
+ROUTES = {
+    "lenses-static-step": static_step,
+    "lenses-own-optimum": own_optimum,
+    "lenses-token-distribution": token_distribution,
+}
+
+test_numbers_of_a_box_are_those_of_a_second_route = by_second_routes(ROUTES)
