@@ -58,6 +58,7 @@ class OnePass(Declaration):
         errors = {name: dataset[name].assign_attrs(blocks=self.prompts) for name in ("context_se", "descent_se")}
         return dataset.assign(columns).assign(errors)
 
+    @expectation
     def _theory(self, seed: int, d: int, M: int) -> tuple[float, float, float, float]:
         Lambda = self._covariance(seed, d)
         trained = Gamma(Lambda, M)

@@ -116,6 +116,7 @@ class SmallLogits(Declaration):
         found = torch.linalg.lstsq(affine, softmax_attention(V, K, z, 1.0, q)).solution[:, 1:]
         return found.permute(2, 1, 0).flatten(0, 1)
 
+    @expectation
     def _left(self, dataset: xr.Dataset, drawn: list, coefficients) -> np.ndarray:
         """Return what each partial sum leaves of the outputs, root mean square over all, by terms and size."""
         found = np.zeros((self.terms, len(self.eps)))

@@ -94,6 +94,7 @@ class TokenDistribution(Declaration):
         found = found.assign_coords(t=("t", RAY, {"long_name": "length of the key", "units": "1"}))
         return found.assign({name: found[name].assign_attrs(blocks=self.contexts) for name in ("gaussian_se", "floor_se")})
 
+    @expectation
     def _ray(self, seed: int) -> dict[str, xr.Variable]:
         """Return Phi_C of the shortest contexts along the first axis, with its parabola at 0 and its asymptote."""
         drawn = [tokens(stream(seed, f"token distribution/ray/{kind}"), kind, self.N[0], self.d[0]).numpy() for kind in TOKENS]
