@@ -79,18 +79,19 @@ def _meant(owner, name: str) -> tuple[str, str]:
 
 
 def _told_of_fields(kind: type) -> dict[str, str]:
-    """Return what the docstring of a class says of its fields: ``name   words``, and more behind a semicolon.
+    """Return what the docstrings of a class and of its bases say of its fields: ``name   words``, and more behind a semicolon.
 
-    Fields that share their words are named together, ``l, alpha: words``.
+    Fields that share their words are named together, ``l, alpha: words``; a class has the last word on what it inherits.
     """
     name = f"(?:{'|'.join(each.name for each in fields(kind))})"
     names = f"({name}(?:, {name})*)"
-    lines = re.findall(rf"^{names} {{2,}}(.+(?:\n {{2,}}.+)*)", inspect.getdoc(kind) or "", re.MULTILINE)
     found = {}
-    for named, text in lines:
-        first, *others = re.split(rf"; {names}: ", " ".join(text.split()))
-        for group, words in ((named, first), *zip(others[::2], others[1::2], strict=True)):
-            found |= dict.fromkeys(group.split(", "), words)
+    for each in reversed(kind.__mro__):
+        told = inspect.cleandoc(vars(each).get("__doc__") or "")
+        for named, text in re.findall(rf"^{names} {{2,}}(.+(?:\n {{2,}}.+)*)", told, re.MULTILINE):
+            first, *others = re.split(rf"; {names}: ", " ".join(text.split()))
+            for group, words in ((named, first), *zip(others[::2], others[1::2], strict=True)):
+                found |= dict.fromkeys(group.split(", "), words)
     return found
 
 
