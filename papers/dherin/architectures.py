@@ -23,7 +23,13 @@ LIKE = torch.zeros((), dtype=torch.float64)
 
 @dataclass(frozen=True)
 class Sizes(Declaration):
-    """Sizes of a network: D = width, heads of D/heads channels, H = hidden channels (of each expert), tokens = vocabulary."""
+    """Sizes of a network: D = width, heads of D/heads channels, H = hidden channels (of each expert), tokens = vocabulary.
+
+    width        channels D of a token; heads: attention heads, of D/heads channels each
+    hidden       channels H of the feed-forward part, of each expert where there are several
+    experts      feed-forward parts of a mixture; active: those that each token goes through
+    vocabulary   different tokens
+    """
 
     width: Count
     heads: Count

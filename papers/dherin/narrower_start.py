@@ -25,7 +25,10 @@ class NarrowerNetwork(Network):
 
 @dataclass(frozen=True)
 class NarrowerStart(OneBlock):
-    """``OneBlock`` from matrices of variance 1/(over * columns); over = 3 is the default of PyTorch's linear layers."""
+    """``OneBlock`` from matrices of variance 1/(over * columns); over = 3 is the default of PyTorch's linear layers.
+
+    over   the entries of a matrix are drawn with variance 1/(over * columns)
+    """
 
     over: Count
 

@@ -47,7 +47,14 @@ def architecture(name: Name, width: int, heads: int) -> tuple[Block, Site]:
 
 @dataclass(frozen=True)
 class Composition(Heads):
-    """Random networks of ``depth`` blocks on tokens of ``width`` numbers; ``prompts`` prompts of N examples for each."""
+    """Random networks of ``depth`` blocks on tokens of ``width`` numbers; ``prompts`` prompts of N examples for each.
+
+    architectures   blocks of the networks, by name
+    depth           blocks of a network; d: entries of an input
+    width           channels of a token; heads: attention heads, which divide the width
+    N               examples of a prompt; prompts: shown to a network
+    networks        random networks of each architecture
+    """
 
     architectures: Several[Name]
     depth: AtLeastTwo

@@ -43,8 +43,10 @@ class NormedNoSkip:
 class Architecture(Declaration):
     """Blocks on tokens (x; y) of d + 1 numbers: attention of ``heads`` heads, an MLP of two hidden layers, GELU.
 
+    d          entries of an input; heads: attention heads of a block; blocks: of a network
     widening   width of the hidden layers over d + 1; heads must divide d + 1
     skips      around attention and MLP; norms: layer norms before both (epsilon 1e-5)
+    causal     whether tokens attend to none that come later
     """
 
     d: Count = 2

@@ -20,10 +20,12 @@ from papers.dherin.theory import positions
 
 @dataclass(frozen=True)
 class Positions(Declaration):
-    """``networks`` random networks for every variant, ``prompts`` prompts of N examples each.
+    """Random networks of every variant, each on prompts of its own.
 
-    architecture   variants change its skips, norms and causality; shapes: further (d, heads, N) in its own variant, with
-                   fewer prompts in proportion when they are longer
+    architecture   variants change its skips, norms and causality; shapes: further (d, heads, N) in its own variant, with fewer
+                   prompts in proportion when they are longer
+    N              examples of a prompt; variants: blocks that are measured, by what they have
+    networks       random networks of a variant; prompts: shown to a network
     epsilon        in the denominator, as in the published code; scales: factors on what W reads for the query alone
     """
 

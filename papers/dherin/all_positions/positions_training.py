@@ -24,8 +24,9 @@ from papers.dherin.trained import regression, tokens
 class PositionsTraining(Declaration):
     """Networks of every variant trained on fresh prompts of N examples: Adam, 1/2 mean squared error, float32.
 
-    B        prompts a step; rate, steps: of Adam; marks: evaluations, evenly spaced from the start to the end
-    tests    prompts of an evaluation; networks: trained as one batch
+    N       examples of a prompt; variants: blocks that are trained, by what they have
+    B       prompts a step; rate, steps: of Adam; marks: evaluations, evenly spaced from the start to the end
+    tests   prompts of an evaluation; networks: trained as one batch
     """
 
     architecture: Architecture

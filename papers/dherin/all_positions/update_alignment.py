@@ -20,7 +20,11 @@ SHOWN = ("first block, query", "last block, query", "first block, unrelated quer
 
 @dataclass(frozen=True)
 class UpdateAlignment(Declaration):
-    """``networks`` random networks for every variant, ``prompts`` prompts of N examples each."""
+    """Random networks of every variant, each on prompts of its own.
+
+    N          examples of a prompt; variants: blocks that are measured, by what they have
+    networks   random networks of a variant; prompts: shown to a network
+    """
 
     architecture: Architecture
     N: AtLeastTwo

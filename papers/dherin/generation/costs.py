@@ -16,7 +16,12 @@ from papers.dherin.theory import generation as theory
 
 @dataclass(frozen=True)
 class Costs(Declaration):
-    """One Llama-style network and one step after each of ``lengths`` tokens; times are the least of ``repeats``."""
+    """One Llama-style network and one step after each of ``lengths`` tokens; times are the least of ``repeats``.
+
+    depth     blocks of the network
+    lengths   tokens of a text after which one step is counted and timed
+    repeats   times that a step is timed; the least time counts
+    """
 
     sizes: Sizes
     depth: Count

@@ -27,7 +27,10 @@ PLACES = ("alone", "window", "scattered")
 class StalePatches(Declaration):
     """Random networks on text that they sampled themselves: a random prompt of ``prompt`` tokens, then ``steps`` tokens.
 
-    kept   tokens that stay in view when positions are renumbered; they lie 2 apart when scattered
+    architectures   of the networks, by name; depth: blocks of a network
+    prompt          random tokens that a text begins with; steps: tokens that the network samples after them
+    kept            tokens that stay in view when positions are renumbered; they lie 2 apart when scattered
+    seeds           networks of each architecture, one text each
     """
 
     architectures: Several[Name]

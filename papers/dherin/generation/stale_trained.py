@@ -18,7 +18,10 @@ PATCHES = ("recomputed", "stale", "none")
 
 @dataclass(frozen=True)
 class StaleTrained(Declaration):
-    """A shipped network of pre-norm blocks; ``draws`` sets of ``prompts`` contexts of N examples, two queries each."""
+    """A shipped network of pre-norm blocks; ``draws`` sets of ``prompts`` contexts of N examples, two queries each.
+
+    N   examples of a context; prompts: contexts of a set; draws: sets, each of which gives a median
+    """
 
     training: Training
     N: Count

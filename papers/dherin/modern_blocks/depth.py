@@ -17,7 +17,13 @@ NAMES = {"error": "of the logits over positions", "stream": "of the token behind
 
 @dataclass(frozen=True)
 class Depth(Declaration):
-    """Random networks of each depth; positions: how many of the last ``tokens`` are patched, nothing of the context kept."""
+    """Random networks of each depth; positions: how many of the last ``tokens`` are patched, nothing of the context kept.
+
+    architectures   of the networks, by name; depths: blocks of a network
+    tokens          of a text; positions: the last ones of it, for each of which the network is patched
+    epsilon         what a control adds to |z|^2
+    seeds           networks of each architecture and depth
+    """
 
     architectures: Several[Name]
     depths: Several[Count]

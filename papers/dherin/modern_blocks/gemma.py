@@ -37,9 +37,9 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.
 class Gemma(Declaration):
     """Random Gemma-style networks in several precisions, nothing of the context kept.
 
-    x                                where the tail of d/n is read
-    narrow, narrow_tokens, narrower  sizes, length of text and number, for each of the ``seeds``, of networks as deep but
-                                     narrow, for the same tail
+    depth           blocks of a network; tokens: of a text; seeds: networks, one text each
+    precisions      number formats of weights and activations; x: where the tail of d/n is read
+    narrow_tokens   tokens of a narrow network's text; narrower: narrow networks of each seed, as deep, for the same tail
     """
 
     sizes: Sizes

@@ -42,8 +42,10 @@ class Text(NamedTuple):
 class ModernBlocks(Declaration):
     """Random networks of ``depth`` blocks on ``tokens`` random tokens; ``seeds`` networks of each architecture.
 
-    kept      shares of the context that stay, for the last token; elsewhere nothing stays
-    epsilon   what a control adds to |z|^2
+    architectures   of the networks, by name; depth: blocks of a network; tokens: of a text
+    kept            shares of the context that stay, for the last token; elsewhere nothing stays
+    epsilon         what a control adds to |z|^2
+    seeds           networks of each architecture, one text each
     """
 
     architectures: Several[Name | Literal[NORM_BIAS]]

@@ -22,8 +22,9 @@ from papers.dherin.theory import one_step
 class GradientStep(Declaration):
     """Blocks W A(C, q) with W = (w_0, -1), one prompt each; w_0 ~ N(0, I_d), eta = rate / N.
 
-    d        2 or more, for directions beside the query's
     shares   of the context in Y; the empty set and the whole context are always there
+    blocks   with one prompt each; N: examples of a prompt; rate: step size eta times N
+    d        2 or more, for directions beside the query's
     """
 
     shares: Several[Share]

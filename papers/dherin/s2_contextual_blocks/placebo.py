@@ -25,7 +25,10 @@ VECTORS = ("own context", "labels shuffled", "another task", "Gaussian vector")
 
 @dataclass(frozen=True)
 class Placebo(Declaration):
-    """Trained networks of one block on ``prompts`` prompts; the patch turns A(x) into A(C, x), or into another vector."""
+    """Trained networks of one block on ``prompts`` prompts; the patch turns A(x) into A(C, x), or into another vector.
+
+    prompts   shown to every network, for each kind of vector
+    """
 
     training: Training
     prompts: AtLeastTwo

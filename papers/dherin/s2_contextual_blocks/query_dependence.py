@@ -40,10 +40,11 @@ EDGES = np.linspace(-1, 1, 21)
 class QueryDependence(Declaration):
     """Trained networks of one block and as many random ones of the same shape; Y = C.
 
-    contexts   of N examples; queries: drawn from N(0, I_d) for each context
-    spread     the near queries of the control are one query plus this times N(0, I_d)
-    lengths    of contexts on which ``drawn`` random networks of the same shape are compared with cos(x_i, x_j)^2
-    dimensions of inputs for which as many random networks are drawn, else of the same shape
+    contexts     of N examples; queries: drawn from N(0, I_d) for each context
+    spread       the near queries of the control are one query plus this times N(0, I_d)
+    lengths      of contexts on which ``drawn`` random networks of the same shape are compared with cos(x_i, x_j)^2
+    drawn        random networks for each of ``lengths`` and of ``dimensions``
+    dimensions   of inputs for which as many random networks are drawn, else of the same shape
     """
 
     training: Training

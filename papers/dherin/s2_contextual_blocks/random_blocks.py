@@ -23,7 +23,13 @@ LIKE = torch.zeros((), dtype=torch.float64)
 
 @dataclass(frozen=True)
 class RandomBlocks(Heads):
-    """Random blocks of a contextual layer with ``width`` outputs and an MLP, one prompt of N examples each."""
+    """Random blocks of a contextual layer with ``width`` outputs and an MLP, one prompt of N examples each.
+
+    networks   random blocks
+    d          entries of an input; N: examples of a prompt
+    width      outputs of the contextual layer; heads: attention heads, which divide the width
+    hidden     neurons of the MLP's hidden layer
+    """
 
     networks: Count
     d: Count

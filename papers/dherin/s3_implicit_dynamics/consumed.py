@@ -105,7 +105,11 @@ def first_block(networks: Trained, s: int) -> Weights:
 class Paths(Declaration):
     """Contexts of N examples in d dimensions, shown to random networks with each of ``layers`` and to trained ones.
 
-    networks, prompts   random networks per layer, prompts per network
+    layers     contextual layers of the random networks
+    d          entries of an input; N: examples of a context
+    width      outputs of the contextual layer; heads: attention heads; hidden: neurons of the MLP's hidden layer
+    networks   random networks of each layer
+    prompts    shown to each network, random or trained
     """
 
     layers: Several[Layer]

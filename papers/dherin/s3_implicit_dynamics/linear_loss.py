@@ -31,6 +31,7 @@ class LinearLoss(Declaration):
     """Prompts of N examples, the same for trained networks and for their starts.
 
     The context's labels are true, or in another order, or the whole context is noise; the query stays.
+    N          examples of a prompt
     prompts    whose matrices W_i are made; tasks: prompts, these among them, whose squared error is taken
     slope_at   multiples t of a step at which L_i(W_i - t h Delta_i) is evaluated
     """

@@ -29,7 +29,8 @@ SECOND = ("second block, causal", "second block, not causal")
 class Order(Paths):
     """Contexts in the order given, reversed, and in ``orders`` - 2 random orders; also the second of two attention blocks.
 
-    drawn_orders  orders of one prompt, shown to a trained network, whose paths are kept for the figure
+    orders         of a context: the one given, its reverse and random ones
+    drawn_orders   orders of one prompt, shown to a trained network, whose paths are kept for the figure
     """
 
     orders: AtLeastTwo

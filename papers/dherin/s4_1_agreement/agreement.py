@@ -25,6 +25,7 @@ WAYS = ("context", "patch", "no patch", "another task's patch", "the last mark's
 class Agreement(Declaration):
     """Networks trained by ``training``, looked at every ``every`` steps on ``tasks`` held-out prompts each.
 
+    every   steps of training from one look to the next; tasks: held-out prompts of a network, the same at every look
     Patches are for Y = C: the query alone enters the patched block.
     """
 

@@ -27,7 +27,10 @@ WAYS = ("patch", "no residual patch", "no patch")
 
 @dataclass(frozen=True)
 class AgreementDeep(Declaration):
-    """Shipped networks: patches on ``tasks`` prompts, in-context error on ``held_out`` prompts of the training's length."""
+    """Shipped networks: patches on ``tasks`` prompts, in-context error on ``held_out`` prompts of the training's length.
+
+    tasks   prompts for which the networks are patched; held_out: prompts of the in-context error
+    """
 
     four: Training
     ten: Training

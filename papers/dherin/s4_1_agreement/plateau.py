@@ -21,6 +21,7 @@ from papers.dherin.trainings import ONE_BLOCK
 class Plateau(Declaration):
     """Shipped networks of one block on ``tasks`` fresh prompts each, of the length they were trained on.
 
+    tasks      fresh prompts of a network
     contexts   for the error of one gradient step, whose mean over tasks and queries is taken exactly for each of them
     shapes     other (N, d) at which the error of that step is measured, too
     """

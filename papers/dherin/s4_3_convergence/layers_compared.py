@@ -28,9 +28,10 @@ LAYERS = ["softmax attention", "tanh RNN", "GRU"]
 class LayersCompared(Declaration):
     """Shipped blocks that were trained on every prefix, and the same blocks with fresh random weights.
 
-    trials   contexts with one query each, for the updates
+    trials            contexts with one query each, for the updates
     tasks, held_out   prompts for the error after 0 .. N examples, and for that after N alone
-    first    log-log slopes are fitted from this n on
+    N                 examples of a prompt
+    first             log-log slopes are fitted from this n on
     """
 
     attention: Training

@@ -35,6 +35,7 @@ MOTIONS, PARTS = ("step", "distance"), ("early", "late")
 class MarginalUpdates(Declaration):
     """Blocks of softmax attention on ``trials`` contexts of N tokens each, one query a trial.
 
+    trials     contexts of a network in each case, one query each; N: examples of a context
     first      log-log slopes are fitted from this n on
     matrices   trials for which the updates are built as matrices, with their singular values
     stretch    where the constant is read, queries are this times as long, which makes scores larger

@@ -28,10 +28,13 @@ is the other way round.
 class Alignment(Declaration):
     """Alignment after i examples, i from 1 to N on a logarithmic grid of ``lengths`` values.
 
-    pace        learning rate times the factor of the loss
-    tasks       per trained network; ``checked`` of them also with full matrices
-    untrained   networks as drawn at the start of the training, with ``untrained_tasks`` each
-    queries     fresh queries a task, for the mean of kappa^2
+    tasks             of each trained network
+    N                 examples of a task; lengths: points of the logarithmic grid of i, before those that round alike are merged
+    pace              learning rate times the factor of the loss
+    checked           tasks of a trained network whose alignment is taken from full matrices, too
+    untrained         networks as drawn at the start of the training
+    untrained_tasks   tasks of an untrained network
+    queries           fresh queries a task, for the mean of kappa^2
     One size: d: that of the shipped networks; the formula meets draws in other dimensions in its tests.
     """
 

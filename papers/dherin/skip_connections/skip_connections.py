@@ -42,8 +42,12 @@ LIKE = torch.zeros((), dtype=torch.float64)
 class SkipConnections(Declaration):
     """Prompts of N examples, embedded in ``width`` dimensions, shown to random blocks with skips.
 
-    layers   contextual layers of the block of v1; the block with x inside has softmax attention
-    hidden   widths of the MLP's hidden layers; shares: |Y|/N, Y random among the N places; Y = C is always looked at
+    layers       contextual layers of the block of v1; the block with x inside has softmax attention
+    d            entries of an input; N: examples of a prompt
+    width        channels of an embedded token; heads: heads of softmax attention
+    hidden       widths of the MLP's hidden layers; shares: |Y|/N, Y random among the N places; Y = C is always looked at
+    activation   of the MLP
+    networks     random networks of each block; prompts: of a network
     """
 
     layers: Several[Literal["softmax attention", "linear attention", "tanh RNN", "GRU"]]

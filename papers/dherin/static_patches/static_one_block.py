@@ -43,8 +43,9 @@ class Asked(NamedTuple):
 class StaticOneBlock(Declaration):
     """Contexts of N examples; queries from N(0, I) on a span: all of R^d, and the line of the first coordinate.
 
-    K          numbers of calibration queries; those around the dimension of each span are added
+    N          examples of a context
     contexts   per network; queries: new ones per context
+    K          numbers of calibration queries; those around the dimension of each span are added
     """
 
     training: Training

@@ -38,7 +38,14 @@ ODR_COUNT, ODI_COUNT = 3, 10
 class Nonlinearity(Declaration):
     """The four variants, each with every step size of ``eta``; the step with the least training loss at the end is kept.
 
-    ``setting`` gives all but the step size. alpha is read at length ``length``, short prompts at the training share.
+    eta       step sizes that are tried
+    seeds     models of each variant and step size
+    alpha     shares of contexts with a pattern of the task in long test prompts
+    S_1       coefficient sums of the ODR patterns
+    short     examples of a short test prompt; length: of a long one
+    draws     sets of ODR and ODI patterns of a model at each S_1
+    prompts   test prompts of a model in a cell; out of domain they are shared among the draws
+    ``setting`` gives all but the step size. Short prompts have the training share.
     One size: M1, d, D, d_Y: sizes of the trained networks; tests average the distribution exactly at other ones.
     """
 

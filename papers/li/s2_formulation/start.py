@@ -21,7 +21,10 @@ from papers.li.trained import A, Setting
 class Start(Declaration):
     """Untrained networks per pattern length beta and prompt length l, each on ``prompts`` prompts of its own.
 
-    A seed is a group of ``networks`` networks; readings are means over the group.
+    beta      norms of a pattern; length: examples of a prompt
+    seeds     groups of networks; networks: untrained networks of a group
+    prompts   of each network
+    Readings are means over a group.
     """
 
     setting: Setting

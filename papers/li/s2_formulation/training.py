@@ -28,7 +28,11 @@ EXCESS = "mean of max(0, |F| - 1) with uniform attention, training tasks"
 class Course(Declaration):
     """``seeds`` models of ``setting`` per set of training tasks, read at ``steps`` and at the last step.
 
-    Every reading takes ``prompts`` fresh prompts of the setting's length and share.
+    tasks     names of the sets of training tasks
+    steps     after which the models are read; the last step is added
+    seeds     models of each set
+    prompts   fresh prompts of a model at a reading
+    Prompts have the setting's length and share.
     """
 
     setting: Setting

@@ -37,7 +37,13 @@ from papers.li.trained import A, Setting, Trained, train_models
 
 @dataclass(frozen=True)
 class Enumerated(Declaration):
-    """Every prompt of a small distribution with its probability; kappa is +K or -K, one irrelevant pattern, an odd length l."""
+    """Every prompt of a small distribution with its probability; kappa is +K or -K, one irrelevant pattern, an odd length l.
+
+    M1      task-relevant patterns; l: examples of a prompt, an odd number
+    alpha   share of contexts with a pattern of the task
+    beta    norm of a pattern; q: norm of the label embedding; K: kappa is +K or -K
+    c       what the value function gives for the label embedding, where the pushes are taken
+    """
 
     M1: AtLeastThree
     l: Count
@@ -88,8 +94,11 @@ class Enumerated(Declaration):
 class FirstPush(Declaration):
     """Exact pushes for the sets ``named``; then W_K^T W_Q after training on ``tested`` against the grown first push.
 
-    ``sets`` are trained as one batch, ``tested`` are those of them that are read; ``score`` is e^score, the weight of the
-    query's own pattern, where attention is to be selective.
+    named    names of the task sets whose pushes are exact
+    score    of the query's own pattern where attention is to be selective, so that its weight is e^score
+    sets     trained as one batch: name of the training tasks, norms beta and |q|
+    tested   those of ``sets`` that are read
+    seeds    models of each set
     """
 
     law: Enumerated

@@ -30,7 +30,13 @@ RESOLVED = 0.02
 class Floor(Declaration):
     """Models of some task sets, tested on unseen tasks (all tasks where none is unseen) over share and length.
 
-    ``sets`` are trained as one batch, ``tested`` are those of them that are read.
+    sets            trained as one batch: name of the training tasks, norms beta and |q|
+    tested          those of ``sets`` that are read
+    seeds           models of each set
+    alphas          shares of contexts with a pattern of the task; lengths: examples of a test prompt
+    prompts         test prompts of a model in a cell, a tenth of them before training
+    best_prompts    prompts of a cell for the best predictor
+    exact_lengths   most examples for which the error of the best predictor is summed exactly
     """
 
     base: Setting

@@ -12,7 +12,10 @@ from papers.li.theory.coverage import shifts_by_share
 
 @dataclass(frozen=True)
 class TaskSets(Declaration):
-    """Every cyclic task set over each number of patterns M1."""
+    """Every cyclic task set over each number of patterns M1.
+
+    M1   numbers of task-relevant patterns
+    """
 
     M1: Several[AtLeastThree]
 

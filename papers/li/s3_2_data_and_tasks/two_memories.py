@@ -19,7 +19,13 @@ from papers.li.trained import A, Setting, Trained, train_models
 
 @dataclass(frozen=True)
 class TwoMemories(Declaration):
-    """All ``sets`` are trained; the one-sided ones are read, and beside them the first that meets Condition 3.2."""
+    """All ``sets`` are trained; the one-sided ones are read, and beside them the first that meets Condition 3.2.
+
+    sets       trained as one batch: name of the training tasks, norms beta and |q|
+    seeds      models of each set
+    prompts    test prompts of a model on unseen tasks
+    contrary   prompts of a model whose contexts all contradict the memory
+    """
 
     base: Setting
     sets: Sets

@@ -24,7 +24,13 @@ def settings_of(base: Setting, sets: Sets) -> tuple[Setting, ...]:
 
 @dataclass(frozen=True)
 class UnseenTasks(Declaration):
-    """``base`` trained on each of the sets, tested on training tasks and on unseen ones with length l and share alpha."""
+    """``base`` trained on each of the sets, tested on training tasks and on unseen ones with length l and share alpha.
+
+    sets      trained as one batch: name of the training tasks, norms beta and |q|
+    seeds     models of each set
+    l         examples of a test prompt; alpha: share of them with a pattern of the task
+    prompts   test prompts of a model, as many on training tasks as on unseen ones
+    """
 
     base: Setting
     sets: Sets

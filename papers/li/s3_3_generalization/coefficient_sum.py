@@ -16,7 +16,10 @@ from papers.li.trained import A, B, Setting, train_models
 
 @dataclass(frozen=True)
 class CoefficientSum(Declaration):
-    """Models of several settings on ODR patterns of coefficient sum S_1: "fixed norm", and "rescaling" beside it."""
+    """Models of several settings on ODR patterns of coefficient sum S_1: "fixed norm", and "rescaling" beside it.
+
+    names   of the settings; S_1: coefficient sums; seeds: models of each setting
+    """
 
     names: Several[str]
     settings: Several[Setting]

@@ -23,7 +23,11 @@ RESOLVED = 0.05
 
 @dataclass(frozen=True)
 class PromptLength(Declaration):
-    """Models of the first setting on ODR patterns of sum S_1, over alpha' and the prompt length l."""
+    """Models of the first setting on ODR patterns of sum S_1, over alpha' and the prompt length l.
+
+    alpha   shares alpha' of contexts with a pattern of the task; lengths: examples of a test prompt
+    eps     error for which the prompt length is sought; S_1: coefficient sum of the patterns; seeds: models of each setting
+    """
 
     settings: Several[Setting]
     alpha: Several[PositiveShare]

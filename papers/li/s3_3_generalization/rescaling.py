@@ -19,7 +19,10 @@ from papers.li.trained import A, B, Setting, Trained, train_models
 class Rescaling(Declaration):
     """Models of the first setting on S_1 mu_j; the other settings are trained along and not read.
 
-    S_1 times patterns of sum 1 beside it, as new and as few as those of fixed norm; sums: S_1 at which lengths vary.
+    S_1     factors on the patterns, and coefficient sums of the patterns of fixed norm
+    sums    the S_1 at which lengths vary; lengths: examples of a test prompt
+    seeds   models of each setting
+    S_1 times patterns of sum 1 beside it, as new and as few as those of fixed norm.
     """
 
     settings: Several[Setting]

@@ -17,7 +17,11 @@ from papers.li.trained import A, B, Setting, train_models
 
 @dataclass(frozen=True)
 class SumReasons(Declaration):
-    """Settings that each change one thing, tested out of domain over S_1 at fixed norm."""
+    """Settings that each change one thing, tested out of domain over S_1 at fixed norm.
+
+    names    of the settings; S_1: coefficient sums; seeds: models of each setting
+    frames   draws of ODR patterns for the spread of the score gap
+    """
 
     names: Several[str]
     settings: Several[Setting]

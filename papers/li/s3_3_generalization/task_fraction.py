@@ -20,7 +20,13 @@ from papers.li.trained import A, Setting, Trained, train_models
 
 @dataclass(frozen=True)
 class TaskFraction(Declaration):
-    """Models trained on the r M1 tasks (a, a + h mod M1), h = 1..r, for several r, tested on unseen tasks and out of domain."""
+    """Models trained on the r M1 tasks (a, a + h mod M1), h = 1..r, for several r, tested on unseen tasks and out of domain.
+
+    shifts   numbers r of shifts, each of which gives M1 training tasks
+    S_1      coefficient sum of the ODR patterns
+    frames   draws of ODR patterns for mean and spread of the score gap
+    seeds    models of each r
+    """
 
     base: Setting
     shifts: Several[Count]

@@ -33,7 +33,13 @@ START_LETTERS = ("eta", "alpha", "beta", "q", "delta", "M1", "l", "K")
 
 @dataclass(frozen=True)
 class Iterations(Declaration):
-    """Settings that differ from ``base`` in one letter; ``starts`` are pairs (xi, factor of eta), that of interest first."""
+    """Settings that differ from ``base`` in one letter; ``starts`` are pairs (xi, factor of eta), that of interest first.
+
+    starts   pairs (xi, factor of eta): deviation of the initial W_O, and what multiplies the step size
+    sweeps   a letter and the values that it takes; those of eta multiply the step size
+    M1       numbers of task-relevant patterns, as one sweep more
+    window   steps over which the training loss is averaged; seeds: models of each setting
+    """
 
     base: Setting
     starts: Several[tuple[NotNegative, Positive]]

@@ -42,8 +42,11 @@ LOSSES = ("hinge", "0-1")
 class Pruning(Declaration):
     """Deletion of fractions R of the long rows and of shares P of all rows, the shortest first.
 
-    setting, contrast   trained alike; the contrast starts with long rows, which do not become copies
-    S_1, count, distractors, draws   patterns out of domain; alpha, length: prompts in and out of domain
+    setting, contrast               trained alike; the contrast starts with long rows, which do not become copies
+    seeds                           models of either setting
+    R                               fractions of the long rows of W_O that are deleted; P: shares of all rows that are deleted
+    S_1, count, distractors, draws  patterns out of domain; alpha, length: prompts in and out of domain
+    prompts                         test prompts of a model for each draw, in domain as many in all
     """
 
     setting: Setting

@@ -32,7 +32,15 @@ DELETED = ("none", "smallest first", "largest first", "random")
 
 @dataclass(frozen=True)
 class PruningShares(Declaration):
-    """One deletion of a fraction R in each order, tested out of domain at several shares alpha' and one length."""
+    """One deletion of a fraction R in each order, tested out of domain at several shares alpha' and one length.
+
+    seeds     models that are trained
+    R         fraction of rows deleted, of all rows where the smallest go first, else of the long ones
+    alphas    shares alpha' of contexts with a pattern of the task; length: examples of a test prompt
+    S_1       coefficient sum of the ODR patterns
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    prompts   test prompts of a draw at each share
+    """
 
     setting: Setting
     seeds: AtLeastTwo

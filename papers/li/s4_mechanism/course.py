@@ -17,7 +17,10 @@ NAMES = ("A", "B", "A, r = 1", "half of the patterns")
 
 @dataclass(frozen=True)
 class Course(Declaration):
-    """``seeds`` models each of two settings, of the first with fewer tasks, and of the first with uncovered patterns."""
+    """``seeds`` models each of two settings, of the first with fewer tasks, and of the first with uncovered patterns.
+
+    seeds   models of each setting; marks: steps of training after which they are read
+    """
 
     first: Setting
     second: Setting

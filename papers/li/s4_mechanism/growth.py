@@ -24,7 +24,10 @@ GROWN = "distance of the scores from the grown first push, as a share of what ha
 
 @dataclass(frozen=True)
 class GrowthOfScores(Declaration):
-    """``shown``: marks at which the scores are kept, the last of them; ``early``: that at which modes are compared."""
+    """The lengths of W_Q p and W_K p at every mark of ``course``, and the scores at some of them.
+
+    shown   marks at which the scores are kept, the last of them; early: that at which modes are compared
+    """
 
     course: Course
     shown: Several[Whole]

@@ -22,7 +22,12 @@ from papers.li.trained import Trained
 
 @dataclass(frozen=True)
 class HingeMargin(Declaration):
-    """Setting A's models from the end of ``course``, trained on with margins ``c`` up to each step of ``marks``."""
+    """Setting A's models from the end of ``course``, trained on with margins ``c`` up to each step of ``marks``.
+
+    c        margins of the loss max{0, c - zF}; marks: steps with them after which the models are read
+    alpha    share of contexts with a pattern of the task in prompts of unseen tasks
+    length   examples of a prompt; prompts: of a model at a reading
+    """
 
     course: Course
     c: Several[Positive]

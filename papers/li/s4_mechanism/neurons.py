@@ -18,7 +18,10 @@ from papers.li.trained import Trained
 
 @dataclass(frozen=True)
 class Alignment(Declaration):
-    """``shown``: steps at which the neurons of the first model of setting A are kept one by one."""
+    """The rows of W_O W_V at every mark of ``course``.
+
+    shown   steps at which the neurons of the first model of setting A are kept one by one
+    """
 
     course: Course
     shown: Several[Whole]

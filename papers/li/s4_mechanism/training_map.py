@@ -21,7 +21,8 @@ ON = ("right label only", "both labels", "wrong label only", "neither")
 class TrainingMap(Declaration):
     """The course of section 4 at narrow steps: its first models one by one, and the means of all on ``prompts`` prompts.
 
-    ``alpha`` and ``length`` are those of the prompts, which are of unseen tasks.
+    alpha     share of contexts with a pattern of the task; length: examples of a prompt
+    prompts   of unseen tasks, for a model at a mark
     """
 
     course: Course

@@ -31,7 +31,13 @@ LEARNERS = ("ICL", "logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN")
 
 @dataclass(frozen=True)
 class Variant(Declaration):
-    """One change of the classical learners or of the prompts: C and gamma, the bound K of kappa, a scale of all inputs."""
+    """One change of the classical learners or of the prompts: C and gamma, the bound K of kappa, a scale of all inputs.
+
+    name           what the variant is called
+    C              inverse strength of regularisation, of logistic regression and of both SVMs
+    gamma_factor   what multiplies the default gamma of the Gaussian kernel
+    K              bound on kappa in the test prompts; scale: what multiplies the inputs of the classical learners
+    """
 
     name: str
     C: Positive = 1.0
@@ -52,7 +58,13 @@ class Variant(Declaration):
 
 @dataclass(frozen=True)
 class ClassicalReasons(Declaration):
-    """Models trained at K = 1/2, all variants tested at one share alpha' and some lengths; otherwise as li-classical."""
+    """Models trained at K = 1/2, all variants tested at one share alpha' and some lengths; otherwise as li-classical.
+
+    seeds     models that are trained; S_1: coefficient sum of the ODR patterns
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    prompts   test prompts of a draw in a cell
+    alpha     share alpha' of contexts with a pattern of the task; lengths: examples of a test prompt
+    """
 
     setting: Setting
     seeds: Count

@@ -36,9 +36,10 @@ EYE = "read off the authors' slides by eye, about 10%"
 class DecoderPrompts(Declaration):
     """The decoders of one training, tested in and out of domain.
 
-    alphas, lengths   test shares and test lengths; sums: coefficient sums S_1; S_1 for the tests at all lengths
-    count, distractors, draws   ODR patterns, ODI patterns, and independent sets of both for each model
-    prompts           test prompts of a model in a cell; those out of domain are shared among the draws
+    alphas, lengths            test shares and test lengths; sums: coefficient sums S_1; S_1: that of the tests at all shares
+                               and lengths
+    count, distractors, draws  ODR patterns, ODI patterns, and independent sets of both for each model
+    prompts                    test prompts of a model in a cell; those out of domain are shared among the draws
     """
 
     training: DecoderTraining

@@ -14,8 +14,10 @@ from papers.li.s5_experiments.trainings import WITH_POSITIONS, WITHOUT_POSITIONS
 class DecoderPositions(Declaration):
     """Decoders with a table of learned positions and as many without one, trained on the same prompts.
 
-    Tested at the training share, in and out of domain, on the same prompts. count, distractors, draws, prompts, S_1 as in
-    ``DecoderPrompts``.
+    lengths   examples of a test prompt; S_1: coefficient sum of the ODR patterns
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    prompts   test prompts of a model in a cell; out of domain they are shared among the draws
+    Tested at the training share, in and out of domain, on the same prompts.
     """
 
     without: DecoderTraining

@@ -39,9 +39,12 @@ CHUNK_TOKENS = 20_000
 class DecoderSetting(Declaration):
     """Adam on the hinge loss of fresh prompts; half of the steps at length l, the others at a length uniform in 2..l.
 
-    M1, M2, beta, K, l, alpha as in ``trained.Setting``; labels are embedded as a unit vector of R^d_Y.
-    layers, heads, width: the decoder; rate: Adam's learning rate; B: prompts a step
-    positions: rows of its table of learned positions, 0 for none; prompts have up to l + 1 tokens
+    M1          task-relevant patterns; M2: irrelevant patterns; d_Y: entries of the label embedding, a unit vector
+    beta        norm of a pattern; K: bound on kappa
+    layers      blocks of the decoder; heads: attention heads of a block; width: channels
+    rate        Adam's learning rate; B: prompts a step; steps: of Adam
+    l           most examples of a training prompt; alpha: share of them with a pattern of the task
+    positions   rows of its table of learned positions, 0 for none; prompts have up to l + 1 tokens
     """
 
     M1: AtLeastThree
@@ -86,7 +89,8 @@ class DecoderSetting(Declaration):
 class DecoderTraining(Declaration):
     """``replicates`` decoders of one setting, trained as one batch in float32 on the training tasks ``tasks``.
 
-    name   of the shipped file; empty when weights are never shipped
+    name    of the shipped file; empty when weights are never shipped
+    tasks   name of the set of training tasks; replicates: decoders trained as one batch
     """
 
     name: str

@@ -12,7 +12,11 @@ from papers.li.theory import floor
 
 @dataclass(frozen=True)
 class PublishedFloor(Declaration):
-    """Shares alpha' and lengths of the points; ``reading_error`` is their relative error, read off by eye."""
+    """Points of the paper, read off by eye, by share alpha' and length.
+
+    alphas          shares alpha' of the points; lengths: examples of a prompt
+    reading_error   relative error of a point that is read off by eye
+    """
 
     alphas: Several[float]
     lengths: Several[int]

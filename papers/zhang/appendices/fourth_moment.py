@@ -18,7 +18,10 @@ from papers.zhang.theory import moments
 
 @dataclass(frozen=True)
 class FourthMoment(Declaration):
-    """One covariance and one matrix A of each dimension, drawn from the seed; ``draws`` vectors x."""
+    """One covariance and one matrix A of each dimension, drawn from the seed; ``draws`` vectors x.
+
+    d   dimensions of x; kappa: condition number of the covariance; draws: vectors x of each dimension
+    """
 
     d: Several[AtLeastTwo]
     kappa: Positive

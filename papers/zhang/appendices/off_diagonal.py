@@ -19,7 +19,14 @@ RESOLVED = 1e-9
 
 @dataclass(frozen=True)
 class OffDiagonal(Declaration):
-    """A flow from a dense start, sigma^2 at ``fraction`` of the bound of Theorem 4.5; a second one rotated."""
+    """A flow from a dense start, sigma^2 at ``fraction`` of the bound of Theorem 4.5; a second one rotated.
+
+    d                 dimension of inputs; N: training length
+    fraction          sigma^2 over the bound of Theorem 4.5
+    spectra           draws over which the expectation in the bound is averaged
+    rotated_spectra   the first of them, which the rotated flow is averaged over
+    end               time at which a flow ends; points: times at which it is recorded
+    """
 
     d: AtLeastTwo
     N: Count

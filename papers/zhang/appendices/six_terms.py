@@ -37,7 +37,9 @@ TERMS = ("I", "II", "III", "I x II", "I x III", "II x III")
 class SixTerms(Declaration):
     """Cubic labels, so that the best linear predictor errs; the expansion around a, and around ``shrunk`` times a.
 
-    N and M are those of each d, one by one.
+    d        dimensions of inputs; kappa: condition number of the covariance
+    N        training length at each d; M: test length at each d
+    shrunk   factor on a in the wrong centre; prompts: test prompts at each d
     """
 
     d: Several[Count]

@@ -24,8 +24,9 @@ from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 class OneStep(Declaration):
     """Error / tr Lambda of the best scalar step over condition numbers kappa and prompt lengths; tr Lambda is that at every d.
 
-    ``M``: lengths whose examples are drawn one by one; ``M_long``: lengths drawn by empirical covariance, ``contexts`` of
-    them at the largest d.
+    d        dimensions of inputs; trace: tr Lambda; kappa: condition numbers of the covariance
+    M        prompt lengths whose examples are drawn one by one; prompts: of each of these lengths
+    M_long   prompt lengths drawn by empirical covariance; contexts: empirical covariances at the largest d
     Shared stream: one-step/#/#/#: the step and the trained model meet the same contexts.
     """
 

@@ -18,7 +18,12 @@ from papers.regression.spectra import geometric_covariance, standard_normal
 
 @dataclass(frozen=True)
 class Attention(Declaration):
-    """Dense random weights, ``weights`` pairs a dimension, on ``prompts`` prompts a pair and length."""
+    """Dense random weights, ``weights`` pairs a dimension, on ``prompts`` prompts a pair and length.
+
+    d         dimensions of inputs; M: prompt lengths; kappa: condition number of the covariance
+    weights   pairs (W_PV, W_KQ) of each dimension and length; prompts: of each pair
+    scale     factor c of the rescaling
+    """
 
     d: Several[Count]
     M: Several[Count]

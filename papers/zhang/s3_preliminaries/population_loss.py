@@ -26,8 +26,10 @@ POINTS = ("start", "dense", "0.5 / Gamma", "1 / Gamma", "1.5 / Gamma", "1 / Lamb
 class PopulationLoss(Declaration):
     """Training lengths N: E[Lambda_hat^2] from ``examples`` inputs each, the loss from ``prompts`` prompts each.
 
-    The loss is that of the first d; its formula is also evaluated in ``directions`` random directions at ``distances`` from
-    the minimiser.
+    d           dimensions of inputs; kappa: condition number of the covariance; N: training lengths
+    examples    inputs for E[Lambda_hat^2] at each N, cut into contexts; prompts: for the loss at each N
+    distances   from the minimiser, in each direction; directions: drawn at random
+    The loss is that of the first d; its formula is also evaluated around the minimiser.
     """
 
     d: Several[Count]

@@ -23,8 +23,9 @@ from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 class TwoNotions(Declaration):
     """Error / d of the model trained at N, on prompts of length M; condition number 1 is the identity covariance.
 
-    ``M`` are lengths drawn by empirical covariance, ``contexts`` of them at the largest d; ``M_examples`` one length whose
-    examples meet the attention layer.
+    d            dimensions of inputs; kappa: condition numbers of the covariance; N: training lengths
+    M            test lengths drawn by empirical covariance; contexts: empirical covariances at the largest d
+    M_examples   the test length whose examples meet the attention layer; prompts: test prompts at that length
     """
 
     d: Several[Count]

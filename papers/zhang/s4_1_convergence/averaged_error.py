@@ -30,6 +30,12 @@ PATHS = {"M": lambda end: (np.inf, end), "N": lambda end: (end, ENDLESS), "both"
 class AveragedError(Declaration):
     """The error averaged over tasks w ~ N(0, I), over condition numbers and both prompt lengths.
 
+    d            dimensions of inputs; trace: tr Lambda; kappa: condition numbers of the covariance
+    N            training lengths; M: test lengths
+    long_N       a training length beyond them, whose cost is taken; searched_N: up to which the best training length is sought
+    rate_range   prompt lengths between which rates are taken
+    contexts     empirical covariances at either end
+    prompts      test prompts at each (d, kappa, M)
     tr Lambda does not change with d. At the ends of ``rate_range`` prompts are drawn by their ``contexts`` alone.
     """
 

@@ -19,7 +19,12 @@ FIRST = 1e-2
 
 @dataclass(frozen=True)
 class Flow(Declaration):
-    """Lemma 5.2 integrated in several settings (d, N, kappa), from ``starts`` random Theta each."""
+    """Lemma 5.2 integrated in several settings (d, N, kappa), from ``starts`` random Theta each.
+
+    settings   (d, N, kappa): dimension of inputs, training length, condition number of the covariance
+    starts     random Theta of each setting; sigma_fraction: sigma^2 over the bound of Theorem 4.1
+    time       at which a flow ends; points: times at which it is recorded
+    """
 
     settings: Several[tuple[Count, Count, Positive]]
     starts: Count

@@ -21,7 +21,10 @@ from papers.zhang.theory import error
 
 @dataclass(frozen=True)
 class Isotropic(Declaration):
-    """LSA trained at length N and tested at length N, beside averaging and least squares, on the same prompts."""
+    """LSA trained at length N and tested at length N, beside averaging and least squares, on the same prompts.
+
+    d   dimensions of inputs; N: training and test lengths; prompts: test prompts at each (d, N)
+    """
 
     d: Several[Count]
     N: Several[Count]

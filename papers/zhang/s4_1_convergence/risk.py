@@ -20,6 +20,9 @@ from papers.zhang.theory import error
 class Risk(Declaration):
     """Test error of the trained model over training lengths N, test lengths M and three test label distributions.
 
+    d          dimensions of inputs; trace: tr Lambda; kappa: condition number of the covariance
+    noise_sd   standard deviation of the noise in noisy labels
+    N          training lengths; M: test lengths; prompts: test prompts of a label distribution at each (d, M)
     tr Lambda does not change with d, so that one cannot stand for the other.
     """
 

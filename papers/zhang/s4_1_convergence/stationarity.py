@@ -24,6 +24,9 @@ from papers.zhang.theory.full_loss import full_gradient
 class Stationarity(Declaration):
     """Monte Carlo gradient at the closed form and at two points beside it, in all live parameters.
 
+    d        dimension of inputs; N: training length; kappa: condition number of the covariance
+    factor   on u_-1, at one of the points beside the closed form
+    blocks   of prompts, each of which gives one sample of the gradient; pairs: antithetic pairs of prompts in a block
     One size: d, N: tests compare the polynomial with the layer, by exact quadrature, at others.
     Shared stream: basis: one basis for the points and for the covariance that they are points of.
     """

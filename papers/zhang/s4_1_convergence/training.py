@@ -19,7 +19,14 @@ from papers.zhang.theory import loss, optimum
 
 @dataclass(frozen=True)
 class FiniteSteps(Declaration):
-    """Training from Assumption 3.3 at several learning rates: exact population gradients, and fresh minibatches."""
+    """Training from Assumption 3.3 at several learning rates: exact population gradients, and fresh minibatches.
+
+    d               dimension of inputs; N: training length; kappa: condition number of the covariance
+    sigma           of Assumption 3.3
+    descent_rates   learning rates of gradient descent; descent_steps: steps at each of them
+    sgd_rate        first learning rate of SGD, which falls linearly; sgd_steps: steps of SGD
+    batch           prompts of a minibatch, in antithetic pairs; seeds: runs of SGD
+    """
 
     d: Count
     N: Count

@@ -22,7 +22,11 @@ from papers.zhang.theory import shifts
 class CovariateShift(Declaration):
     """Errors on one task when inputs are scaled by c (covariance c^2 Lambda), or drawn from another covariance.
 
-    tr Lambda is ``trace`` at every d.
+    d            dimensions of inputs; trace: tr Lambda; kappa: condition number of the covariance of training
+    test_kappa   condition number of the other covariance; scale: factors c on the inputs
+    N            training lengths; M: test lengths
+    prompts      test prompts of LSA at each (d, M), for each shift; ols_prompts: those of least squares
+    length       N = M at which the formula is followed to its limit
     """
 
     d: Several[Count]

@@ -19,7 +19,10 @@ CHUNK = 2_000
 class GargPrompts(Declaration):
     """Error/d on the same prompts for all models; k context examples are the first k of the longest context.
 
-    Least squares is solved on every ``ols_every``-th prompt.
+    d          dimension of inputs; N: training length; k: examples of a context
+    noise_sd   standard deviation of the noise in the labels of a context; scales: factors on weights and on inputs
+    subspace   dimension of the half subspace
+    prompts    of each kind; ols_every: least squares is solved on one prompt in as many
     """
 
     d: Count

@@ -42,7 +42,11 @@ class InvariantSpan:
 
 @dataclass(frozen=True)
 class OrthogonalQueries(Declaration):
-    """Mean square of the prediction over that of the label, for covariances of growing condition number and trace d."""
+    """Mean square of the prediction over that of the label, for covariances of growing condition number and trace d.
+
+    d       dimension of inputs; N: training length; M: examples of a test prompt
+    kappa   condition numbers of the covariance; prompts: test prompts of each kind at each kappa
+    """
 
     d: Count
     N: Count

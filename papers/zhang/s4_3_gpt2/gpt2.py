@@ -31,9 +31,10 @@ LEVEL = 0.9
 class Gpt2(Declaration):
     """Models of two distributions, N ascending, on test prompts of 0 .. ``longest`` examples.
 
-    runs                   trainings of each model, of different seeds
-    covariances, prompts   covariances, and prompts of each; 64 and 64 in the paper
-    resamples              bootstrap resamples; 1000 in the paper
+    runs                  trainings of each model, of different seeds
+    longest               most examples of a test prompt
+    covariances, prompts  covariances, and prompts of each; 64 and 64 in the paper
+    resamples             bootstrap resamples; 1000 in the paper
     """
 
     fixed: Several[DecoderTraining]

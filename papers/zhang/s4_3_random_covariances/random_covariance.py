@@ -23,6 +23,8 @@ from papers.zhang.theory import random_covariance as theory
 class RandomCovariance(Declaration):
     """Models trained on random covariances, or on their mean, tested on c times random covariances at lengths M.
 
+    d   dimensions of inputs; N: training length; M: test lengths
+    c   factors on the covariances of the test; prompts: test prompts of a distribution of spectra at each d
     One size: N: the error is one of given weights, whichever training made them; training has zhang-random-covariance-flow.
     """
 

@@ -17,7 +17,8 @@ from papers.zhang.theory import random_covariance_flow as flow
 class RandomCovarianceFlow(Declaration):
     """Flow from Assumption 3.3 with sigma^2 at ``fraction`` of the bound of Theorem 4.5, for two distributions of the spectrum.
 
-    The bound holds an expectation without closed form, averaged over ``spectra`` draws.
+    d         dimension of inputs; N: training lengths; fraction: sigma^2 over the bound
+    spectra   draws over which the expectation in the bound is averaged; points: times at which a flow is recorded
     """
 
     d: Count

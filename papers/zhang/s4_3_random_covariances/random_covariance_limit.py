@@ -34,7 +34,11 @@ from papers.zhang.theory import random_covariance as theory
 
 @dataclass(frozen=True)
 class RandomCovarianceLimit(Declaration):
-    """Exp(1) variances; the prediction is bilinear in x_query and w, so unit vectors tell all of its mean."""
+    """Exp(1) variances; the prediction is bilinear in x_query and w, so unit vectors tell all of its mean.
+
+    d       dimensions of inputs; lengths: training length and test length in one
+    edges   of the bins of |<w, x_query>|; prompts: test prompts at each d and length
+    """
 
     d: Several[AtLeastTwo]
     lengths: Several[Count]

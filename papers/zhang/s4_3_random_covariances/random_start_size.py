@@ -16,7 +16,12 @@ from papers.zhang.theory import random_covariance_flow as flow
 
 @dataclass(frozen=True)
 class RandomStartSize(Declaration):
-    """sigma^2 as multiples of the bound of Theorem 4.5, whose expectation is averaged over ``spectra`` draws."""
+    """sigma^2 as multiples of the bound of Theorem 4.5, whose expectation is averaged over ``spectra`` draws.
+
+    d          dimension of inputs; N: training length
+    multiple   sigma^2 over the bound; starts: random Theta of each distribution of spectra, followed at every multiple
+    spectra    draws over which the expectation is averaged; points: times after 0 at which a flow is recorded
+    """
 
     d: Count
     N: Count

@@ -19,7 +19,11 @@ ZERO = 1e-12
 
 @dataclass(frozen=True)
 class QuadraticForm(Declaration):
-    """Random prompts of several lengths through a layer with every weight random."""
+    """Random prompts of several lengths through a layer with every weight random.
+
+    d   dimension of inputs; kappa: condition number of the covariance
+    N   examples of a prompt; prompts: of each length
+    """
 
     d: Count
     kappa: Positive

@@ -22,7 +22,12 @@ FIRST = 0.3
 
 @dataclass(frozen=True)
 class Dynamics(Declaration):
-    """Velocities at random points of the slice u_12 = u_21 = 0, for small (d, N); loss along flows, for larger ones."""
+    """Velocities at random points of the slice u_12 = u_21 = 0, for small (d, N); loss along flows, for larger ones.
+
+    small          (d, N) at which velocities are taken; points: random parameters at each of them
+    flows          (d, N, kappa) of a flow; sigma: of Assumption 3.3
+    growth_times   time at which a flow ends, in growth times 1/||Lambda^2||_F; times: at which it is recorded
+    """
 
     small: Several[tuple[Count, Count]]
     points: Count

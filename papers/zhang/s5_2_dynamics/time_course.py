@@ -24,7 +24,10 @@ WINDOW = (1e-4, 1e-2)
 class TimeCourse(Declaration):
     """Growth from weights of size ``speck`` over condition numbers; isotropic flows over start sizes sigma.
 
-    N is that of each d. The top eigenvector, along which (u_12, u_21) grow fastest, is one for kappa > 1. A speck is far below
+    d       dimensions of inputs; N: training length at each d; kappa: condition numbers of the covariance
+    speck   size of the weights from which growth starts
+    lam     the isotropic covariance is lam I; sigma: sizes of the isotropic starts; times: at which these flows are recorded
+    The top eigenvector, along which (u_12, u_21) grow fastest, is one for kappa > 1. A speck is far below
     the window of the fit and far above what the integrator resolves.
     Shared stream: Theta: one initial direction, followed at two sizes.
     One size: T: the loss at a time does not depend on how many times are looked at.

@@ -19,7 +19,13 @@ AT_OPTIMUM = 1.01
 
 @dataclass(frozen=True)
 class DenseInit(Declaration):
-    """``starts`` flows a scale; every live parameter starts at scale times N(0, 1). ``together`` are one ODE system."""
+    """``starts`` flows a scale; every live parameter starts at scale times N(0, 1). ``together`` are one ODE system.
+
+    d        dimension of inputs; N: training length; kappa: condition number of the covariance
+    scale    standard deviation of the entries of a dense start, and sigma of an allowed one
+    starts   dense starts of a scale; allowed: starts of Assumption 3.3 of a scale; together: flows that are one ODE system
+    T        time at which a flow ends
+    """
 
     d: Count
     N: Count

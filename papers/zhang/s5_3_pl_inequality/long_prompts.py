@@ -22,6 +22,10 @@ PLACES = {"largest": -1, "least": 0}
 class LongPrompts(Declaration):
     """Descents from far points for each (d, kappa) and N; ``drops`` descents on the wall; flows of one (d, kappa) to T.
 
+    settings   (d, kappa): dimension of inputs, condition number of the covariance
+    N          training lengths at which descents are made; drops: descents on the wall for each setting and N
+    dense      (d, kappa) of the flows; dense_N: their training lengths; T: time at which they end
+    scale      standard deviation of the entries of a dense start; starts: dense starts, the same for each N
     Shared stream: basis: one basis for all covariances of a declaration.
     """
 

@@ -33,6 +33,9 @@ RESOLVED = 1e-16
 class PL(Declaration):
     """Flows over dimension and condition number, several random Theta each, at ``share`` of the largest sigma^2 allowed.
 
+    N        training lengths; share: sigma^2 over the largest one that Theorem 4.1 allows
+    d        dimensions of inputs; kappa: condition numbers of the covariance
+    starts   random Theta at each d; times: after 0, at which a flow is recorded
     The starts take the training lengths N in turn; the isotropic start has the first.
     """
 

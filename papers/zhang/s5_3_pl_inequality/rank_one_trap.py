@@ -19,7 +19,10 @@ LONGEST = 1e9
 
 @dataclass(frozen=True)
 class RankOneTrap(Declaration):
-    """The rank-one point over dimensions, prompt lengths and condition numbers."""
+    """The rank-one point over dimensions, prompt lengths and condition numbers.
+
+    d   dimensions of inputs; N: training lengths; kappa: condition numbers of the covariance
+    """
 
     d: Several[AtLeastTwo]
     N: Several[Count]

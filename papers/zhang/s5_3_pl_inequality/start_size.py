@@ -19,6 +19,9 @@ from papers.zhang.theory.loss import largest_sigma
 class StartSize(Declaration):
     """sigma^2 as multiples of the bound 2/(sqrt(d) ||Gamma||_op), for several random starts.
 
+    d          dimension of inputs; N: training length; kappa: condition number of the covariance
+    multiple   sigma^2 over the bound; starts: random Theta, followed at every multiple
+    times      after 0, at which a flow is recorded
     The lower bound on u_-1 is taken in the eigenbasis of Lambda, which kappa = 1 would leave open.
     """
 
