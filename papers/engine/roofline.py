@@ -30,9 +30,10 @@ def plain_laps(size: Size, number: int, seed: int, device: str) -> list[float]:
 class Roofline(Declaration):
     """Steps at some ``sizes``, of one model and of ``models`` as one batch, and of a plain loop.
 
-    together         one-layer models trained as one batch
-    laps, repeats    laps of a run; rounds in which the contenders take turns
-    side, copied     rows of the square matrices and bytes of the copy that give the device's limits
+    models          decoders trained as one batch
+    together        one-layer models trained as one batch
+    laps, repeats   laps of a run; rounds in which the contenders take turns
+    side, copied    rows of the square matrices and bytes of the copy that give the device's limits
     """
 
     sizes: Several[Size]

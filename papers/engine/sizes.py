@@ -26,7 +26,12 @@ RATE = 1e-4
 
 @dataclass(frozen=True)
 class Size(Declaration):
-    """A decoder and its prompts: covariance I, N examples from the first step on, B prompts a step; ``every`` steps a lap."""
+    """A decoder and its prompts: covariance I, N examples from the first step on, B prompts a step; ``every`` steps a lap.
+
+    name     what the size is called
+    layers   blocks; heads: attention heads of a block; width: channels; d: entries of an input
+    N        examples of a prompt; B: prompts a step; every: steps of a lap, on CUDA fifty times as many
+    """
 
     name: str
     layers: Count

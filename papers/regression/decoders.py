@@ -25,14 +25,15 @@ CHECKPOINT_EVERY = 500
 class DecoderTraining(Declaration):
     """One training run on fresh prompts, squared error averaged over all prefixes (0 .. N examples), as Garg et al. 2022.
 
-    name        of the shipped file; empty when weights are never shipped
-    law         of the prompts: covariance I; a "random" diagonal one, entries Exp(1) drawn for every prompt; I and a
-                "sparse" w of ``sparsity`` entries that are not 0 (for the other distributions d)
-    layers      blocks; heads: attention heads of a block; width: channels; d: entries of an input
-    N           examples of a prompt at the end of the curriculum
-    room        examples, the query included, for which the table of positions has rows; 0: no table (frozen at 0)
+    name           of the shipped file; empty when weights are never shipped
+    layers         blocks; heads: attention heads of a block; width: channels; d: entries of an input
+    N              examples of a prompt at the end of the curriculum
+    law            of the prompts: covariance I; a "random" diagonal one, entries Exp(1) drawn for every prompt; I and a
+                   "sparse" w
+    sparsity       entries of a "sparse" w that are not 0; for the other distributions d
+    room           examples, the query included, for which the table of positions has rows; 0: no table (frozen at 0)
     dims, points   curriculum over the entries of x and over the inputs of a prompt, the query included; end at d and N + 1
-    B           prompts a step; rate: the highest learning rate; steps: of Adam; replicates: models trained as one batch
+    B              prompts a step; rate: the highest learning rate; steps: of Adam; replicates: models trained as one batch
     """
 
     name: str

@@ -21,7 +21,10 @@ CHUNK = 100
 class ShiftedPrompts(Declaration):
     """Error/d of a model trained on N(0, I), of LSA trained at the same N, and of least squares.
 
-    k context examples are the first k of the longest context. ``subspace`` is the dimension of the half subspace.
+    k          examples of a context, the first ones of the longest
+    noise_sd   standard deviation of the noise in the labels of a context
+    scales     factors on weights and on inputs
+    subspace   dimension of the half subspace; prompts: test prompts of each kind
     """
 
     training: DecoderTraining

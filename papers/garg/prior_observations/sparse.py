@@ -39,9 +39,9 @@ def sparse_prompts(generator: torch.Generator, size: int, length: int, d: int, s
 class SparseRegression(Declaration):
     """Errors over that of predicting 0, after each k of ``lengths`` examples, all predictors on the same prompts.
 
+    lengths     examples k of a context; penalties: among which the Lasso's is chosen for each k
+    selection   prompts on which it is chosen; prompts: on which errors are measured
     Two models, trained with a slow curriculum and with a fast one.
-
-    The Lasso's penalty is the best of ``penalties`` for each k, chosen on ``selection`` prompts of their own.
     """
 
     slow: DecoderTraining
