@@ -20,11 +20,12 @@ NAMES = {
 
 @dataclass(frozen=True)
 class OneNorm(Declaration):
-    """Blocks with the attention of the limit and a norm before W, without biases.
+    """A block at each d, with the attention of the limit and a norm before W, without biases.
 
     d, M, N   dimensions, examples of a context, training length
     kappa     condition number of the covariance of inputs
     m         neurons of the MLP
+    blocks    contexts at each d, all read by one block; queries: of each context
     """
 
     d: Several[AtLeastTwo]

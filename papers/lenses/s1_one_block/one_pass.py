@@ -22,6 +22,7 @@ WORDS = {"context": "share of w in the context's step", "descent": "share of w a
 class OnePass(Declaration):
     """Contexts as long as those of training, read by the step of the limit and by stochastic gradient descent.
 
+    d         dimensions of inputs
     M         examples, and the training length
     kappa     condition number of the covariance of inputs
     prompts   contexts of a length, each with a task of its own

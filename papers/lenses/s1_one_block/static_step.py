@@ -44,12 +44,13 @@ CHANGES = {"bare": "none", "other": "cut to another query", "token": "cut to thi
 
 @dataclass(frozen=True)
 class StaticStep(Declaration):
-    """Blocks with linear attention in random MLPs, each with one context and queries that are not in it.
+    """Linear attention before a random MLP, one of each shape, with contexts and queries that are not in them.
 
     d, M     dimensions and lengths of contexts, one of each a shape
     N        training length, which enters the limit weights
     kappa    condition number of the covariance of inputs
     m        neurons of the MLP
+    blocks   contexts of a shape, read by one MLP, each with untrained attention of its own; queries: of each context
     """
 
     d: Several[AtLeastTwo]

@@ -17,11 +17,12 @@ from papers.zhang.theory.optimum import Gamma
 
 @dataclass(frozen=True)
 class TokenSteps(Declaration):
-    """Blocks with the attention of the limit, each with one context and one query.
+    """A block with the attention of the limit, with contexts of one query each.
 
     d, M, N   dimension, examples of a context, training length
     kappa     condition number of the covariance of inputs
     m         neurons of the MLP
+    blocks    contexts with one query each, all read by one block
     """
 
     d: AtLeastTwo

@@ -18,6 +18,7 @@ from papers.regression.spectra import geometric_covariance, standard_normal
 class HeadFloor(Declaration):
     """One task w, the same in all prompts, in dimensions and lengths, one of each a shape; H heads, H = 1 .. d + 2.
 
+    d, N     dimensions of inputs and training lengths, one of each a shape
     kappa    condition number of the covariance of inputs
     noise    standard deviations of the labels' noise
     starts   descents for each least risk

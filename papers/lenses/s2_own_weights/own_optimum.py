@@ -37,6 +37,8 @@ WORDS = {
 class OwnOptimum(Declaration):
     """Tasks w ~ N(mu, Psi) with |mu| = ``mean``; dimensions and training lengths, one of each a shape.
 
+    d, N     dimensions of inputs and training lengths, one of each a shape
+    mean     lengths |mu| of the mean of the tasks
     kappa    condition number of the covariance of inputs; Psi has eigenvalues from 1 to 2 in another basis
     noise    standard deviation of the labels' noise
     starts   descents for each least risk

@@ -28,8 +28,10 @@ from papers.zhang.flow import gradient_flow
 class ReadOutFlow(Declaration):
     """Flow of u, W, V and K from scale times N(0, 1), for tasks w ~ N(mu, I) with |mu| = ``mean``.
 
-    m        neurons
-    scale    of the initialisation, ``starts`` flows each up to time T
+    d       dimension of inputs; N: training length; mean: |mu|, the length of the mean of the tasks
+    kappa   condition number of the covariance of inputs; noise: standard deviation of the labels' noise
+    m       neurons
+    scale   deviation of the initial weights; starts: initialisations, each followed from every scale; T: end of the flows
     """
 
     d: AtLeastTwo

@@ -46,12 +46,14 @@ class TrainedBlocks(Declaration):
     """Tasks w ~ N(mu, I), once with |mu| = ``mean`` and once with mu = 0, in prompts of N examples.
 
     blocks     attention and MLP of each; softmax attention has two heads, and no query attends to itself
+    d          dimension of inputs; N: examples of a prompt; mean: |mu| where the mean is not 0
     kappa      condition number of the covariance of inputs
     noise      standard deviation of the labels' noise
     m          neurons
-    batch      prompts a step, the same for all networks; ``rate`` is Adam's, and falls linearly
+    batch      prompts a step, the same for all networks
+    steps      of Adam; rate: Adam's learning rate at the beginning, from where it falls linearly
     networks   of each block and each mean; the one that errs least is read
-    contexts   from which steps are read, each at ``queries``
+    contexts   from which steps are read; queries: at which each step is read, the same for all contexts
     """
 
     blocks: Several[Architecture]

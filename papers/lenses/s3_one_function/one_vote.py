@@ -33,6 +33,7 @@ NAMES = {
 class OneVote(Declaration):
     """The one-layer network of Li et al. with its context and without the second half of it, before and after training.
 
+    networks        of the setting, each with its own initialisation and training prompts
     alpha, length   share of contexts that the task decides, and examples of a prompt
     prompts         of each network and each set of patterns
     """

@@ -37,6 +37,7 @@ NAMES = {
 class RemovedExamples(Declaration):
     """The one-layer network of Li et al. on prompts of unseen tasks, before and after training.
 
+    networks        of the setting, each with its own initialisation and training prompts
     alpha, length   share of contexts that the task decides, and examples of a prompt
     prompts         of each network
     """
