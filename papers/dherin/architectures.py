@@ -27,7 +27,7 @@ class Sizes(Declaration):
 
     width        channels D of a token; heads: attention heads, of D/heads channels each
     hidden       channels H of the feed-forward part, of each expert where there are several
-    experts      feed-forward parts of a mixture; active: those that each token goes through
+    experts      feed-forward parts of a mixture; active: feed-forward parts that each token goes through
     vocabulary   different tokens
     """
 

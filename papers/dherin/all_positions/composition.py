@@ -52,7 +52,7 @@ class Composition(Heads):
     architectures   blocks of the networks, by name
     depth           blocks of a network; d: entries of an input
     width           channels of a token; heads: attention heads, which divide the width
-    N               examples of a prompt; prompts: shown to a network
+    N               examples of a prompt; prompts: prompts shown to a network
     networks        random networks of each architecture
     """
 

@@ -25,7 +25,7 @@ class Positions(Declaration):
     architecture   variants change its skips, norms and causality; shapes: further (d, heads, N) in its own variant, with fewer
                    prompts in proportion when they are longer
     N              examples of a prompt; variants: blocks that are measured, by what they have
-    networks       random networks of a variant; prompts: shown to a network
+    networks       random networks of a variant; prompts: prompts shown to a network
     epsilon        in the denominator, as in the published code; scales: factors on what W reads for the query alone
     """
 

@@ -23,7 +23,7 @@ class UpdateAlignment(Declaration):
     """Random networks of every variant, each on prompts of its own.
 
     N          examples of a prompt; variants: blocks that are measured, by what they have
-    networks   random networks of a variant; prompts: shown to a network
+    networks   random networks of a variant; prompts: prompts shown to a network
     """
 
     architecture: Architecture

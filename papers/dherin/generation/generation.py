@@ -26,7 +26,7 @@ class Generation(Declaration):
     """Random networks that continue ``prompts`` random prompts of ``prompt`` tokens by ``steps`` tokens.
 
     architectures   of the networks, by name; depth: blocks of a network
-    prompt          tokens of a prompt; steps: tokens that continue it; prompts: of a network
+    prompt          tokens of a prompt; steps: tokens that continue a prompt; prompts: of a network
     temperature     of the sampled choice; both decodings meet the same Gumbel noise
     window          tokens kept before the last one, in one of the decodings
     seeds           networks of each architecture

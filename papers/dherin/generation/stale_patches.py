@@ -28,7 +28,7 @@ class StalePatches(Declaration):
     """Random networks on text that they sampled themselves: a random prompt of ``prompt`` tokens, then ``steps`` tokens.
 
     architectures   of the networks, by name; depth: blocks of a network
-    prompt          random tokens that a text begins with; steps: tokens that the network samples after them
+    prompt          random tokens that a text begins with; steps: tokens that the network samples after the prompt
     kept            tokens that stay in view when positions are renumbered; they lie 2 apart when scattered
     seeds           networks of each architecture, one text each
     """

@@ -20,7 +20,7 @@ class Depth(Declaration):
     """Random networks of each depth; positions: how many of the last ``tokens`` are patched, nothing of the context kept.
 
     architectures   of the networks, by name; depths: blocks of a network
-    tokens          of a text; positions: the last ones of it, for each of which the network is patched
+    tokens          of a text; positions: last tokens for each of which the network is patched
     epsilon         what a control adds to |z|^2
     seeds           networks of each architecture and depth
     """

@@ -28,7 +28,7 @@ is the other way round.
 class Alignment(Declaration):
     """Alignment after i examples, i from 1 to N on a logarithmic grid of ``lengths`` values.
 
-    tasks             of each trained network
+    tasks             tasks of each trained network
     N                 examples of a task; lengths: points of the logarithmic grid of i, before those that round alike are merged
     pace              learning rate times the factor of the loss
     checked           tasks of a trained network whose alignment is taken from full matrices, too

@@ -26,7 +26,7 @@ CHUNK = 100
 class Finetuning(Declaration):
     """Finetuning of W of trained networks on N examples of new tasks, one at a time, and the patch of the same context.
 
-    tasks    new tasks of a network; sweep_tasks: the first of them, which meet every rate
+    tasks    new tasks of a network; sweep_tasks: the first tasks of a network, which meet every rate
     N        examples of a task; rate: the paper's learning rate, which all tasks meet
     rates    learning rates of the sweep; factors: of the loss, factor * (p - y)^2
     scales   s of the rescaled networks (s W, s b, W_out/s), which are finetuned at ``rate`` and at s^2 ``rate``

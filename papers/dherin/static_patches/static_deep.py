@@ -53,8 +53,8 @@ class StaticDeep(Declaration):
     """``contexts`` of N examples for each network, K calibration queries each and ``queries`` new ones, from N(0, I).
 
     training, deeper  two networks of blocks with a gated MLP; their replicate 0 is taken
-    N                 examples of a context; contexts: of each network
-    queries           new ones of a context, on which patches are tested; K: calibration queries of a context
+    N                 examples of a context; contexts: contexts of each network
+    queries           new queries of a context, on which patches are tested; K: calibration queries of a context
     strength          lambda_0 of the ridge
     """
 

@@ -23,7 +23,7 @@ from papers.regression.theory.least_squares import least_squares_error
 class LiveTraining(Declaration):
     """Trainings that differ in their curriculum alone; losses in windows of ``window`` steps, errors on fresh prompts.
 
-    window   steps of training over which a loss is averaged; prompts: fresh ones for the errors of all models
+    window   steps of training over which a loss is averaged; prompts: fresh prompts for the errors of all models
     Shared stream: weights: the initial weights again, whose error is told beside that of the trained ones.
     """
 

@@ -32,7 +32,7 @@ PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 class DenseRegression(Declaration):
     """Models and baselines on the same prompts, after 0 .. ``longest`` examples, without and with noise in the context.
 
-    longest     most examples of a context; noise_sd: standard deviation of the noise in its labels
+    longest     most examples of a context; noise_sd: standard deviation of the noise in the context's labels
     penalties   of the ridge predictors from which the models' distance is measured without noise
     prompts     test prompts, the same for all models and baselines
     Targets are clean labels, errors are divided by d. The ridge predictor has the noise variance as its penalty.

@@ -40,7 +40,7 @@ class SparseRegression(Declaration):
     """Errors over that of predicting 0, after each k of ``lengths`` examples, all predictors on the same prompts.
 
     lengths     examples k of a context; penalties: among which the Lasso's is chosen for each k
-    selection   prompts on which it is chosen; prompts: on which errors are measured
+    selection   prompts on which the Lasso's penalty is chosen; prompts: on which errors are measured
     Two models, trained with a slow curriculum and with a fast one.
     """
 

@@ -42,7 +42,7 @@ class Nonlinearity(Declaration):
     seeds     models of each variant and step size
     alpha     shares of contexts with a pattern of the task in long test prompts
     S_1       coefficient sums of the ODR patterns
-    short     examples of a short test prompt; length: of a long one
+    short     examples of a short test prompt; length: examples of a long test prompt
     draws     sets of ODR and ODI patterns of a model at each S_1
     prompts   test prompts of a model in a cell; out of domain they are shared among the draws
     ``setting`` gives all but the step size. Short prompts have the training share.

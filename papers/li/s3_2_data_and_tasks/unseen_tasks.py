@@ -28,7 +28,7 @@ class UnseenTasks(Declaration):
 
     sets      trained as one batch: name of the training tasks, norms beta and |q|
     seeds     models of each set
-    l         examples of a test prompt; alpha: share of them with a pattern of the task
+    l         examples of a test prompt; alpha: share of examples with a pattern of the task
     prompts   test prompts of a model, as many on training tasks as on unseen ones
     """
 

@@ -20,7 +20,7 @@ SHORT = (replace(A, T=160, B=128), replace(B, T=160, B=128))
 class ODRTest(Declaration):
     """A test out of domain: ``draws`` sets of ``count`` ODR and ``distractors`` ODI patterns a model, ``prompts`` each.
 
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
     prompts   test prompts of a draw; rescaled patterns are one set, with as many prompts in all
     alpha     share of contexts with a pattern of the task; length: examples of a test prompt
     """

@@ -15,7 +15,7 @@ from papers.li.trained import A, Setting, Trained, train_models
 class TrainingLength(Declaration):
     """``base`` trained with prompts of each length l_tr and share alpha, read every ``each`` steps on one test distribution.
 
-    lengths      l_tr, examples of a training prompt; alphas: shares of them with a pattern of the task
+    lengths      l_tr, examples of a training prompt; alphas: shares of examples with a pattern of the task
     each         steps of training between readings; seeds: models of each length and share
     alpha_test   share of contexts of a test prompt with a pattern of the task
     length       examples of a test prompt; prompts: test prompts of a model at a reading

@@ -34,7 +34,7 @@ RARELY = 0.02
 class Magnitudes(Declaration):
     """Lengths of the rows of W_O in several settings; the first is the main one, the second has a large initialisation.
 
-    settings                  name and letters of each setting; seeds: models of each
+    settings                  name and letters of each setting; seeds: models of each setting
     marks                     steps at which the main setting is looked at; prompts: what tells whether a row is ever active
     rows, batch, steps, rate  rows trained one by one while attention rests: their number, prompts a step, steps, step size
     """

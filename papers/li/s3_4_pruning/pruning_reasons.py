@@ -39,7 +39,7 @@ ORDERS = ("largest first", "random")
 class PruningReasons(Declaration):
     """Deletion of fractions R of the long rows in several settings; random deletion is repeated.
 
-    settings                        name and letters of each setting; seeds: models of each
+    settings                        name and letters of each setting; seeds: models of each setting
     R                               fractions of the long rows of W_O that are deleted; repeats: random deletions of each
                                     fraction
     S_1, count, distractors, draws  patterns out of domain; alpha, length, prompts: prompts for each draw

@@ -38,7 +38,7 @@ class PruningShares(Declaration):
     R         fraction of rows deleted, of all rows where the smallest go first, else of the long ones
     alphas    shares alpha' of contexts with a pattern of the task; length: examples of a test prompt
     S_1       coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
     prompts   test prompts of a draw at each share
     """
 

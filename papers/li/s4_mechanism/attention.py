@@ -22,9 +22,9 @@ class Attention(Declaration):
     """Attention on the query's pattern at share ``alpha`` and ``length`` contexts, on ``prompts`` prompts a model.
 
     alpha     share of contexts with a pattern of the task; length: examples of a prompt
-    prompts   of a model at a mark; out of domain they are shared among the draws
+    prompts   prompts of a model at a mark; out of domain they are shared among the draws
     S_1       coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
     checked   prompts whose scores are differentiated
     """
 

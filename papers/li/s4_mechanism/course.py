@@ -19,7 +19,7 @@ NAMES = ("A", "B", "A, r = 1", "half of the patterns")
 class Course(Declaration):
     """``seeds`` models each of two settings, of the first with fewer tasks, and of the first with uncovered patterns.
 
-    seeds   models of each setting; marks: steps of training after which they are read
+    seeds   models of each setting; marks: steps of training after which models are read
     """
 
     first: Setting

@@ -26,7 +26,7 @@ GROWN = "distance of the scores from the grown first push, as a share of what ha
 class GrowthOfScores(Declaration):
     """The lengths of W_Q p and W_K p at every mark of ``course``, and the scores at some of them.
 
-    shown   marks at which the scores are kept, the last of them; early: that at which modes are compared
+    shown   marks at which the scores are kept, the last one included; early: mark at which modes are compared
     """
 
     course: Course

@@ -24,9 +24,9 @@ from papers.li.trained import Trained
 class HingeMargin(Declaration):
     """Setting A's models from the end of ``course``, trained on with margins ``c`` up to each step of ``marks``.
 
-    c        margins of the loss max{0, c - zF}; marks: steps with them after which the models are read
+    c        margins of the loss max{0, c - zF}; marks: steps after the change of margin at which models are read
     alpha    share of contexts with a pattern of the task in prompts of unseen tasks
-    length   examples of a prompt; prompts: of a model at a reading
+    length   examples of a prompt; prompts: prompts of a model at a reading
     """
 
     course: Course

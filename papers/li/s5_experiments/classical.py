@@ -40,7 +40,7 @@ class Classical(Declaration):
     """``seeds`` models, each with ``draws`` sets of ODR patterns of sum S_1 and ``prompts`` prompts a set and cell.
 
     seeds     models that are trained; S_1: coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
     prompts   test prompts of a draw in a cell
     alphas    shares alpha' of contexts with a pattern of the task; lengths: examples of a test prompt
     The classical learners are fitted on the examples of each prompt and see nothing else; all meet the same prompts.

@@ -61,7 +61,7 @@ class ClassicalReasons(Declaration):
     """Models trained at K = 1/2, all variants tested at one share alpha' and some lengths; otherwise as li-classical.
 
     seeds     models that are trained; S_1: coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
     prompts   test prompts of a draw in a cell
     alpha     share alpha' of contexts with a pattern of the task; lengths: examples of a test prompt
     """

@@ -36,8 +36,8 @@ EYE = "read off the authors' slides by eye, about 10%"
 class DecoderPrompts(Declaration):
     """The decoders of one training, tested in and out of domain.
 
-    alphas, lengths            test shares and test lengths; sums: coefficient sums S_1; S_1: that of the tests at all shares
-                               and lengths
+    alphas, lengths            test shares and test lengths
+    S_1                        coefficient sum of the tests at all shares and lengths; sums: coefficient sums S_1 of the others
     count, distractors, draws  ODR patterns, ODI patterns, and independent sets of both for each model
     prompts                    test prompts of a model in a cell; those out of domain are shared among the draws
     """

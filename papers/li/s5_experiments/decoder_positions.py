@@ -15,7 +15,7 @@ class DecoderPositions(Declaration):
     """Decoders with a table of learned positions and as many without one, trained on the same prompts.
 
     lengths   examples of a test prompt; S_1: coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of both for each model
+    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
     prompts   test prompts of a model in a cell; out of domain they are shared among the draws
     Tested at the training share, in and out of domain, on the same prompts.
     """

@@ -43,7 +43,7 @@ class DecoderSetting(Declaration):
     beta        norm of a pattern; K: bound on kappa
     layers      blocks of the decoder; heads: attention heads of a block; width: channels
     rate        Adam's learning rate; B: prompts a step; steps: of Adam
-    l           most examples of a training prompt; alpha: share of them with a pattern of the task
+    l           most examples of a training prompt; alpha: share of examples with a pattern of the task
     positions   rows of its table of learned positions, 0 for none; prompts have up to l + 1 tokens
     """
 

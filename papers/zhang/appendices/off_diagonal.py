@@ -24,8 +24,8 @@ class OffDiagonal(Declaration):
     d                 dimension of inputs; N: training length
     fraction          sigma^2 over the bound of Theorem 4.5
     spectra           draws over which the expectation in the bound is averaged
-    rotated_spectra   the first of them, which the rotated flow is averaged over
-    end               time at which a flow ends; points: times at which it is recorded
+    rotated_spectra   the first draws, over which the rotated flow is averaged
+    end               time at which a flow ends; points: times at which a flow is recorded
     """
 
     d: AtLeastTwo

@@ -25,8 +25,8 @@ class OneStep(Declaration):
     """Error / tr Lambda of the best scalar step over condition numbers kappa and prompt lengths; tr Lambda is that at every d.
 
     d        dimensions of inputs; trace: tr Lambda; kappa: condition numbers of the covariance
-    M        prompt lengths whose examples are drawn one by one; prompts: of each of these lengths
-    M_long   prompt lengths drawn by empirical covariance; contexts: empirical covariances at the largest d
+    M        prompt lengths whose examples are drawn one by one; prompts: of each length M
+    M_long   prompt lengths drawn by empirical covariance; contexts: empirical covariances of each length at the largest d
     Shared stream: one-step/#/#/#: the step and the trained model meet the same contexts.
     """
 

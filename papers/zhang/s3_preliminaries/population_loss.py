@@ -27,8 +27,8 @@ class PopulationLoss(Declaration):
     """Training lengths N: E[Lambda_hat^2] from ``examples`` inputs each, the loss from ``prompts`` prompts each.
 
     d           dimensions of inputs; kappa: condition number of the covariance; N: training lengths
-    examples    inputs for E[Lambda_hat^2] at each N, cut into contexts; prompts: for the loss at each N
-    distances   from the minimiser, in each direction; directions: drawn at random
+    examples    inputs for E[Lambda_hat^2] at each N, cut into contexts; prompts: of which the loss at each N is the mean
+    distances   from the minimiser; directions: random directions from the minimiser
     The loss is that of the first d; its formula is also evaluated around the minimiser.
     """
 

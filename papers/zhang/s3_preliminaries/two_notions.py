@@ -24,7 +24,7 @@ class TwoNotions(Declaration):
     """Error / d of the model trained at N, on prompts of length M; condition number 1 is the identity covariance.
 
     d            dimensions of inputs; kappa: condition numbers of the covariance; N: training lengths
-    M            test lengths drawn by empirical covariance; contexts: empirical covariances at the largest d
+    M            test lengths drawn by empirical covariance; contexts: empirical covariances of each length at the largest d
     M_examples   the test length whose examples meet the attention layer; prompts: test prompts at that length
     """
 

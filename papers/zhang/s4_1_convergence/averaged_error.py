@@ -32,9 +32,10 @@ class AveragedError(Declaration):
 
     d            dimensions of inputs; trace: tr Lambda; kappa: condition numbers of the covariance
     N            training lengths; M: test lengths
-    long_N       a training length beyond them, whose cost is taken; searched_N: up to which the best training length is sought
+    long_N       a training length beyond the others, whose cost is taken
     rate_range   prompt lengths between which rates are taken
-    contexts     empirical covariances at either end
+    contexts     empirical covariances at either end of rate_range
+    searched_N   length up to which the best training length is sought
     prompts      test prompts at each (d, kappa, M)
     tr Lambda does not change with d. At the ends of ``rate_range`` prompts are drawn by their ``contexts`` alone.
     """

@@ -23,7 +23,7 @@ class Flow(Declaration):
 
     settings   (d, N, kappa): dimension of inputs, training length, condition number of the covariance
     starts     random Theta of each setting; sigma_fraction: sigma^2 over the bound of Theorem 4.1
-    time       at which a flow ends; points: times at which it is recorded
+    time       at which a flow ends; points: times at which a flow is recorded
     """
 
     settings: Several[tuple[Count, Count, Positive]]

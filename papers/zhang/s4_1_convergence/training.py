@@ -23,7 +23,7 @@ class FiniteSteps(Declaration):
 
     d               dimension of inputs; N: training length; kappa: condition number of the covariance
     sigma           of Assumption 3.3
-    descent_rates   learning rates of gradient descent; descent_steps: steps at each of them
+    descent_rates   learning rates of gradient descent; descent_steps: steps at each rate
     sgd_rate        first learning rate of SGD, which falls linearly; sgd_steps: steps of SGD
     batch           prompts of a minibatch, in antithetic pairs; seeds: runs of SGD
     """

@@ -25,8 +25,8 @@ class CovariateShift(Declaration):
     d            dimensions of inputs; trace: tr Lambda; kappa: condition number of the covariance of training
     test_kappa   condition number of the other covariance; scale: factors c on the inputs
     N            training lengths; M: test lengths
-    prompts      test prompts of LSA at each (d, M), for each shift; ols_prompts: those of least squares
-    length       N = M at which the formula is followed to its limit
+    prompts      test prompts of LSA at each (d, M), for each shift; ols_prompts: test prompts of least squares
+    length       N = M along which the formula is followed to its limit
     """
 
     d: Several[Count]

@@ -22,7 +22,7 @@ class GargPrompts(Declaration):
     d          dimension of inputs; N: training length; k: examples of a context
     noise_sd   standard deviation of the noise in the labels of a context; scales: factors on weights and on inputs
     subspace   dimension of the half subspace
-    prompts    of each kind; ols_every: least squares is solved on one prompt in as many
+    prompts    test prompts of each kind; ols_every: prompts among which least squares is solved on one
     """
 
     d: Count

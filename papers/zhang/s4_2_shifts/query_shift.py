@@ -26,8 +26,8 @@ from papers.zhang.wishart import empirical_covariances
 class QueryLaws(Declaration):
     """Error of LSA for three query distributions over N and M, along N = M = length and at N = min(N), there by contexts alone.
 
-    d        dimensions of inputs; trace: of all covariances
-    kappa    condition number of the covariance of training; query_kappa: that of the queries in another basis
+    d        dimensions of inputs; trace: trace of all covariances
+    kappa    condition number of the covariance of training; query_kappa: condition number for queries in another basis
     N        training lengths; M: test lengths; prompts: test prompts of a query distribution at each (d, M)
     length   N = M of the longest prompts; contexts: empirical covariances of each length
     """

@@ -52,7 +52,7 @@ class TaskShift(Declaration):
     d          dimensions of inputs; trace: tr Lambda; kappa: condition number of the covariance
     noise_sd   standard deviation of the noise in noisy labels
     M          test lengths; short_N: the short training length; prompts: test prompts of a label distribution at each (d, M)
-    scales     factors on the weights w; scaled_M: N = M at which they are tried; scaled_prompts: test prompts, the same for all
+    scales     factors on the weights w; scaled_M: N = M for scaled w; scaled_prompts: test prompts, the same for all scales
     The model is trained at N = M ("matched") and at N = short_N ("short").
     Paired stream: task-shift/scale/#: scales are compared on the same prompts.
     """

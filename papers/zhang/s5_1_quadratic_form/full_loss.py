@@ -20,7 +20,7 @@ ZERO = 1e-10
 class FullLoss(Declaration):
     """The layer's exact loss at small (d, N); random points and Hessians of the polynomial at larger ones.
 
-    small      (d, N) at which the layer's loss is exact; points: random parameters at each of them
+    small      (d, N) at which the layer's loss is exact; points: random parameters at each (d, N)
     settings   (d, N, kappa) at which the polynomial is searched below the limit and its Hessian is taken
     radii      factors on the random steps from the limit; draws: random steps of each setting
     line       (N, kappa) of the rank-one family, which minimises the loss at d = 1 alone

@@ -22,7 +22,7 @@ class QuadraticForm(Declaration):
     """Random prompts of several lengths through a layer with every weight random.
 
     d   dimension of inputs; kappa: condition number of the covariance
-    N   examples of a prompt; prompts: of each length
+    N   examples of a prompt; prompts: prompts of each length
     """
 
     d: Count

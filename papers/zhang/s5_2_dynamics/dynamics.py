@@ -24,9 +24,9 @@ FIRST = 0.3
 class Dynamics(Declaration):
     """Velocities at random points of the slice u_12 = u_21 = 0, for small (d, N); loss along flows, for larger ones.
 
-    small          (d, N) at which velocities are taken; points: random parameters at each of them
+    small          (d, N) at which velocities are taken; points: random parameters at each (d, N)
     flows          (d, N, kappa) of a flow; sigma: of Assumption 3.3
-    growth_times   time at which a flow ends, in growth times 1/||Lambda^2||_F; times: at which it is recorded
+    growth_times   time at which a flow ends, in growth times 1/||Lambda^2||_F; times: at which a flow is recorded
     """
 
     small: Several[tuple[Count, Count]]

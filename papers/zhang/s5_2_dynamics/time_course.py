@@ -26,7 +26,8 @@ class TimeCourse(Declaration):
 
     d       dimensions of inputs; N: training length at each d; kappa: condition numbers of the covariance
     speck   size of the weights from which growth starts
-    lam     the isotropic covariance is lam I; sigma: sizes of the isotropic starts; times: at which these flows are recorded
+    lam     the isotropic covariance is lam I; sigma: sizes of the isotropic starts
+    times   at which isotropic flows are recorded
     The top eigenvector, along which (u_12, u_21) grow fastest, is one for kappa > 1. A speck is far below
     the window of the fit and far above what the integrator resolves.
     Shared stream: Theta: one initial direction, followed at two sizes.

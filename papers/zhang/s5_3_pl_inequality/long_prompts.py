@@ -24,7 +24,7 @@ class LongPrompts(Declaration):
 
     settings   (d, kappa): dimension of inputs, condition number of the covariance
     N          training lengths at which descents are made; drops: descents on the wall for each setting and N
-    dense      (d, kappa) of the flows; dense_N: their training lengths; T: time at which they end
+    dense      (d, kappa) of the flows; dense_N: their training lengths; T: time at which the flows end
     scale      standard deviation of the entries of a dense start; starts: dense starts, the same for each N
     Shared stream: basis: one basis for all covariances of a declaration.
     """
