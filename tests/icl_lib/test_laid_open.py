@@ -112,6 +112,19 @@ def test_the_table_says_what_fields_take_and_what_they_are():
     assert rows["shapes[0]"][3].endswith("with fewer prompts in proportion when they are longer")
 
 
+@pytest.mark.parametrize("slug", registry.EXPERIMENTS)
+def test_the_table_says_of_every_field_what_it_is(slug):
+    rows = laid_open.settings_of(registry.experiment(slug)).rows
+    untold = [name for name, *_, meaning in rows if not meaning]
+    assert not untold, f"say in the docstrings of the declarations of {slug} what {', '.join(untold)} mean: NAME   WORDS"
+
+
+def test_the_table_says_of_an_inherited_field_what_the_base_says_of_it():
+    rows = {name: row for name, *row in laid_open.settings_of(registry.experiment("dherin-two-starts")).rows}
+    assert rows["other.model.width"][3] == rows["finetuning.training.model.width"][3] == "outputs of the layer"
+    assert rows["other.model.over"][3] == "the entries of a matrix are drawn with variance 1/(over * columns)"
+
+
 def test_the_table_says_of_the_main_settings_what_is_counted():
     fields = ("M1", "M2", "d_Y", "m", "B", "T", "l", "alpha")
     rows = {name: row[3] for name, *row in laid_open.settings_of(registry.experiment("li-classical")).rows}
