@@ -1,7 +1,7 @@
 "use strict";
 // The rank-1 patch of one query in the plane; dherin_patch.py has the same parts.
 (() => {
-  const { define, number, path } = iclExplorers;
+  const { arrow, define, number, path } = iclExplorers;
   const W = [[1, 0], [0, 1]];
   const LENGTHS = Array.from({ length: 75 }, (_, k) => 0.02 + (k * 2.98) / 74);
 
@@ -22,17 +22,6 @@
     const miss = Math.abs(1 - part) * Math.hypot(...apply(W, Delta));
     const found = { W11, W12, W21, W22, norm, share: part, miss };
     return dot(a, a) ? found : Object.fromEntries(Object.keys(found).map((name) => [name, Infinity]));
-  }
-
-  function arrow(start, end, { x, y }, before = 0) {
-    const [x0, y0, xe, ye] = [x(start[0]), y(start[1]), x(end[0]), y(end[1])];
-    const length = Math.hypot(xe - x0, ye - y0);
-    if (length < 9 + before) return { d: path([[x0, y0], [xe, ye]]) };
-    const [u, v] = [(xe - x0) / length, (ye - y0) / length];
-    const [x1, y1] = [xe - before * u, ye - before * v];
-    const line = path([[x0, y0], [x1, y1]]);
-    const [one, two] = [1, -1].map((side) => [x1 - 8 * u + side * 4 * v, y1 - 8 * v - side * 4 * u]);
-    return { d: line + path([one, [x1, y1], two]) };
   }
 
   function beside(tip, away, { x, y }) {

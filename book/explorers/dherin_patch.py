@@ -6,7 +6,7 @@ import numpy as np
 
 from book.explorers.controls import Point, State
 from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
-from book.explorers.plane import Axis, Plane, number, path
+from book.explorers.plane import Axis, Plane, arrow, number, path
 from icl_lib.companion.html import template
 from papers.dherin.theory import contextual_blocks
 
@@ -44,10 +44,10 @@ def parts(state: State) -> Parts:
     found = values(state)
     a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
     drawn = {
-        "arrow-a": arrow((0, 0), a, 7),
-        "arrow-full": arrow((0, 0), full, 7),
-        "arrow-other": arrow((0, 0), other, 7),
-        "added": arrow(a, full),
+        "arrow-a": arrow(VECTORS, (0, 0), a, 7),
+        "arrow-full": arrow(VECTORS, (0, 0), full, 7),
+        "arrow-other": arrow(VECTORS, (0, 0), other, 7),
+        "added": arrow(VECTORS, a, full),
         "name-a": {"text": "A(x)", **beside(a, full)},
         "name-full": {"text": "A(C, x)", **beside(full, a)},
         "name-other": {"text": "A(x′)", **beside(other, other + full - a)},
@@ -71,25 +71,12 @@ def patched(found: Values, a: np.ndarray, full: np.ndarray, other: np.ndarray) -
         "norm": {"text": number(found["norm"])},
         "share": {"text": f"{number(found['share'])} Δ"},
         "miss": {"text": number(found["miss"])},
-        "wanted": arrow(other, other + full - a),
-        "got": arrow(other, other + shown),
+        "wanted": arrow(VECTORS, other, other + full - a),
+        "got": arrow(VECTORS, other, other + shown),
         "right": {"d": path(VECTORS(*end) for end in right)},
         "curve": {"d": path(GROWTH(t, min(max(norm, 0.1), 100)) for t, norm in growth(a, full))},
         "now": {"d": f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0"},
     }
-
-
-def arrow(start, end, before: float = 0) -> dict[str, str]:
-    """Return a line with a head, ``before`` the end, as the attribute of a path; a short one has no head."""
-    (x0, y0), (x1, y1) = VECTORS(*start), VECTORS(*end)
-    length = np.hypot(x1 - x0, y1 - y0)
-    if length < 9 + before:
-        return {"d": path([(x0, y0), (x1, y1)])}
-    u, v = (x1 - x0) / length, (y1 - y0) / length
-    x1, y1 = x1 - before * u, y1 - before * v
-    line = path([(x0, y0), (x1, y1)])
-    barbs = [(x1 - 8 * u + side * 4 * v, y1 - 8 * v - side * 4 * u) for side in (1, -1)]
-    return {"d": line + path([barbs[0], (x1, y1), barbs[1]])}
 
 
 def beside(tip: np.ndarray, away: np.ndarray) -> dict[str, str]:

@@ -27,6 +27,18 @@ const iclExplorers = (() => {
     return steps;
   }
 
+  // A line with a head, `before` the end, as the attribute of a path; a short one has no head.
+  function arrow(start, end, { x, y }, before = 0) {
+    const [x0, y0, xe, ye] = [x(start[0]), y(start[1]), x(end[0]), y(end[1])];
+    const length = Math.hypot(xe - x0, ye - y0);
+    if (length < 9 + before) return { d: path([[x0, y0], [xe, ye]]) };
+    const [u, v] = [(xe - x0) / length, (ye - y0) / length];
+    const [x1, y1] = [xe - before * u, ye - before * v];
+    const line = path([[x0, y0], [x1, y1]]);
+    const [one, two] = [1, -1].map((side) => [x1 - 8 * u + side * 4 * v, y1 - 8 * v - side * 4 * u]);
+    return { d: line + path([one, [x1, y1], two]) };
+  }
+
   function number(value) {
     const sign = value < 0 ? "−" : "";
     const size = Math.abs(value);
@@ -194,5 +206,5 @@ const iclExplorers = (() => {
     document.querySelectorAll(`figure[data-explorer="${name}"]`).forEach((figure) => mount(figure, explorer));
   }
 
-  return { define, named, axis, path, number };
+  return { define, named, axis, arrow, path, number };
 })();

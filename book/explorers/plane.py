@@ -1,8 +1,8 @@
-"""Coordinates on a drawing: axes, a plane of two, curves as SVG paths, numbers as text. `explorer.js` has the same."""
+"""Coordinates on a drawing: axes, a plane of two, curves and arrows as SVG paths, numbers as text. `explorer.js` has the same."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from math import isfinite, log10
+from math import hypot, isfinite, log10
 
 from markupsafe import Markup
 
@@ -77,6 +77,18 @@ def path(points: Iterable[tuple[float, float]]) -> str:
             steps.append(f"{'M' if broken else 'L'}{x:.1f} {y:.1f}")
         broken = not finite
     return "".join(steps)
+
+
+def arrow(plane: Plane, start: Iterable[float], end: Iterable[float], before: float = 0) -> dict[str, str]:
+    """Return a line with a head, ``before`` the end, as the attribute of a path; a short one has no head."""
+    (x0, y0), (x1, y1) = plane(*start), plane(*end)
+    length = hypot(x1 - x0, y1 - y0)
+    if length < 9 + before:
+        return {"d": path([(x0, y0), (x1, y1)])}
+    u, v = (x1 - x0) / length, (y1 - y0) / length
+    x1, y1 = x1 - before * u, y1 - before * v
+    barbs = [(x1 - 8 * u + side * 4 * v, y1 - 8 * v - side * 4 * u) for side in (1, -1)]
+    return {"d": path([(x0, y0), (x1, y1)]) + path([barbs[0], (x1, y1), barbs[1]])}
 
 
 def number(value: float) -> str:
