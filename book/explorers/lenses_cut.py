@@ -95,7 +95,7 @@ def reading(found: Values) -> str:
 
 
 def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values: attention over the context, Dherin et al.'s patch, and a product of matrices."""
+    """Yield settings with the library's values: attention over the context, Dherin et al.'s patch, a product of matrices."""
     x, y, M = example.x, example.y, len(example.y)
     for state in [EXPLORER.start, *EXPLORER.settings(40)]:
         Gamma = optimum.Gamma(example.Lambda, int(state["N"]))
@@ -122,10 +122,10 @@ EXPLORER = Explorer(
         f"{preset('Train on long prompts', N=1000)}: the pass falls behind the step."
     ),
     note=(
-        "The context is that of the example by hand, with the task (1, 2), marked by a cross. Queries and rows of changes share "
-        "the plane; a change answers a query by their inner product. On the grey line stand all changes that are right at "
-        "the query, and the cut is the shortest of them. The pass, one by one through the same examples at the same rate, is "
-        "derived below."
+        "The context is that of the example by hand, with the task (1, 2), marked by a cross. Queries and changes, which are rows, "
+        "share the plane; a change answers a query by their inner product. On the dashed line stand all changes that answer "
+        "the query as <i>D</i>∗ does, and the cut is the shortest of them. The pass takes the same examples one by one, at "
+        "the same rate; it is derived below."
     ),
     controls=(
         Point("query", "the query that the change is cut to", "plane", (1.0, 1.0), 0.1),

@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from book.explorers import dherin_patch, li_coefficient_sum, li_training_map, zhang_basins, zhang_error
+from book.explorers import (
+    dherin_patch,
+    lenses_cut,
+    lenses_floor,
+    lenses_log_partition,
+    li_coefficient_sum,
+    li_training_map,
+    zhang_basins,
+    zhang_error,
+)
 
-MODULES = (dherin_patch, li_coefficient_sum, li_training_map, zhang_basins, zhang_error)
+LENSES = (lenses_cut, lenses_floor, lenses_log_partition)
+MODULES = (dherin_patch, *LENSES, li_coefficient_sum, li_training_map, zhang_basins, zhang_error)
 
 
 def place(text: str) -> tuple[float, ...]:
@@ -71,6 +81,28 @@ def test_the_flow_ends_in_a_local_minimum_and_longer_prompts_leave_the_border_in
     short, long = (np.array(zhang_basins.stored()[state["N"]]["border"]) for state in (minimum, longer))
     places = [np.interp(short[:, 1], each[:, 1], each[:, 0]) for each in (short, long)]
     assert np.abs(places[1] - places[0]).max() < 0.1
+
+
+def test_a_cut_answers_a_query_at_right_angles_by_0_and_the_pass_falls_behind_the_step():
+    start, across, longer = (lenses_cut.values(state) for state in pressed(lenses_cut).values())
+    assert (start["step1"], start["step2"]) == (across["step1"], across["step2"])
+    assert abs(across["part"]) < 1e-12 < 0.1 < abs(across["whole"])
+    behind = [np.hypot(each["pass1"], each["pass2"]) / np.hypot(each["step1"], each["step2"]) for each in (start, longer)]
+    assert behind[1] < 0.85 < 0.9 < behind[0]
+
+
+def test_a_far_mean_takes_the_block_below_the_floor_which_a_fifth_head_does_not_lower():
+    start, away, heads, longer = (lenses_floor.values(state) for state in pressed(lenses_floor).values())
+    assert start["block"] > start["floor"] and away["block"] < 0.5 * away["floor"]
+    fifth = lenses_floor.values(pressed(lenses_floor)["With four heads"] | {"H": 5})
+    assert heads["floor"] < 0.5 * away["floor"] and fifth == heads
+    assert max(longer[name] for name in ("floor", "lower", "upper", "block", "bayes")) < 0.05
+
+
+def test_more_gaussian_tokens_stay_with_the_step_and_patterns_leave_it():
+    start, more, patterns = (lenses_log_partition.values(state) for state in pressed(lenses_log_partition).values())
+    assert start["slope"] / start["step"] < more["slope"] / more["step"] > 0.9 > 0.6 > patterns["slope"] / patterns["step"]
+    assert patterns["step"] == pytest.approx(more["step"], rel=1e-4)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.EXPLORER.name)
