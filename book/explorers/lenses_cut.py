@@ -122,7 +122,7 @@ EXPLORER = Explorer(
         f"{preset('Train on long prompts', N=1000)}: the pass falls behind the step."
     ),
     note=(
-        "The context is that of the example by hand, with the task (1, 2), marked by a cross. Queries and changes, which are rows, "
+        "The context is that of the example by hand, with the task (1, 2), marked by a cross. Queries and changes, rows, "
         "share the plane; a change answers a query by their inner product. On the dashed line stand all changes that answer "
         "the query as <i>D</i>∗ does, and the cut is the shortest of them. The pass takes the same examples one by one, at "
         "the same rate; it is derived below."

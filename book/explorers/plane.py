@@ -1,4 +1,4 @@
-"""Coordinates on a drawing: axes, a plane of two, lines and arrows as SVG paths, numbers as text. `explorer.js` has the same."""
+"""Coordinates on a drawing: axes, a plane of two, lines and arrows as SVG paths, numbers. `explorer.js` has the same."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
