@@ -43,13 +43,26 @@ LINKS = (
         (("the observations", "garg_prior_observations"), ("GPT-2 decoders", "zhang_4_3_gpt2")),
     ),
     Link((0, 2), "a decoder on prompts of patterns", (("numerical experiments", "li_5_experiments"),)),
-    Link((1, 2), "linear for softmax, identity for ReLU", (("introduction", "li_1_introduction"),)),
+    Link(
+        (1, 2),
+        "linear for softmax, identity for ReLU",
+        (("introduction", "li_1_introduction"), ("one function", "lenses_3_one_function")),
+    ),
     Link(
         (1, 3),
         "linear attention as $A$: a gradient step",
-        (("contextual blocks", "dherin_2_contextual_blocks"), ("setup and agreement", "dherin_4_1_agreement")),
+        (
+            ("contextual blocks", "dherin_2_contextual_blocks"),
+            ("setup and agreement", "dherin_4_1_agreement"),
+            ("one block", "lenses_1_one_block"),
+            ("its own weights", "lenses_2_own_weights"),
+        ),
     ),
-    Link((2, 3), "attention as $A$, $W_O$ as $W$", (("contextual blocks", "dherin_2_contextual_blocks"),)),
+    Link(
+        (2, 3),
+        "attention as $A$, $W_O$ as $W$",
+        (("contextual blocks", "dherin_2_contextual_blocks"), ("one function", "lenses_3_one_function")),
+    ),
     Link((0, 3), "skips, norms, many blocks", (("modern blocks", "dherin_modern_blocks"),)),
 )
 CENTRES = (0.72, 1.76, 2.80, 3.84)
