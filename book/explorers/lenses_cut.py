@@ -122,10 +122,10 @@ EXPLORER = Explorer(
         f"{preset('Train on long prompts', N=1000)}: the pass falls behind the step."
     ),
     note=(
-        "The context is that of the example by hand, with the task (1, 2), marked by a cross. Queries and changes, rows, "
-        "share the plane; a change answers a query by their inner product. On the dashed line stand all changes that answer "
-        "the query as <i>D</i>∗ does, and the cut is the shortest of them. The pass takes the same examples one by one, at "
-        "the same rate; it is derived below."
+        "The context has four examples, (1, 1), (1, −1), (2, 0) and (0, 1), with the labels 3, −1, 2, 2 of the task (1, 2), "
+        "marked by a cross. Queries and changes, rows, share the plane; a change answers a query by their inner product. On "
+        "the dashed line stand all changes that answer the query as <i>D</i>∗ does, and the cut is the shortest of them. The "
+        "pass is stochastic gradient descent through the same examples at the same rate."
     ),
     controls=(
         Point("query", "the query that the change is cut to", "plane", (1.0, 1.0), 0.1),
@@ -155,9 +155,9 @@ EXPLORER = Explorer(
 </svg>"""
     ),
     numbers={
-        "n-step": f"{swatch('line s0')}<i>D</i>∗, for all queries",
-        "n-cut": f"{swatch('line s1 solid')}its cut to the query",
-        "n-pass": f"{swatch('line s2')}one pass of descent",
+        "n-step": f"{swatch('line s0')}<i>D</i>∗",
+        "n-cut": f"{swatch('line s1 solid')}its cut",
+        "n-pass": f"{swatch('line s2')}one pass",
         "answer": "both, at the query",
         "whole": "<i>D</i>∗, at the other query",
         "part": "the cut, at the other query",
