@@ -1,0 +1,123 @@
+"""lenses-which-vector: how far the vector of a trained network's answers is from those that theories name."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
+
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
+from icl_lib.measure.estimate import mean
+from icl_lib.models.linear_attention import LinearSelfAttention
+from papers.dherin.trained import Training
+from papers.dherin.trainings import ONE_BLOCK, PREFIX_ATTENTION
+from papers.lenses.s4_what_is_left import parts
+from papers.lenses.s4_what_is_left.contexts import isotropic, least_norm, ridge
+from papers.lenses.s4_what_is_left.readers import CHUNK, RUNS, LinearReader, Reader, dimension, names, readers
+from papers.lenses.theory import what_is_left as left
+from papers.regression.decoders import DecoderTraining
+from papers.regression.spectra import stacked_limits
+from papers.regression.trainings import FIXED
+
+LINEAR = "linear attention"
+ZHANG, POSTERIOR, TASK = "Zhang's step", "posterior mean", "the task"
+COUNTED = ("one", "two", "three", "four", "five")
+
+
+@dataclass(frozen=True)
+class WhichVector(Declaration):
+    """Networks as in training, and linear self-attention at the limit of its training, on contexts of their own.
+
+    blocks, decoders   trainings, three networks of each; linear attention is that for the prompts of the last decoder
+    k                  examples; no more than in training
+    steps              numbers of best steps that are the same for all contexts
+    penalties          of ridge
+    contexts           of each network, each with ``queries``
+    """
+
+    blocks: Several[Training]
+    decoders: Several[DecoderTraining]
+    k: Several[Count]
+    steps: Several[Count]
+    penalties: Several[Positive]
+    contexts: AtLeastTwo
+    queries: AtLeastTwo
+
+    def __post_init__(self):
+        super().__post_init__()
+        if any(training.replicates != RUNS for training in self.blocks):
+            raise ValueError(f"take trainings of {RUNS} networks each")
+        if max(self.steps) > len(COUNTED):
+            raise ValueError(f"{max(self.steps)} steps: take at most {len(COUNTED)}, beyond which the moments lose digits")
+
+    @property
+    def candidates(self) -> list[str]:
+        """The names of the vectors."""
+        best = [f"{COUNTED[L - 1]} best step{'s' if L > 1 else ''}" for L in self.steps]
+        return [ZHANG, *best, *(f"ridge {penalty:g}" for penalty in self.penalties), POSTERIOR, TASK]
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Estimate the squared distance of each network's vector from each candidate, over d = E|w|^2."""
+        trainings = (*self.blocks, *self.decoders)
+        found = [self._training(each, readers(each, seed, device), each.name, seed) for each in trainings]
+        last = self.decoders[-1]
+        limit = LinearReader(LinearSelfAttention(*(each[0] for each in stacked_limits(np.eye(last.d), (last.N,)))))
+        table = np.array([*found, self._training(last, [limit] * RUNS, LINEAR, seed)])
+        told = "squared distance of the answers' vector from a candidate, over E|w|^2"
+        columns = {
+            "distance": variable("network seed k candidate", table[..., 0], told),
+            "distance_se": variable("network seed k candidate", table[..., 1], "standard error over contexts"),
+        }
+        coords = {"network": [*names(*trainings), LINEAR], "k": list(self.k), "candidate": self.candidates}
+        return xr.Dataset(columns, coords=coords)
+
+    def _training(self, training: Training | DecoderTraining, found: list[Reader], name: str, seed: int) -> np.ndarray:
+        return np.array([self._network(each, training, f"which vector/{name}/{s}", seed) for s, each in enumerate(found)])
+
+    def _network(self, reader: Reader, training: Training | DecoderTraining, role: str, seed: int) -> np.ndarray:
+        d = dimension(training)
+        drawn = isotropic(seed, role, (self.contexts, training.N, self.queries), d)
+        found, metric = np.full((len(self.k), len(self.candidates), 2), np.nan), torch.eye(d, dtype=drawn.x.dtype)
+        for place, k in enumerate(self.k):
+            if k > training.N:
+                continue
+            x, y = drawn.first(k)
+            asked = (x, y, drawn.queries)
+            t = torch.cat([reader.read(*(part[i : i + CHUNK] for part in asked), k).output for i in range(0, len(x), CHUNK)])
+            far = [parts.distance(t, drawn.queries, c, metric) / d for c in (*self._vectors(x, y, training.N), drawn.w)]
+            found[place] = np.stack(mean(torch.stack(far)), -1)
+        return found
+
+    def _vectors(self, x: Float[Tensor, "B k d"], y: Float[Tensor, "B k"], N: int) -> list[Float[Tensor, "B d"]]:
+        """Return the candidates that a context of k examples has, but for the task."""
+        k, d = x.shape[1:]
+        steps = [left.steps(d, N, 1), *(left.steps(d, k, L) for L in self.steps)]
+        found = [descended(x, y, sizes) for sizes in steps]
+        return [*found, *(ridge(x, y, penalty) for penalty in self.penalties), least_norm(x, y)]
+
+
+def descended(x: Float[Tensor, "B k d"], y: Float[Tensor, "B k"], steps: np.ndarray) -> Float[Tensor, "B d"]:
+    """Return w after gradient steps of these sizes from 0 on (1/2k) sum (<w, x_i> - y_i)^2."""
+    w = torch.zeros_like(x[:, 0])
+    for step in steps.tolist():
+        w = w + step * torch.einsum("bkd,bk->bd", x, y - torch.einsum("bkd,bd->bk", x, w)) / x.shape[1]
+    return w
+
+
+_QUICK = WhichVector(
+    blocks=(ONE_BLOCK, PREFIX_ATTENTION),
+    decoders=(FIXED[0], FIXED[2]),
+    k=(1, 2, 3, 5, 10, 20, 50, 100),
+    steps=(1, 2, 3),
+    penalties=(0.01, 0.1, 1.0),
+    contexts=50,
+    queries=64,
+)
+WHICH_VECTOR = Experiment(
+    slug="lenses-which-vector",
+    title="The vector of trained networks, beside those of theories",
+    quick=_QUICK,
+    full=replace(_QUICK, contexts=1000),
+)
