@@ -133,7 +133,7 @@ class AnyPrior(Declaration):
         return range(0, self.contexts, CHUNK)
 
 
-_QUICK = AnyPrior(block=ONE_BLOCK, decoder=FIXED[2], k=(1, 4, 10), noise=1.0, tasks=4, kappa=9.0, contexts=250, queries=32)
+_QUICK = AnyPrior(block=ONE_BLOCK, decoder=FIXED[2], k=(1, 4, 10), noise=1.0, tasks=4, kappa=9.0, contexts=150, queries=32)
 ANY_PRIOR = Experiment(
     slug="lenses-any-prior",
     title="The risk of any model is a sum of three parts",

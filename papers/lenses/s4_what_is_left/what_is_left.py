@@ -14,6 +14,7 @@ from papers.dherin.trainings import ONE_BLOCK, PREFIX_ATTENTION
 from papers.lenses.s4_what_is_left import parts
 from papers.lenses.s4_what_is_left.contexts import isotropic, least_norm
 from papers.lenses.s4_what_is_left.readers import CHUNK, RUNS, Reader, dimension, names, readers
+from papers.lenses.theory import what_is_left as left
 from papers.regression.decoders import DecoderTraining
 from papers.regression.trainings import FIXED
 
@@ -65,7 +66,11 @@ class WhatIsLeft(Declaration):
         share = (dataset.curved / (dataset.curved + dataset.missed)).assign_attrs(
             long_name="share of the excess that no vector carries", units="1"
         )
-        return dataset.assign(share=share, **means)
+        trainings = (*self.blocks, *self.decoders)
+        steps = [[left.steps_excess(dimension(each), k, 1) if k <= each.N else np.nan for k in self.k] for each in trainings]
+        return dataset.assign(
+            share=share, one_step=variable("network k", steps, "excess of the best single gradient step, over d"), **means
+        )
 
     def _training(self, training: Training | DecoderTraining, seed: int, device: str) -> np.ndarray:
         found = readers(training, seed, device)
@@ -96,12 +101,12 @@ _QUICK = WhatIsLeft(
     blocks=(ONE_BLOCK, PREFIX_ATTENTION),
     decoders=(FIXED[0], FIXED[2]),
     k=(1, 2, 3, 5, 10, 20, 50, 100),
-    contexts=50,
-    queries=64,
+    contexts=40,
+    queries=48,
 )
 WHAT_IS_LEFT = Experiment(
     slug="lenses-what-is-left",
     title="The excess of trained networks: one wrong vector, or none",
     quick=_QUICK,
-    full=replace(_QUICK, contexts=1000),
+    full=replace(_QUICK, contexts=1000, queries=64),
 )

@@ -112,12 +112,12 @@ _QUICK = WhichVector(
     k=(1, 2, 3, 5, 10, 20, 50, 100),
     steps=(1, 2, 3),
     penalties=(0.01, 0.1, 1.0),
-    contexts=50,
-    queries=64,
+    contexts=40,
+    queries=32,
 )
 WHICH_VECTOR = Experiment(
     slug="lenses-which-vector",
     title="The vector of trained networks, beside those of theories",
     quick=_QUICK,
-    full=replace(_QUICK, contexts=1000),
+    full=replace(_QUICK, contexts=1000, queries=64),
 )

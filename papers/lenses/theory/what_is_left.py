@@ -27,7 +27,8 @@ def moment(d: int, M: int, n: int) -> float:
 def _traces(d: int, M: int, powers: tuple[int, ...]) -> int:
     """E prod_j tr (X^T X)^{n_j} for X of M rows from N(0, I_d), exact: the first matrix X is taken out.
 
-    E tr W^n f = (M + n - 1) E tr W^{n-1} f + sum_{i=1}^{n-1} E tr W^i tr W^{n-1-i} f + 2 sum_j n_j E tr W^{n-1+n_j} f/tr W^{n_j}.
+    E tr W^n f = (M + n - 1) E tr W^{n-1} f + sum_{i=1}^{n-1} E tr W^i tr W^{n-1-i} f
+    + 2 sum_j n_j E tr W^{n-1+n_j} f/tr W^{n_j}, with f the product of the tr W^{n_j}.
     """
     if not powers:
         return 1

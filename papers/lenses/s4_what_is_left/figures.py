@@ -1,0 +1,180 @@
+"""Figures of what a trained network's context leaves behind."""
+
+import numpy as np
+import xarray as xr
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
+from icl_lib.companion import Table, bars, drawing, each, equality, legend, line, points, rounded, series
+
+BLOCK, EVERY = "one block, N = 100", "one block, every length to 50"
+DECODERS = {"decoder, N = 10": 10, "decoder, N = 20": 20}
+DRAWN = ["one best step", "two best steps", "three best steps", "ridge 0.1", "posterior mean"]
+ENDS = {BLOCK: 100, EVERY: 50} | DECODERS
+"""Networks, with the examples of their training."""
+
+
+def _alt_left(dataset: xr.Dataset) -> str:
+    block, every = (float(dataset.share.sel(network=name, k=k).mean()) for name, k in ((BLOCK, 100), (EVERY, 50)))
+    return (
+        "Stacked bars of the excess against the number of examples, a panel for each training. In blocks it is largest after "
+        "two examples, in decoders after five, as many as dimensions. The lower part, one wrong vector, is most of nearly "
+        f"every bar. The upper part, no vector, is {block:.0%} of the last bar of the block trained at one length, and {every:.0%} "
+        "of the last bar of the block trained at every length."
+    )
+
+
+@drawing(
+    "lenses-what-is-left",
+    alt=_alt_left,
+    caption=(
+        "Risk beyond that of the posterior mean, over <i>d</i>, mean over three networks. Lower part: distance of the answers' "
+        "vector from the posterior mean. Upper part: what is not linear in the query. Markers: the three networks, with two "
+        "standard errors over contexts. Line: best single gradient step."
+    ),
+    size=(7.2, 6.2),
+)
+def what_is_left(figure: Figure, dataset: xr.Dataset) -> None:
+    """Excess by the number of examples, in two parts."""
+    panels = figure.subplots(2, 2).flat
+    for axes, (_, network) in zip(panels, each(dataset, "network"), strict=True):
+        cell = network.dropna("k", how="any")
+        place = np.arange(cell.sizes["k"])
+        bars(axes, cell, "excess_mean", place, 1, alpha=0.55, label="no vector")
+        bars(axes, cell, "missed_mean", place, 0, label="one wrong vector")
+        ink = rcParams["text.color"]
+        line(axes, cell, "one_step", place, color=ink, linestyle="--", linewidth=1.2, label="one best step")
+        for s, one in each(cell, "seed"):
+            points(axes, one, "excess", place + 0.2 * (s - 1), 2, markersize=3, color=ink, label="each network")
+        axes.set_xticks(place, cell.k.values)
+        axes.set(title=cell.network.item(), xlabel="examples $k$", ylabel="excess over $d$")
+    legend(*figure.axes, columns=4)
+
+
+def shares(dataset: xr.Dataset) -> Table:
+    """Return the share of the excess that is no vector, mean over the networks of a training."""
+    found = dataset.share.mean("seed")
+    cells = [
+        (str(k), *(f"{float(value):.0%}" if np.isfinite(value) else "" for value in found.sel(k=k).values))
+        for k in found.k.values
+    ]
+    return Table(("examples", *found.network.values), tuple(cells))
+
+
+@drawing(
+    "lenses-any-prior",
+    alt=lambda dataset: (
+        "Scatter plot of measured risks against sums of three parts, both axes logarithmic, from "
+        f"{float(dataset.risk.min()):.2g} to {float(dataset.risk.max()):.2g}. Filled markers for three priors lie on the "
+        "diagonal; crosses, with the distance from the task in the place of that from the posterior mean, lie to the right of "
+        "it or on it."
+    ),
+    caption=(
+        "Risk of trained networks under three priors, against Bayes risk, what is not linear, and the vector's distance from "
+        "the posterior mean, two standard errors. One marker for each network and length. Crosses: distance from the task."
+    ),
+    size=(5.8, 4.6),
+)
+def any_prior(figure: Figure, dataset: xr.Dataset) -> None:
+    """Risks against the sum of their parts, by prior."""
+    axes = figure.subplots()
+    near = dataset.assign(risk_near=dataset.risk_near.sel(mistake="the task for its posterior mean", drop=True))
+    for k, prior in each(near, "prior"):
+        cell = (
+            prior[["risk", "risk_se", "risk_theory", "risk_near"]].stack(place=("network", "k")).reset_index("place", drop=True)
+        )
+        points(axes, cell.drop_vars("risk_se"), "risk", "risk_near", k, marker="x", markersize=4)
+        points(axes, cell, "risk", "risk_theory", k, label="{prior}")
+    equality(axes, float(dataset.risk.min()) / 1.3, float(dataset.risk.max()) * 1.3)
+    axes.set(xscale="log", yscale="log", xlabel="sum of the three parts", ylabel="risk")
+    axes.legend(loc="upper left")
+
+
+@drawing(
+    "lenses-which-vector",
+    alt=lambda dataset: (
+        "Distance of the answers' vector from five candidates against the number of examples, both axes logarithmic, a panel "
+        "for each training. In the block trained at one length one best step is nearest from five examples on, and at the end "
+        "far below the others. In decoders one best step is farthest from ten examples on; ridge lies lowest or near the lowest."
+    ),
+    caption=(
+        "Squared distance of the answers' vector <i>G</i> from candidates, over <i>E</i>|<i>w</i>|², mean over three networks, "
+        "two standard errors over contexts. Steps are the best that are the same for all contexts of a length; the posterior "
+        "mean is that without noise, least squares of least norm."
+    ),
+    size=(7.2, 6.2),
+)
+def which_vector(figure: Figure, dataset: xr.Dataset) -> None:
+    """Distances from candidates by the number of examples."""
+    panels = figure.subplots(2, 2).flat
+    for axes, name in zip(panels, ENDS, strict=True):
+        cell = dataset.sel(network=name, candidate=DRAWN).dropna("k", how="any")
+        series(axes, cell, "distance", "k", "candidate", label="{candidate}", markersize=4)
+        axes.set(xscale="log", yscale="log", title=name, xlabel="examples $k$", ylabel="squared distance")
+        axes.set_xticks(cell.k.values, cell.k.values)
+        axes.minorticks_off()
+    legend(*figure.axes, columns=3)
+
+
+def distances(dataset: xr.Dataset) -> Table:
+    """Return the distances after as many examples as in training, means over the networks of a training."""
+    ends = ENDS | {"linear attention": 20}
+    rows = [
+        (
+            name,
+            *(rounded(dataset.distance.sel(network=network, k=k, candidate=name).mean("seed")) for network, k in ends.items()),
+        )
+        for name in dataset.candidate.values
+    ]
+    return Table(("candidate", *(f"{network}: k = {k}" for network, k in ends.items())), tuple(rows))
+
+
+@drawing(
+    "lenses-selectivity-alignment",
+    alt=lambda dataset: (
+        "Three panels against the number of examples, for four trainings. Left, the weight of an example attended to, over "
+        f"uniform: it stays below {float(dataset.most.sel(network=BLOCK).max()) + 0.05:.1f} in the block trained at one length "
+        "and rises in the others. Middle, the cosine of vector and exact gradient step: it rises to 1 in that block, and falls "
+        "to about 0.9 in decoders. Right, the alignment of a patch for one query rises to its ceiling in blocks and stays "
+        "below it in decoders."
+    ),
+    caption=(
+        "Left: selectivity of the most selective layer, mean over three networks, Student's interval over them. Middle: cosine "
+        "of the answers' vector and the exact gradient step. Right: the same for the patch of one query; lines: its ceiling "
+        "for <i>d</i> = 2 and 5. Middle and right: two standard errors over contexts."
+    ),
+    size=(7.2, 3.6),
+)
+def selectivity_alignment(figure: Figure, dataset: xr.Dataset) -> None:
+    """Selectivity, alignment for all queries and for one."""
+    panels = figure.subplots(1, 3)
+    for axes, name, title in zip(panels, ("most", "whole", "one"), ("selectivity", "all queries", "one query"), strict=True):
+        for k, network in each(dataset, "network"):
+            cell = network[[name, *([f"{name}_se"] if f"{name}_se" in network else [])]].dropna("k", how="any")
+            series(axes, cell, name, "k", first=k, label=network.network.item(), markersize=4)
+        axes.set(xscale="log", title=title, xlabel="examples $k$")
+        axes.set_xticks([1, 5, 20, 100], [1, 5, 20, 100])
+        axes.minorticks_off()
+    for k in (0, 2):
+        line(
+            panels[2],
+            dataset.isel(network=k),
+            "ceiling_theory",
+            "kept",
+            color=rcParams["text.color"],
+            linewidth=1,
+            label="ceiling",
+        )
+    panels[0].set(ylabel="weight over uniform")
+    panels[1].set(ylabel="cosine")
+    legend(*panels, columns=3)
+
+
+def attention(dataset: xr.Dataset) -> Table:
+    """Return selectivity and the share of attention on the examples in each layer, after as many examples as in training."""
+    rows = []
+    for name, k in ENDS.items():
+        found = dataset[["selectivity", "mass"]].sel(network=name, k=k).mean("seed").dropna("layer")
+        for layer, cell in each(found, "layer"):
+            rows.append((name, str(layer + 1), rounded(cell.selectivity), rounded(cell.mass)))
+    return Table(("network", "layer", "selectivity", "attention on examples"), tuple(rows))
