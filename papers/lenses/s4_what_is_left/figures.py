@@ -19,8 +19,8 @@ def _alt_left(dataset: xr.Dataset) -> str:
     return (
         "Stacked bars of the excess against the number of examples, a panel for each training. In blocks it is largest after "
         "two examples, in decoders after five, as many as dimensions. The lower part, one wrong vector, is most of nearly "
-        f"every bar. The upper part, no vector, is {block:.0%} of the last bar of the block trained at one length, and {every:.0%} "
-        "of the last bar of the block trained at every length."
+        f"every bar. The upper part, no vector, is {block:.0%} of the last bar of the block trained at one length, and "
+        f"{every:.0%} of the last bar of the block trained at every length."
     )
 
 
@@ -95,7 +95,8 @@ def any_prior(figure: Figure, dataset: xr.Dataset) -> None:
     alt=lambda dataset: (
         "Distance of the answers' vector from five candidates against the number of examples, both axes logarithmic, a panel "
         "for each training. In the block trained at one length one best step is nearest from five examples on, and at the end "
-        "far below the others. In decoders one best step is farthest from ten examples on; ridge lies lowest or near the lowest."
+        "far below the others. In decoders one best step is farthest from ten examples on; ridge lies lowest or "
+        "near the lowest."
     ),
     caption=(
         "Squared distance of the answers' vector <i>G</i> from candidates, over <i>E</i>|<i>w</i>|², mean over three networks, "

@@ -5,8 +5,8 @@ from icl_lib.companion import minute_of
 
 @minute_of("lenses-what-is-left")
 def minute(found):
-    """Says: Dherin et al. turn a context into a change of weights for one query. In Zhang et al.'s theorem it is one vector for all
-    queries, a gradient step. How much of a trained network's context is one vector, and which?
+    """Says: Dherin et al. turn a context into a change of weights for one query. In Zhang et al.'s theorem it is one vector for
+    all queries, a gradient step. How much of a trained network's context is one vector, and which?
 
     So: For linear tasks the best answer is linear in the query, whatever prior and noise. So what is no vector is excess
     risk, one for one, and the rest of the excess is a wrong vector ({S4}). In one-block networks trained at one length {block}

@@ -83,6 +83,9 @@ class SelectivityAlignment(Declaration):
             ceiling_theory=variable("network kept", exact, "mean of |cos(c, x)|"),
             ceiling_near=near_misses("network kept", {"d + 1 for d": next_one}),
             off=off,
+            reach=variable(
+                "network k", [[mean_cosine(int(d))] * len(self.k) for d in dataset.d], "the same mean, at every length"
+            ),
             most=dataset.selectivity.max("layer").assign_attrs(long_name="selectivity of the most selective layer", units="1"),
         )
 
