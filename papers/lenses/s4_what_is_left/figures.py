@@ -157,15 +157,7 @@ def selectivity_alignment(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set_xticks([1, 5, 20, 100], [1, 5, 20, 100])
         axes.minorticks_off()
     for k in (0, 2):
-        line(
-            panels[2],
-            dataset.isel(network=k),
-            "ceiling_theory",
-            "kept",
-            color=rcParams["text.color"],
-            linewidth=1,
-            label="ceiling",
-        )
+        line(panels[2], dataset.isel(network=k), "reach", "k", color=rcParams["text.color"], linewidth=1, label="ceiling")
     panels[0].set(ylabel="weight over uniform")
     panels[1].set(ylabel="cosine")
     legend(*panels, columns=3)

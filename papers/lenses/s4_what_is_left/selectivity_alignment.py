@@ -68,9 +68,8 @@ class SelectivityAlignment(Declaration):
                 "network seed kept", columns[name].values[..., : len(self._kept)], columns[name].attrs["long_name"]
             )
         columns["ceiling_se"].attrs["blocks"] = self.contexts
-        return xr.Dataset(
-            columns, coords={"network": names(*trainings), "k": list(self.k), "layer": 1 + np.arange(self._layers)}
-        )
+        coords = {"network": names(*trainings), "k": list(self.k), "kept": self._kept, "layer": 1 + np.arange(self._layers)}
+        return xr.Dataset(columns, coords=coords)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
