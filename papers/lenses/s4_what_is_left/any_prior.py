@@ -138,5 +138,5 @@ ANY_PRIOR = Experiment(
     slug="lenses-any-prior",
     title="The risk of any model is a sum of three parts",
     quick=_QUICK,
-    full=replace(_QUICK, contexts=6000),
+    full=replace(_QUICK, contexts=4000),
 )

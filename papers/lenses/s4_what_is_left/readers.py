@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -32,6 +32,7 @@ class Reading(NamedTuple):
     attention: Float[Tensor, "layers h B Q k"]
 
 
+@runtime_checkable
 class Reader(Protocol):
     """A network that answers queries after the first k examples of each context."""
 

@@ -138,7 +138,7 @@ def selectivity(attention: Float[Tensor, "*B k"]) -> Float[Tensor, "*B"]:
     return attention.shape[-1] * p.square().sum(-1)
 
 
-def cosine(first: Float[Tensor, "*B d"], second: Float[Tensor, "*B d"]) -> Float[Tensor, "*B"]:
+def cosine(first: Float[Tensor, "... d"], second: Float[Tensor, "... d"]) -> Float[Tensor, "..."]:
     """Return the cosine along the last dimension."""
     return (first * second).sum(-1) / (first.norm(dim=-1) * second.norm(dim=-1))
 

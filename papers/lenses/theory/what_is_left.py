@@ -44,13 +44,13 @@ def _traces(d: int, M: int, powers: tuple[int, ...]) -> int:
     return own + 2 * sum(power * of(n - 1 + power, without=j) for j, power in enumerate(rest))
 
 
-def polynomial(d: int, M: int, L: int) -> Float[ndarray, "L+1"]:
+def polynomial(d: int, M: int, L: int) -> Float[ndarray, "coefficient"]:
     """Coefficients of P, lowest first: H^-1 e_0/(H^-1)_00 with H_ij = m_{i+j} (eq-lenses-4-polynomial)."""
     first = _first_column(d, M, L)
     return first / first[0]
 
 
-def steps(d: int, M: int, L: int) -> Float[ndarray, "L"]:
+def steps(d: int, M: int, L: int) -> Float[ndarray, "step"]:
     """Sizes of the L steps: reciprocals of the roots of P, largest first (eq-lenses-4-steps)."""
     return np.sort(1 / np.polynomial.polynomial.polyroots(polynomial(d, M, L)).real)[::-1]
 
@@ -60,7 +60,7 @@ def least_error(d: int, M: int, L: int) -> float:
     return float(1 / _first_column(d, M, L)[0])
 
 
-def _first_column(d: int, M: int, L: int) -> Float[ndarray, "L+1"]:
+def _first_column(d: int, M: int, L: int) -> Float[ndarray, "coefficient"]:
     H = np.array([[moment(d, M, i + j) for j in range(L + 1)] for i in range(L + 1)])
     return np.linalg.solve(H, np.eye(L + 1)[0])
 
