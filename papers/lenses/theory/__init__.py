@@ -5,4 +5,5 @@
 ``population``     the exact error of such blocks, by quadrature over tasks
 ``read_out``       how far patches point along the read-out, from what gradient flow conserves
 ``one_function``   attention as the slope of a convex function, what one patch carries, and removed examples
+``what_is_left``   the best steps of gradient descent that are the same for all contexts
 """
