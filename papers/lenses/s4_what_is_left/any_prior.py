@@ -17,6 +17,7 @@ from papers.dherin.trainings import ONE_BLOCK
 from papers.lenses.s4_what_is_left import parts
 from papers.lenses.s4_what_is_left.contexts import LIKE, Contexts, among, isotropic, least_norm, ridge
 from papers.lenses.s4_what_is_left.readers import CHUNK, Reader, dimension, names, readers
+from papers.lenses.theory import what_is_left as left
 from papers.regression.decoders import DecoderTraining
 from papers.regression.spectra import geometric_covariance
 from papers.regression.trainings import FIXED
@@ -80,11 +81,13 @@ class AnyPrior(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the sum of the parts beside the risk, with one part mistaken."""
         dims = "prior network k"
-        rest = dataset.bayes + dataset.curved
-        near = {label: (rest + dataset[name]).values for label, name in MISSES.items()}
+
+        def whole(far: str) -> np.ndarray:
+            return left.risk_in_parts(*(dataset[name].values for name in ("bayes", "curved", far)))
+
         return dataset.assign(
-            risk_theory=variable(dims, (rest + dataset.missed).values, "Bayes risk, what is not linear, and the distance"),
-            risk_near=near_misses(dims, near),
+            risk_theory=variable(dims, whole("missed"), "Bayes risk, what is not linear, and the distance"),
+            risk_near=near_misses(dims, {label: whole(far) for label, far in MISSES.items()}),
         )
 
     def _network(self, training: Training | DecoderTraining, prior: str, seed: int, device: str) -> np.ndarray:
@@ -125,8 +128,8 @@ class AnyPrior(Declaration):
             "missed_square": parts.square(t, queries, m),
             "missed_plain": parts.distance_plain(t, queries, m, inverse),
         }
-        left = found["risk"] - found["bayes"] - found["curved"] - found["missed"]
-        return np.stack(mean(torch.stack([*(found[name] for name in NAMES), left])), -1)
+        rest = found["risk"] - found["bayes"] - found["curved"] - found["missed"]
+        return np.stack(mean(torch.stack([*(found[name] for name in NAMES), rest])), -1)
 
     @property
     def _chunks(self) -> range:

@@ -1,14 +1,20 @@
-"""The best L steps of gradient descent that are the same for all contexts: moments, polynomial, steps and error.
+"""The risk of a model in parts, and the best L steps of gradient descent that are the same for all contexts.
 
 Inputs and tasks are N(0, I_d), M examples without noise, S = (1/M) sum x_i x_i^T. L steps of sizes a_l from 0 leave of the
 task P(S) w with P(t) = prod (1 - a_l t), and the best P has least E tr P(S)^2. At d = 1 and M = 1, S is the square of a
 standard normal with moments 1, 3, 15, 105: the best step is 1/3 and leaves 2/3, and two steps leave 8/15.
 
+>>> import numpy as np
 >>> from papers.lenses.theory import what_is_left as left
 >>> [left.moment(1, 1, n) for n in range(5)]
 [1.0, 1.0, 3.0, 15.0, 105.0]
 >>> left.steps(1, 1, 1).round(6).tolist(), round(left.least_error(1, 1, 1), 6), round(left.least_error(1, 1, 2), 6)
 ([0.333333], 0.666667, 0.533333)
+
+With the answer 2x + x^3 to standard normal queries, for the posterior mean 1, 6 is not linear and 16 the distance:
+
+>>> float(left.risk_in_parts(np.array(0.5), np.array(6.0), np.array(16.0)))
+22.5
 """
 
 from functools import cache
@@ -21,6 +27,13 @@ from numpy import ndarray
 def moment(d: int, M: int, n: int) -> float:
     """m_n = (1/d) E tr S^n, by Stein's identity (eq-lenses-4-moments)."""
     return _traces(d, M, (n,)) / (d * M**n)
+
+
+def risk_in_parts(
+    least: Float[ndarray, "..."], bent: Float[ndarray, "..."], far: Float[ndarray, "..."]
+) -> Float[ndarray, "..."]:
+    """R* + E(T - <G, x>)^2 + E|G - m|^2: Bayes risk, what is not linear in the query, and a distance (eq-lenses-4-parts)."""
+    return least + bent + far
 
 
 @cache
@@ -66,5 +79,5 @@ def _first_column(d: int, M: int, L: int) -> Float[ndarray, "coefficient"]:
 
 
 def steps_excess(d: int, k: int, L: int) -> float:
-    """What the best L steps on k examples leave beyond the posterior mean: ``least_error`` less max(0, 1 - k/d)."""
+    """What the best L steps on k examples leave beyond the posterior mean, over d (eq-lenses-4-excess)."""
     return least_error(d, k, L) - max(0.0, 1 - k / d)

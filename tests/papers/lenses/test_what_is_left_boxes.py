@@ -33,4 +33,6 @@ def what_is_left(d):
     }
 
 
-test_numbers_of_a_box_are_those_of_a_second_route = by_second_routes({"lenses-what-is-left": what_is_left})
+ROUTES = {"lenses-what-is-left": what_is_left}
+
+test_numbers_of_a_box_are_those_of_a_second_route = by_second_routes(ROUTES)
