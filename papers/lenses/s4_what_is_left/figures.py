@@ -46,7 +46,7 @@ def what_is_left(figure: Figure, dataset: xr.Dataset) -> None:
         line(axes, cell, "one_step", place, color=ink, linestyle="--", linewidth=1.2, label="one best step")
         for s, one in each(cell, "seed"):
             points(axes, one, "excess", place + 0.2 * (s - 1), 2, markersize=3, color=ink, label="each network")
-        axes.set_xticks(place, cell.k.values)
+        axes.set_xticks(place, cell.k.values.astype(str))
         axes.set(title=cell.network.item(), xlabel="examples $k$", ylabel="excess over $d$")
     legend(*figure.axes, columns=4)
 
@@ -94,9 +94,8 @@ def any_prior(figure: Figure, dataset: xr.Dataset) -> None:
     "lenses-which-vector",
     alt=lambda dataset: (
         "Distance of the answers' vector from five candidates against the number of examples, both axes logarithmic, a panel "
-        "for each training. In the block trained at one length one best step is nearest from five examples on, and at the end "
-        "far below the others. In decoders one best step is farthest from ten examples on; ridge lies lowest or "
-        "near the lowest."
+        "for each training. In the block trained at one length one best step is nearest, at the end far below the others. In "
+        "decoders one best step is farthest from ten examples on; ridge lies lowest or near the lowest."
     ),
     caption=(
         "Squared distance of the answers' vector <i>G</i> from candidates, over <i>E</i>|<i>w</i>|², mean over three networks, "
@@ -112,7 +111,7 @@ def which_vector(figure: Figure, dataset: xr.Dataset) -> None:
         cell = dataset.sel(network=name, candidate=DRAWN).dropna("k", how="any")
         series(axes, cell, "distance", "k", "candidate", label="{candidate}", markersize=4)
         axes.set(xscale="log", yscale="log", title=name, xlabel="examples $k$", ylabel="squared distance")
-        axes.set_xticks(cell.k.values, cell.k.values)
+        axes.set_xticks(cell.k.values, cell.k.values.astype(str))
         axes.minorticks_off()
     legend(*figure.axes, columns=3)
 
@@ -134,10 +133,10 @@ def distances(dataset: xr.Dataset) -> Table:
     "lenses-selectivity-alignment",
     alt=lambda dataset: (
         "Three panels against the number of examples, for four trainings. Left, the weight of an example attended to, over "
-        f"uniform: it stays below {float(dataset.most.sel(network=BLOCK).max()) + 0.05:.1f} in the block trained at one length "
-        "and rises in the others. Middle, the cosine of vector and exact gradient step: it rises to 1 in that block, and falls "
-        "to about 0.9 in decoders. Right, the alignment of a patch for one query rises to its ceiling in blocks and stays "
-        "below it in decoders."
+        f"uniform: it stays at {float(dataset.most.sel(network=BLOCK).mean('seed').max()):.2g} or less in the block trained at "
+        "one length and rises in the others. Middle, the cosine of vector and exact gradient step: it rises to 1 in that "
+        "block; in decoders it falls until five examples, and then rises. Right, the alignment of a patch for one query rises "
+        "to its ceiling in blocks and stays below it in decoders."
     ),
     caption=(
         "Left: selectivity of the most selective layer, mean over three networks, Student's interval over them. Middle: cosine "
@@ -154,7 +153,7 @@ def selectivity_alignment(figure: Figure, dataset: xr.Dataset) -> None:
             cell = network[[name, *([f"{name}_se"] if f"{name}_se" in network else [])]].dropna("k", how="any")
             series(axes, cell, name, "k", first=k, label=network.network.item(), markersize=4)
         axes.set(xscale="log", title=title, xlabel="examples $k$")
-        axes.set_xticks([1, 5, 20, 100], [1, 5, 20, 100])
+        axes.set_xticks([1, 5, 20, 100], ["1", "5", "20", "100"])
         axes.minorticks_off()
     for k in (0, 2):
         line(panels[2], dataset.isel(network=k), "reach", "k", color=rcParams["text.color"], linewidth=1, label="ceiling")
