@@ -108,7 +108,8 @@ def S4f(dataset):
 
 @claim("N", "bound", margin=0.2, control=exchanged("candidate", ZHANG, TWO))
 def S4g(dataset):
-    """A one-block network trained at one length answers with Zhang et al.'s step: the task is five times as far or farther.
+    """A one-block network trained at one length answers with Zhang et al.'s step: the squared distance of its vector from the
+    task is five times that from the step, or more.
 
     Margin: Squared distance from the step over that from the task, $N = 100$, network with the most.
     Slack: A first run at another seed had 0.04 to 0.07; a fifth is the line that we draw.
