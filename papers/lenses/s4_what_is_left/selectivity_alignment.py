@@ -35,6 +35,9 @@ class SelectivityAlignment(Declaration):
     blocks, decoders   trainings, three networks of each
     k                  examples; no more than in training
     contexts           of each network, each with ``queries``
+
+    Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
+    Shared stream: data/#: the same.
     """
 
     blocks: Several[Training]

@@ -35,6 +35,9 @@ class WhichVector(Declaration):
     steps              numbers of best steps that are the same for all contexts
     penalties          of ridge
     contexts           of each network, each with ``queries``
+
+    Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
+    Shared stream: data/#: the same.
     """
 
     blocks: Several[Training]
