@@ -48,7 +48,8 @@ class AnyPrior(Declaration):
     k                examples
     noise            standard deviation of the labels' noise where there is any; tasks: of the prior of few
     kappa            condition number of the covariance of queries, whose trace is d
-    contexts         of each network and prior, each with ``queries``
+    contexts         of each network and prior
+    queries          of each context
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.

@@ -34,7 +34,8 @@ class SelectivityAlignment(Declaration):
 
     blocks, decoders   trainings, three networks of each
     k                  examples; no more than in training
-    contexts           of each network, each with ``queries``
+    contexts           of each network
+    queries            of each context
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.

@@ -31,7 +31,8 @@ class WhatIsLeft(Declaration):
 
     blocks, decoders   trainings, three networks of each
     k                  examples; no more than in training
-    contexts           of each network, each with ``queries``, half of which fit the vector that the others are held to
+    contexts           of each network
+    queries            of each context, half of which fit the vector that the others are held to
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.

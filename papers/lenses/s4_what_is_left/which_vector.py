@@ -34,7 +34,8 @@ class WhichVector(Declaration):
     k                  examples; no more than in training
     steps              numbers of best steps that are the same for all contexts
     penalties          of ridge
-    contexts           of each network, each with ``queries``
+    contexts           of each network
+    queries            of each context
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.
