@@ -21,9 +21,9 @@ def S5b(dataset):
     """
 
 
-@claim("D", "identity", of="end", margin=1e-4, near=("second moments alone", "without the last term"))
+@claim("D", "identity", of="end", margin=1e-4, near=("second moments alone", "without the mean"))
 def S5c(dataset):
-    """However long the prompts, up to $k = d$ tasks leave an error on new tasks, in closed form; $d + 1$ tasks leave none.
+    """However long the prompts, up to $k = d$ tasks leave an error on new tasks, in closed form; more than $d + 1$ leave none.
 
     Margin: Over the error of no answer, at $N = 10⁹$; what is left falls as $1/N$, over the least variance of the tasks.
     Slack: The margin has room for tasks that lie nearly in a plane.
