@@ -42,10 +42,23 @@ def token_distribution(d):
     }
 
 
+def lu_tasks(d):
+    published = {place: d.published.values[place, 0] for place in range(3)}
+    many, alone = float(d.many[0]), d.alone.values[:, 0]
+    optimum, gap = d.optimum.values[0, 0], published[0]
+    return {
+        "times": Number(gap / many, {"d = 32": published[1] / many, "of the optimum": gap / optimum}),
+        "alone": Number(
+            gap / alone[0] - 1, {"d = 32": published[1] / alone[1] - 1, "of the optimum": gap / optimum - 1}, PERCENT
+        ),
+    }
+
+
 ROUTES = {
     "lenses-static-step": static_step,
     "lenses-own-optimum": own_optimum,
     "lenses-token-distribution": token_distribution,
+    "lenses-lu-tasks": lu_tasks,
 }
 
 test_numbers_of_a_box_are_those_of_a_second_route = by_second_routes(ROUTES)
