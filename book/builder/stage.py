@@ -13,6 +13,7 @@ from book.builder import (
     api,
     card,
     environment,
+    established,
     figures,
     folded,
     front,
@@ -88,6 +89,7 @@ class Stage:
         sharp = sharpness.section(ledger.rows)
         (book / "calibration.md").write_text(recorded.calibration_page(calibration) + sharp, encoding="utf-8")
         environment.fill(book, self.layout.root)
+        established.fill(book, ledger.rows, self.layout.notebooks)
         times.fill(book, self.layout.stored_results)
         api.fill(book, self.layout.root)
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
