@@ -4,6 +4,7 @@
 ``own_weights``    a block with an MLP on tasks with a mean: its optimum, the trap, the floor without an MLP
 ``population``     the exact error of such blocks, by quadrature over tasks
 ``read_out``       how far patches point along the read-out, from what gradient flow conserves
+``task_sets``      what linear attention makes of k training tasks, and of new ones
 ``one_function``   attention as the slope of a convex function, what one patch carries, and removed examples
 ``what_is_left``   the best steps of gradient descent that are the same for all contexts
 """
