@@ -9,10 +9,10 @@ from icl_lib.companion import drawing, each, legend, line, points, series
 def _alt_sets(dataset: xr.Dataset) -> str:
     ends = dataset.end
     return (
-        "Error on new tasks against the length of prompts, both axes logarithmic below, one series for each of "
-        f"{dataset.sizes['shape']} shapes. Markers lie on their lines. "
-        f"{int((ends > 0.01).sum())} series become level, between {float(ends.where(ends > 0.01).min()):.2f} and "
-        f"{float(ends.max()):.2f}; the others, with more tasks than dimensions, go on falling."
+        "Error on new tasks against the length of prompts, both axes logarithmic, one series for each of "
+        f"{dataset.sizes['set']} sets of tasks. Markers lie on their lines. {int((ends > 0.01).sum())} series become level, "
+        f"between {float(ends.where(ends > 0.01).min()):.2f} and {float(ends.max()):.2f}; the others, with more tasks than "
+        "dimensions, go on falling."
     )
 
 
@@ -29,7 +29,7 @@ def _alt_sets(dataset: xr.Dataset) -> str:
 def task_sets(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors on new tasks against the length of prompts."""
     axes = figure.subplots()
-    series(axes, dataset, "path", "long", "shape", theory=("path_theory", "long"), label="{shape}")
+    series(axes, dataset, "path", "long", "set", theory=("path_theory", "long"), label="{set}")
     axes.set(xscale="log", yscale="log", ylim=(1e-3, 3), xlabel="examples $N$", ylabel="error on new tasks")
     legend(axes, columns=3)
 
@@ -37,9 +37,9 @@ def task_sets(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_lu(dataset: xr.Dataset) -> str:
     low = dataset.sel(d=10).isel(kappa=0)
     return (
-        f"Gap between the errors on new and on training tasks against k/d, a panel for each of {dataset.sizes['d']} d. "
+        f"Gap between the errors on new and on training tasks against k/d, in {dataset.sizes['d']} panels, one a dimension. "
         f"At d = 10 and the fewest tasks the published point is at {float(low.published):.2f}, the line with the energy at "
-        f"{float(low.optimum):.2f}, that without it at {float(low.alone):.2f}. At d = 64 the two lines lie close together."
+        f"{float(low.optimum):.2f}, that without it at {float(low.alone):.2f}. At d = 64 these lines lie close together."
     )
 
 
@@ -49,7 +49,7 @@ def _alt_lu(dataset: xr.Dataset) -> str:
     caption=(
         "Error on new tasks less that on the <i>k</i> training tasks, against <i>k</i>/<i>d</i>. Circles: published by Lu et "
         "al., layers trained on 10<i>d</i>² prompts. Squares: trained here on as many. Bars: two standard errors. Lines: the "
-        "optimum of infinitely many prompts, with the energy of labels and without; dotted, the latter in many dimensions."
+        "optimum of infinitely many prompts, with the energy of labels and without; dash-dotted, without it in many dimensions."
     ),
     size=(8.6, 3.9),
 )
@@ -62,6 +62,6 @@ def lu_tasks(figure: Figure, dataset: xr.Dataset) -> None:
         line(axes, cell, "many", "kappa", 2, label="many dimensions")
         points(axes, cell, "published", "kappa", 0, label="published")
         if cell.d.item() in dataset.small.values:
-            points(axes, dataset.sel(small=cell.d.item()), "trained", "kappa", 1, label="trained here")
+            points(axes, dataset.sel(small=cell.d.item()), "trained", "kappa", 1, markerfacecolor="none", label="trained here")
         axes.set(title=f"$d = {cell.d.item()}$", xlabel="$k/d$", ylabel="gap", ylim=(0, None))
     legend(*panels, columns=3)

@@ -54,10 +54,10 @@ class TaskSets(Declaration):
         columns = {
             "least": variable("shape tasks", least, "least risk on the training tasks"),
             "new": variable("shape tasks", new, "error of the same weights on new tasks"),
-            "path": variable("shape long", path, "error on new tasks, tasks of length 1"),
+            "path": variable("set long", path, "error on new tasks, tasks of length 1"),
         }
-        coords = {"shape": shapes.told(d=self.d, N=self.N, k=self.k), "tasks": list(LENGTHS), "long": list(self.long)}
-        return xr.Dataset(columns, coords=coords)
+        told = {"shape": shapes.told(d=self.d, N=self.N, k=self.k), "set": shapes.told(d=self.d, k=self.k)}
+        return xr.Dataset(columns, coords=told | {"tasks": list(LENGTHS), "long": list(self.long)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -76,10 +76,10 @@ class TaskSets(Declaration):
             least_near=near_misses(dims, {name: table(f"least/{name}") for name in NEAR}),
             new_theory=variable(dims, table("new"), "error of the optimum by formula on new tasks"),
             new_near=near_misses(dims, {name: table(f"new/{name}") for name in NEAR}),
-            path_theory=variable("shape long", path, "error of the optimum by formula on new tasks"),
+            path_theory=variable("set long", path, "error of the optimum by formula on new tasks"),
             end=dataset.path.isel(long=-1, drop=True).assign_attrs(long_name="error on new tasks after the longest prompts"),
-            end_theory=variable("shape", [theory.long_prompts(w, self.noise) for w in sets], "error at N = infinity"),
-            end_near=near_misses("shape", ends),
+            end_theory=variable("set", [theory.long_prompts(w, self.noise) for w in sets], "error at N = infinity"),
+            end_near=near_misses("set", ends),
             end_scale=variable("", 1.0, "the error of no answer"),
         )
 
