@@ -30,7 +30,7 @@ def task_sets(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors on new tasks against the length of prompts."""
     axes = figure.subplots()
     series(axes, dataset, "path", "long", "set", theory=("path_theory", "long"), label="{set}")
-    axes.set(xscale="log", yscale="log", ylim=(1e-3, 3), xlabel="examples $N$", ylabel="error on new tasks")
+    axes.set(xscale="log", yscale="log", xlabel="examples $N$", ylabel="error on new tasks")
     legend(axes, columns=3)
 
 
