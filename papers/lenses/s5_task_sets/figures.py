@@ -9,10 +9,9 @@ from icl_lib.companion import drawing, each, legend, line, points, series
 def _alt_sets(dataset: xr.Dataset) -> str:
     ends = dataset.end
     return (
-        "Error on new tasks against the length of prompts, both axes logarithmic, one series for each of "
-        f"{dataset.sizes['set']} sets of tasks. Markers lie on their lines. {int((ends > 0.01).sum())} series become level, "
-        f"between {float(ends.where(ends > 0.01).min()):.2f} and {float(ends.max()):.2f}; the others, with more tasks than "
-        "dimensions, go on falling."
+        "Error on new tasks against the length of prompts, both axes logarithmic, one series for each set of tasks. "
+        f"Markers lie on their lines. Series become level between {float(ends.where(ends > 0.01).min()):.2f} and "
+        f"{float(ends.max()):.2f}; others, with more tasks than dimensions, go on falling."
     )
 
 
@@ -37,7 +36,7 @@ def task_sets(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_lu(dataset: xr.Dataset) -> str:
     low = dataset.sel(d=10).isel(kappa=0)
     return (
-        f"Gap between the errors on new and on training tasks against k/d, in {dataset.sizes['d']} panels, one a dimension. "
+        "Gap between the errors on new and on training tasks against k/d, a panel for each dimension. "
         f"At d = 10 and the fewest tasks the published point is at {float(low.published):.2f}, the line with the energy at "
         f"{float(low.optimum):.2f}, that without it at {float(low.alone):.2f}. At d = 64 these lines lie close together."
     )
