@@ -25,10 +25,11 @@ class LuTasks(Declaration):
 
     The gap of a layer is its error on new tasks less that on its own.
 
-    d, sets   dimensions in which layers are trained on sampled prompts, and sets of tasks in each
-    noise     standard deviation of the labels' noise
-    long      tau of longer trainings in the first dimension
-    optima    sets of tasks over which the optimum of infinitely many prompts is averaged
+    d        dimensions in which layers are trained on sampled prompts; sets: sets of tasks in each
+    kappa    tasks over dimensions; alpha: examples of a prompt over dimensions; tau: prompts of a training over d^2
+    noise    standard deviation of the labels' noise
+    long     tau of longer trainings in the first dimension
+    optima   sets of tasks over which the optimum of infinitely many prompts is averaged
     """
 
     d: Several[AtLeastTwo]

@@ -29,8 +29,10 @@ NEAR = ("without the energy", "1 + 1/N for 1 + 2/N", "N + 1 for N")
 
 @dataclass(frozen=True)
 class TaskSets(Declaration):
-    """k tasks of equal weight, inputs x ~ N(0, I), values that read the label alone; d, N and k, one of each a shape.
+    """k tasks of equal weight, inputs x ~ N(0, I), values that read the label alone.
 
+    d, N    dimensions of inputs and training lengths, one of each a shape
+    k       training tasks, one number a shape
     noise   standard deviation of the labels' noise
     long    training lengths at which tasks of length 1 are tried besides
     """
