@@ -10,7 +10,7 @@ from icl_lib.companion import Book
 _HOME = Path(__file__).resolve().parents[1]
 _ROOT = None if _HOME.name in ("site-packages", "dist-packages") else _HOME
 BOOK = Book(_ROOT, "papers", store=_HOME / "book" / "data", build=(_ROOT or Path.cwd()) / "_build")
-PAPERS = ("zhang", "li", "dherin", "garg", "lenses", "engine")
+PAPERS = ("zhang", "li", "dherin", "garg", "ahn", "lenses", "engine")
 """The wings, in the order of the ledger."""
 FLOORS = ("regression",)
 """What wings stand on together, here those of Zhang et al. and of Garg et al.: packages without rooms."""

@@ -1,0 +1,126 @@
+"""ahn-free-features: layers that change the features too, fitted to many contexts, on new prompts and on all prompts."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+from scipy.optimize import minimize
+
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
+from icl_lib.measure.risk import chunks
+from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import normal
+from papers.ahn import layers, published
+from papers.ahn.theory import depth, free_features, wishart
+
+FITTED, LEAST = "fitted", "least"
+"""Numbers fitted to contexts, and those of the least mean over all prompts."""
+
+
+@dataclass(frozen=True)
+class FreeFeatures(Declaration):
+    """Layers x <- x + p S_l x beside the step a in the labels, with d dimensions and N examples, all normal, w ~ N(0, I).
+
+    layers             numbers of layers; L of them have L step sizes and L - 1 numbers for the features
+    starts             descents for each
+    contexts           to which numbers are fitted
+    batches, prompts   of new prompts, a task and a query each
+    """
+
+    d: AtLeastTwo
+    N: AtLeastTwo
+    layers: Several[AtLeastTwo]
+    starts: Count
+    contexts: AtLeastTwo
+    batches: AtLeastTwo
+    prompts: AtLeastTwo
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Fit to contexts, and to the mean over all prompts; then measure both on new prompts."""
+        covariances = [layers.covariance(x) for x in layers.examples(seed, "free/fit", self.contexts, self.N, self.d)]
+        spectra = torch.linalg.eigvalsh(torch.cat(covariances)).numpy().ravel()
+        numbers = []
+        for L in self.layers:
+            rules = sampled_rule(spectra, free_features.degree(L) + 1), free_features.rule(self.d, self.N, L)
+            numbers.append([self._descended(seed, L, *rule) for rule in rules])
+        batches = np.stack([self._batch(seed, k, [each for row in numbers for each in row]) for k in range(self.batches)], -1)
+        size, most = (len(self.layers), 2), max(self.layers)
+        told = [[np.concatenate([np.pad(each, (0, most - len(each))) for each in pair]) for pair in row] for row in numbers]
+        columns = {
+            "numbers": variable("layers which entry", told, "step sizes, then by what features are changed"),
+            "batch": variable(
+                "layers which batch", np.reshape(batches, (*size, -1)), "squared error on new prompts, a batch each"
+            ),
+        }
+        return xr.Dataset(columns, coords={"layers": list(self.layers), "which": [FITTED, LEAST]})
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the mean over all prompts beside it, that of layers that change labels only, and what was printed."""
+        found = [[self._over_all(each, L) for each in row] for row, L in zip(dataset.numbers.values, self.layers, strict=True)]
+        labels = [self.d * depth.least_error(wishart.moments(self.d, self.N, 2 * L), L) for L in self.layers]
+        printed = np.mean(published.MEDIANS) if self._as_published else np.nan
+        return dataset.assign(
+            whole=variable("layers which", found, "squared error, mean over all prompts"),
+            typical=dataset.batch.median("batch").assign_attrs(long_name="median over batches", units="1"),
+            labels=variable("layers", labels, "least squared error of layers that change labels only"),
+            printed=variable("layers", [printed if published.SHAPE["layers"] == L else np.nan for L in self.layers], "printed"),
+        )
+
+    @property
+    def _as_published(self) -> bool:
+        return (self.d, self.N) == (published.SHAPE["d"], published.SHAPE["N"])
+
+    @expectation
+    def _over_all(self, numbers: Float[np.ndarray, "n"], L: int) -> float:
+        most = max(self.layers)
+        return free_features.loss(numbers[most : most + L - 1], numbers[:L], self.d, self.N)
+
+    def _descended(self, seed: int, L: int, nodes, weights) -> tuple[np.ndarray, np.ndarray]:
+        """Return step sizes and changes of the features where the best of many descents ends, of the logarithm of the loss."""
+
+        def loss(numbers: Float[np.ndarray, "n"]) -> float:
+            return float(np.log(weights @ free_features.left(numbers[L:], numbers[:L], nodes) ** 2))
+
+        drawn = normal(stream(seed, f"free/{L}/starts/{len(nodes)}/{weights[0]:.6g}"), (self.starts, 2 * L - 1), ONE).numpy()
+        grown = 3.0 ** np.r_[range(L), range(L - 1)] * np.r_[np.full(L, 0.5), np.full(L - 1, -0.3)]
+        ends = [minimize(loss, grown * np.exp(0.5 * each), method="BFGS", options={"gtol": 1e-7}) for each in drawn]
+        best = min(ends, key=lambda end: end.fun).x
+        return best[:L], best[L:]
+
+    def _batch(self, seed: int, k: int, numbers: list[tuple[np.ndarray, np.ndarray]]) -> Float[np.ndarray, "n"]:
+        """Return the squared error of several layers on one batch of new prompts, drawn in parts that fit the cache."""
+        generator, errors = stream(seed, f"free/batch/{k}"), []
+        for B in chunks(self.prompts, 2 * self.N):
+            x = normal(generator, (B, self.N, self.d), ONE)
+            w, query = (normal(generator, (B, self.d), ONE) for _ in range(2))
+            y, target = torch.einsum("bnd,bd->bn", x, w), (query * w).sum(-1)
+            changes = [(torch.tensor([*p, 0.0]), torch.tensor(a)) for a, p in numbers]
+            found = [layers.answers_of_free_features(p, a, x, y, query) - target for p, a in changes]
+            errors.append(torch.stack(found).square())
+        return torch.cat(errors, -1).mean(-1).numpy()
+
+
+ONE = torch.zeros((), dtype=torch.float64)
+
+
+def sampled_rule(values: Float[np.ndarray, "M"], n: int) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+    """Return n nodes and weights with the sample's mean of every polynomial of degree 2n - 1, by Stieltjes' procedure."""
+    alpha, sizes, beta, before, now = [], [1.0], [], np.zeros_like(values), np.ones_like(values)
+    for k in range(n):
+        sizes.append((now**2).mean())
+        beta.append(sizes[-1] / sizes[-2])
+        alpha.append((values * now**2).mean() / sizes[-1])
+        before, now = now, (values - alpha[-1]) * now - (beta[-1] if k else 0.0) * before
+    return wishart.gauss_rule(np.array(alpha), np.array(beta))
+
+
+_QUICK = FreeFeatures(d=5, N=20, layers=(2, 3), starts=16, contexts=60_000, batches=5, prompts=20_000)
+FREE_FEATURES = Experiment(
+    slug="ahn-free-features",
+    title="What new prompts show of a mean over all prompts",
+    quick=_QUICK,
+    full=replace(_QUICK, starts=60, contexts=400_000, batches=200),
+)

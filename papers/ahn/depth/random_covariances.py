@@ -1,0 +1,109 @@
+"""ahn-random-covariances: layers on prompts whose inputs have a covariance of their own."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Ge
+
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable
+from icl_lib.measure.estimate import Estimate, mean
+from icl_lib.seeds import stream
+from papers.ahn import layers, shapes
+from papers.ahn.theory import depth
+from papers.ahn.theory import random_covariances as random
+
+
+@dataclass(frozen=True)
+class RandomCovariances(Declaration):
+    """Each prompt draws Lambda diagonal with independent Exp(1) entries, then x, x_q ~ N(0, Lambda) and w ~ N(0, I).
+
+    d, N       dimensions and examples, one of each a shape
+    long       examples of the contexts that are read with the step sizes of the limit N -> infinity, at the last d
+    layers     most layers
+    contexts   of each shape
+    tilt       variances are drawn as ``tilt`` times an Exp(1), and contexts weighted by the quotient of both densities: by
+               Exp(1) itself the few contexts that carry the error of many layers come too rarely
+    """
+
+    d: Several[Count]
+    N: Several[AtLeastTwo]
+    long: Several[AtLeastTwo]
+    layers: Count
+    contexts: AtLeastTwo
+    tilt: Annotated[float, Ge(1)]
+
+    def __post_init__(self):
+        super().__post_init__()
+        shapes.require_pairs(self.d, self.N)
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Measure the error with the best step sizes of each shape, and in long contexts with those of the limit."""
+        own = [self._measured(seed, f"own/{d}/{N}", d, N, _finite(d, N)) for d, N in zip(self.d, self.N, strict=True)]
+        far = [self._measured(seed, f"long/{N}", self.d[-1], N, _limit) for N in self.long]
+        columns = {}
+        for name, dims, found in (("error", "shape layers", own), ("far", "long layers", far)):
+            columns[name] = variable(dims, [each.value for each in found], "error over the variance of a label")
+            columns[f"{name}_se"] = variable(dims, [each.standard_error for each in found], "standard error")
+            columns[f"{name}_se"].attrs["blocks"] = self.contexts
+        coords = {"shape": shapes.told(self.d, self.N), "long": list(self.long), "layers": self._each}
+        return xr.Dataset(columns, coords=coords)
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the least errors by exact moments beside it, and the limit."""
+        return dataset.assign(
+            error_theory=self._table(lambda d, N, L: _least(d, N, L), "least error"),
+            error_near=near_misses("shape layers", {name: self._table(each) for name, each in NEAR.items()}),
+            limit=variable("layers", [random.limit_error(L) for L in self._each], "2/((L + 1)(L + 2))"),
+            limit_more=variable("layers", [random.limit_error(L + 1) for L in self._each], "the same with a layer more"),
+        )
+
+    @property
+    def _each(self) -> list[int]:
+        return list(range(1, self.layers + 1))
+
+    @expectation
+    def _table(self, formula, words: str = "") -> xr.Variable:
+        rows = [[formula(d, N, L) for L in self._each] for d, N in zip(self.d, self.N, strict=True)]
+        return variable("shape layers", rows, words)
+
+    def _measured(self, seed: int, role: str, d: int, N: int, chosen) -> Estimate:
+        """Measure E tr(Lambda P(S)^2)/d, the mean over tasks and queries of the squared error."""
+        generator = stream(seed, f"random covariances/{role}/variances")
+        steps, errors = [layers.steps(chosen(L), d) for L in self._each], []
+        for x in layers.examples(seed, f"random covariances/{role}", self.contexts, N, d):
+            plain = torch.empty(len(x), d, dtype=x.dtype).exponential_(generator=generator)
+            variances, weight = self.tilt * plain, (self.tilt * torch.exp((1 - self.tilt) * plain)).prod(-1)
+            S = layers.covariance(x * variances[:, None].sqrt())
+            off = [torch.einsum("bi,bij->b", variances, layers.left(each, S).square()) for each in steps]
+            errors.append(weight * torch.stack(off) / d)
+        return mean(torch.cat(errors, -1))
+
+
+def _finite(d: int, N: int):
+    return lambda L: depth.step_sizes(random.moments(d, N, 2 * L), L)
+
+
+def _limit(L: int) -> np.ndarray:
+    return depth.step_sizes(random.limit_moments(2 * L), L)
+
+
+@expectation
+def _least(d: int, N: int, L: int) -> float:
+    return depth.least_error(random.moments(d, N, 2 * L), L)
+
+
+NEAR = {
+    "1 for d": lambda d, N, L: _least(1, N, L),
+    "without 1/N": lambda d, N, L: random.limit_error(L),
+}
+_QUICK = RandomCovariances(d=(2, 3), N=(20, 20), long=(40, 160), layers=3, contexts=60_000, tilt=3.0)
+RANDOM_COVARIANCES = Experiment(
+    slug="ahn-random-covariances",
+    title="More layers where every prompt has a covariance of its own",
+    quick=_QUICK,
+    full=replace(_QUICK, d=(2, 3, 2, 3), N=(20, 20, 60, 60), long=(60, 240, 960), contexts=500_000),
+)
