@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, legend, line, points, rounded, series
+from icl_lib.companion import Table, drawing, each, legend, line, points, rounded, series, strokes
 
 FITTED, LEAST = "fitted", "least"
 
@@ -16,10 +16,10 @@ def _numbered(axes, dataset: xr.Dataset) -> None:
 
 def _alt_depth(dataset: xr.Dataset) -> str:
     return (
-        f"Error against the number of layers, on a logarithmic axis, for {dataset.sizes['shape']} shapes. All markers lie on the "
-        f"lines, which fall from {float(dataset.error_theory.sel(layers=1).min()):.2f} to "
-        f"{float(dataset.error_theory.sel(layers=1).max()):.2f} with one layer to {float(dataset.error_theory.min()):.3f} to "
-        f"{float(dataset.error_theory.isel(layers=-1).max()):.3f} with {dataset.sizes['layers']}."
+        f"Error against the number of layers, on a logarithmic axis, for {dataset.sizes['shape']} shapes. All markers lie on "
+        f"the lines, which fall. The highest has {float(dataset.error_theory.max()):.2f} with one layer and "
+        f"{float(dataset.error_theory.isel(layers=-1).max()):.3f} with {dataset.sizes['layers']}, the lowest "
+        f"{float(dataset.error_theory.sel(layers=1).min()):.2f} and {float(dataset.error_theory.min()):.3f}."
     )
 
 
@@ -28,7 +28,7 @@ def _alt_depth(dataset: xr.Dataset) -> str:
     alt=_alt_depth,
     caption=(
         "Squared error of layers of linear attention with the best step sizes, over that of no answer. Lines: "
-        "1/(<i>H</i><sup>−1</sup>)<sub>00</sub> from exact moments of the context's covariance; intervals are two standard errors."
+        "1/(<i>H</i><sup>−1</sup>)<sub>00</sub> from exact moments of the context's covariance. Intervals: two standard errors."
     ),
     size=(5.6, 4.0),
 )
@@ -43,7 +43,7 @@ def depth(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_many(dataset: xr.Dataset) -> str:
     last = dataset.isel(layers=-1)
     return (
-        f"Error against the number of layers in {dataset.sizes['rho']} panels, one a ratio d/N. The markers of larger dimensions "
+        f"Error against the number of layers in {dataset.sizes['rho']} panels, one a ratio d/N. Markers of larger dimensions "
         "come down to the line of the best steps. The line of equal steps lies above it from two layers on: at "
         f"{int(last.layers)} layers {float(last.equal_limit.sel(rho=0.5)):.3f} against {float(last.limit.sel(rho=0.5)):.3f} at "
         "the ratio 0.5."
@@ -55,8 +55,8 @@ def _alt_many(dataset: xr.Dataset) -> str:
     alt=_alt_many,
     caption=(
         "Error over that of no answer where <i>d</i> and <i>N</i> are large. Solid: 1/(1 + ρ<sup>−1</sup> + ... + "
-        "ρ<sup>−<i>L</i></sup>), the limit of the best step sizes, with contexts of several dimensions. Dashed: the limit with one "
-        "step for all layers, with contexts of the largest dimension."
+        "ρ<sup>−<i>L</i></sup>), the limit of the best step sizes, with contexts of several dimensions. Dashed: the limit with "
+        "one step for all layers, with contexts of the largest dimension."
     ),
     size=lambda dataset: (1.4 + 3.0 * dataset.sizes["rho"], 4.0),
 )
@@ -77,9 +77,9 @@ def many_dimensions(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_random(dataset: xr.Dataset) -> str:
     return (
         "Error against the number of layers, on a logarithmic axis. The line of the limit falls from "
-        f"{float(dataset.limit.max()):.2f} to {float(dataset.limit.min()):.2f}. Markers of contexts of "
-        f"{int(dataset.long[-1])} examples lie on it, those of shorter ones above; short contexts with step sizes of their own "
-        "lie on their lines."
+        f"{float(dataset.limit.max()):.2f} to {float(dataset.limit.min()):.2f}. Markers come down to it as "
+        f"contexts grow to {int(dataset.long[-1])} examples; those of short contexts with step sizes of their own lie on their "
+        "lines."
     )
 
 
@@ -116,39 +116,32 @@ def _alt_trained(dataset: xr.Dataset) -> str:
     "ahn-trained",
     alt=_alt_trained,
     caption=(
-        "Mean diagonals of trained matrices, those of all networks over each other. Strokes: the reciprocals of the roots, one for "
-        "each layer. Squares: the best step if all layers have the same."
+        "Mean diagonals of trained matrices, those of all networks over each other. Strokes: the reciprocals of the roots, one "
+        "for each layer."
     ),
     size=lambda dataset: (1.0 + 2.6 * dataset.sizes["shape"], 3.8),
 )
 def trained(figure: Figure, dataset: xr.Dataset) -> None:
     """Multiples of the identity that training finds, and the step sizes of the theorem."""
     panels = figure.subplots(1, dataset.sizes["shape"], squeeze=False, sharey=True)[0]
-    found = dataset[["step", "step_theory", "step_equal"]].where(dataset.step_theory > 0)
+    found = dataset[["step", "step_theory"]].where(dataset.step_theory > 0)
     for axes, (_, cell) in zip(panels, each(found, "shape"), strict=True):
         for k, part in each(cell, "step"):
-            named = k == 0
-            line(
-                axes, part, "step_theory", "layers", 0, marker="_", markersize=22, linestyle="none",
-                label="theorem" if named else None,
-            )
+            strokes(axes, part, "step_theory", "layers", 0.6, label=None if k else "theorem", color="C0", linewidth=1.6)
             for j, one in each(part, "network"):
-                points(axes, one, "step", "layers", 3, label="trained" if named and j == 0 else None)
-        points(
-            axes, cell.isel(step=0), "step_equal", "layers", 1, markerfacecolor="none", label="equal steps"
-        )
+                points(axes, one, "step", "layers", 1, label=None if k or j else "trained", markersize=4)
         axes.set_xticks(dataset.layers.values)
-        axes.set(title=cell.shape.item(), xlabel="layers $L$", xlim=(dataset.layers.min() - 0.5, dataset.layers.max() + 0.5))
+        axes.set(title=cell.shape.item(), xlabel="layers $L$")
     panels[0].set_ylabel("step sizes")
-    legend(*panels, columns=3)
+    legend(*panels, columns=2)
 
 
 def _alt_free(dataset: xr.Dataset) -> str:
     three = dataset.sel(layers=3)
     return (
         "Squared error of three layers that change features, a marker a batch of new prompts, on a logarithmic axis. Fitted to "
-        f"contexts, batches lie about {float(three.typical.sel(which=FITTED)):.5f}, as the printed line, while their mean over all "
-        f"prompts is a line at {float(three.whole.sel(which=FITTED)):.3f}. The numbers of the least mean have batches about "
+        f"contexts, batches lie about {float(three.typical.sel(which=FITTED)):.5f}, as the printed line, while their mean over "
+        f"all prompts is a line at {float(three.whole.sel(which=FITTED)):.3f}. Numbers of the least mean have batches about "
         f"{float(three.typical.sel(which=LEAST)):.5f} and a line at {float(three.whole.sel(which=LEAST)):.5f}."
     )
 
@@ -157,23 +150,25 @@ def _alt_free(dataset: xr.Dataset) -> str:
     "ahn-free-features",
     alt=_alt_free,
     caption=(
-        "Three layers that change features as well, <i>d</i> = 5, <i>N</i> = 20: squared error on batches of 20,000 new prompts, in "
-        "order of size. Lines: medians over batches, exact means over all prompts, and the median that the authors' code prints for "
+        "Three layers that change features as well, <i>d</i> = 5, <i>N</i> = 20: squared error on batches of 20,000 new "
+        "prompts, in order of size. Lines: exact means over all prompts, and the median that the authors' code prints for "
         "trained layers."
     ),
     size=(6.6, 4.2),
 )
 def free_features(figure: Figure, dataset: xr.Dataset) -> None:
     """What batches show, and the mean over all prompts."""
-    axes = figure.subplots()
-    three = dataset.sel(layers=3)
-    ordered = three.assign(batch=three.batch.copy(data=np.sort(three.batch.values, -1)))
-    flat = ordered.assign(rank=("batch", np.arange(1.0, three.sizes["batch"] + 1)))
+    axes, three = figure.subplots(), dataset.sel(layers=3)
+    rank = xr.DataArray(np.arange(1.0, three.sizes["batch"] + 1), dims="batch")
+    level = {name: three[name] + 0 * rank for name in ("whole", "printed")}
+    flat = three.assign(**level, batch=three.batch.copy(data=np.sort(three.batch.values, -1)), rank=rank)
     for k, name in enumerate((FITTED, LEAST)):
         part = flat.sel(which=name)
         points(axes, part, "batch", "rank", k, label=f"new prompts, {name}", markersize=3.5)
+        line(axes, part, "whole", "rank", k, label=f"all prompts, {name}")
+    line(axes, flat, "printed", "rank", 3, label="printed, trained layers")
     axes.set(yscale="log", xlabel="batches, ordered", ylabel="squared error")
-    axes.legend()
+    legend(axes, columns=3)
 
 
 def losses(dataset: xr.Dataset) -> Table:

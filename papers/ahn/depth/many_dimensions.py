@@ -48,9 +48,9 @@ class ManyDimensions(Declaration):
         """Put the limits beside it, and the same with one mistake."""
         return dataset.assign(
             limit=self._table(depth.limit_error, "1/(1 + 1/rho + ... + 1/rho^L)"),
-            limit_more=self._table(lambda rho, L: depth.limit_error(rho, L + 1), "the same with a layer more"),
+            limit_short=self._table(lambda rho, L: 1 / (1 / depth.limit_error(rho, L) - 1), "the same without the 1"),
             equal_limit=self._table(depth.limit_equal, "limit with the best equal steps"),
-            equal_limit_more=self._table(lambda rho, L: depth.limit_equal(rho, L + 1), "the same with a layer more"),
+            equal_geometric=self._table(_geometric, "the same without Catalan's numbers"),
         )
 
     @property
@@ -83,6 +83,11 @@ class ManyDimensions(Declaration):
 
 def _chosen(rho: float, L: int) -> dict[str, np.ndarray]:
     return {"error": depth.limit_steps(rho, L), "equal": np.full(L, 1 / (1 + rho))}
+
+
+@expectation
+def _geometric(rho: float, L: int) -> float:
+    return 1 - sum((rho / (1 + rho) ** 2) ** j for j in range(L)) / (1 + rho)
 
 
 _QUICK = ManyDimensions(rho=(0.5, 2.0), d=(50, 100, 200), layers=4, contexts=100)

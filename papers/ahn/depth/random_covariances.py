@@ -58,7 +58,7 @@ class RandomCovariances(Declaration):
             error_theory=self._table(lambda d, N, L: _least(d, N, L), "least error"),
             error_near=near_misses("shape layers", {name: self._table(each) for name, each in NEAR.items()}),
             limit=variable("layers", [random.limit_error(L) for L in self._each], "2/((L + 1)(L + 2))"),
-            limit_more=variable("layers", [random.limit_error(L + 1) for L in self._each], "the same with a layer more"),
+            limit_plain=variable("layers", [1 / (L + 1) for L in self._each], "1/(L + 1), of the weight e^-lambda"),
         )
 
     @property

@@ -71,23 +71,27 @@ class Trained(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put the least error of step sizes beside it, what equal ones and one layer more would have, and the step sizes."""
+        """Put the least error of step sizes beside it, that of other step sizes, and the step sizes."""
         found = dataset.assign(
-            least=self._table(depth.least_error, "layers", "least error of step sizes"),
-            equal=self._table(lambda m, L: depth.error(m, _equal(m, L)), "layers", "of equal ones"),
-            more=self._table(lambda m, L: depth.least_error(m, L + 1), "layers", "of one layer more"),
-            step_theory=self._table(lambda m, L: self._filled(depth.step_sizes(m, L)), "layers step", "best step sizes"),
-            step_equal=self._table(lambda m, L: self._filled(_equal(m, L)), "layers step", "best equal step sizes"),
+            least=self._table(lambda d, N, L: depth.least_error(_moments(d, N, L), L), "layers", "least error of step sizes"),
+            divisor=self._table(
+                lambda d, N, L: depth.error(_moments(d, N, L), _steps(d, N, L) * N / (N - 1)), "layers", "with N - 1 for N"
+            ),
+            more=self._table(lambda d, N, L: depth.least_error(_moments(d, N + 1, L), L), "layers", "least at N + 1"),
+            step_theory=self._table(lambda *shape: self._filled(_steps(*shape)), "layers step", "best step sizes"),
+            step_divisor=self._table(
+                lambda d, N, L: self._filled(_steps(d, N, L) * N / (N - 1)), "layers step", "the same with N - 1 for N"
+            ),
         )
         same = xr.zeros_like(found.gap)
-        gaps = {"": found.gap, "_se": found.gap_se, "_equal": found.equal - found.least, "_more": found.more - found.least}
+        gaps = {"": found.gap, "_se": found.gap_se, "_divisor": found.divisor - found.least, "_more": found.more - found.least}
         words = {"long_name": "error less the least one of step sizes, as a share of it", "units": "1"}
         return found.assign({f"excess{end}": (each / found.least + same).assign_attrs(words) for end, each in gaps.items()})
 
     @expectation
     def _table(self, formula, dims: str, words: str) -> xr.Variable:
-        moments = [wishart.moments(d, N, 2 * max(self.layers) + 2) for d, N in zip(self.d, self.N, strict=True)]
-        return variable(f"shape {dims}", [[formula(each, L) for L in self.layers] for each in moments], words)
+        pairs = zip(self.d, self.N, strict=True)
+        return variable(f"shape {dims}", [[formula(*pair, L) for L in self.layers] for pair in pairs], words)
 
     def _filled(self, steps: Float[np.ndarray, "L"]) -> Float[np.ndarray, "most"]:
         """Fill up with zeros, so that fewer layers stand in the same table."""
@@ -110,7 +114,7 @@ class Trained(Declaration):
             title=f"d={d} N={N}, {L} layers",
         ).parameters["A"]
         S = self._covariances(seed, f"{L}/test", self.contexts, N, d)
-        best = layers.steps(depth.step_sizes(wishart.moments(d, N, 2 * L), L), d)
+        best = layers.steps(_steps(d, N, L), d)
         with torch.no_grad():
             errors = _errors(A, S)
             gap = mean(errors - _errors(best[None], S))
@@ -136,9 +140,12 @@ def _off(A: Float[Tensor, "R L d d"]) -> Float[Tensor, "R"]:
     return ((A - scalar).norm(dim=(-1, -2)) / A.norm(dim=(-1, -2))).amax(-1)
 
 
-@expectation
-def _equal(moments: tuple, L: int) -> Float[np.ndarray, "L"]:
-    return np.full(L, depth.equal_step(moments, L))
+def _moments(d: int, N: int, L: int) -> tuple:
+    return wishart.moments(d, N, 2 * L)
+
+
+def _steps(d: int, N: int, L: int) -> Float[np.ndarray, "L"]:
+    return depth.step_sizes(_moments(d, N, L), L)
 
 
 _QUICK = Trained(d=(3, 5), N=(10, 20), layers=(1, 2), networks=2, size=0.1, batch=256, steps=400, rate=0.03, contexts=20_000)
