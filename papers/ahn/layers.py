@@ -1,5 +1,7 @@
 """Layers of linear attention that write into the label slot, token by token and as a matrix of the context's covariance."""
 
+from collections.abc import Iterator
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -56,8 +58,8 @@ def steps(a, d: int) -> Float[Tensor, "L d d"]:
     return torch.as_tensor(a, dtype=torch.float64)[:, None, None] * torch.eye(d, dtype=torch.float64)
 
 
-def examples(seed: int, role: str, B: int, N: int, d: int) -> list[Float[Tensor, "b N d"]]:
-    """Return inputs of B contexts of N examples x ~ N(0, I), in parts; a part is drawn when it is asked for."""
+def examples(seed: int, role: str, B: int, N: int, d: int) -> Iterator[Float[Tensor, "b N d"]]:
+    """Return inputs of B contexts of N examples x ~ N(0, I), in parts, each drawn when it is asked for."""
     generator, like = stream(seed, role), torch.zeros((), dtype=torch.float64)
     most = max(1, EXAMPLES // N)
     return (normal(generator, (min(most, B - done), N, d), like) for done in range(0, B, most))

@@ -7,7 +7,7 @@ FITTED, LEAST = "fitted", "least"
 claim = claims_of("ahn-depth")
 
 
-@claim("D", "formula", of="error", margin=0.1, near=("N + 1 for N", "the limit of many dimensions"))
+@claim("D", "formula", of="error", margin=0.1, quick_margin=0.15, near=("N + 1 for N", "the limit of many dimensions"))
 def A1(dataset):
     """L layers leave at least $1/(H⁻¹)₀₀$, $H$ the matrix of the moments $m₀$ to $m_2L$; roots of a polynomial give the steps.
 
@@ -53,7 +53,7 @@ def A2b(dataset):
 claim = claims_of("ahn-random-covariances")
 
 
-@claim("D", "formula", of="error", margin=0.05, quick_margin=0.1, near=("1 for d", "without 1/N"))
+@claim("D", "formula", of="error", margin=0.05, quick_margin=0.15, near=("1 for d", "without 1/N"))
 def A3(dataset):
     """Where each prompt has its own variances, Exp(1), L layers leave $1/(H⁻¹)₀₀$ of the moments $E tr(ΛSᵏ)/d$.
 

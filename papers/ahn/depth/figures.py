@@ -70,7 +70,7 @@ def many_dimensions(figure: Figure, dataset: xr.Dataset) -> None:
         line(axes, cell, "equal_limit", "layers", 1, label="limit of equal steps")
         points(axes, cell.isel(d=-1), "equal", "layers", 5, label="equal steps, $d={d}$")
         _numbered(axes, cell)
-        axes.set_title(f"$d/N={cell.rho.item():g}$")
+        axes.set(yscale="linear", ylim=(0, None), title=f"$d/N={cell.rho.item():g}$")
     legend(*panels, columns=3)
 
 
@@ -126,7 +126,7 @@ def trained(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["shape"], squeeze=False, sharey=True)[0]
     found = dataset[["step", "step_theory"]].where(dataset.step_theory > 0)
     for axes, (_, cell) in zip(panels, each(found, "shape"), strict=True):
-        for k, part in each(cell, "step"):
+        for k, part in each(cell, "root"):
             strokes(axes, part, "step_theory", "layers", 0.6, label=None if k else "theorem", color="C0", linewidth=1.6)
             for j, one in each(part, "network"):
                 points(axes, one, "step", "layers", 1, label=None if k or j else "trained", markersize=4)
@@ -168,6 +168,7 @@ def free_features(figure: Figure, dataset: xr.Dataset) -> None:
         line(axes, part, "whole", "rank", k, label=f"all prompts, {name}")
     line(axes, flat, "printed", "rank", 3, label="printed, trained layers")
     axes.set(yscale="log", xlabel="batches, ordered", ylabel="squared error")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     legend(axes, columns=3)
 
 

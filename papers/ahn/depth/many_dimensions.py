@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
-from icl_lib.measure.estimate import mean
+from icl_lib.measure.estimate import Estimate, mean
 from papers.ahn import layers
 from papers.ahn.theory import depth
 
@@ -70,15 +70,14 @@ class ManyDimensions(Declaration):
             found.append(torch.cat([small, torch.zeros(len(x), d - small.shape[-1], dtype=small.dtype)], -1))
         return torch.cat(found)
 
-    def _errors(self, spectra: Float[Tensor, "B d"], rho: float, name: str) -> tuple[list, list]:
+    def _errors(self, spectra: Float[Tensor, "B d"], rho: float, name: str) -> Estimate:
         errors = []
         for L in self._each:
             kept = torch.ones_like(spectra)
             for step in _chosen(rho, L)[name]:
                 kept = kept * (1 - float(step) * spectra)
             errors.append(kept.square().mean(-1))
-        value, error = mean(torch.stack(errors))
-        return value, error
+        return mean(torch.stack(errors))
 
 
 def _chosen(rho: float, L: int) -> dict[str, np.ndarray]:

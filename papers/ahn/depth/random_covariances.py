@@ -105,5 +105,5 @@ RANDOM_COVARIANCES = Experiment(
     slug="ahn-random-covariances",
     title="More layers where every prompt has a covariance of its own",
     quick=_QUICK,
-    full=replace(_QUICK, d=(2, 3, 2, 3), N=(20, 20, 60, 60), long=(60, 240, 960), contexts=500_000),
+    full=replace(_QUICK, d=(2, 3, 2, 3), N=(20, 20, 60, 60), long=(60, 240, 960), contexts=300_000),
 )

@@ -32,7 +32,7 @@ NAMES = {
     "gap_se": ("network", "standard error"),
     "off": ("network", "largest share of a matrix that is no multiple of I"),
     "off_drawn": ("network", "the same of the matrices before training"),
-    "step": ("network step", "mean diagonals of the matrices, largest first"),
+    "step": ("network root", "mean diagonals of the matrices, largest first"),
 }
 
 
@@ -78,9 +78,9 @@ class Trained(Declaration):
                 lambda d, N, L: depth.error(_moments(d, N, L), _steps(d, N, L) * N / (N - 1)), "layers", "with N - 1 for N"
             ),
             more=self._table(lambda d, N, L: depth.least_error(_moments(d, N + 1, L), L), "layers", "least at N + 1"),
-            step_theory=self._table(lambda *shape: self._filled(_steps(*shape)), "layers step", "best step sizes"),
+            step_theory=self._table(lambda *shape: self._filled(_steps(*shape)), "layers root", "best step sizes"),
             step_divisor=self._table(
-                lambda d, N, L: self._filled(_steps(d, N, L) * N / (N - 1)), "layers step", "the same with N - 1 for N"
+                lambda d, N, L: self._filled(_steps(d, N, L) * N / (N - 1)), "layers root", "the same with N - 1 for N"
             ),
         )
         same = xr.zeros_like(found.gap)
