@@ -139,6 +139,7 @@ def test_the_landscape_has_one_mark_for_every_row_of_the_ledger(whole):
         "Li et al.",
         "Dherin et al.",
         "Garg et al.",
+        "Ahn et al.",
         "One model, three lenses",
     ]
     pages = [link["href"] for link in drawn.select(".icl-page") if "/zhang_" in link["href"]]

@@ -122,5 +122,5 @@ FREE_FEATURES = Experiment(
     slug="ahn-free-features",
     title="What new prompts show of a mean over all prompts",
     quick=_QUICK,
-    full=replace(_QUICK, starts=60, contexts=400_000, batches=200),
+    full=replace(_QUICK, starts=60, contexts=200_000, batches=120),
 )

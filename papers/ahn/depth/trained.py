@@ -153,5 +153,5 @@ TRAINED = Experiment(
     slug="ahn-trained",
     title="Trained layers end at multiples of the identity",
     quick=_QUICK,
-    full=replace(_QUICK, d=(5, 5, 10), N=(10, 20, 20), layers=(1, 2, 3), networks=4, batch=512, steps=1500, contexts=100_000),
+    full=replace(_QUICK, d=(5, 5, 10), N=(10, 20, 20), layers=(1, 2, 3), networks=3, batch=512, steps=1500, contexts=100_000),
 )
