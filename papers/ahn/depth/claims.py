@@ -9,7 +9,7 @@ claim = claims_of("ahn-depth")
 
 @claim("D", "formula", of="error", margin=0.1, quick_margin=0.15, near=("N + 1 for N", "the limit of many dimensions"))
 def A1(dataset):
-    """L layers leave at least $1/(H⁻¹)₀₀$, $H$ the matrix of the moments $m₀$ to $m_2L$; roots of a polynomial give the steps.
+    """L layers leave at least $1/(H⁻¹)₀₀$, $H$ the Hankel matrix of the moments; a polynomial's roots give the steps.
 
     Margin: Relative; four layers leave little, and few contexts carry much of it.
     """
@@ -28,7 +28,7 @@ claim = claims_of("ahn-many-dimensions")
 
 @claim("D", "approximation", margin=0.05, quick_margin=0.1, control=put(limit="limit_short"))
 def A2(dataset):
-    """In many dimensions, at $d/N = ρ$, L layers leave $1/(1 + ρ⁻¹ + ... + ρ⁻ᴸ)$.
+    """In many dimensions, at $d/N = ρ$, L layers leave $1/(1 + ρ⁻¹ + ... + ρ^(-L))$.
 
     Margin: Relative, at the largest dimension; by the exact moments five layers are off by 2% there, at $d = 400$.
     Slack: One layer is off by less than the last.
@@ -40,7 +40,7 @@ def A2(dataset):
 
 @claim("D", "approximation", margin=0.05, quick_margin=0.1, control=put(equal_limit="equal_geometric"))
 def A2b(dataset):
-    """With one step for all layers it is $1 - Σ_{j<L} C_j ρʲ/(1 + ρ)²ʲ⁺¹$, $C_j$ Catalan's numbers: more, from two layers on.
+    """With one step in all layers it is $1 - Σ_{j<L} C_j ρ^j/(1 + ρ)^(2j+1)$, $C_j$ Catalan's numbers: more, from two on.
 
     Margin: Relative, at the largest dimension, as for the best steps.
     Slack: As for the best steps.
@@ -90,7 +90,7 @@ def A4(dataset):
 
 @claim("D", "bound", margin=0.01, control=put(excess="excess_more"))
 def A4b(dataset):
-    """None of them errs less, though all entries are free.
+    """No network errs less, though all entries are free.
 
     Margin: The least error of step sizes less theirs, as a share of it; 1%, as for what they may err more.
     Slack: They err more.

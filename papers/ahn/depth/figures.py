@@ -159,7 +159,7 @@ def _alt_free(dataset: xr.Dataset) -> str:
 def free_features(figure: Figure, dataset: xr.Dataset) -> None:
     """What batches show, and the mean over all prompts."""
     axes, three = figure.subplots(), dataset.sel(layers=3)
-    rank = xr.DataArray(np.arange(1.0, three.sizes["batch"] + 1), dims="batch")
+    rank = xr.DataArray(np.arange(1.0, three.sizes["draw"] + 1), dims="draw")
     level = {name: three[name] + 0 * rank for name in ("whole", "printed")}
     flat = three.assign(**level, batch=three.batch.copy(data=np.sort(three.batch.values, -1)), rank=rank)
     for k, name in enumerate((FITTED, LEAST)):

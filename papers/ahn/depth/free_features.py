@@ -51,7 +51,7 @@ class FreeFeatures(Declaration):
         columns = {
             "numbers": variable("layers which entry", told, "step sizes, then by what features are changed"),
             "batch": variable(
-                "layers which batch", np.reshape(batches, (*size, -1)), "squared error on new prompts, a batch each"
+                "layers which draw", np.reshape(batches, (*size, -1)), "squared error on new prompts, a batch each"
             ),
         }
         return xr.Dataset(columns, coords={"layers": list(self.layers), "which": [FITTED, LEAST]})
@@ -64,7 +64,7 @@ class FreeFeatures(Declaration):
         printed = np.mean(published.MEDIANS) if self._as_published else np.nan
         return dataset.assign(
             whole=variable("layers which", found, "squared error, mean over all prompts"),
-            typical=dataset.batch.median("batch").assign_attrs(long_name="median over batches", units="1"),
+            typical=dataset.batch.median("draw").assign_attrs(long_name="median over batches", units="1"),
             labels=variable("layers", labels, "least squared error of layers that change labels only"),
             printed=variable("layers", [printed if published.SHAPE["layers"] == L else np.nan for L in self.layers], "printed"),
         )

@@ -5,15 +5,16 @@ from icl_lib.companion import minute_of
 
 @minute_of("ahn-depth")
 def minute(found):
-    """Says: Ahn et al. prove in which points of the training objective L layers of linear attention are L steps of
-    preconditioned gradient descent. This page asks what the best L steps leave.
+    """Says: Ahn et al. prove that certain critical points of training make L layers of linear attention L steps of
+    preconditioned gradient descent. This page asks how good the best L steps are.
 
-    So: The best step sizes are the reciprocals of the roots of one polynomial, and what they leave is a number in closed form
-    ({A1}): at $d = {d}$, $N = {N}$ one layer leaves {one} of the error of no answer, {layers} layers {all}. Training of full
-    matrices finds these steps ({A4d}), and nothing better ({A4b}).
-    New: In many dimensions L layers leave $1/(1 + ρ⁻¹ + ... + ρ⁻ᴸ)$, $ρ = d/N$ ({A2}); equal steps leave more ({A2b}). Where
-    prompts have variances of their own, depth repairs what one layer cannot: 1/3, then 1/6, 1/10 ({A3b}). Layers that also
-    change features have losses which batches of prompts do not show: rare prompts carry most of the mean ({A5b}).
+    So: The best step sizes are the reciprocals of the roots of one polynomial, and the least error has a closed form ({A1}). In
+    {d} dimensions with {N} examples one layer leaves {one} of the error of no answer, {layers} layers leave {all}. Training of
+    full matrices finds these steps ({A4d}) and nothing better ({A4b}).
+    New: In many dimensions L layers leave $1/(1 + ρ⁻¹ + ... + ρ^(-L))$, $ρ = d/N$ ({A2}); equal steps leave more ({A2b}). Where
+    prompts draw their own variances, Exp(1), one layer leaves a third in long contexts, and depth repairs it: then 1/6 and
+    1/10 ({A3b}). If layers change features too, the error on new prompts says little of the mean over all prompts: rare ones
+    carry it ({A5b}).
     """
     last = found.isel(shape=-1)
     d, N = (part.partition("=")[2] for part in str(last.shape.item()).split())
