@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, legend, line, points, rounded, series, strokes
+from icl_lib.companion import Table, drawing, each, equality, legend, line, points, rounded, series, strokes
 
 FITTED, LEAST = "fitted", "least"
 
@@ -107,8 +107,9 @@ def random_covariances(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _alt_trained(dataset: xr.Dataset) -> str:
     return (
-        f"Step sizes of trained layers against the number of layers, a panel for each of {dataset.sizes['shape']} shapes. The "
-        "markers lie at the strokes of the theorem: with more layers the largest grows and the smallest falls."
+        f"Step sizes of trained layers against those of the theorem, a panel for each of {dataset.sizes['shape']} shapes. All "
+        f"markers lie on the diagonal, with {int(dataset.layers[-1])} layers from small steps to one far above that of a single "
+        "layer."
     )
 
 
@@ -116,24 +117,21 @@ def _alt_trained(dataset: xr.Dataset) -> str:
     "ahn-trained",
     alt=_alt_trained,
     caption=(
-        "Mean diagonals of trained matrices, those of all networks over each other. Strokes: the reciprocals of the roots, one "
-        "for each layer."
+        "Mean diagonals of trained matrices, a marker for each layer of each network, against the reciprocals of the roots. "
+        "Diagonal: both are equal."
     ),
     size=lambda dataset: (1.0 + 2.6 * dataset.sizes["shape"], 3.8),
 )
 def trained(figure: Figure, dataset: xr.Dataset) -> None:
-    """Multiples of the identity that training finds, and the step sizes of the theorem."""
-    panels = figure.subplots(1, dataset.sizes["shape"], squeeze=False, sharey=True)[0]
-    found = dataset[["step", "step_theory"]].where(dataset.step_theory > 0)
-    for axes, (_, cell) in zip(panels, each(found, "shape"), strict=True):
-        for k, part in each(cell, "root"):
-            strokes(axes, part, "step_theory", "layers", 0.6, label=None if k else "theorem", color="C0", linewidth=1.6)
-            for j, one in each(part, "network"):
-                points(axes, one, "step", "layers", 1, label=None if k or j else "trained", markersize=4)
-        axes.set_xticks(dataset.layers.values)
-        axes.set(title=cell.shape.item(), xlabel="layers $L$")
-    panels[0].set_ylabel("step sizes")
-    legend(*panels, columns=2)
+    """Multiples of the identity that training finds, against the step sizes of the theorem."""
+    panels = figure.subplots(1, dataset.sizes["shape"], squeeze=False)[0]
+    for axes, (_, cell) in zip(panels, each(dataset, "shape"), strict=True):
+        equality(axes, 0, 1.05 * float(cell.step_theory.max()))
+        for k, part in each(cell, "layers"):
+            for j, one in each(part.isel(root=slice(0, part.layers.item())), "network"):
+                points(axes, one, "step", "step_theory", k, label=None if j else "{layers} layers", markerfacecolor="none")
+        axes.set(title=cell.shape.item(), xlabel="step sizes of the theorem", ylabel="trained")
+    legend(*panels, columns=3)
 
 
 def _alt_free(dataset: xr.Dataset) -> str:
@@ -159,14 +157,15 @@ def _alt_free(dataset: xr.Dataset) -> str:
 def free_features(figure: Figure, dataset: xr.Dataset) -> None:
     """What batches show, and the mean over all prompts."""
     axes, three = figure.subplots(), dataset.sel(layers=3)
-    rank = xr.DataArray(np.arange(1.0, three.sizes["draw"] + 1), dims="draw")
-    level = {name: three[name] + 0 * rank for name in ("whole", "printed")}
-    flat = three.assign(**level, batch=three.batch.copy(data=np.sort(three.batch.values, -1)), rank=rank)
+    count = three.sizes["draw"]
+    ordered = three.assign(batch=three.batch.copy(data=np.sort(three.batch.values, -1)))
     for k, name in enumerate((FITTED, LEAST)):
-        part = flat.sel(which=name)
-        points(axes, part, "batch", "rank", k, label=f"new prompts, {name}", markersize=3.5)
-        line(axes, part, "whole", "rank", k, label=f"all prompts, {name}")
-    line(axes, flat, "printed", "rank", 3, label="printed, trained layers")
+        part = ordered.sel(which=name)
+        points(axes, part, "batch", np.arange(1, count + 1), k, label=f"new prompts, {name}", markersize=3.5)
+        strokes(
+            axes, part, "whole", [(count + 1) / 2], count, label=f"all prompts, {name}", color=f"C{k}", linestyle=("-", "--")[k]
+        )
+    strokes(axes, three, "printed", [(count + 1) / 2], count, label="printed, trained layers", color="C3", linestyle=":")
     axes.set(yscale="log", xlabel="batches, ordered", ylabel="squared error")
     axes.xaxis.get_major_locator().set_params(integer=True)
     legend(axes, columns=3)

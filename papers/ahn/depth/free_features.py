@@ -15,7 +15,7 @@ from icl_lib.tasks.prompts import normal
 from papers.ahn import layers, published
 from papers.ahn.theory import depth, free_features, wishart
 
-FITTED, LEAST = "fitted", "least"
+WHICH = ("fitted", "least")
 """Numbers fitted to contexts, and those of the least mean over all prompts."""
 
 
@@ -44,7 +44,7 @@ class FreeFeatures(Declaration):
         numbers = []
         for L in self.layers:
             rules = sampled_rule(spectra, free_features.degree(L) + 1), free_features.rule(self.d, self.N, L)
-            numbers.append([self._descended(seed, L, *rule) for rule in rules])
+            numbers.append([self._descended(seed, f"{L}/{name}", L, *rule) for name, rule in zip(WHICH, rules, strict=True)])
         batches = np.stack([self._batch(seed, k, [each for row in numbers for each in row]) for k in range(self.batches)], -1)
         size, most = (len(self.layers), 2), max(self.layers)
         told = [[np.concatenate([np.pad(each, (0, most - len(each))) for each in pair]) for pair in row] for row in numbers]
@@ -54,7 +54,7 @@ class FreeFeatures(Declaration):
                 "layers which draw", np.reshape(batches, (*size, -1)), "squared error on new prompts, a batch each"
             ),
         }
-        return xr.Dataset(columns, coords={"layers": list(self.layers), "which": [FITTED, LEAST]})
+        return xr.Dataset(columns, coords={"layers": list(self.layers), "which": list(WHICH)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -78,13 +78,13 @@ class FreeFeatures(Declaration):
         most = max(self.layers)
         return free_features.loss(numbers[most : most + L - 1], numbers[:L], self.d, self.N)
 
-    def _descended(self, seed: int, L: int, nodes, weights) -> tuple[np.ndarray, np.ndarray]:
+    def _descended(self, seed: int, role: str, L: int, nodes, weights) -> tuple[np.ndarray, np.ndarray]:
         """Return step sizes and changes of the features where the best of many descents ends, of the logarithm of the loss."""
 
         def loss(numbers: Float[np.ndarray, "n"]) -> float:
             return float(np.log(weights @ free_features.left(numbers[L:], numbers[:L], nodes) ** 2))
 
-        drawn = normal(stream(seed, f"free/{L}/starts/{len(nodes)}/{weights[0]:.6g}"), (self.starts, 2 * L - 1), ONE).numpy()
+        drawn = normal(stream(seed, f"free/starts/{role}"), (self.starts, 2 * L - 1), ONE).numpy()
         grown = 3.0 ** np.r_[range(L), range(L - 1)] * np.r_[np.full(L, 0.5), np.full(L - 1, -0.3)]
         ends = [minimize(loss, grown * np.exp(0.5 * each), method="BFGS", options={"gtol": 1e-7}) for each in drawn]
         best = min(ends, key=lambda end: end.fun).x
