@@ -5,7 +5,7 @@ from icl_lib.companion import Paper
 PAPER = Paper(
     key="ahn",
     letters=("A",),
-    authors="Ahn, Cheng, Daneshmand, Sra",
+    authors="Ahn et al.",
     title="Transformers learn to implement preconditioned gradient descent for in-context learning",
     arXiv="2306.00297",
     scope=(

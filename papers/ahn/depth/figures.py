@@ -108,8 +108,8 @@ def random_covariances(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_trained(dataset: xr.Dataset) -> str:
     return (
         f"Step sizes of trained layers against those of the theorem, a panel for each of {dataset.sizes['shape']} shapes. All "
-        f"markers lie on the diagonal, with {int(dataset.layers[-1])} layers from small steps to one far above that of a single "
-        "layer."
+        f"markers lie on the diagonal. With {int(dataset.layers[-1])} layers they reach from small steps to one far above that "
+        "of a single layer."
     )
 
 
@@ -129,7 +129,7 @@ def trained(figure: Figure, dataset: xr.Dataset) -> None:
         equality(axes, 0, 1.05 * float(cell.step_theory.max()))
         for k, part in each(cell, "layers"):
             for j, one in each(part.isel(root=slice(0, part.layers.item())), "network"):
-                points(axes, one, "step", "step_theory", k, label=None if j else "{layers} layers", markerfacecolor="none")
+                points(axes, one, "step", "step_theory", k, label=None if j else "$L={layers}$", markerfacecolor="none")
         axes.set(title=cell.shape.item(), xlabel="step sizes of the theorem", ylabel="trained")
     legend(*panels, columns=3)
 
