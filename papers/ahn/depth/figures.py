@@ -98,7 +98,7 @@ def random_covariances(figure: Figure, dataset: xr.Dataset) -> None:
     series(left, dataset, "error", "layers", "shape", theory=("error_theory", "layers"), label="{shape}")
     line(right, dataset, "limit", "layers", 4, label="limit")
     for k, part in each(dataset, "long"):
-        points(right, part, "far", "layers", k, label="$N={long}$")
+        points(right, part, "far", "layers", k + 4, label="$N={long}$")
     for axes in (left, right):
         _numbered(axes, dataset)
         axes.legend()
