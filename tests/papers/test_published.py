@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from papers.ahn import published as ahn
 from papers.dherin import published as dherin
 from papers.lenses import published as lenses
 from papers.li import published as li
@@ -21,6 +22,7 @@ SOURCES = {
     "Garg et al.": garg,
     "otes on the paper": dherin,
     "otes on v4": dherin,
+    "Ahn et al.'s code": ahn,
 }
 """Words that announce a number of others, and the module that holds it."""
 DECIMAL = re.compile(r"(?<![\d.])\d*\.\d+%?(?!\d)")
