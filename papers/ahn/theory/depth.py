@@ -43,7 +43,7 @@ def error(moments: Sequence[Fraction], steps: Float[ndarray, "L"]) -> float:
 
 
 def equal_step(moments: Sequence[Fraction], L: int) -> float:
-    """The a that makes the mean of (1 - a lambda)^(2L) least (eq-ahn-equal), as the real root of its derivative in a."""
+    """The a that makes the mean of (1 - a lambda)^(2L) least, as the real root of its derivative in a."""
     slope = [-2 * L * comb(2 * L - 1, j) * (-1) ** j * float(moments[j + 1]) for j in range(2 * L)]
     roots = np.roots(slope[::-1])
     return float(roots[np.argmin(abs(roots.imag))].real)
