@@ -21,12 +21,14 @@ WHICH = ("fitted", "least")
 
 @dataclass(frozen=True)
 class FreeFeatures(Declaration):
-    """Layers x <- x + p S_l x beside the step a in the labels, with d dimensions and N examples, all normal, w ~ N(0, I).
+    """Layers x <- x + p S_l x beside the step a in the labels; inputs and tasks N(0, I).
 
+    d, N               dimensions and examples
     layers             numbers of layers; L of them have L step sizes and L - 1 numbers for the features
     starts             descents for each
     contexts           to which numbers are fitted
-    batches, prompts   of new prompts, a task and a query each
+    batches            of new prompts
+    prompts            of a batch, each with a task and a query
     """
 
     d: AtLeastTwo

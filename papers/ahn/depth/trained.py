@@ -42,7 +42,8 @@ class Trained(Declaration):
 
     d, N         dimensions and examples, one of each a shape
     layers       numbers of layers
-    networks     of each, from entries N(0, size^2)
+    networks     of each
+    size         standard deviation of the entries at the initialisation
     batch        contexts a step, the same for all networks; the mean over tasks and queries is taken exactly
     steps, rate  of Adam, whose rate falls linearly
     contexts     on which errors are measured
