@@ -1,10 +1,13 @@
-"""One paper's weights as another's: linear self-attention of Zhang et al. as a contextual layer of Dherin et al., and back."""
+"""One paper's weights as another's: Zhang et al.'s linear self-attention, a layer of Dherin et al., Li et al.'s linear network."""
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.models.linear_attention import LinearSelfAttention
 from papers.lenses.blocks import key_value
+from papers.li.softmax_attention import SoftmaxAttentionMLP
 
 
 def contextual(model: LinearSelfAttention, rho: float) -> Weights:
@@ -18,3 +21,16 @@ def contextual(model: LinearSelfAttention, rho: float) -> Weights:
 def self_attention(weights: Weights, rho: float) -> LinearSelfAttention:
     """Return W_PV = W_V and W_KQ = rho W_K^T W_Q: any factorisation of the scores gives the same model."""
     return LinearSelfAttention(weights["W_V"], rho * torch.einsum("...ki,...kj->...ij", weights["W_K"], weights["W_Q"]))
+
+
+def classifier(weights: Weights, W_O: Float[Tensor, "m D"], a: Float[Tensor, "m"], l: int) -> SoftmaxAttentionMLP:
+    """Return Li et al.'s network on l contexts whose linear variant answers a^T W_O (A(C, z) - z): no skip, no ReLU.
+
+    Labels have one slot, q = 1. The variant divides scores by l, so keys are l times as long.
+    """
+    return SoftmaxAttentionMLP(weights["W_Q"], l * weights["W_K"], weights["W_V"], W_O, a, W_O.new_ones(1))
+
+
+def layer(model: SoftmaxAttentionMLP, l: int) -> Weights:
+    """Return W_Q, W_K, W_V of the contextual layer in the linear variant of a network of Li et al. with one label slot."""
+    return {"W_Q": model.W_Q, "W_K": model.W_K / l, "W_V": model.W_V}

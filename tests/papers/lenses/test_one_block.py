@@ -17,6 +17,8 @@ from papers.lenses.s1_one_block.one_pass import ONE_PASS
 from papers.lenses.s1_one_block.static_step import STATIC_STEP
 from papers.lenses.s1_one_block.token_steps import TOKEN_STEPS
 from papers.lenses.theory import one_block
+from papers.li.patterns import Codes, Patterns, write
+from papers.li.softmax_attention_variants import variant
 from papers.zhang.theory import optimum
 
 D, M = 3, 7
@@ -102,6 +104,19 @@ def test_weights_of_one_paper_are_the_others_in_both_directions():
         back = translate.self_attention(each, M)
         scores = torch.einsum("ki,kj->ij", each["W_K"], each["W_Q"]) * M
         assert torch.allclose(back.W_KQ, scores) and torch.equal(back.W_PV, model.W_PV)
+
+
+def test_a_network_of_li_et_al_is_a_layer_and_its_read_out_in_both_directions():
+    patterns = Patterns(*(torch.tensor(drawn(2, D, role=role)) for role in ("relevant", "irrelevant")))
+    places = [torch.randint(2, (5, M + 1), generator=stream(3, role)) for role in ("pattern", "distractor")]
+    codes = Codes(*places, *(torch.tensor(drawn(5, M + 1, role=role)) for role in ("kappa", "label")))
+    weights = {f"W_{name}": torch.tensor(drawn(D + 1, D + 1, role=name)) for name in "QKV"}
+    W_O, a, prompts = torch.tensor(W), torch.tensor(drawn(4, role="a")), write(codes, patterns)
+    network = translate.classifier(weights, W_O, a, M)
+    z = unlabelled(prompts.x_query)[:, None]
+    added = (Blocks(weights, {}).mixed(prompts.x, prompts.y, z) - z)[:, 0]
+    assert torch.allclose(variant("linear, linear", network, patterns)(codes), torch.einsum("m,mv,bv->b", a, W_O, added))
+    assert all(torch.allclose(each, weights[name]) for name, each in translate.layer(network, M).items())
 
 
 @pytest.fixture(scope="module")
