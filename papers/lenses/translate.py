@@ -1,4 +1,4 @@
-"""One paper's weights as another's: Zhang et al.'s linear self-attention, a layer of Dherin et al., Li et al.'s linear network."""
+"""One paper's weights as another's: self-attention of Zhang et al., a layer of Dherin et al., a network of Li et al."""
 
 import torch
 from jaxtyping import Float

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
 from icl_lib.measure.estimate import mean
+from papers.ahn.theory import depth, wishart
 from papers.dherin.trained import Training
 from papers.dherin.trainings import ONE_BLOCK, PREFIX_ATTENTION
 from papers.lenses.s4_what_is_left import parts
@@ -71,10 +72,15 @@ class WhatIsLeft(Declaration):
             long_name="share of the excess that no vector carries", units="1"
         )
         trainings = (*self.blocks, *self.decoders)
-        steps = [[left.steps_excess(dimension(each), k, 1) if k <= each.N else np.nan for k in self.k] for each in trainings]
+        steps = [[self._one_step(dimension(each), k) if k <= each.N else np.nan for k in self.k] for each in trainings]
         return dataset.assign(
             share=share, one_step=variable("network k", steps, "excess of the best single gradient step, over d"), **means
         )
+
+    @expectation
+    def _one_step(self, d: int, k: int) -> float:
+        """Return the excess of the best single step on k examples, over d."""
+        return left.excess(depth.least_error(wishart.moments(d, k, 2), 1), d, k)
 
     def _training(self, training: Training | DecoderTraining, seed: int, device: str) -> np.ndarray:
         found = readers(training, seed, device)

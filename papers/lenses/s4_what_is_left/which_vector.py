@@ -11,12 +11,12 @@ from torch import Tensor
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention
+from papers.ahn.theory import depth, wishart
 from papers.dherin.trained import Training
 from papers.dherin.trainings import ONE_BLOCK, PREFIX_ATTENTION
 from papers.lenses.s4_what_is_left import parts
 from papers.lenses.s4_what_is_left.contexts import isotropic, least_norm, ridge
 from papers.lenses.s4_what_is_left.readers import CHUNK, RUNS, LinearReader, Reader, dimension, names, readers
-from papers.lenses.theory import what_is_left as left
 from papers.regression.decoders import DecoderTraining
 from papers.regression.spectra import stacked_limits
 from papers.regression.trainings import FIXED
@@ -97,9 +97,14 @@ class WhichVector(Declaration):
     def _vectors(self, x: Float[Tensor, "B k d"], y: Float[Tensor, "B k"], N: int) -> list[Float[Tensor, "B d"]]:
         """Return the candidates that a context of k examples has, but for the task."""
         k, d = x.shape[1:]
-        steps = [left.steps(d, N, 1), *(left.steps(d, k, L) for L in self.steps)]
+        steps = [best_steps(d, N, 1), *(best_steps(d, k, L) for L in self.steps)]
         found = [descended(x, y, sizes) for sizes in steps]
         return [*found, *(ridge(x, y, penalty) for penalty in self.penalties), least_norm(x, y)]
+
+
+def best_steps(d: int, k: int, L: int) -> Float[np.ndarray, "L"]:
+    """Return the sizes of the best L steps on k examples."""
+    return depth.step_sizes(wishart.moments(d, k, 2 * L), L)
 
 
 def descended(x: Float[Tensor, "B k d"], y: Float[Tensor, "B k"], steps: np.ndarray) -> Float[Tensor, "B d"]:

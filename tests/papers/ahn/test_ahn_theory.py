@@ -40,6 +40,37 @@ def test_the_two_gram_matrices_have_the_same_traces(d, N):
     assert all(a * d * N**k == b * N * d**k for k, (a, b) in enumerate(zip(one, other, strict=True)) if k)
 
 
+def pairings(places):
+    """All ways to put places in pairs."""
+    if not places:
+        yield ()
+        return
+    first, *rest = places
+    for k, other in enumerate(rest):
+        for others in pairings(rest[:k] + rest[k + 1 :]):
+            yield ((first, other), *others)
+
+
+def wick(d: int, M: int, n: int) -> float:
+    """(1/d) E tr S^n, by counting the loops of every pairing of the 2n entries of X in x_s1a1 x_s1a2 x_s2a2 x_s2a3 .."""
+    found = 0
+    for pairs in pairings(list(range(2 * n))):
+        rows, columns = list(range(n)), list(range(n))  # of entry 2j and 2j + 1: row j, columns j and j + 1
+        for one, other in pairs:
+            for labels, a, b in ((rows, one // 2, other // 2), (columns, (one + 1) // 2 % n, (other + 1) // 2 % n)):
+                old, new = labels[a], labels[b]
+                labels[:] = [new if label == old else label for label in labels]
+        found += M ** len({*rows}) * d ** len({*columns})
+    return found / (d * M**n)
+
+
+@pytest.mark.parametrize(("d", "M"), [(1, 1), (2, 5), (5, 3)])
+def test_moments_are_those_of_every_pairing(d, M):
+    assert [float(each) for each in wishart.moments(d, M, 5)[1:]] == pytest.approx(
+        [wick(d, M, n) for n in range(1, 6)], rel=1e-12
+    )
+
+
 def test_moments_by_simulation():
     S = covariances(0, 200_000, 9, 3)
     for k, expected in enumerate(wishart.moments(3, 9, 5)):

@@ -5,13 +5,13 @@ from math import prod
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize
 
 from icl_lib.companion import HOLDS, agreement
 from icl_lib.models.gpt2 import interleaved_tokens
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from papers.ahn.theory import depth, wishart
 from papers.dherin.trained import predictions, trained
 from papers.dherin.trainings import ONE_BLOCK
 from papers.garg.theory.bayes import posterior_mean
@@ -19,12 +19,11 @@ from papers.lenses.s4_what_is_left import any_prior, contexts, parts
 from papers.lenses.s4_what_is_left.any_prior import ANY_PRIOR
 from papers.lenses.s4_what_is_left.readers import LinearReader, readers
 from papers.lenses.s4_what_is_left.selectivity_alignment import selectivity
-from papers.lenses.s4_what_is_left.which_vector import descended
+from papers.lenses.s4_what_is_left.which_vector import best_steps, descended
 from papers.lenses.theory import what_is_left as left
 from papers.regression.decoders import repeated
 from papers.regression.spectra import stacked_limits
 from papers.regression.trainings import FIXED
-from papers.zhang.theory.error import isotropic_error
 
 rng = np.random.default_rng(7)
 LAMBDA = torch.tensor([[1.5, 0.3], [0.3, 0.5]], dtype=torch.float64)
@@ -37,68 +36,8 @@ def normal(*shape):
 # --- best steps ---------------------------------------------------------------------------------------------------
 
 
-def pairings(places):
-    """All ways to put places in pairs."""
-    if not places:
-        yield ()
-        return
-    first, *rest = places
-    for k, other in enumerate(rest):
-        for others in pairings(rest[:k] + rest[k + 1 :]):
-            yield ((first, other), *others)
-
-
-def wick(d: int, M: int, n: int) -> float:
-    """(1/d) E tr S^n, by counting the loops of every pairing of the 2n entries of X in x_s1a1 x_s1a2 x_s2a2 x_s2a3 .."""
-    found = 0
-    for pairs in pairings(list(range(2 * n))):
-        rows, columns = list(range(n)), list(range(n))  # of entry 2j and 2j + 1: row j, columns j and j + 1
-        for one, other in pairs:
-            for labels, a, b in ((rows, one // 2, other // 2), (columns, (one + 1) // 2 % n, (other + 1) // 2 % n)):
-                old, new = labels[a], labels[b]
-                labels[:] = [new if label == old else label for label in labels]
-        found += M ** len({*rows}) * d ** len({*columns})
-    return found / (d * M**n)
-
-
-@pytest.mark.parametrize(("d", "M"), [(1, 1), (2, 5), (5, 3)])
-def test_moments_are_those_of_every_pairing(d, M):
-    assert [left.moment(d, M, n) for n in range(1, 6)] == pytest.approx([wick(d, M, n) for n in range(1, 6)], rel=1e-12)
-
-
-def test_moments_of_one_input_are_those_of_chi_squared():
-    for d in (1, 4):
-        assert left.moment(d, 1, 6) == pytest.approx(prod(d + 2 * j for j in range(6)) / d, rel=1e-12)
-
-
-@pytest.mark.parametrize(("d", "k"), [(2, 7), (5, 20), (5, 3)])
-def test_one_best_step_is_that_of_zhang(d, k):
-    assert left.steps(d, k, 1) == pytest.approx([k / (k + d + 1)])
-    assert left.least_error(d, k, 1) == pytest.approx(isotropic_error(d, k, k))
-
-
-def test_errors_of_two_and_three_steps_from_outside():
-    """Numbers of another program, for d = 5 and 20 examples."""
-    assert [left.least_error(5, 20, L) for L in (1, 2, 3)] == pytest.approx([0.230769, 0.072248, 0.026722], abs=1e-6)
-
-
-@pytest.mark.parametrize("L", [1, 2, 3])
-def test_no_other_steps_leave_less(L):
-    moments = [left.moment(3, 8, n) for n in range(2 * L + 1)]
-
-    def error(steps):
-        square = np.polynomial.polynomial.polypow(np.polynomial.polynomial.polyfromroots(1 / steps) * prod(-steps), 2)
-        return square @ moments
-
-    found = min(
-        (minimize(lambda a: error(np.exp(a)), rng.standard_normal(L), tol=1e-12) for _ in range(4)), key=lambda one: one.fun
-    )
-    assert found.fun == pytest.approx(left.least_error(3, 8, L), rel=1e-7)
-    assert np.sort(np.exp(found.x))[::-1] == pytest.approx(left.steps(3, 8, L), rel=1e-2)
-
-
 def test_descent_leaves_the_polynomial_of_the_second_moment():
-    x, w, a = normal(4, 6, 3), normal(4, 3), left.steps(3, 6, 3)
+    x, w, a = normal(4, 6, 3), normal(4, 3), best_steps(3, 6, 3)
     y = torch.einsum("bkd,bd->bk", x, w)
     S = torch.einsum("bki,bkj->bij", x, x) / 6
     values, basis = torch.linalg.eigh(S)
@@ -109,10 +48,10 @@ def test_descent_leaves_the_polynomial_of_the_second_moment():
 def test_best_steps_leave_what_is_said_on_prompts():
     drawn = contexts.isotropic(3, "steps", (20_000, 10, 1), 4)
     for L in (1, 2, 3):
-        error = (descended(*drawn.first(10), left.steps(4, 10, L)) - drawn.w).square().sum(-1) / 4
-        expected = left.least_error(4, 10, L)
+        error = (descended(*drawn.first(10), best_steps(4, 10, L)) - drawn.w).square().sum(-1) / 4
+        expected = depth.least_error(wishart.moments(4, 10, 2 * L), L)
         assert abs(error.mean() - expected) < 4 * error.std() / len(error) ** 0.5
-        assert left.steps_excess(4, 10, L) == expected and left.steps_excess(20, 10, L) == left.least_error(20, 10, L) - 0.5
+    assert left.excess(0.4, 4, 10) == 0.4 and left.excess(0.8, 20, 10) == 0.8 - 0.5
 
 
 # --- estimates ----------------------------------------------------------------------------------------------------

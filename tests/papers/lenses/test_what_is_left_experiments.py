@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from icl_lib.companion import FAILS, HOLDS, Claim
+from papers.dherin.theory.finetuning import mean_cosine
 from papers.dherin.trainings import FOUR_BLOCKS
 from papers.lenses.s4_what_is_left import claims, figures, minute, selectivity_alignment
 from papers.lenses.s4_what_is_left.any_prior import ANY_PRIOR
 from papers.lenses.s4_what_is_left.selectivity_alignment import SELECTIVITY_ALIGNMENT
 from papers.lenses.s4_what_is_left.what_is_left import WHAT_IS_LEFT
 from papers.lenses.s4_what_is_left.which_vector import WHICH_VECTOR
-from papers.lenses.theory import what_is_left as left
 
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
@@ -59,7 +59,7 @@ def test_no_network_is_asked_beyond_its_training(datasets):
 
 
 def test_a_wrong_ceiling_fails(monkeypatch, datasets):
-    monkeypatch.setattr(selectivity_alignment, "mean_cosine", lambda d: 0.9 * left.least_error(d, 1, 1))
+    monkeypatch.setattr(selectivity_alignment, "mean_cosine", lambda d: 0.9 * mean_cosine(d))
     wrong = SELECTIVITY_ALIGNMENT.quick.expect(datasets["lenses-selectivity-alignment"], 1)
     assert claims.S4l.judge(wrong).verdict == FAILS
 
