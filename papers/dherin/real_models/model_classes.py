@@ -1,0 +1,145 @@
+"""dherin-model-classes: random models of twelve classes, patched for a token within one pass of the class's own forward."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, variables
+from icl_lib.patches.fits import LeastSquares
+from icl_lib.patches.gains import one_factor
+from icl_lib.patches.passes import Passage, Record, Rule, patched, record
+from icl_lib.patches.seats import Seat
+from icl_lib.seeds import stream
+from papers.dherin.distance import relative
+from papers.dherin.model_families import seats
+from papers.dherin.real_models.classes import PRECISIONS, ModelSizes, Name, made, words
+
+PRECISION = ("float32", "bfloat16")
+PATCHES = {
+    "all matrices": ("reads", "last"),
+    "last alone": ("last",),
+    "position 0": ("last",),
+    "last block": ("last",),
+    "reads alone": ("reads",),
+    "no patch": (),
+}
+"""Which matrices of a block change. At position 0 the token is told to be the first one; in the last block alone."""
+
+
+class Text(NamedTuple):
+    """A model, its seats, and one text in it."""
+
+    model: nn.Module
+    seats: tuple[Seat, ...]
+    tokens: Tensor
+
+
+@dataclass(frozen=True)
+class ModelClasses(Declaration):
+    """Random models on ``tokens`` random tokens; each of the last ``queries`` is patched for, with nothing before it left."""
+
+    classes: Several[Name]
+    sizes: ModelSizes
+    tokens: AtLeastTwo
+    queries: Count
+    seeds: AtLeastTwo
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.queries >= self.tokens:
+            raise ValueError(f"{self.queries} queries of {self.tokens} tokens: the first of them needs a context")
+
+    def run(self, seed: int, device: str) -> xr.Dataset:
+        """Patch every model for every query, in both precisions."""
+        readings = [[self.read(name, seed, s) for s in range(self.seeds)] for name in self.classes]
+        coords = {"model": list(self.classes), "precision": list(PRECISION), "patch": list(PATCHES)}
+        return xr.Dataset(variables(NAMES, readings, "model seed {}", "f4"), coords=coords)
+
+    def read(self, name: str, seed: int, s: int) -> dict[str, list]:
+        """Return all readings of one model."""
+        model = made(name, self.sizes, stream(seed, f"weights/{name}/{s}"))
+        tokens = words(seed, f"words/{s}", self.sizes.vocabulary, (1, self.tokens))
+        logits, found = {}, {key: [] for key in ("error", "stream", "size")}
+        for precision in PRECISION:
+            text = Text(model.to(PRECISIONS[precision]), seats(model), tokens)
+            cells = [[self.patch(text, place, label) for label in PATCHES] for place in self.places]
+            for key in found:
+                found[key].append([max(cell[k][key] for cell in cells) for k in range(len(PATCHES))])
+            logits[precision] = torch.cat([whole(text, place).logits for place in self.places])
+        own = relative(logits["bfloat16"].double(), logits["float32"].double())
+        return found | {"own": own.max().item()}
+
+    @property
+    def places(self) -> range:
+        """The places of the queries."""
+        return range(self.tokens - self.queries, self.tokens)
+
+    def patch(self, text: Text, place: int, label: str) -> dict[str, float]:
+        """Return errors and size of one patch for the token at a place."""
+        full, chosen = whole(text, place), slice(-1 if label == "last block" else 0, None)
+        at = 0 if label == "position 0" else place
+        alone = Passage(text.tokens[:, place, None], torch.tensor([[at]]), torch.tensor([[True]]))
+        rule = Rule(LeastSquares(), PATCHES[label], one_factor)
+        with patched(text.model, text.seats[chosen], full.take(chosen), alone, rule) as size:
+            found = record(text.model, text.seats, alone)
+        return {"size": size.max().item(), **errors(found, full)}
+
+
+def whole(text: Text, place: int) -> Record:
+    """Return what the model has at a place with all tokens before it."""
+    tokens = text.tokens[:, : place + 1]
+    positions = torch.arange(place + 1)[None]
+    return record(text.model, text.seats, Passage(tokens, positions, positions == place))
+
+
+def errors(found: Record, full: Record) -> dict[str, float]:
+    """Return the largest relative error over rows: of the logits, and of the token behind a block, of the worst one."""
+    behind = [_worst(one, other) for one, other in zip(found.out, full.out, strict=True)]
+    return {"error": _worst(found.logits, full.logits), "stream": max(behind)}
+
+
+def _worst(found: Float[Tensor, "R n"], expected: Float[Tensor, "R n"]) -> float:
+    return relative(found.double(), expected.double()).max().item()
+
+
+NAMES = {
+    "error": ("precision patch", "largest relative error of the logits over queries"),
+    "stream": ("precision patch", "largest relative error of the token behind a block, over queries and blocks"),
+    "size": ("precision patch", "largest size of a change over that of the changed weights, over queries and blocks"),
+    "own": ("", "relative error of the logits with the context in bfloat16, to those in float32, largest over queries"),
+}
+
+ALL = (
+    "GPT-2",
+    "Llama",
+    "Qwen2",
+    "Qwen3",
+    "Phi-3",
+    "GPT-NeoX",
+    "Gemma 2",
+    "Gemma 3",
+    "OLMo 2",
+    "Mixtral",
+    "Qwen2-MoE",
+    "Qwen3-MoE",
+)
+_QUICK = ModelClasses(
+    classes=ALL,
+    sizes=ModelSizes(width=32, hidden=48, depth=2, heads=4, vocabulary=97),
+    tokens=12,
+    queries=1,
+    seeds=2,
+)
+MODEL_CLASSES = Experiment(
+    slug="dherin-model-classes",
+    title="Patches within the own forward of twelve model classes",
+    section="sequel 2",
+    quick=_QUICK,
+    full=replace(
+        _QUICK, sizes=ModelSizes(width=64, hidden=160, depth=6, heads=4, vocabulary=97), tokens=40, queries=3, seeds=5
+    ),
+)

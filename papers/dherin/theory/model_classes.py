@@ -1,0 +1,29 @@
+"""Patches of model classes: one change of the last matrix and of the gain behind it for T tokens, and how many it can serve.
+
+y_t: what should leave the norm for token t, of D entries; m: its gain; u_t: what the norm reads; h_t: what the matrix reads.
+
+Two tokens with y = (2, 4) and (4, 2), mean squares rho = 1 and 0.625: 4 a_1 + 16 a_2 = 2 and 16 a_1 + 4 a_2 = 1.25 at
+a = (1/20, 9/80):
+
+>>> import numpy as np
+>>> from papers.dherin.theory.model_classes import gain_equations, normed_target
+>>> y, rho, a = np.array([[2.0, 4.0], [4.0, 2.0]]), np.array([1.0, 0.625]), np.array([1 / 20, 9 / 80])
+>>> gain_equations(y, a, rho).round(12).tolist()
+[0.0, 0.0]
+>>> normed_target(np.array([2.0, 4.0]), np.array([2.0, 1.0]), 4.0, 1.0).round(4).tolist()
+[2.2361, 8.9443]
+"""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+
+def gain_equations(y: Float[ndarray, "T D"], a: Float[ndarray, "D"], rho: Float[ndarray, "T"]) -> Float[ndarray, "T"]:
+    """sum_d y_td^2 a_d - D rho_t with a = 1/m'^2: all 0 if and only if the gain m' can give the y_t (eq-dherin-real-gains)."""
+    return (y**2) @ a - len(a) * rho
+
+
+def normed_target(y: Float[ndarray, "D"], m: Float[ndarray, "D"], square: float, epsilon: float) -> Float[ndarray, "D"]:
+    """u' = sqrt(square + epsilon) y / m', what the last matrix has to make; ``square`` is mean(u^2) (eq-dherin-real-target)."""
+    return np.sqrt(square + epsilon) * y / m
