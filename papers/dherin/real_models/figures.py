@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, drawing, each, legend, line, points
+from icl_lib.companion import LINES, Table, drawing, each, legend, points
 
 FLOOR = 1e-16
 """The least value drawn on a logarithmic axis."""
