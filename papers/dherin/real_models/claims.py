@@ -84,7 +84,8 @@ def D65(dataset):
     """Behind a norm one change of the last matrix and of the gain serves several tokens exactly where the gain solves
     $Σ_d y_{td}²/m'_d² = Dρ_t$, linear in $1/m'²$.
 
-    Margin: As D60, for up to an eighth as many tokens as the stream is wide. We know of no source for these equations.
+    Margin: As D60, for up to an eighth as many tokens as the stream is wide, all different; in a first run one text began with
+    one token twice, which is the case of D66. We know of no source for these equations.
     Number: Largest relative error of a token behind a block.
     Control: one factor on the whole gain
     """

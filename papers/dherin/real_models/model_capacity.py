@@ -42,7 +42,7 @@ class ModelCapacity(Declaration):
     """Random models, a context of ``context`` random tokens, and a query of M random tokens that one patch has to serve.
 
     classes, shapes   without a norm behind, in float64; M goes from half of ``hidden`` to three times as many
-    normed, rows      classes with a norm behind, in float32, of the shape ``behind``; M is one of ``rows``
+    normed, rows      classes with a norm behind, in float32, of the shape ``behind``; M of ``rows`` different tokens
     cut               a share of the largest direction, below which a second fit leaves directions out; see ``repeated``
     """
 
@@ -103,7 +103,7 @@ class ModelCapacity(Declaration):
         found: dict[str, list] = {"gain_error": [], "gain_size": []}
         context = words(seed, f"context/{s}", self.behind.vocabulary, (self.context,))
         for M in self.rows:
-            query = self.query(model, context, words(seed, f"rows/{s}/{M}", self.behind.vocabulary, (M,)))
+            query = self.query(model, context, different(seed, f"rows/{s}/{M}", self.behind.vocabulary, M))
             cells = [self._behind(model, query, made_of) for made_of in GAINS.values()]
             for key, name_there in (("gain_error", "stream"), ("gain_size", "size")):
                 found[key].append([cell[name_there] for cell in cells])
@@ -120,7 +120,7 @@ class ModelCapacity(Declaration):
         shape = self.behind
         model = made("Llama", shape, stream(seed, f"weights/repeated/{s}"))
         context = words(seed, f"context/{s}", shape.vocabulary, (self.context,))
-        some = words(seed, f"repeated/{s}", shape.vocabulary, (self.repeats,))
+        some = different(seed, f"repeated/{s}", shape.vocabulary, self.repeats)
         fits: tuple[Fit, ...] = (LeastSquares(), Cut(self.cut))
         found: dict[str, list] = {"repeat_error": [], "repeat_size": []}
         for tokens in (some, some[:1].expand(self.repeats)):
@@ -156,6 +156,11 @@ def judged(model: nn.Module, query: Query, rule: Rule, new: Query) -> dict[str, 
         own, other = record(model, query.seats, query.alone), record(model, query.seats, new.alone).logits
     left = (other - new.full.logits).norm() / (bare - new.full.logits).norm()
     return {"size": size.max().item(), "new": left.item(), **errors(own, query.full)}
+
+
+def different(seed: int, role: str, vocabulary: int, count: int) -> Int[Tensor, "M"]:
+    """Return random tokens, each once: beginning with one token twice, z is equal in the first block (``repeated``)."""
+    return 1 + torch.randperm(vocabulary - 1, generator=stream(seed, role))[:count]
 
 
 def served(H: int) -> tuple[int, ...]:

@@ -25,5 +25,8 @@ def gain_equations(y: Float[ndarray, "T D"], a: Float[ndarray, "D"], rho: Float[
 
 
 def normed_target(y: Float[ndarray, "D"], m: Float[ndarray, "D"], square: float, epsilon: float) -> Float[ndarray, "D"]:
-    """u' = sqrt(square + epsilon) y / m', what the last matrix has to make; ``square`` is mean(u^2) (eq-dherin-real-target)."""
+    """u' = sqrt(square + epsilon) y / m', what the last matrix has to make (eq-dherin-real-target).
+
+    ``square`` is mean(u'^2), so that square + epsilon = epsilon / (1 - rho).
+    """
     return np.sqrt(square + epsilon) * y / m
