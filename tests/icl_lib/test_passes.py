@@ -47,7 +47,7 @@ def test_gains_solve_the_equations_where_linear_programming_finds_a_positive_sol
         else:
             with pytest.raises(ValueError, match="no gain gives these"):
                 solved(y, rho, m)
-    assert 5 < sum(found) < 25
+    assert 3 < sum(found) < 28
 
 
 def test_one_row_has_one_factor():
@@ -142,7 +142,7 @@ def test_the_own_forward_gives_what_it_gives_with_the_context(norm, gains, parts
     before = [weight.clone() for weight in model.parameters()]
     with patched(model, seats(model), full, left, Rule(LeastSquares(), parts, gains)) as size:
         error = relative(record(model, seats(model), left), full)
-    assert error < 1e-8 or (norm and M == 2 and gains is one_factor and error > 1e-2 and parts == LAST)
+    assert error < 1e-8 or (norm and M == 2 and gains is one_factor and error > 1e-3 and parts == LAST)
     assert (size > 1e-3).all()
     assert all(torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True))
     assert relative(record(model, seats(model), left), full) > 1e-2
