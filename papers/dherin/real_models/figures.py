@@ -1,4 +1,4 @@
-"""Figures on classes of language models: errors by class, and how many tokens one patch serves."""
+"""Figures on classes of language models: errors by class, how many tokens one patch serves, what it answers."""
 
 import numpy as np
 import xarray as xr
@@ -8,6 +8,8 @@ from icl_lib.companion import LINES, Table, drawing, each, legend, points
 
 FLOOR = 1e-16
 """The least value drawn on a logarithmic axis."""
+VIEWED = {"in view": ("in view", "D", "full"), "asked": ("patched for", "^", "full"), "neither": ("neither", "v", "none")}
+"""Label and marker of each group of pairs when half of them stay in view."""
 MARKS = {"no patch": 0, "reads alone": 1, "last alone": 2, "all matrices": 3, "position 0": 4}
 
 
@@ -86,6 +88,7 @@ def capacity(figure: Figure, dataset: xr.Dataset) -> None:
         axes.minorticks_off()
     left.set(ylabel="relative error", ylim=(1e-16, 30))
     middle.set(ylabel="left over, new tokens")
+    middle.set_yticks([1, 2, 4], ["1", "2", "4"])
     behind = _median(dataset, "gain_error", ("normed", "seed"))
     for k, cell in each(behind, "gain"):
         points(right, cell, "gain_error", "rows", k, linestyle=LINES[k], linewidth=0.6, label="{gain}")
@@ -117,6 +120,62 @@ def behind(dataset: xr.Dataset) -> Table:
         solved = f"{float(cell.sel(gain='equations')):.2g}" if found else ""
         rows.append((str(M), f"{found} of {count}", solved, f"{float(cell.sel(gain='one factor')):.2g}"))
     return Table(("tokens", "a gain exists in", "size, equations", "size, one factor"), tuple(rows))
+
+
+@drawing(
+    "dherin-recall",
+    alt=(
+        "Two panels of shares of right answers, for Llama and GPT-2. Left, nothing of the context left: with the context all "
+        "are right. With a static patch, of the last matrices or of all, or distilled by gradient, nearly all are right for "
+        "the keys that were asked for, and about as many as by guessing for those that were not; the placebo's patch is near "
+        "guessing for both. Right, half of the pairs in view: these are still answered with the patch, so are those that it "
+        "was made for, and the others are not."
+    ),
+    caption=(
+        "Share of right answers to new queries, mean over contexts and networks with two standard errors; dashed: guessing. "
+        "Left: nothing of the context is left, filled: keys that queries of the fit asked for, open: the other keys. Right: "
+        "half of the pairs in view, and a patch for two of the others."
+    ),
+    size=(8.0, 4.6),
+)
+def recall(figure: Figure, dataset: xr.Dataset) -> None:
+    """Share of right answers by what stands in for the context, and with half of the pairs in view."""
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.3, 1))
+    accuracy, kept = (_over_contexts(dataset, name) for name in ("accuracy", "kept"))
+    ways, views = np.arange(dataset.sizes["way"]), np.arange(dataset.sizes["view"])
+    for m, cell in each(accuracy, "model"):
+        for group, fill in (("asked", "full"), ("not asked", "none")):
+            style = {"fillstyle": fill, "label": f"{{model}}, {group}"}
+            points(left, cell.sel(group=group), "accuracy", ways + 0.16 * (m - 0.5), m, **style)
+    for m, cell in each(kept, "model"):
+        for k, (seen, (label, marker, fill)) in enumerate(VIEWED.items()):
+            style = {"label": f"{{model}}, {label}", "marker": marker, "fillstyle": fill}
+            points(right, cell.sel(seen=seen), "kept", views + 0.13 * (2 * k + m - 2.5), m, **style)
+    left.set_xticks(ways, dataset.way.values, rotation=35, ha="right")
+    right.set_xticks(views, ["no patch", "asked of\nthe others", "asked\nof all"])
+    for axes in (left, right):
+        axes.axhline(float(dataset.chance.mean()), color="C5", linestyle="--", linewidth=0.9)
+    left.set(ylabel="share of right answers", ylim=(-0.03, 1.05))
+    legend(left, right, columns=4)
+
+
+def fitted(dataset: xr.Dataset) -> Table:
+    """Return shares of right answers and the size of the change, by model and by what stands in for the context."""
+    rows = []
+    for model in dataset.model.values:
+        for way in dataset.way.values[2:]:
+            cell = dataset.sel(model=model, way=way)
+            shares = (f"{float(cell.accuracy.sel(group=group).mean()):.2f}" for group in dataset.group.values)
+            rows.append((f"{model}, {way}", *shares, f"{float(cell['size'].median()):.2f}"))
+    return Table(("", "asked", "not asked", "size over that of the weights"), tuple(rows))
+
+
+def _over_contexts(dataset: xr.Dataset, name: str) -> xr.Dataset:
+    """Return the mean of a variable over contexts and networks, and its standard error."""
+    values = dataset[name].astype(float)
+    count = values.sizes["network"] * values.sizes["context"]
+    error = values.std(("network", "context"), ddof=1) / count**0.5
+    return xr.Dataset({name: values.mean(("network", "context")), f"{name}_se": error})
 
 
 def _spread(dataset: xr.Dataset, name: str) -> xr.Dataset:

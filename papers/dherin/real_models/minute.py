@@ -11,9 +11,10 @@ def minute(classes):
     So: The identity holds in {count} classes of a public library as it stands, with small random weights: patched within its
     own forward, each gives the logits that it gives with the context up to {exact} ({D60}). The last matrix of every block
     is enough.
-    New: Two hooks a block do it, and one line of names a class. What is exact may say little: one patch serves as many tokens
-    as the hidden layer is wide, whatever the context ({D63}), so that it tells nothing about the next one ({D64}). It is as
-    exact at a wrong position ({D62}). Behind a norm the gain solves equations that are linear in its inverse square ({D65}).
+    New: What is exact may say little: one patch serves as many tokens as the hidden layer is wide, whatever the context
+    ({D63}), so that it tells nothing about the next one ({D64}). It is as exact at a wrong position ({D62}). Behind a norm the
+    gain solves equations that are linear in its inverse square ({D65}). In small models that look up facts, one patch for many
+    queries answers for the facts that they asked for ({D67}), and not for the others in the same context ({D68}).
     No published checkpoint was run here.
     """
     whole = classes[["error", "stream"]].sel(precision="float32", patch=["all matrices", "last alone"]).to_dataarray()

@@ -10,7 +10,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, variables
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, variable, variables
 from icl_lib.patches.fits import Ridge
 from icl_lib.patches.gains import one_factor
 from icl_lib.patches.passes import Passage, Rule, patched, record, run
@@ -69,6 +69,12 @@ class Recall(Declaration):
         coords = {"model": [training.model for training in trainings], "way": list(WAYS), "group": list(GROUPS)}
         coords |= {"view": list(VIEWS), "seen": list(SEEN)}
         return xr.Dataset(variables(NAMES, cells, "model network context {}", "f4"), coords=coords)
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Add what guessing gives: one value of all."""
+        guessed = [1 / training.facts.values for training in (self.one, self.other)]
+        return dataset.assign(chance=variable("model", guessed, "share of right answers by guessing"))
 
     def network(self, training: RecallTraining, seed: int, r: int) -> list[dict[str, np.ndarray]]:
         """Return the readings of one network, context by context."""
@@ -178,18 +184,18 @@ _QUICK = Recall(
     one=LLAMA,
     other=GPT,
     runs=3,
-    contexts=2,
+    contexts=4,
     asked=4,
     in_view=4,
     asked_behind=2,
     strength=1e-3,
     rate=1e-2,
-    steps=100,
+    steps=50,
 )
 RECALL = Experiment(
     slug="dherin-recall",
     title="Static patches of models that look up facts",
     section="3.4 (v4)",
     quick=_QUICK,
-    full=replace(_QUICK, contexts=40),
+    full=replace(_QUICK, contexts=40, steps=100),
 )
