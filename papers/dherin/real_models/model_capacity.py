@@ -163,7 +163,7 @@ def different(seed: int, role: str, vocabulary: int, count: int) -> Int[Tensor, 
     return 1 + torch.randperm(vocabulary - 1, generator=stream(seed, role))[:count]
 
 
-def served(H: int) -> tuple[int, ...]:
+def served(H: int | np.int64) -> tuple[int, ...]:
     """Return the numbers of tokens that are tried with a hidden layer of H."""
     return (H // 2, H - 1, H, H + 1, 2 * H, 3 * H)
 

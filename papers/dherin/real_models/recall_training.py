@@ -45,7 +45,7 @@ class Facts(Declaration):
         keys = order[:, : self.pairs]
         return Contexts(keys, torch.randint(self.values, keys.shape, generator=generator))
 
-    def tokens(self, contexts: "Contexts") -> Int[Tensor, "C P"]:
+    def tokens(self, contexts: "Contexts") -> Int[Tensor, "... P"]:
         """Return the tokens of the pairs."""
         return contexts.keys * self.values + contexts.values
 
@@ -66,8 +66,8 @@ class Facts(Declaration):
 class Contexts(NamedTuple):
     """Keys and values of the pairs, context by context."""
 
-    keys: Int[Tensor, "C P"]
-    values: Int[Tensor, "C P"]
+    keys: Int[Tensor, "... P"]
+    values: Int[Tensor, "... P"]
 
 
 class Batch(NamedTuple):
