@@ -44,6 +44,8 @@ class ModelCapacity(Declaration):
     classes, shapes   without a norm behind, in float64; M goes from half of ``hidden`` to three times as many
     normed, rows      classes with a norm behind, in float32, of the shape ``behind``; M of ``rows`` different tokens
     cut               a share of the largest direction, below which a second fit leaves directions out; see ``repeated``
+
+    Shared stream: context/#: every model of one number has the same context before its queries.
     """
 
     classes: Several[Name]
@@ -163,7 +165,7 @@ def different(seed: int, role: str, vocabulary: int, count: int) -> Int[Tensor, 
     return 1 + torch.randperm(vocabulary - 1, generator=stream(seed, role))[:count]
 
 
-def served(H: int | np.int64) -> tuple[int, ...]:
+def served(H: int | np.int64) -> tuple[int | np.int64, ...]:
     """Return the numbers of tokens that are tried with a hidden layer of H."""
     return (H // 2, H - 1, H, H + 1, 2 * H, 3 * H)
 
