@@ -128,8 +128,8 @@ def behind(dataset: xr.Dataset) -> Table:
         "Two panels of shares of right answers, for Llama and GPT-2. Left, nothing of the context left: with the context all "
         "are right. With a static patch, of the last matrices or of all, or distilled by gradient, nearly all are right for "
         "the keys that were asked for, and about as many as by guessing for those that were not; the placebo's patch is near "
-        "guessing for both. Right, half of the pairs in view: these are still answered with the patch, so are those that it "
-        "was made for, and the others are not."
+        "guessing for both. Right, half of the pairs in view: with the patch these are still answered, by GPT-2 somewhat less "
+        "unless the fit asked for them too; so are those that it was made for, and the others are not."
     ),
     caption=(
         "Share of right answers to new queries, mean over contexts and networks with two standard errors; dashed: guessing. "
