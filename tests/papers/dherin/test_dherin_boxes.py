@@ -4,6 +4,9 @@ import numpy as np
 from boxes import PERCENT, Number, by_second_routes, mean
 
 
+EXACT = ["all matrices", "last alone"]
+
+
 def identity(d):
     worst = float(np.nanmax(d.error.values))
     largest = d.error_bare.sel(layer="softmax attention")
@@ -124,6 +127,16 @@ def static_one_block(d):
     }
 
 
+def model_classes(d):
+    cells = d.sel(precision="float32")
+    worst = float(np.max([cells[name].sel(patch=patch).values.max() for name in ("error", "stream") for patch in EXACT]))
+    rounded = float(d.error.sel(precision="bfloat16", patch=EXACT).max())
+    return {
+        "count": Number(len({*map(str, d.model.values)}), {"of models each": len(d.seed)}),
+        "exact": Number(worst, {"in bfloat16": rounded, "the median": float(cells.error.sel(patch=EXACT).median())}),
+    }
+
+
 def placebo(d):
     risk = {str(name): mean(d.risk.sel(vector=name)) for name in d.vector.values}
     ratio = risk["labels shuffled"] / risk["own context"]
@@ -142,6 +155,7 @@ ROUTES = {
     "dherin-modern-blocks": modern_blocks,
     "dherin-skip-connections": skip_connections,
     "dherin-static-one-block": static_one_block,
+    "dherin-model-classes": model_classes,
     "dherin-placebo": placebo,
 }
 
