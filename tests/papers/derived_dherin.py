@@ -17,6 +17,25 @@ def spread(name: str) -> Made:
     }
 
 
+def median(name: str, over: tuple[str, ...]) -> Made:
+    """Return the median of what is a number, the smallest and the largest."""
+    return {
+        f"{name}, median": lambda d: d[name].astype(float).median(over),
+        f"{name}, median_low": lambda d: d[name].astype(float).min(over),
+        f"{name}, median_high": lambda d: d[name].astype(float).max(over),
+    }
+
+
+def over_cases(name: str) -> Made:
+    """Return the mean over contexts and networks, and its standard error as of independent ones."""
+
+    def error(d: xr.Dataset) -> xr.DataArray:
+        cases = d[name].astype(float).stack(case=("network", "context"))
+        return cases.std("case", ddof=1) / cases.sizes["case"] ** 0.5
+
+    return {f"{name} over cases": lambda d: d[name].astype(float).mean(("network", "context")), f"{name} over cases_se": error}
+
+
 def left_out(values: xr.DataArray) -> xr.DataArray:
     """Return errors where part of the context is left out; those of 0 are drawn at 3e-17."""
     return values.isel(size=slice(1, None)).where(values.isel(size=slice(1, None)) != 0, 3e-17)
@@ -115,6 +134,9 @@ DHERIN: dict[str, Made] = {
     "dherin-patch-sizes": {"size_in, at least 0.01": lambda d: d.size_in.clip(0.01)},
     "dherin-depth": spread("error"),
     "dherin-gemma": spread("median"),
+    "dherin-model-classes": spread("error") | spread("own") | spread("stream"),
+    "dherin-model-capacity": spread("stream") | spread("new") | median("gain_error", ("normed", "seed")),
+    "dherin-recall": over_cases("accuracy") | over_cases("kept"),
     "dherin-static-one-block": {"task_icl / level": lambda d: d.task_icl / d.level},
     "dherin-static-deep": {"task_icl / level": lambda d: d.task_icl / d.level},
 }

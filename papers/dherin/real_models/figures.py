@@ -62,7 +62,7 @@ def sizes(dataset: xr.Dataset) -> Table:
         "tokens on, gains that solve the equations leave rounding."
     ),
     caption=(
-        "One patch for <i>M</i> tokens. Left: largest relative error of a token behind a block, float64, by <i>M/H</i>; mean "
+        "One patch for <i>M</i> tokens. Left: largest relative error of a token behind a block, float64; mean "
         "over random models on the logarithmic axis, bars from the smallest to the largest. Middle: distance of the logits to "
         "those with the context on as many new tokens, over that without a patch. Right: classes with a norm behind, float32, "
         "median over those models in which a gain exists, with the smallest and the largest."
@@ -72,26 +72,25 @@ def sizes(dataset: xr.Dataset) -> Table:
 def capacity(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of a joint patch by the number of tokens: those it is made for, new ones, and behind a norm."""
     left, middle, right = figure.subplots(1, 3)
-    exact, new = _spread(dataset, "stream"), _spread(dataset, "new")
+    exact, new, place = _spread(dataset, "stream"), _spread(dataset, "new"), np.arange(dataset.sizes["tokens"])
     for m, name in enumerate(dataset.model.values):
         for s in range(dataset.sizes["shape"]):
-            here = {"model": m, "shape": s}
-            k, label = 3 * m + s, f"{name}, $D$ = {int(dataset.D[s])}, $H$ = {int(dataset.H[s])}"
-            place = dataset.M.isel(shape=s) / float(dataset.H[s])
+            here, k = {"model": m, "shape": s}, 3 * m + s
+            label = f"{name}, $D$ = {int(dataset.D[s])}, $H$ = {int(dataset.H[s])}"
             style = {"linestyle": LINES[k], "linewidth": 0.6, "elinewidth": 0.8, "label": label}
-            points(left, exact.isel(here), "stream", place, k, **style)
-            points(middle, new.isel(here), "new", place, k, **style)
+            points(left, exact.isel(here), "stream", place + 0.06 * (k - 2.5), k, **style)
+            points(middle, new.isel(here), "new", place + 0.06 * (k - 2.5), k, **style)
     for axes in (left, middle):
-        axes.axvline(1, color="C5", linewidth=0.7)
-        axes.set(xscale="log", yscale="log", xlabel="$M/H$")
-        axes.set_xticks([0.5, 1, 2, 3], ["0.5", "1", "2", "3"])
+        axes.set(yscale="log", xlabel="tokens $M$")
+        axes.set_xticks(place, ["$H/2$", "$H-1$", "$H$", "$H+1$", "$2H$", "$3H$"], rotation=60)
         axes.minorticks_off()
     left.set(ylabel="relative error", ylim=(1e-16, 30))
     middle.set(ylabel="left over, new tokens")
     middle.set_yticks([1, 2, 4], ["1", "2", "4"])
     behind = _median(dataset, "gain_error", ("normed", "seed"))
     for k, cell in each(behind, "gain"):
-        points(right, cell, "gain_error", "rows", k, linestyle=LINES[k], linewidth=0.6, label="{gain}")
+        style = {"linestyle": LINES[k], "linewidth": 0.6, "fillstyle": "none", "label": "{gain}"}
+        points(right, cell, "gain_error", "rows", k, **style)
     right.set(xscale="log", yscale="log", xlabel="$M$", ylabel="relative error")
     right.set_xticks(dataset.rows.values, [str(M) for M in dataset.rows.values])
     right.minorticks_off()

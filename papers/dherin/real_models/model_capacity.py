@@ -18,6 +18,7 @@ from icl_lib.seeds import stream
 from papers.dherin.model_families import seats
 from papers.dherin.real_models.classes import ModelSizes, Name, made, words
 from papers.dherin.real_models.model_classes import errors
+from papers.dherin.theory import model_classes as theory
 
 TOKENS = ("half", "one less", "H", "one more", "twice", "three times")
 GAINS = {"one factor": one_factor, "equations": solved}
@@ -76,12 +77,12 @@ class ModelCapacity(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Add the capacity: the width of the hidden layer."""
-        dims = ("model", "shape")
-        H, D = (values + xr.zeros_like(dataset.capacity.isel(seed=0, drop=True)) for values in (dataset.H, dataset.D))
-        near = {"one token fewer": H - 1, "the width of the stream": D, "both widths": H + D}
-        misses = near_misses("model shape", {label: values.transpose(*dims) for label, values in near.items()})
-        theory = H.transpose(*dims).assign_attrs(long_name="width of the hidden layer", units="1")
-        return dataset.assign(capacity_theory=theory, capacity_near=misses)
+        ones, dims = xr.ones_like(dataset.capacity.isel(seed=0, drop=True)), ("model", "shape")
+        most = xr.DataArray([theory.capacity(int(H)) for H in dataset.H], dims="shape") * ones
+        near = {"one token fewer": most - 1, "the width of the stream": dataset.D * ones, "both widths": most + dataset.D}
+        misses = near_misses("model shape", {label: values.transpose(*dims).values for label, values in near.items()})
+        found = most.transpose(*dims).assign_attrs(long_name="width of the hidden layer", units="1")
+        return dataset.assign(capacity_theory=found, capacity_near=misses)
 
     def joint(self, name: str, shape: ModelSizes, seed: int, s: int) -> dict[str, list | float]:
         """Return the readings of one model without a norm behind, by the number of tokens."""

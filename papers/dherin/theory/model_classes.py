@@ -6,17 +6,27 @@ Two tokens with y = (2, 4) and (4, 2), mean squares rho = 1 and 0.625: 4 a_1 + 1
 a = (1/20, 9/80):
 
 >>> import numpy as np
->>> from papers.dherin.theory.model_classes import gain_equations, normed_target
+>>> from papers.dherin.theory.model_classes import capacity, gain_equations, normed_target
 >>> y, rho, a = np.array([[2.0, 4.0], [4.0, 2.0]]), np.array([1.0, 0.625]), np.array([1 / 20, 9 / 80])
 >>> gain_equations(y, a, rho).round(12).tolist()
 [0.0, 0.0]
 >>> normed_target(np.array([2.0, 4.0]), np.array([2.0, 1.0]), 4.0, 1.0).round(4).tolist()
 [2.2361, 8.9443]
+>>> capacity(14336)
+14336.0
 """
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
+
+
+def capacity(H: int) -> float:
+    """H: so many tokens one change of the last matrix serves, as their h_t are independent, and not one more, whatever D.
+
+    (prop-dherin-real-capacity)
+    """
+    return float(H)
 
 
 def gain_equations(y: Float[ndarray, "T D"], a: Float[ndarray, "D"], rho: Float[ndarray, "T"]) -> Float[ndarray, "T"]:

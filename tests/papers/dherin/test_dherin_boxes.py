@@ -3,7 +3,6 @@
 import numpy as np
 from boxes import PERCENT, Number, by_second_routes, mean
 
-
 EXACT = ["all matrices", "last alone"]
 
 
