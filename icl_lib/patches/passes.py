@@ -2,6 +2,33 @@
 
 Two hooks a block are enough: what enters ``mlp``, and what leaves the layer. What the last matrix has to add is the token
 behind the block with the context minus the token now, so that neither attention, positions nor cache are written again.
+
+A block adds up the tokens and sends the sum through a matrix, here 1. Given its last token alone, 2, it makes 2 + 3 as it does
+with the token 1 before, once the matrix is 3/2; afterwards it is 1 again:
+
+>>> from types import SimpleNamespace
+>>> import torch
+>>> from icl_lib.patches import fits, gains, passes, seats
+>>> class Layer(torch.nn.Module):
+...     mlp = torch.nn.Linear(1, 1, bias=False)
+...     def forward(self, x):
+...         return x + self.mlp(x.cumsum(1))
+>>> class Model(torch.nn.Module):
+...     layer = Layer()
+...     def forward(self, input_ids, **rest):
+...         return SimpleNamespace(logits=self.layer(input_ids[..., None].float()))
+>>> model = Model()
+>>> _ = model.layer.mlp.weight.data.fill_(1.0)
+>>> last = seats.Stored(model.layer.mlp, "weight", False, None)
+>>> seat = seats.Seat(model.layer, model.layer.mlp, (), (last,), lambda z: z, None)
+>>> both = passes.Passage(torch.tensor([[1, 2]]), torch.tensor([[0, 1]]), torch.tensor([[False, True]]))
+>>> alone = passes.Passage(*(each[:, 1:] for each in both))
+>>> rule = passes.Rule(fits.LeastSquares(), ("last",), gains.one_factor)
+>>> with passes.patched(model, (seat,), passes.record(model, (seat,), both), alone, rule) as size:
+...     print(passes.run(model, alone).tolist(), last.matrix.tolist(), size.tolist())
+[[5.0]] [[1.5]] [0.5]
+>>> passes.run(model, alone).tolist(), last.matrix.tolist()
+([[4.0]], [[1.0]])
 """
 
 from collections.abc import Callable, Iterator, Sequence
