@@ -125,6 +125,12 @@ def test_types_that_are_not_in_the_table_are_refused():
     assert len(FAMILIES) == 13 and len(CLASSES) == len(ALL) == 12
 
 
+def test_without_the_package_a_sentence_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="pip install transformers"):
+        blank("Llama", SIZES, {})
+
+
 def test_making_a_model_leaves_the_generator_of_torch():
     torch.manual_seed(3)
     expected = torch.rand(2)
