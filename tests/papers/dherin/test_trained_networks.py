@@ -10,6 +10,7 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers import BOOK, registry, renewal
 from papers.__main__ import main
+from papers.dherin.real_models.recall_training import GPT, LLAMA
 from papers.dherin.trained import (
     ManyBlocks,
     OneBlock,
@@ -212,7 +213,9 @@ def test_shipped_weights_are_small():
 def test_every_shipped_file_has_a_training():
     networks, _ = renewal.items([])
     assert {file.stem for file in (BOOK.store / "weights").glob("*.safetensors")} == {network.name for network in networks}
-    assert [network.training for network in networks if network.seed == 2] == [t.name for t in (*FIXED, *RANDOM, *FROZEN)]
+    assert [network.training for network in networks if network.seed == 2] == [
+        t.name for t in (*FIXED, *RANDOM, *FROZEN, LLAMA, GPT)
+    ]
 
 
 def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):
