@@ -77,7 +77,7 @@ class ModelCapacity(Declaration):
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Add the capacity: the width of the hidden layer."""
-        ones, dims = xr.ones_like(dataset.capacity.isel(seed=0, drop=True)), ("model", "shape")
+        ones, dims = xr.ones_like(dataset.capacity.mean("seed")), ("model", "shape")
         most = xr.DataArray([theory.capacity(int(H)) for H in dataset.H], dims="shape") * ones
         near = {"one token fewer": most - 1, "the width of the stream": dataset.D * ones, "both widths": most + dataset.D}
         misses = near_misses("model shape", {label: values.transpose(*dims).values for label, values in near.items()})
