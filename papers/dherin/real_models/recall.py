@@ -78,7 +78,7 @@ class Recall(Declaration):
 
     def network(self, training: RecallTraining, seed: int, r: int) -> list[dict[str, np.ndarray]]:
         """Return the readings of one network, context by context."""
-        model = training.trained(seed, r)
+        model = training.trained(seed=seed, run=r)
         found, drawn = seats(model), training.facts.draw(stream(seed, f"contexts/{training.model}/{r}"), self.contexts)
         placebo = training.facts.draw(stream(seed, f"placebo/{training.model}/{r}"), self.contexts).values
         each = [Looking(model, found, training, keys, values) for keys, values in zip(*drawn, strict=True)]
