@@ -47,7 +47,14 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": t
 
 @dataclass(frozen=True)
 class ModelSizes(Declaration):
-    """Sizes of a model: ``width`` D of the stream, ``hidden`` H of the feed-forward part (of each expert), and so on."""
+    """Sizes of a small model.
+
+    width        of the stream, D
+    hidden       width of the feed-forward part, of each expert, H
+    depth        blocks
+    heads        of attention
+    vocabulary   tokens that there are
+    """
 
     width: Count
     hidden: Count

@@ -40,11 +40,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class ModelCapacity(Declaration):
-    """Random models, a context of ``context`` random tokens, and a query of M random tokens that one patch has to serve.
+    """Random models, a context of random tokens, and a query of M random tokens that one patch has to serve.
 
     classes, shapes   without a norm behind, in float64; M goes from half of ``hidden`` to three times as many
+    context           random tokens before the query
     normed, rows      classes with a norm behind, in float32, of the shape ``behind``; M of ``rows`` different tokens
     cut               a share of the largest direction, below which a second fit leaves directions out; see ``repeated``
+    repeats           tokens of a query that repeats one token, and of one beside it that repeats none
+    seeds             models of each class and shape
 
     Shared stream: context/#: every model of one number has the same context before its queries.
     """

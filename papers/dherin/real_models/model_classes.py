@@ -40,7 +40,14 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelClasses(Declaration):
-    """Random models on ``tokens`` random tokens; each of the last ``queries`` is patched for, with nothing before it left."""
+    """Random models on random tokens; each of the last ones is patched for, with nothing before it left.
+
+    classes   of the package, by name
+    sizes     of every model
+    tokens    of a text
+    queries   last tokens of a text that are patched for, one at a time
+    seeds     models of a class, each with a text of its own
+    """
 
     classes: Several[Name]
     sizes: ModelSizes

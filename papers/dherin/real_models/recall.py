@@ -37,10 +37,14 @@ class Looking(NamedTuple):
 
 @dataclass(frozen=True)
 class Recall(Declaration):
-    """Contexts of pairs; a patch is fitted to queries for ``asked`` of the keys, with the first half of the fillers.
+    """Contexts of pairs; a patch is fitted to queries for some of the keys, with the first half of the fillers.
 
-    one, other     trainings of models of two classes, ``runs`` networks of each
-    in_view        pairs that stay in a second part, where queries for ``asked_behind`` of the others make the patch
+    one, other     trainings of models of two classes
+    runs           networks of each
+    contexts       of each network
+    asked          keys of a context that queries of the fit ask for
+    in_view        pairs that stay in view in a second part
+    asked_behind   keys of the others that queries of the fit ask for there
     strength       of the ridge
     rate, steps    of the gradient distillation: Adam on the same matrices, on the same queries
     """

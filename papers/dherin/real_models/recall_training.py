@@ -22,7 +22,12 @@ from papers.dherin.real_models.classes import ModelSizes, Name, blank, made
 
 @dataclass(frozen=True)
 class Facts(Declaration):
-    """``pairs`` of ``keys`` keys, each once, with values drawn from ``values``; a query begins with one of the fillers."""
+    """Pairs of a key and a value, each key once; a query is a filler and a key.
+
+    keys, values   that there are
+    pairs          of a context
+    fillers        tokens with which queries begin
+    """
 
     keys: Count
     values: Count
@@ -79,9 +84,15 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class RecallTraining(Declaration):
-    """Adam with a cosine schedule on fresh contexts, ``asked`` queries behind each, cross-entropy of the values.
+    """Adam with a cosine schedule on fresh contexts, cross-entropy of the values that are asked for.
 
-    name   of the shipped files; empty when weights are never shipped
+    name            of the shipped files; empty when weights are never shipped
+    model           class of the package
+    width, hidden   of the stream, and of the feed-forward part
+    depth, heads    blocks, and heads of attention
+    asked           queries behind a context
+    B               contexts a step
+    rate, steps     of Adam
     """
 
     name: str
