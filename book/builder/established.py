@@ -100,7 +100,8 @@ measured and has no proof. This page keeps the two apart. It is written by the b
 
 ## Established
 
-Proved on the page that the statement leads to, under hypotheses that stand there. The claim measures it by another route.
+Proved on the page that the statement leads to, under the hypotheses there: $D_*=WVSK$ for all matrices, $m=\\mu$ at the least
+risk alone. The claim measures it by another route.
 
 {{ established | safe }}
 
