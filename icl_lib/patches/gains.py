@@ -1,8 +1,8 @@
 """The gain of a norm behind the last matrix, when one change has to give several outputs.
 
-With a gain m' the outputs y_r can be had together if and only if a = 1/m'^2 solves the linear equations
-sum_d y_rd^2 a_d = D rho_r: then n_r = y_r / m' has the mean square rho_r that the norm gives it, and the matrix has to make
-u'_r in its direction.
+With a gain m' the outputs y_r can be had together at given mean squares rho_r if and only if a = 1/m'^2 solves the linear
+equations sum_d y_rd^2 a_d = D rho_r: then n_r = y_r / m' has the mean square rho_r that the norm gives it, and the matrix
+has to make u'_r in its direction.
 
 One row needs one factor: y = (2, 4) at rho = 1 asks for the gains (m'^2, m'^2) with (4 + 16)/m'^2 = 2. With the row (4, 2) for
 the same rho both equations agree; with rho = 1 and 0.7 they do not, and a = (1/20, 9/80) solves them:

@@ -55,8 +55,8 @@ def _alt_many(dataset: xr.Dataset) -> str:
     alt=_alt_many,
     caption=(
         "Error over that of no answer where <i>d</i> and <i>N</i> are large. Solid: 1/(1 + ρ<sup>−1</sup> + ... + "
-        "ρ<sup>−<i>L</i></sup>), the limit of the best step sizes, with contexts of several dimensions. Dashed: the limit with "
-        "one step for all layers, with contexts of the largest dimension."
+        "ρ<sup>−<i>L</i></sup>), the limit of the best step sizes, with contexts of several dimensions, read with the step "
+        "sizes of the limit. Dashed: the limit with one step for all layers, with contexts of the largest dimension."
     ),
     size=lambda dataset: (1.4 + 3.0 * dataset.sizes["rho"], 4.0),
 )
@@ -66,7 +66,7 @@ def many_dimensions(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, (_, cell) in zip(panels, each(dataset, "rho"), strict=True):
         line(axes, cell, "limit", "layers", 0, label="limit of the best steps")
         for k, part in each(cell, "d"):
-            points(axes, part, "error", "layers", k, label="best steps, $d={d}$", markerfacecolor="none")
+            points(axes, part, "error", "layers", k, label="steps of the limit, $d={d}$", markerfacecolor="none")
         line(axes, cell, "equal_limit", "layers", 1, label="limit of equal steps")
         points(axes, cell.isel(d=-1), "equal", "layers", 5, label="equal steps, $d={d}$")
         _numbered(axes, cell)

@@ -13,8 +13,8 @@ def minute(found):
     full matrices finds these steps ({A4d}) and nothing better ({A4b}).
     New: In many dimensions L layers leave $1/(1 + ρ⁻¹ + ... + ρ^(-L))$, $ρ = d/N$ ({A2}); equal steps leave more ({A2b}). Where
     prompts draw their own variances, Exp(1), one layer leaves a third in long contexts, and depth repairs it: then 1/6 and
-    1/10 ({A3b}). If layers change features too, the error on new prompts says little of the mean over all prompts: rare ones
-    carry it ({A5b}).
+    1/10 ({A3b}). If three layers change features too, the error on new prompts says little of the mean over all prompts:
+    rare ones carry it ({A5b}).
     """
     last = found.isel(shape=-1)
     d, N = (part.partition("=")[2] for part in str(last.shape.item()).split())

@@ -33,7 +33,7 @@ def D60(dataset):
 
 @claim("D", "bound", margin=1, quick_margin=2, control=exchanged("patch", "last alone", "reads alone"))
 def D61(dataset):
-    """In bfloat16 a patch changes the logits by less than the class's own rounding has.
+    """In bfloat16 the error of a patch in the logits is smaller than that of the class's own rounding.
 
     Margin: Error of the patched logits over that of the logits with the context in bfloat16, to those in float32; largest
     over queries, worst class and model. A prototype found 0.02 to 0.5. At quick, of one query a model, twice that.
@@ -44,13 +44,14 @@ def D61(dataset):
 
 @claim("D", "identity", margin=ROUNDING, control=exchanged("patch", "position 0", "no patch"))
 def D62(dataset):
-    """Exactness says nothing about positions: told that it is the first, the token is patched as exactly.
+    """Exactness says nothing about learned positions: in GPT-2, told that it is the first, a token is patched as exactly.
 
-    Margin: As D60. The last matrix takes up the other position as it takes up the missing context.
+    Margin: As D60. The last matrix takes up the other position as it takes up the missing context. With rotary
+    positions, as in the other classes, a token with nothing before it is the same everywhere.
     Number: Largest relative error.
     Control: no patch
     """
-    return Discrepancy(_either(dataset, "position 0", "float32"))
+    return Discrepancy(_either(dataset.sel(model="GPT-2"), "position 0", "float32"))
 
 
 claim = claims_of("dherin-model-capacity", section="3.4 (v4)")
@@ -81,8 +82,8 @@ def D64(dataset):
 
 @claim("D", "bound", margin=ROUNDING, control=replaced("gain", "one factor", "equations"))
 def D65(dataset):
-    """Behind a norm one change of the last matrix and of the gain serves several tokens exactly where the gain solves
-    $Σ_d y_{td}²/m'_d² = Dρ_t$, linear in $1/m'²$.
+    """Behind a norm one change of the last matrix and of the gain serves several tokens exactly, if the gain solves
+    $Σ_d y_{td}² a_d = Dρ_t$, linear in $a_d$, the inverse square of its entry.
 
     Margin: As D60, for up to an eighth as many tokens as the stream is wide, all different; in a first run one text began with
     one token twice, which is the case of D66. We know of no source for these equations.

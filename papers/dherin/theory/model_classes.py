@@ -30,7 +30,10 @@ def capacity(H: int) -> float:
 
 
 def gain_equations(y: Float[ndarray, "T D"], a: Float[ndarray, "D"], rho: Float[ndarray, "T"]) -> Float[ndarray, "T"]:
-    """sum_d y_td^2 a_d - D rho_t with a = 1/m'^2: all 0 if and only if the gain m' can give the y_t (eq-dherin-real-gains)."""
+    """sum_d y_td^2 a_d - D rho_t with a = 1/m'^2: 0 if and only if the gain m' gives the y_t at these rho_t.
+
+    (eq-dherin-real-gains)
+    """
     return (y**2) @ a - len(a) * rho
 
 

@@ -1,6 +1,6 @@
 """Claims S4: the parts of a trained network's excess, the vector that it answers with, and what its attention does."""
 
-from icl_lib.companion import Discrepancy, at, claims_of, everywhere, exchanged, replaced
+from icl_lib.companion import Discrepancy, at, claims_of, everywhere, exchanged, put, replaced
 
 BLOCK, EVERY, LINEAR = "one block, N = 100", "one block, every length to 50", "linear attention"
 DECODERS = {"decoder, N = 10": 10, "decoder, N = 20": 20}
@@ -86,7 +86,7 @@ def S4e(dataset):
     """A decoder's excess is largest after as many examples as dimensions, where the posterior mean first is the task.
 
     Margin: Largest excess after another number of examples, over that after five, network with the most.
-    Slack: The two differ by a factor of two and more.
+    Slack: Among the lengths tried the two mostly differ by a factor of two and more; 4 and 6 were not tried.
     Control: after three examples
     """
     found = dataset.excess.sel(network=[*DECODERS])
@@ -112,7 +112,7 @@ def S4g(dataset):
     task is five times that from the step, or more.
 
     Margin: Squared distance from the step over that from the task, $N = 100$, network with the most.
-    Slack: A first run at another seed had 0.04 to 0.07; a fifth is the line that we draw.
+    Slack: A first run at another seed had 0.04 to 0.07; a fifth is the line that we draw. A step longer by 6% passes as well.
     Control: two best steps
     """
     found = dataset.distance.sel(network=BLOCK, k=100)
@@ -180,13 +180,14 @@ def S4l(dataset):
     """
 
 
-@claim("N", "bound", margin=0.01, control=everywhere("whole", k=3))
+@claim("N", "bound", margin=0.002, control=put(whole="step_task"))
 def S4m(dataset):
-    """A one-block network trained at one length has the direction of the exact gradient step: the cosine is above 0.99.
+    """A one-block network trained at one length has the direction of the exact gradient step: the cosine is above 0.998.
 
     Margin: 1 less the mean cosine, $N = 100$, network with the most.
-    Slack: A first run at another seed had 0.0002 to 0.0003; a hundredth is the line that we draw.
-    Control: after three examples
+    Moved: from 0.01, which the direction of the task passes: it has 0.005.
+    Slack: A first run at another seed had 0.0002 to 0.0003.
+    Control: the direction of the task
     """
     return Discrepancy(1 - dataset.whole.sel(network=BLOCK, k=100))
 

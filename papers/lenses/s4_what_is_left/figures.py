@@ -90,7 +90,7 @@ def any_prior(figure: Figure, dataset: xr.Dataset) -> None:
     alt=lambda dataset: (
         "Distance of the answers' vector from five candidates against the number of examples, both axes logarithmic, a panel "
         "for each training. In the block trained at one length one best step is nearest, at the end far below the others. In "
-        "decoders one best step is farthest from ten examples on; ridge lies lowest or near the lowest."
+        "decoders one best step is the farthest; ridge lies lowest or near the lowest."
     ),
     caption=(
         "Squared distance of the answers' vector <i>G</i> from candidates, over <i>E</i>|<i>w</i>|², mean over three networks, "

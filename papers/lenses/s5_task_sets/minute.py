@@ -10,7 +10,7 @@ def minute(found):
 
     So: Of its tasks the layer sees second moments, and the energy $(1/N) Σ y_i²$ of the labels. This is nearly a
     constant, so the layer can say the mean of its tasks, as an MLP does ({S5}). On new tasks it says it, too, and there it
-    is wrong ({S5b}). With the energy the exact optimum is within 20% of the points at $k < d$ ({S5f}); without it, the point
+    is wrong ({S5b}). With the energy the exact optimum is within 15% of the points at $k < d$ ({S5f}); without it, the point
     above is {alone} higher. Layers trained here on as many prompts have their gap, to four standard errors ({S5e}).
     New: The optimum at finite $d$ and $N$ in closed form, and what long prompts leave on new tasks: an error up to $k = d$
     tasks, and none for more than $d + 1$ ({S5c}).
