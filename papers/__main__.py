@@ -1,4 +1,4 @@
-"""python -m papers list | compute | figure | check | train | renew | sweep | merge | calibrate"""
+"""python -m papers list | compute | figure | check | train | renew | sweep | merge | calibrate | patch"""
 
 import argparse
 import json
@@ -11,6 +11,7 @@ from icl_lib import typed
 from icl_lib.companion import PROFILES, PUBLISHED, require_device, results, weights
 from icl_lib.companion.sweep import Incomplete
 from papers import BOOK, calibration, check_command, figure_command, registry, renewal, sweep_commands
+from papers.dherin import patch_command
 
 TOO_LARGE = (MemoryError, OverflowError, RecursionError)
 """What is no fault of the code; with settings of the reader's own, nothing that goes wrong is taken for one."""
@@ -53,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     renew.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     sweep_commands.add_parsers(commands)
     calibration.add_parser(commands)
+    patch_command.add_parser(commands)
     return main_parser
 
 
@@ -136,6 +138,7 @@ COMMANDS = {
     "sweep": sweep_commands.run,
     "calibrate": calibration.run,
     "merge": sweep_commands.merge,
+    "patch": patch_command.run,
 }
 
 

@@ -40,7 +40,7 @@ def run(checkout):
     return module
 
 
-OF_PAPERS = "list, compute, figure, check, renew, train, sweep, merge, calibrate"
+OF_PAPERS = "list, compute, figure, check, renew, train, sweep, merge, calibrate, patch"
 
 
 def call(checkout, *words):
