@@ -1,7 +1,10 @@
 """`./run patch` on tiny random models that are saved to disk: numbers, what is held out, refusals, nothing half-written."""
 
 import json
+import re
+import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,12 +16,13 @@ from transformers import PreTrainedTokenizerFast
 
 from icl_lib.patches.passes import record
 from icl_lib.seeds import stream
-from papers.__main__ import main
+from papers.__main__ import main, parser
 from papers.dherin import checkpoints, patch_command
 from papers.dherin.context_patches import Texts, measured, passage
 from papers.dherin.model_families import seats
 from papers.dherin.real_models.classes import ModelSizes, made
 
+ROOT = Path(__file__).parents[3]
 WORDS = [f"w{k}" for k in range(31)]
 SIZES = ModelSizes(width=16, hidden=24, depth=2, heads=2, vocabulary=31)
 CONTEXT = " ".join(WORDS[1:21])
@@ -272,3 +276,10 @@ def test_an_interrupted_run_writes_nothing(llama, asked, tmp_path, monkeypatch):
 
     monkeypatch.setattr(patch_command, "measured", stopped)
     assert call(llama, asked, "--json", str(out)) == 130 and out.read_text() == "before"
+
+
+def test_the_command_on_the_page_is_accepted():
+    text = (ROOT / "notebooks" / "dherin_real_models.ipynb").read_text(encoding="utf-8")
+    (words,) = re.findall(r"\./run (patch --model [^\\]*)", text)
+    options = parser().parse_args(shlex.split(words))
+    assert options.model.name == "FOLDER" and options.keep == [0.0] and options.dtype == "float32"
