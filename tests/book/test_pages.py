@@ -192,7 +192,7 @@ def test_run_commands_in_the_prose_are_accepted():
 
 
 def test_library_commands_in_the_prose_are_accepted():
-    names = ("list", "compute", "figure", "check", "renew", "train", "sweep", "merge", "calibrate")
+    names = ("list", "compute", "figure", "check", "renew", "train", "sweep", "merge", "calibrate", "patch")
     found = [[name, *words] for name in names for words in commands(rf"\./run {name}\b")]
     assert len(found) >= 10 and {words[0] for words in found} == {*names}
     for words in found:
