@@ -33,10 +33,10 @@ class Checkpoint:
     inner: int
     largest: int
 
-    def needed(self, dtype: str, logits: int, copies: bool) -> int:
-        """Return bytes: weights, copies of what a patch changes, changes of one block in float64, and logits by number."""
+    def needed(self, dtype: str, passes: int, copies: bool) -> int:
+        """Return bytes: weights, copies of what a patch changes, changes of one block in float64, and ``passes`` numbers."""
         size = BYTES[dtype]
-        return self.numel * size + copies * (self.inner * size + 3 * 8 * self.largest) + logits * size
+        return self.numel * size + copies * (self.inner * size + 3 * 8 * self.largest) + passes * size
 
 
 def looked_at(folder: Path) -> Checkpoint:

@@ -32,10 +32,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     files = {
         "--model": "folder with config.json, safetensors and a tokenizer; nothing is downloaded, no code of it is run",
-        "--context": "text that the patch stands for, UTF-8",
-        "--query": "text behind it, UTF-8; a line break at its end is dropped",
+        "--context": "text that the patch stands for, UTF-8; it begins as the tokenizer begins a text",
+        "--query": "text that goes on where the context stops, UTF-8; a line break at its end is dropped",
         "--calibrate": "queries, one a line: a static patch is fitted to every other line, and judged on those between",
-        "--placebo": "another context, for which a static patch is fitted in the same way; goes with --calibrate",
+        "--placebo": "another context, cut to the length of what it replaces; a static patch of its own is fitted for it",
     }
     for name, told in files.items():
         required = name in ("--model", "--context", "--query")
@@ -43,7 +43,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         command.add_argument(name, type=typed.path, required=required, metavar=metavar, help=told)
     told = "shares of the context, its last tokens, that stay in view; 0 unless given"
     command.add_argument("--keep", type=share, nargs="+", default=[0.0], metavar="SHARE", help=told)
-    command.add_argument("--dtype", default="float32", choices=tuple(checkpoints.BYTES))
+    told = "of weights and passes; with bfloat16 its own rounding is told, too"
+    command.add_argument("--dtype", default="float32", choices=tuple(checkpoints.BYTES), help=told)
     command.add_argument("--json", type=typed.file, metavar="OUT", help="JSON file to write in place of the table")
 
 
@@ -159,12 +160,13 @@ def planned(checkpoint: checkpoints.Checkpoint, dtype: str, texts: Texts, keep: 
             f"the tokenizer makes token {top}, and the model knows {config.vocab_size}: they do not belong together"
         )
     at_once = max(length, len(texts.fitted) * (longest + round(keep * len(texts.context))))
-    logits = config.vocab_size * (at_once + 6 * sum(map(len, queries)))
-    logits += 3 * config.num_attention_heads * length**2  # what the tokens of a pass attend to, in classes that keep it
-    free, needed = checkpoints.MARGIN * checkpoints.free_memory(), checkpoint.needed(dtype, logits, copies=True)
+    rows = 6 * sum(map(len, queries))  # of logits and of tokens behind each block, with copies in float64
+    passes = config.vocab_size * (at_once + rows) + rows * config.num_hidden_layers * config.hidden_size
+    passes += 3 * config.num_attention_heads * length**2  # what the tokens of a pass attend to, in classes that keep it
+    free, needed = checkpoints.MARGIN * checkpoints.free_memory(), checkpoint.needed(dtype, passes, copies=True)
     if needed > free:
         raise ValueError(f"this takes about {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are to be had: take a smaller model")
-    return "float32" if checkpoint.needed("float32", logits, copies=False) <= free else dtype
+    return "float32" if checkpoint.needed("float32", passes, copies=False) <= free else dtype
 
 
 def table(report: dict) -> str:
