@@ -10,8 +10,7 @@ from functools import partial
 from icl_lib import typed
 from icl_lib.companion import PROFILES, PUBLISHED, require_device, results, weights
 from icl_lib.companion.sweep import Incomplete
-from papers import BOOK, calibration, check_command, figure_command, registry, renewal, sweep_commands
-from papers.dherin import patch_command
+from papers import BOOK, calibration, check_command, figure_command, patch_command, registry, renewal, sweep_commands
 
 TOO_LARGE = (MemoryError, OverflowError, RecursionError)
 """What is no fault of the code; with settings of the reader's own, nothing that goes wrong is taken for one."""

@@ -1,8 +1,7 @@
-"""`./run patch`: a model of the reader's patched for a context, and judged without it on a query and on held-out queries."""
+"""What `./run patch` does: a model on disk is patched for a context, and judged without it, also on held-out queries."""
 
 import argparse
 import json
-import math
 import sys
 import textwrap
 import time
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import torch
 
-from icl_lib import typed
 from icl_lib.companion import results
 from icl_lib.patches.passes import record
 from papers.dherin import checkpoints
@@ -23,40 +21,6 @@ from papers.dherin.model_families import seats
 def say(text: str) -> None:
     """Print what a reader who waits wants to know."""
     print(text, file=sys.stderr, flush=True)
-
-
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command to the command line."""
-    command = commands.add_parser(
-        "patch", help="patch a language model that you have on disk, and judge it without its context"
-    )
-    files = {
-        "--model": "folder with config.json, safetensors and a tokenizer; nothing is downloaded, no code of it is run",
-        "--context": "text that the patch stands for, UTF-8; it begins as the tokenizer begins a text",
-        "--query": "text that goes on where the context stops, UTF-8; a line break at its end is dropped",
-        "--calibrate": "queries, one a line: a static patch is fitted to every other line, and judged on those between",
-        "--placebo": "another context, cut to the length of what it replaces; a static patch of its own is fitted for it",
-    }
-    for name, told in files.items():
-        required = name in ("--model", "--context", "--query")
-        metavar = "FOLDER" if name == "--model" else "FILE"
-        command.add_argument(name, type=typed.path, required=required, metavar=metavar, help=told)
-    told = "shares of the context, its last tokens, that stay in view; 0 unless given"
-    command.add_argument("--keep", type=share, nargs="+", default=[0.0], metavar="SHARE", help=told)
-    told = "of weights and passes; with bfloat16 its own rounding is told, too"
-    command.add_argument("--dtype", default="float32", choices=tuple(checkpoints.BYTES), help=told)
-    command.add_argument("--json", type=typed.file, metavar="OUT", help="JSON file to write in place of the table")
-
-
-def share(text: str) -> float:
-    """Read a share of the context that stays."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not 0 <= found < 1:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no share: write a number of at least 0, and below 1")
-    return found
 
 
 def run(options: argparse.Namespace) -> int:
