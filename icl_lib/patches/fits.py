@@ -23,16 +23,17 @@ from torch import Tensor
 class Fit(Protocol):
     """A rule that makes one matrix D of K pairs, so that D h_k is near t_k."""
 
-    def __call__(self, reads: Float[Tensor, "K n"], changes: Float[Tensor, "K m"]) -> Float[Tensor, "m n"]: ...
+    def __call__(self, reads: Float[Tensor, "... K n"], changes: Float[Tensor, "... K m"]) -> Float[Tensor, "... m n"]: ...
 
 
 @dataclass(frozen=True)
 class LeastSquares:
     """The minimiser of sum_k |t_k - D h_k|^2 of least Frobenius norm."""
 
-    def __call__(self, reads: Float[Tensor, "K n"], changes: Float[Tensor, "K m"]) -> Float[Tensor, "m n"]:
-        """Return D = T^T (H^+)^T."""
-        return torch.einsum("nk,km->mn", torch.linalg.pinv(reads), changes)
+    def __call__(self, reads: Float[Tensor, "... K n"], changes: Float[Tensor, "... K m"]) -> Float[Tensor, "... m n"]:
+        """Return D from the pseudo-inverse; raises ValueError when there is no pair, or their numbers differ."""
+        require_pairs(reads, changes)
+        return torch.einsum("...nk,...km->...mn", torch.linalg.pinv(reads), changes)
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,31 @@ class Ridge:
         if not self.strength > 0:
             raise ValueError(f"the strength of a ridge must be positive, not {self.strength}: for none take LeastSquares()")
 
-    def __call__(self, reads: Float[Tensor, "K n"], changes: Float[Tensor, "K m"]) -> Float[Tensor, "m n"]:
-        """Return D by a QR factorisation that does not square the condition of H."""
-        K, n = reads.shape
-        square = torch.einsum("kn,jn->kj", reads, reads) if n > K else torch.einsum("kn,kl->nl", reads, reads)
-        root = (self.strength * square.square().sum() / square.trace()).sqrt()
-        if n > K:
-            Q, R = torch.linalg.qr(torch.cat([reads.mT, root * torch.eye(K).to(reads)]))
-            rows = torch.linalg.solve_triangular(R, Q[:n].mT, upper=True)
-            return torch.einsum("km,kn->mn", changes, rows)
-        Q, R = torch.linalg.qr(torch.cat([reads, root * torch.eye(n).to(reads)]))
-        onto = torch.einsum("kn,km->nm", Q[:K], changes)
-        return torch.linalg.solve_triangular(R, onto, upper=True).mT
+    def __call__(self, reads: Float[Tensor, "... K n"], changes: Float[Tensor, "... K m"]) -> Float[Tensor, "... m n"]:
+        """Return D by a QR factorisation over sqrt(lambda) I, which does not square the condition of H.
+
+        Raises ValueError when there is no pair, their numbers differ, or all h_k are 0.
+        """
+        require_pairs(reads, changes)
+        wide = reads.shape[-2] < reads.shape[-1]
+        tall = reads.mT if wide else reads
+        square = torch.einsum("...ki,...kj->...ij", tall, tall)
+        size = square.diagonal(dim1=-2, dim2=-1).sum(-1)
+        if (size == 0).any():
+            raise ValueError("all the vectors that a matrix reads are 0, so no change of it can act on them: patch a bias")
+        root = (self.strength * square.square().sum((-2, -1)) / size).sqrt()[..., None, None]
+        Q, R = torch.linalg.qr(torch.cat([tall, root * torch.eye(tall.shape[-1]).to(tall)], -2))
+        Q = Q[..., : tall.shape[-2], :]
+        if wide:
+            return torch.einsum("...km,...kn->...mn", changes, torch.linalg.solve_triangular(R, Q.mT, upper=True))
+        return torch.linalg.solve_triangular(R, torch.einsum("...kn,...km->...nm", Q, changes), upper=True).mT
+
+
+def require_pairs(reads: Tensor, changes: Tensor) -> None:
+    """Raise ValueError in a sentence where there is no pair, or reads and changes are not as many."""
+    if reads.shape[:-1] != changes.shape[:-1]:
+        raise ValueError(
+            f"reads {tuple(reads.shape)} and changes {tuple(changes.shape)} must agree but for their last dimension"
+        )
+    if reads.shape[-2] == 0:
+        raise ValueError("a static patch needs at least one calibration query, K = 0 is none")

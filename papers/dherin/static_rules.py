@@ -6,7 +6,6 @@ its place, so that they meet all queries, the calibration ones and new ones.
 """
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -14,55 +13,9 @@ from torch import Tensor
 
 from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.weights import Weights, linear
+from icl_lib.patches.fits import Fit, LeastSquares, require_pairs
 from icl_lib.patches.rank_one import rank_one
 from papers.dherin.network import Network
-
-
-@runtime_checkable
-class Fit(Protocol):
-    """A rule that makes one matrix D of K pairs, so that D h_k is near t_k."""
-
-    def __call__(self, reads: Tensor, changes: Tensor) -> Tensor:
-        """Return D (..., m, n) of h_k, the rows of reads (..., K, n), and t_k, those of changes (..., K, m)."""
-        ...
-
-
-@dataclass(frozen=True)
-class LeastSquares:
-    """The minimiser of sum_k |t_k - D h_k|^2 of least Frobenius norm."""
-
-    def __call__(self, reads: Float[Tensor, "... K n"], changes: Float[Tensor, "... K m"]) -> Float[Tensor, "... m n"]:
-        """Return D from the pseudo-inverse; raises ValueError when there is no pair, or their numbers differ."""
-        _require_pairs(reads, changes)
-        return torch.einsum("...nk,...km->...mn", torch.linalg.pinv(reads), changes)
-
-
-@dataclass(frozen=True)
-class Ridge:
-    """The minimiser of sum_k |t_k - D h_k|^2 + lambda |D|_F^2, lambda = strength |H^T H|_F^2 / tr(H^T H)."""
-
-    strength: float
-
-    def __post_init__(self):
-        if not self.strength > 0:
-            raise ValueError(f"the strength of a ridge must be positive, not {self.strength}: for none take LeastSquares()")
-
-    def __call__(self, reads: Float[Tensor, "... K n"], changes: Float[Tensor, "... K m"]) -> Float[Tensor, "... m n"]:
-        """Return D by a QR factorisation of the rows over sqrt(lambda) I, which does not square the condition of H.
-
-        Raises ValueError when there is no pair, their numbers differ, or all h_k are 0.
-        """
-        _require_pairs(reads, changes)
-        n = reads.shape[-1]
-        square = torch.einsum("...kn,...kl->...nl", reads, reads)
-        size = square.diagonal(dim1=-2, dim2=-1).sum(-1)
-        if (size == 0).any():
-            raise ValueError("all the vectors that a matrix reads are 0, so no change of it can act on them: patch a bias")
-        root = (self.strength * square.square().sum((-2, -1)) / size).sqrt()[..., None, None]
-        rows = torch.cat([reads, root * torch.eye(n, dtype=reads.dtype, device=reads.device)], -2)
-        Q, R = torch.linalg.qr(rows)
-        onto = torch.einsum("...kn,...km->...nm", Q[..., : reads.shape[-2], :], changes)
-        return torch.linalg.solve_triangular(R, onto, upper=True).mT
 
 
 @dataclass(frozen=True)
@@ -73,7 +26,7 @@ class Average:
 
     def __call__(self, reads: Float[Tensor, "... K n"], changes: Float[Tensor, "... K m"]) -> Float[Tensor, "... m n"]:
         """Return D; raises ValueError when there is no pair, their numbers differ, or one h_k is 0."""
-        _require_pairs(reads, changes)
+        require_pairs(reads, changes)
         return self.scale * rank_one(changes, reads).mean(-3)
 
 
@@ -81,7 +34,7 @@ def affine(
     reads: Float[Tensor, "... K n"], changes: Float[Tensor, "... K m"]
 ) -> tuple[Float[Tensor, "... m n"], Float[Tensor, "... m"]]:
     """Return D and c that minimise sum_k |t_k - D h_k - c|^2: a change of the matrix and of the bias behind it."""
-    _require_pairs(reads, changes)
+    require_pairs(reads, changes)
     h, t = reads.mean(-2, keepdim=True), changes.mean(-2, keepdim=True)
     D = LeastSquares()(reads - h, changes - t)
     return D, (t[..., 0, :] - torch.einsum("...mn,...n->...m", D, h[..., 0, :]))
@@ -140,15 +93,6 @@ class StaticPatch:
 
     def _fitted(self, reads: Float[Tensor, "... K 1 n"], changes: Float[Tensor, "... K 1 m"]) -> Float[Tensor, "... 1 m n"]:
         return self.fit(reads[..., 0, :], changes[..., 0, :])[..., None, :, :]
-
-
-def _require_pairs(reads: Tensor, changes: Tensor) -> None:
-    if reads.shape[:-1] != changes.shape[:-1]:
-        raise ValueError(
-            f"reads {tuple(reads.shape)} and changes {tuple(changes.shape)} must agree but for their last dimension"
-        )
-    if reads.shape[-2] == 0:
-        raise ValueError("a static patch needs at least one calibration query, K = 0 is none")
 
 
 def _require_states(bare: State, full: State) -> None:

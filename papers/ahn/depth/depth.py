@@ -6,67 +6,50 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable
+from icl_lib.companion import AtLeastTwo, Experiment, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate, mean
-from papers.ahn import layers, shapes
+from papers.ahn import layers
+from papers.ahn.depth.shaped import Shaped
 from papers.ahn.theory import depth, wishart
 from papers.zhang.theory import optimum
 
 
 @dataclass(frozen=True)
-class Depth(Declaration):
+class Depth(Shaped):
     """Tasks w ~ N(0, I), inputs x ~ N(0, I), labels <w, x>; layers a_l I in the label slot, queries outside of the context.
 
-    d, N       dimensions and examples, one of each a shape
-    layers     most layers
     contexts   of each shape; the error is averaged over tasks and queries exactly, by those along the axes
     """
 
-    d: Several[Count]
-    N: Several[AtLeastTwo]
-    layers: Count
     contexts: AtLeastTwo
-
-    def __post_init__(self):
-        super().__post_init__()
-        shapes.require_pairs(self.d, self.N)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error with the best step sizes."""
-        found = [self._measured(seed, d, N) for d, N in zip(self.d, self.N, strict=True)]
+        found = [self._measured(seed, d, N) for d, N in self.pairs]
         columns = {
             "error": variable("shape layers", [each.value for each in found], "error over that of no answer"),
             "error_se": variable("shape layers", [each.standard_error for each in found], "standard error"),
         }
         columns["error_se"].attrs["blocks"] = self.contexts
-        return xr.Dataset(columns, coords={"shape": shapes.told(self.d, self.N), "layers": self._each})
+        return xr.Dataset(columns, coords=self.coords)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the least errors beside it, by exact moments, and for one layer the one by Zhang et al.'s matrix."""
-        pairs = list(zip(self.d, self.N, strict=True))
+        pairs = self.pairs
         one = dataset.sel(layers=1, drop=True)
         return dataset.assign(
-            error_theory=self._table(_least, "least error"),
-            error_near=near_misses("shape layers", {name: self._table(each) for name, each in NEAR.items()}),
+            error_theory=self.table(_least, "least error"),
+            error_near=near_misses("shape layers", {name: self.table(each) for name, each in NEAR.items()}),
             one=one.error,
             one_se=one.error_se,
             one_theory=variable("shape", [_zhang(d, N) for d, N in pairs], "error of Zhang et al.'s limit of training"),
             one_near=near_misses("shape", {"d for d + 1": [d / (d + N + 1) for d, N in pairs]}),
         )
 
-    @property
-    def _each(self) -> list[int]:
-        return list(range(1, self.layers + 1))
-
-    @expectation
-    def _table(self, formula, words: str = "") -> xr.Variable:
-        rows = [[formula(d, N, L) for L in self._each] for d, N in zip(self.d, self.N, strict=True)]
-        return variable("shape layers", rows, words)
-
     def _measured(self, seed: int, d: int, N: int) -> Estimate:
         one, errors = torch.eye(d, dtype=torch.float64), []
-        chosen = [layers.steps(depth.step_sizes(wishart.moments(d, N, 2 * L), L), d) for L in self._each]
+        chosen = [layers.steps(depth.step_sizes(wishart.moments(d, N, 2 * L), L), d) for L in self.each]
         for x in layers.examples(seed, f"depth/{d}/{N}", self.contexts, N, d):
             off = [one - layers.answers(A, x, x, one.expand(len(x), d, d)) for A in chosen]
             errors.append(torch.stack([each.square().sum((-1, -2)) / d for each in off]))

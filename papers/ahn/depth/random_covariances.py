@@ -8,72 +8,54 @@ import torch
 import xarray as xr
 from annotated_types import Ge
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable
+from icl_lib.companion import AtLeastTwo, Experiment, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.seeds import stream
-from papers.ahn import layers, shapes
+from papers.ahn import layers
+from papers.ahn.depth.shaped import Shaped
 from papers.ahn.theory import depth
 from papers.ahn.theory import random_covariances as random
 
 
 @dataclass(frozen=True)
-class RandomCovariances(Declaration):
+class RandomCovariances(Shaped):
     """Each prompt draws Lambda diagonal with independent Exp(1) entries, then x, x_q ~ N(0, Lambda) and w ~ N(0, I).
 
-    d, N       dimensions and examples, one of each a shape
     long       examples of the contexts that are read with the step sizes of the limit N -> infinity, at the last d
-    layers     most layers
     contexts   of each shape
     tilt       variances are drawn as ``tilt`` times an Exp(1), and contexts weighted by the quotient of both densities: by
                Exp(1) itself the few contexts that carry the error of many layers come too rarely
     """
 
-    d: Several[Count]
-    N: Several[AtLeastTwo]
     long: Several[AtLeastTwo]
-    layers: Count
     contexts: AtLeastTwo
     tilt: Annotated[float, Ge(1)]
 
-    def __post_init__(self):
-        super().__post_init__()
-        shapes.require_pairs(self.d, self.N)
-
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error with the best step sizes of each shape, and in long contexts with those of the limit."""
-        own = [self._measured(seed, f"own/{d}/{N}", d, N, _finite(d, N)) for d, N in zip(self.d, self.N, strict=True)]
+        own = [self._measured(seed, f"own/{d}/{N}", d, N, _finite(d, N)) for d, N in self.pairs]
         far = [self._measured(seed, f"long/{N}", self.d[-1], N, _limit) for N in self.long]
         columns = {}
         for name, dims, found in (("error", "shape layers", own), ("far", "long layers", far)):
             columns[name] = variable(dims, [each.value for each in found], "error over the variance of a label")
             columns[f"{name}_se"] = variable(dims, [each.standard_error for each in found], "standard error")
             columns[f"{name}_se"].attrs["blocks"] = self.contexts
-        coords = {"shape": shapes.told(self.d, self.N), "long": list(self.long), "layers": self._each}
-        return xr.Dataset(columns, coords=coords)
+        return xr.Dataset(columns, coords={**self.coords, "long": list(self.long)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the least errors by exact moments beside it, and the limit."""
         return dataset.assign(
-            error_theory=self._table(lambda d, N, L: _least(d, N, L), "least error"),
-            error_near=near_misses("shape layers", {name: self._table(each) for name, each in NEAR.items()}),
-            limit=variable("layers", [random.limit_error(L) for L in self._each], "2/((L + 1)(L + 2))"),
-            limit_plain=variable("layers", [1 / (L + 1) for L in self._each], "1/(L + 1), of the weight e^-lambda"),
+            error_theory=self.table(_least, "least error"),
+            error_near=near_misses("shape layers", {name: self.table(each) for name, each in NEAR.items()}),
+            limit=variable("layers", [random.limit_error(L) for L in self.each], "2/((L + 1)(L + 2))"),
+            limit_plain=variable("layers", [1 / (L + 1) for L in self.each], "1/(L + 1), of the weight e^-lambda"),
         )
-
-    @property
-    def _each(self) -> list[int]:
-        return list(range(1, self.layers + 1))
-
-    @expectation
-    def _table(self, formula, words: str = "") -> xr.Variable:
-        rows = [[formula(d, N, L) for L in self._each] for d, N in zip(self.d, self.N, strict=True)]
-        return variable("shape layers", rows, words)
 
     def _measured(self, seed: int, role: str, d: int, N: int, chosen) -> Estimate:
         """Measure E tr(Lambda P(S)^2)/d, the mean over tasks and queries of the squared error."""
         generator = stream(seed, f"random covariances/{role}/variances")
-        steps, errors = [layers.steps(chosen(L), d) for L in self._each], []
+        steps, errors = [layers.steps(chosen(L), d) for L in self.each], []
         for x in layers.examples(seed, f"random covariances/{role}", self.contexts, N, d):
             plain = torch.empty(len(x), d, dtype=x.dtype).exponential_(generator=generator)
             variances, weight = self.tilt * plain, (self.tilt * torch.exp((1 - self.tilt) * plain)).prod(-1)

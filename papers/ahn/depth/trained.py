@@ -23,8 +23,9 @@ from icl_lib.measure.estimate import mean
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from icl_lib.train.loop import Adam, linear_decay, summed, train
-from papers.ahn import layers, shapes
+from papers.ahn import layers
 from papers.ahn.theory import depth, wishart
+from papers.regression import shapes
 
 NAMES = {
     "error": ("network", "error of the trained layers over that of no answer"),
@@ -61,14 +62,14 @@ class Trained(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        shapes.require_pairs(self.d, self.N)
+        shapes.require_as_many(d=self.d, N=self.N)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train; then measure errors beside those of the best step sizes, and how far matrices are from multiples of I."""
         found = [[self._trained(seed, d, N, L) for L in self.layers] for d, N in zip(self.d, self.N, strict=True)]
         columns = variables(NAMES, found, "shape layers {}", "f8")
         columns["gap_se"].attrs["blocks"] = self.contexts
-        return xr.Dataset(columns, coords={"shape": shapes.told(self.d, self.N), "layers": list(self.layers)})
+        return xr.Dataset(columns, coords={"shape": shapes.told(d=self.d, N=self.N), "layers": list(self.layers)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:

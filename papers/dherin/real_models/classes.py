@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,20 +29,7 @@ CLASSES = {
     "Qwen3-MoE": ("Qwen3Moe", {"num_experts": 4, "num_experts_per_tok": 2}),
 }
 """How each class is called there, and what it asks for beside the sizes; the first layer of Qwen2-MoE is dense."""
-Name = Literal[
-    "GPT-2",
-    "Llama",
-    "Qwen2",
-    "Qwen3",
-    "Phi-3",
-    "GPT-NeoX",
-    "Gemma 2",
-    "Gemma 3",
-    "OLMo 2",
-    "Mixtral",
-    "Qwen2-MoE",
-    "Qwen3-MoE",
-]
+Name = Literal[tuple(CLASSES)]
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}
 
 
@@ -72,7 +60,9 @@ def package():
     """Return the package; raises ValueError in a sentence when it is not installed."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise ValueError(f"this measures classes of Hugging Face's {PACKAGE}: install it with pip install {PACKAGE}")
-    return importlib.import_module(PACKAGE)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "IProgress not found")  # of its bars, which nobody sees here
+        return [importlib.import_module(name) for name in ("tqdm.auto", PACKAGE)][-1]
 
 
 def made(name: str, sizes: ModelSizes, generator: torch.Generator) -> nn.Module:

@@ -16,7 +16,7 @@ from icl_lib.patches.seats import Seat
 from icl_lib.seeds import stream
 from papers.dherin.distance import relative
 from papers.dherin.model_families import seats
-from papers.dherin.real_models.classes import PRECISIONS, ModelSizes, Name, made, words
+from papers.dherin.real_models.classes import CLASSES, PRECISIONS, ModelSizes, Name, made, words
 
 PRECISION = ("float32", "bfloat16")
 PATCHES = {
@@ -120,22 +120,8 @@ NAMES = {
     "own": ("", "relative error of the logits with the context in bfloat16, to those in float32, largest over queries"),
 }
 
-ALL = (
-    "GPT-2",
-    "Llama",
-    "Qwen2",
-    "Qwen3",
-    "Phi-3",
-    "GPT-NeoX",
-    "Gemma 2",
-    "Gemma 3",
-    "OLMo 2",
-    "Mixtral",
-    "Qwen2-MoE",
-    "Qwen3-MoE",
-)
 _QUICK = ModelClasses(
-    classes=ALL,
+    classes=tuple(CLASSES),
     sizes=ModelSizes(width=32, hidden=48, depth=2, heads=4, vocabulary=97),
     tokens=12,
     queries=1,

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from icl_lib.companion import Count, Declaration, Experiment, Several, variable
 from icl_lib.models.contextual.weights import Weights
+from icl_lib.patches.fits import LeastSquares
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.dherin.network import Network
 from papers.dherin.static_patches.static_medians import PARTS, median_interval, parts
-from papers.dherin.static_rules import Average, LeastSquares, affine
+from papers.dherin.static_rules import Average, affine
 from papers.dherin.trained import OneBlock, Training, regression, start, tokens, trained
 from papers.dherin.trainings import ONE_BLOCK
 

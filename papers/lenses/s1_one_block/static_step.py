@@ -22,9 +22,9 @@ from icl_lib.companion import (
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.lenses import shapes
 from papers.lenses.blocks import Blocks, Contexts, contexts, first_layer, key_value, limit_attention, unlabelled
 from papers.lenses.theory import one_block
+from papers.regression import shapes
 from papers.regression.spectra import geometric_covariance
 from papers.zhang.theory.optimum import Gamma
 

@@ -7,10 +7,10 @@ import xarray as xr
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, NotNegative, Positive, Several, expectation, variable
 from icl_lib.companion import near_misses as nears
-from papers.lenses import shapes
 from papers.lenses.s2_own_weights.descents import descend, free
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population
+from papers.regression import shapes
 from papers.regression.spectra import geometric_covariance, standard_normal
 
 

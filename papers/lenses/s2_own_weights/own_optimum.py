@@ -18,10 +18,10 @@ from icl_lib.companion import (
     near_misses,
     variable,
 )
-from papers.lenses import shapes
 from papers.lenses.s2_own_weights.descents import Layer, descend, free
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population
+from papers.regression import shapes
 from papers.regression.spectra import geometric_covariance, standard_normal
 
 FREE = {"block": (True, True), "attention": (False, True), "trap": (True, False)}

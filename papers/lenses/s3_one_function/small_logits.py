@@ -23,8 +23,8 @@ from icl_lib.measure.estimate import mean
 from icl_lib.measure.slope import log_log_slope
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from papers.lenses import shapes
 from papers.lenses.theory import one_function
+from papers.regression import shapes
 
 STEP = 1e-5
 """Half the width of the central differences."""

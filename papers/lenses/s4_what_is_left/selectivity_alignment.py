@@ -8,14 +8,15 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable
+from icl_lib.companion import Experiment, expectation, near_misses, variable
 from icl_lib.measure.estimate import mean
 from papers.dherin.theory.finetuning import mean_cosine
 from papers.dherin.trained import Training
 from papers.dherin.trainings import ONE_BLOCK, PREFIX_ATTENTION
 from papers.lenses.s4_what_is_left import parts
+from papers.lenses.s4_what_is_left.asked import Asked
 from papers.lenses.s4_what_is_left.contexts import Contexts, isotropic
-from papers.lenses.s4_what_is_left.readers import CHUNK, RUNS, Reader, dimension, names, readers
+from papers.lenses.s4_what_is_left.readers import CHUNK, Reader, dimension, names, readers
 from papers.regression.decoders import DecoderTraining
 from papers.regression.trainings import FIXED
 
@@ -29,35 +30,21 @@ COSINES = {
 
 
 @dataclass(frozen=True)
-class SelectivityAlignment(Declaration):
+class SelectivityAlignment(Asked):
     """Networks with softmax attention after k examples of contexts as in their training.
-
-    blocks, decoders   trainings, three networks of each
-    k                  examples; no more than in training
-    contexts           of each network
-    queries            of each context
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.
     """
 
-    blocks: Several[Training]
-    decoders: Several[DecoderTraining]
-    k: Several[Count]
-    contexts: AtLeastTwo
-    queries: AtLeastTwo
-
     def __post_init__(self):
         super().__post_init__()
-        if any(training.replicates != RUNS for training in self.blocks):
-            raise ValueError(f"take trainings of {RUNS} networks each")
         if list(self.k) != sorted(set(self.k)):
             raise ValueError(f"k is {self.k}: give each length once, from the smallest to the largest")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the weight of examples in every layer, and the cosines of the vector."""
-        trainings = (*self.blocks, *self.decoders)
-        found = [[self._network(*each, seed) for each in self._all(training, seed, device)] for training in trainings]
+        found = [[self._network(*each, seed) for each in self._all(training, seed, device)] for training in self.trainings]
         value = {name: np.array([[each[name] for each in row] for row in found]) for name in (*COSINES, "selectivity", "mass")}
         columns = {}
         for name, told in COSINES.items():
@@ -66,13 +53,18 @@ class SelectivityAlignment(Declaration):
         told = "weight of the example that one attends to, over uniform, mean over heads"
         columns["selectivity"] = variable("network seed k layer", value["selectivity"], told)
         columns["mass"] = variable("network seed k layer", value["mass"], "share of attention on the examples, mean over heads")
-        columns["d"] = variable("network", [dimension(each) for each in trainings], "dimension")
+        columns["d"] = variable("network", [dimension(each) for each in self.trainings], "dimension")
         for name in ("ceiling", "ceiling_se"):  # where all networks have been trained
             columns[name] = variable(
                 "network seed kept", columns[name].values[..., : len(self._kept)], columns[name].attrs["long_name"]
             )
         columns["ceiling_se"].attrs["blocks"] = self.contexts
-        coords = {"network": names(*trainings), "k": list(self.k), "kept": self._kept, "layer": 1 + np.arange(self._layers)}
+        coords = {
+            "network": names(*self.trainings),
+            "k": list(self.k),
+            "kept": self._kept,
+            "layer": 1 + np.arange(self._layers),
+        }
         return xr.Dataset(columns, coords=coords)
 
     @expectation
@@ -95,7 +87,7 @@ class SelectivityAlignment(Declaration):
     @property
     def _kept(self) -> list[int]:
         """The lengths that no network exceeds its training with; they come first."""
-        shortest = min(training.N for training in (*self.blocks, *self.decoders))
+        shortest = min(training.N for training in self.trainings)
         return [k for k in self.k if k <= shortest]
 
     @property

@@ -7,14 +7,15 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
+from icl_lib.companion import Experiment, expectation, variable
 from icl_lib.measure.estimate import mean
 from papers.ahn.theory import depth, wishart
 from papers.dherin.trained import Training
 from papers.dherin.trainings import ONE_BLOCK, PREFIX_ATTENTION
 from papers.lenses.s4_what_is_left import parts
+from papers.lenses.s4_what_is_left.asked import Asked
 from papers.lenses.s4_what_is_left.contexts import isotropic, least_norm
-from papers.lenses.s4_what_is_left.readers import CHUNK, RUNS, Reader, dimension, names, readers
+from papers.lenses.s4_what_is_left.readers import CHUNK, Reader, dimension, names, readers
 from papers.lenses.theory import what_is_left as left
 from papers.regression.decoders import DecoderTraining
 from papers.regression.trainings import FIXED
@@ -27,39 +28,28 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class WhatIsLeft(Declaration):
+class WhatIsLeft(Asked):
     """Shipped networks after k examples of contexts as in their training; those of one training are told apart by seed.
 
-    blocks, decoders   trainings, three networks of each
-    k                  examples; no more than in training
-    contexts           of each network
     queries            of each context, half of which fit the vector that the others are held to
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.
     """
 
-    blocks: Several[Training]
-    decoders: Several[DecoderTraining]
-    k: Several[Count]
-    contexts: AtLeastTwo
-    queries: AtLeastTwo
-
     def __post_init__(self):
         super().__post_init__()
-        if any(training.replicates != RUNS for training in self.blocks):
-            raise ValueError(f"take trainings of {RUNS} networks each")
-        if self.queries < 4 * max(map(dimension, (*self.blocks, *self.decoders))):
+        if self.queries < 4 * max(map(dimension, self.trainings)):
             raise ValueError("half of the queries fit a vector: take four times as many as dimensions, or more")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Estimate excess and parts for each network, as shares of the risk of no answer, d."""
-        found = np.array([self._training(each, seed, device) for each in (*self.blocks, *self.decoders)])
+        found = np.array([self._training(each, seed, device) for each in self.trainings])
         columns = {}
         for place, (name, told) in enumerate(NAMES.items()):
             columns[name] = variable("network seed k", found[..., place, 0], f"{told}, over d")
             columns[f"{name}_se"] = variable("network seed k", found[..., place, 1], "standard error over contexts")
-        return xr.Dataset(columns, coords={"network": names(*self.blocks, *self.decoders), "k": list(self.k)})
+        return xr.Dataset(columns, coords={"network": names(*self.trainings), "k": list(self.k)})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -71,8 +61,7 @@ class WhatIsLeft(Declaration):
         share = (dataset.curved / (dataset.curved + dataset.missed)).assign_attrs(
             long_name="share of the excess that no vector carries", units="1"
         )
-        trainings = (*self.blocks, *self.decoders)
-        steps = [[self._one_step(dimension(each), k) if k <= each.N else np.nan for k in self.k] for each in trainings]
+        steps = [[self._one_step(dimension(each), k) if k <= each.N else np.nan for k in self.k] for each in self.trainings]
         return dataset.assign(
             share=share, one_step=variable("network k", steps, "excess of the best single gradient step, over d"), **means
         )

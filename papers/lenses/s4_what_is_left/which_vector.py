@@ -8,13 +8,14 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, variable
+from icl_lib.companion import Count, Experiment, Positive, Several, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from papers.ahn.theory import depth, wishart
 from papers.dherin.trained import Training
 from papers.dherin.trainings import ONE_BLOCK, PREFIX_ATTENTION
 from papers.lenses.s4_what_is_left import parts
+from papers.lenses.s4_what_is_left.asked import Asked
 from papers.lenses.s4_what_is_left.contexts import isotropic, least_norm, ridge
 from papers.lenses.s4_what_is_left.readers import CHUNK, RUNS, LinearReader, Reader, dimension, names, readers
 from papers.regression.decoders import DecoderTraining
@@ -27,32 +28,22 @@ COUNTED = ("one", "two", "three", "four", "five")
 
 
 @dataclass(frozen=True)
-class WhichVector(Declaration):
+class WhichVector(Asked):
     """Networks as in training, and linear self-attention at the limit of its training, on contexts of their own.
 
     blocks, decoders   trainings, three networks of each; linear attention is that for the prompts of the last decoder
-    k                  examples; no more than in training
     steps              numbers of best steps that are the same for all contexts
     penalties          of ridge
-    contexts           of each network
-    queries            of each context
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.
     """
 
-    blocks: Several[Training]
-    decoders: Several[DecoderTraining]
-    k: Several[Count]
     steps: Several[Count]
     penalties: Several[Positive]
-    contexts: AtLeastTwo
-    queries: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()
-        if any(training.replicates != RUNS for training in self.blocks):
-            raise ValueError(f"take trainings of {RUNS} networks each")
         if max(self.steps) > len(COUNTED):
             raise ValueError(f"{max(self.steps)} steps: take at most {len(COUNTED)}, beyond which the moments lose digits")
 
@@ -64,8 +55,7 @@ class WhichVector(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Estimate the squared distance of each network's vector from each candidate, over d = E|w|^2."""
-        trainings = (*self.blocks, *self.decoders)
-        found = [self._training(each, readers(each, seed, device), each.name, seed) for each in trainings]
+        found = [self._training(each, readers(each, seed, device), each.name, seed) for each in self.trainings]
         last = self.decoders[-1]
         limit = LinearReader(LinearSelfAttention(*(each[0] for each in stacked_limits(np.eye(last.d), (last.N,)))))
         table = np.array([*found, self._training(last, [limit] * RUNS, LINEAR, seed)])
@@ -74,7 +64,7 @@ class WhichVector(Declaration):
             "distance": variable("network seed k candidate", table[..., 0], told),
             "distance_se": variable("network seed k candidate", table[..., 1], "standard error over contexts"),
         }
-        coords = {"network": [*names(*trainings), LINEAR], "k": list(self.k), "candidate": self.candidates}
+        coords = {"network": [*names(*self.trainings), LINEAR], "k": list(self.k), "candidate": self.candidates}
         return xr.Dataset(columns, coords=coords)
 
     def _training(self, training: Training | DecoderTraining, found: list[Reader], name: str, seed: int) -> np.ndarray:

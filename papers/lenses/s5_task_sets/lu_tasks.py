@@ -10,10 +10,11 @@ from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
 from icl_lib.seeds import stream
-from papers.lenses import published, shapes
+from papers.lenses import published
 from papers.lenses.s5_task_sets import exact
 from papers.lenses.s5_task_sets.draws import unit_tasks
 from papers.lenses.theory import task_sets as theory
+from papers.regression import shapes
 
 CHUNK = 2000
 """Prompts that are drawn at a time."""

@@ -17,10 +17,10 @@ from icl_lib.companion import (
     near_misses,
     variable,
 )
-from papers.lenses import shapes
 from papers.lenses.s5_task_sets import exact
 from papers.lenses.s5_task_sets.draws import unit_tasks
 from papers.lenses.theory import task_sets as theory
+from papers.regression import shapes
 from papers.regression.spectra import standard_normal
 
 LENGTHS = ("of length 1", "of unequal lengths")

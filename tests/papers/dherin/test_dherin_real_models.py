@@ -19,7 +19,7 @@ from papers.dherin.real_models import claims, figures
 from papers.dherin.real_models import recall as looked_up
 from papers.dherin.real_models.classes import CLASSES, ModelSizes, blank, made, words
 from papers.dherin.real_models.model_capacity import MODEL_CAPACITY, served
-from papers.dherin.real_models.model_classes import ALL, MODEL_CLASSES
+from papers.dherin.real_models.model_classes import MODEL_CLASSES
 from papers.dherin.real_models.recall import RECALL
 from papers.dherin.real_models.recall_training import GPT, LLAMA, Facts
 from papers.dherin.theory import model_classes as theory
@@ -38,7 +38,7 @@ def passages(T: int, M: int = 1, vocabulary: int = 31) -> tuple[Passage, Passage
     return Passage(tokens, positions, rows), Passage(tokens[:, -M:], positions[:, -M:], rows[:, -M:])
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", CLASSES)
 def test_last_matrices_times_hidden_vectors_are_what_the_class_computes(name):
     """Of every layer, sparse or dense: |mlp(z) - sum_i W_i h_i| is rounding, up to a bias."""
     model = model_of(name)
@@ -54,7 +54,7 @@ def test_last_matrices_times_hidden_vectors_are_what_the_class_computes(name):
         )  # every matrix of the feed-forward part reads z or is a last one
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", CLASSES)
 def test_a_norm_behind_is_found_where_there_is_one(name):
     """What the layer adds to its stream is the norm of u times the gain, offset with it."""
     model, (whole, _) = model_of(name), passages(6)
@@ -122,7 +122,7 @@ def test_a_token_of_nothing_is_refused():
 def test_types_that_are_not_in_the_table_are_refused():
     with pytest.raises(ValueError, match="no seats are known of 'Linear'"):
         seats(torch.nn.Linear(2, 2))
-    assert len(FAMILIES) == 13 and len(CLASSES) == len(ALL) == 12
+    assert len(FAMILIES) == 13 and len(CLASSES) == len(MODEL_CLASSES.quick.classes) == 12
 
 
 def test_without_the_package_a_sentence_says_what_is_missing(monkeypatch):

@@ -12,16 +12,16 @@ from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.models.contextual.norms import RMSNorm
+from icl_lib.patches.fits import LeastSquares, Ridge, require_pairs
 from icl_lib.patches.network import forward, patched_block
 from icl_lib.patches.sites import Matrix, Nowhere
 from icl_lib.seeds import stream
-from papers.dherin import static_rules as library
 from papers.dherin.network import Network, Regression
 from papers.dherin.static_patches import claims, figures, static_deep, static_one_block
 from papers.dherin.static_patches.static_deep import STATIC_DEEP, query_states
 from papers.dherin.static_patches.static_medians import median_interval, parts
 from papers.dherin.static_patches.static_one_block import STATIC_ONE_BLOCK
-from papers.dherin.static_rules import Average, LeastSquares, Ridge, StaticPatch, affine
+from papers.dherin.static_rules import Average, StaticPatch, affine
 from papers.dherin.theory import static
 from papers.dherin.trained import ManyBlocks, OneBlock, Trained, Training, regression, tokens
 
@@ -179,7 +179,7 @@ def test_bad_patches_are_refused(deep):
     with pytest.raises(ValueError, match="strength of a ridge must be positive"):
         Ridge(0.0)
     with pytest.raises(ValueError, match="must agree but for their last dimension"):
-        library._require_pairs(torch.zeros(3, 2), torch.zeros(4, 2))  # past the shapes in the signature, which tests check
+        require_pairs(torch.zeros(3, 2), torch.zeros(4, 2))  # past the shapes in the signature, which tests check
     with pytest.raises(ValueError, match="all the vectors that a matrix reads are 0"):
         Ridge(1.0)(torch.zeros(3, 2), torch.ones(3, 2))
     with pytest.raises(ValueError, match="1 of 2 vectors that the patched matrix reads are 0"):
