@@ -7,19 +7,16 @@ from typing import NamedTuple
 
 import nbformat
 import yaml
-from markupsafe import Markup, escape
 
 from book.builder.pages import GENERATED, raw
 from book.builder.verdicts import Row
 from icl_lib.companion.html import template
-from icl_lib.companion.mathematics import typeset
 
 FILE = "established.yml"
 WING = "lenses"
 STATEMENT = re.compile(r"^:+\{prf:\w+\} (?P<title>.+)\n:label: (?P<label>\S+)$", re.MULTILINE)
 EQUATION = re.compile(r"^\$\$ \((?P<label>eq-[\w-]+)\)", re.MULTILINE)
 SOURCE = re.compile(r" \([^()]*(?:\([^()]*\)[^()]*)*\)$")
-ID = re.compile(r"\b[A-Z]{1,2}\d+[a-z]?\b")
 
 
 class Statement(NamedTuple):
@@ -60,7 +57,7 @@ def page(rows: Sequence[Row], kept: Mapping[str, list[dict]], labels: Mapping[st
     return GENERATED + PAGE.render(
         established=raw(ESTABLISHED.render(entries=told["established"], labels=labels)),
         readings=raw(READINGS.render(entries=told["readings"])),
-        open=raw(OPEN.render(questions=kept["open"], linked=lambda text: _linked(text, known))),
+        open=raw(OPEN.render(questions=kept["open"])),
         loose=loose,
         sizes={kind: sum(len(found) for _, found in entries) for kind, entries in told.items()},
         holding={
@@ -74,16 +71,6 @@ def fill(book: Path, rows: Sequence[Row], notebooks: Path) -> None:
     """Write the page into the staged book, from the classes that lie there."""
     kept = yaml.safe_load((book / FILE).read_text(encoding="utf-8"))
     (book / "established.md").write_text(page(rows, kept, statements(notebooks)), encoding="utf-8")
-
-
-def _linked(text: str, known: Mapping[str, Row]) -> Markup:
-    """The text with its formulas set and its claims linked to their cards."""
-
-    def link(found: re.Match) -> str:
-        row = known.get(found[0])
-        return Markup('<a href="../{}">{}</a>').format(row.card, found[0]) if row else str(escape(found[0]))
-
-    return Markup(ID.sub(link, str(typeset(text))))
 
 
 PAGE = template(
@@ -161,7 +148,7 @@ OPEN = template(
 <dl class="icl-open">
 {% for each in questions %}
 <dt>{{ each.question | math }}</dt>
-<dd><p>{{ linked(each.known) }}</p><p><em>What would decide:</em> {{ linked(each.experiment) }}</p></dd>
+<dd><p>{{ each.known | math }}</p><p><em>What would decide:</em> {{ each.experiment | math }}</p></dd>
 {% endfor %}
 </dl>
 """

@@ -1,5 +1,6 @@
 """What is established, what is a reading, what is open: every claim of the wing in one class, the page as the ledger."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from book.builder.verdicts import NOT_RUN, Finding, Row
 from icl_lib.companion import FAILS
 from papers import registry
 
+ID = re.compile(r"\b[A-Z]{1,2}\d+[a-z]?\b")
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = yaml.safe_load((ROOT / "book" / established.FILE).read_text(encoding="utf-8"))
 LABELS = established.statements(ROOT / "notebooks")
@@ -52,7 +54,7 @@ def test_no_claim_that_is_only_checked_is_established():
 @pytest.mark.parametrize("entry", KEPT["open"], ids=lambda entry: entry["question"])
 def test_an_open_question_has_an_experiment_and_knows_its_claims(entry):
     assert entry["question"].endswith("?") and entry["experiment"] and entry["known"]
-    named = established.ID.findall(entry["known"] + entry["experiment"])
+    named = ID.findall(entry["known"] + entry["experiment"])
     assert set(named) <= registry.CLAIMS.keys()
 
 

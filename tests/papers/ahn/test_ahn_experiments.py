@@ -15,6 +15,7 @@ from papers.ahn.depth.random_covariances import RANDOM_COVARIANCES
 from papers.ahn.depth.trained import TRAINED
 from papers.ahn.theory import depth, free_features, wishart
 from papers.ahn.theory import random_covariances as random
+from tests.papers.other_settings import made
 
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
@@ -29,15 +30,9 @@ OTHER = {
 }
 
 
-def made(experiment):
-    declaration, _ = OTHER[experiment]
-    found = declaration.expect(declaration.run(1, "cpu"), 1)
-    return found.assign_attrs(slug=experiment.slug, profile="quick")
-
-
 @pytest.fixture(scope="module")
 def datasets():
-    return {experiment.slug: made(experiment) for experiment in OTHER}
+    return {experiment.slug: made(experiment, declaration) for experiment, (declaration, _) in OTHER.items()}
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)

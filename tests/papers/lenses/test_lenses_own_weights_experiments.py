@@ -12,6 +12,7 @@ from papers.lenses.s2_own_weights.own_optimum import OWN_OPTIMUM
 from papers.lenses.s2_own_weights.read_out_flow import READ_OUT_FLOW
 from papers.lenses.s2_own_weights.trained_blocks import TRAINED_BLOCKS
 from papers.lenses.theory import own_weights
+from tests.papers.other_settings import made
 
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
@@ -22,15 +23,9 @@ OTHER = {
 }
 
 
-def made(experiment):
-    declaration, _ = OTHER[experiment]
-    found = declaration.expect(declaration.run(1, "cpu"), 1)
-    return found.assign_attrs(slug=experiment.slug, profile="quick")
-
-
 @pytest.fixture(scope="module")
 def datasets():
-    return {experiment.slug: made(experiment) for experiment in OTHER}
+    return {experiment.slug: made(experiment, declaration) for experiment, (declaration, _) in OTHER.items()}
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)

@@ -13,6 +13,7 @@ from papers.lenses.s5_task_sets import claims, exact, figures
 from papers.lenses.s5_task_sets.lu_tasks import LU_TASKS
 from papers.lenses.s5_task_sets.task_sets import TASK_SETS
 from papers.lenses.theory import own_weights, task_sets
+from tests.papers.other_settings import made
 
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
@@ -32,8 +33,7 @@ def unit(seed: int, k: int, d: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def datasets():
-    found = {experiment: each.expect(each.run(1, "cpu"), 1) for experiment, (each, _) in OTHER.items()}
-    return {key.slug: each.assign_attrs(slug=key.slug, profile="quick") for key, each in found.items()}
+    return {experiment.slug: made(experiment, declaration) for experiment, (declaration, _) in OTHER.items()}
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)

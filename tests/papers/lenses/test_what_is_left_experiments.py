@@ -13,6 +13,7 @@ from papers.lenses.s4_what_is_left.any_prior import ANY_PRIOR
 from papers.lenses.s4_what_is_left.selectivity_alignment import SELECTIVITY_ALIGNMENT
 from papers.lenses.s4_what_is_left.what_is_left import WHAT_IS_LEFT
 from papers.lenses.s4_what_is_left.which_vector import WHICH_VECTOR
+from tests.papers.other_settings import made
 
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
@@ -25,11 +26,7 @@ OTHER = {
 
 @pytest.fixture(scope="module")
 def datasets():
-    found = {}
-    for experiment, (declaration, _) in OTHER.items():
-        dataset = declaration.expect(declaration.run(1, "cpu"), 1)
-        found[experiment.slug] = dataset.assign_attrs(slug=experiment.slug, profile="quick")
-    return found
+    return {experiment.slug: made(experiment, declaration) for experiment, (declaration, _) in OTHER.items()}
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)
