@@ -72,9 +72,11 @@ def list_experiments(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(rows, indent=2))
     else:
-        for row in rows:
-            ids = " ".join(claim["id"] for claim in row["claims"])
-            print(f"{row['slug']:28} {row['paper']} {row['section']:8} {ids:20} {row['notebook']}")
+        lines = [(row["slug"], f"{row['paper']} {row['section']}", row["notebook"]) for row in rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line, row in zip(lines, rows, strict=True):
+            told = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
+            print("  ".join([*told, " ".join(claim["id"] for claim in row["claims"])]).rstrip())
     return 0
 
 
