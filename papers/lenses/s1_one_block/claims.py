@@ -34,7 +34,7 @@ def S1c(dataset):
     Slack: Random weights are worse than 0 by the square of what they add.
     Control: the weights of the limit in their place
     """
-    return Discrepancy(1 - dataset.miss.sel(layer=UNTRAINED).mean(["block", "query"]))
+    return Discrepancy(1 - dataset.miss.sel(layer=UNTRAINED).mean(["context", "query"]))
 
 
 @claim("D", "bound", margin=0, control=exchanged("change", "cut to another query", "cut to this query"))
@@ -107,4 +107,4 @@ def S1j(dataset):
     Slack: Medians of 3% and more are far from rounding.
     Control: the RMS norm in its place
     """
-    return Discrepancy(0.01 - dataset.corrected.sel(norm="mean and deviation").median(["block", "query"]))
+    return Discrepancy(0.01 - dataset.corrected.sel(norm="mean and deviation").median(["context", "query"]))

@@ -60,7 +60,7 @@ def static_step(figure: Figure, dataset: xr.Dataset) -> None:
 def token_steps(figure: Figure, dataset: xr.Dataset) -> None:
     """What each example adds against the steps of two kinds."""
     axes = figure.subplots()
-    flat = dataset[["added", "added_theory", "added_near"]].isel(block=0)
+    flat = dataset[["added", "added_theory", "added_near"]].isel(context=0)
     flat = flat.stack(place=("token", "neuron", "entry")).reset_index("place", drop=True)
     ends = float(abs(flat.added_theory).max())
     equality(axes, -ends, ends)
@@ -121,7 +121,7 @@ def one_pass(figure: Figure, dataset: xr.Dataset) -> None:
 def one_norm(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors behind a norm, with the factor and without, against the factor."""
     axes = figure.subplots()
-    cell = _shown(dataset[["corrected", "uncorrected", "excess"]].isel(d=0)).stack(place=("block", "query"))
+    cell = _shown(dataset[["corrected", "uncorrected", "excess"]].isel(d=0)).stack(place=("context", "query"))
     cell = cell.reset_index("place", drop=True)
     rms, mean = (cell.sel(norm=name) for name in ("root mean square", "mean and deviation"))
     points(axes, rms, "uncorrected", "excess", 0, label="RMS norm, no factor", markersize=3.5)

@@ -13,8 +13,8 @@ from papers.regression.spectra import geometric_covariance
 
 NORMS = {"root mean square": RMSNorm(0.0), "mean and deviation": LayerNorm(0.0)}
 NAMES = {
-    "corrected": ("norm block query", "error of the patched query over the factor"),
-    "uncorrected": ("norm block query", "error of the patched query"),
+    "corrected": ("norm context query", "error of the patched query over the factor"),
+    "uncorrected": ("norm context query", "error of the patched query"),
 }
 
 
@@ -25,7 +25,7 @@ class OneNorm(Declaration):
     d, M, N   dimensions, examples of a context, training length
     kappa     condition number of the covariance of inputs
     m         neurons of the MLP
-    blocks    contexts at each d, all read by one block; queries: of each context
+    contexts  contexts at each d, all read by one block; queries: of each context
     """
 
     d: Several[AtLeastTwo]
@@ -33,20 +33,20 @@ class OneNorm(Declaration):
     N: Count
     kappa: Positive
     m: Count
-    blocks: Count
+    contexts: Count
     queries: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Compare the block with its context and the query alone, whose W is changed as if there were no norm."""
         found = [_compared(*self._drawn(seed, d)) for d in self.d]
         columns = variables(NAMES, [errors for _, errors in found], "d {}") | {
-            "excess": variable("d block query", [excess for excess, _ in found], "sqrt(1 + y_hat^2/|x_q|^2) - 1")
+            "excess": variable("d context query", [excess for excess, _ in found], "sqrt(1 + y_hat^2/|x_q|^2) - 1")
         }
         return xr.Dataset(columns, coords={"norm": list(NORMS), "d": list(self.d)})
 
     def _drawn(self, seed: int, d: int) -> tuple[Blocks, Contexts]:
         Lambda = geometric_covariance(d, self.kappa, seed, f"one norm/{d}/basis")
-        drawn = contexts(seed, f"one norm/{d}", (self.blocks, self.M, self.queries), torch.tensor(Lambda))
+        drawn = contexts(seed, f"one norm/{d}", (self.contexts, self.M, self.queries), torch.tensor(Lambda))
         attention = limit_attention(Lambda, self.N, self.M)
         return Blocks(attention, first_layer(seed, f"one norm/{d}", self.m, d + 1, bias=0.0)), drawn
 
@@ -65,7 +65,7 @@ def _compared(block: Blocks, drawn: Contexts) -> tuple[np.ndarray, dict[str, lis
     return factor.numpy() - 1, errors
 
 
-_QUICK = OneNorm(d=(3, 5), M=11, N=7, kappa=4.0, m=16, blocks=10, queries=20)
+_QUICK = OneNorm(d=(3, 5), M=11, N=7, kappa=4.0, m=16, contexts=10, queries=20)
 ONE_NORM = Experiment(
     slug="lenses-one-norm",
     title="What one norm costs",

@@ -31,11 +31,11 @@ from papers.zhang.theory.optimum import Gamma
 LIMIT, UNTRAINED = "limit of training", "untrained"
 LAYERS = (LIMIT, UNTRAINED)
 NAMES = {
-    "bare": ("block query", "error of the query alone, no change of W"),
-    "token": ("block query", "error with the change that is cut to this query"),
-    "other": ("block query", "error with the change that is cut to another query"),
-    "static": ("block query", "error with one change of W for all queries"),
-    "miss": ("block query", "squared error of attention's label as a prediction, over the mean of y^2"),
+    "bare": ("context query", "error of the query alone, no change of W"),
+    "token": ("context query", "error with the change that is cut to this query"),
+    "other": ("context query", "error with the change that is cut to another query"),
+    "static": ("context query", "error with one change of W for all queries"),
+    "miss": ("context query", "squared error of attention's label as a prediction, over the mean of y^2"),
 }
 
 CHANGES = {"bare": "none", "other": "cut to another query", "token": "cut to this query", "static": "one for all queries"}
@@ -46,11 +46,11 @@ CHANGES = {"bare": "none", "other": "cut to another query", "token": "cut to thi
 class StaticStep(Declaration):
     """Linear attention before a random MLP, one of each shape, with contexts and queries that are not in them.
 
-    d, M     dimensions and lengths of contexts, one of each a shape
-    N        training length, which enters the limit weights
-    kappa    condition number of the covariance of inputs
-    m        neurons of the MLP
-    blocks   contexts of a shape, read by one MLP, each with untrained attention of its own; queries: of each context
+    d, M      dimensions and lengths of contexts, one of each a shape
+    N         training length, which enters the limit weights
+    kappa     condition number of the covariance of inputs
+    m         neurons of the MLP
+    contexts  contexts of a shape, read by one MLP, each with untrained attention of its own; queries: of each context
     """
 
     d: Several[AtLeastTwo]
@@ -58,7 +58,7 @@ class StaticStep(Declaration):
     N: Several[Count]
     kappa: Positive
     m: Count
-    blocks: Count
+    contexts: Count
     queries: AtLeastTwo
 
     def __post_init__(self):
@@ -70,7 +70,7 @@ class StaticStep(Declaration):
         found = [[_compared(*self._block(seed, place, layer)) for place in range(len(self.d))] for layer in LAYERS]
         columns = variables(NAMES, found, "layer shape {}", "f4") | {
             "output": variable(
-                "shape block query", [each["output"] for each in found[0]], "output with the context, limit weights"
+                "shape context query", [each["output"] for each in found[0]], "output with the context, limit weights"
             )
         }
         return xr.Dataset(columns, coords={"layer": list(LAYERS), "shape": shapes.told(d=self.d, M=self.M, N=self.N)})
@@ -86,17 +86,17 @@ class StaticStep(Declaration):
             steps.append(_stepped(block, drawn, trained))
             misses.append((_stepped(block, drawn, Lambda), _stepped(block, drawn, Gamma(Lambda, self.M[place]))))
         inverse, lengths = zip(*misses, strict=True)
-        scale = abs(dataset.output).mean(["block", "query"]) + 0 * dataset.output
-        errors = dataset[list(CHANGES)].to_dataarray("change").transpose("layer", "shape", "change", "block", "query")
-        middle, largest = (each.values for each in (errors.median(["block", "query"]), errors.max(["block", "query"])))
+        scale = abs(dataset.output).mean(["context", "query"]) + 0 * dataset.output
+        errors = dataset[list(CHANGES)].to_dataarray("change").transpose("layer", "shape", "change", "context", "query")
+        middle, largest = (each.values for each in (errors.median(["context", "query"]), errors.max(["context", "query"])))
         where = "layer shape change"
         return dataset.assign_coords(change=[*CHANGES.values()]).assign(
             typical=variable(where, middle, "median error over contexts and queries"),
             typical_low=variable(where, middle, "the same"),
             typical_high=variable(where, largest, "largest error over contexts and queries"),
-            output_theory=variable("shape block query", steps, "output alone with W - grad L_C(0) Gamma^-1"),
+            output_theory=variable("shape context query", steps, "output alone with W - grad L_C(0) Gamma^-1"),
             output_scale=scale.assign_attrs(long_name="mean size of the output of this shape", units="1"),
-            output_near=near_misses("shape block query", {"Λ for Γ": inverse, "M for N in Γ": lengths}),
+            output_near=near_misses("shape context query", {"Λ for Γ": inverse, "M for N in Γ": lengths}),
         )
 
     def _covariance(self, seed: int, place: int) -> Float[np.ndarray, "d d"]:
@@ -109,10 +109,10 @@ class StaticStep(Declaration):
             attention = limit_attention(Lambda, self.N[place], self.M[place])
         else:
             like = torch.zeros((), dtype=torch.float64)
-            shape = (self.blocks, 1, d + 1, d + 1)
+            shape = (self.contexts, 1, d + 1, d + 1)
             V, K = (normal(stream(seed, f"{role}/{name}"), shape, like) / (d + 1) ** 0.5 for name in "VK")
             attention = key_value(V, K, self.M[place])
-        drawn = contexts(seed, role, (self.blocks, self.M[place], self.queries), torch.tensor(Lambda))
+        drawn = contexts(seed, role, (self.contexts, self.M[place], self.queries), torch.tensor(Lambda))
         return Blocks(attention, first_layer(seed, role, self.m, d + 1, bias=0.1)), drawn
 
 
@@ -135,7 +135,7 @@ def _stepped(block: Blocks, drawn: Contexts, Gamma: Float[np.ndarray, "d d"]) ->
     return block.feed(unlabelled(drawn.queries), torch.tensor(W + np.stack(steps)))[..., 0].numpy()
 
 
-_QUICK = StaticStep(d=(3, 5), M=(11, 4), N=(7, 9), kappa=4.0, m=16, blocks=100, queries=10)
+_QUICK = StaticStep(d=(3, 5), M=(11, 4), N=(7, 9), kappa=4.0, m=16, contexts=100, queries=10)
 STATIC_STEP = Experiment(
     slug="lenses-static-step",
     title="One change of weights for every query",

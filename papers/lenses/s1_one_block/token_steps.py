@@ -22,7 +22,7 @@ class TokenSteps(Declaration):
     d, M, N   dimension, examples of a context, training length
     kappa     condition number of the covariance of inputs
     m         neurons of the MLP
-    blocks    contexts with one query each, all read by one block
+    contexts  contexts with one query each, all read by one block
     """
 
     d: AtLeastTwo
@@ -30,21 +30,21 @@ class TokenSteps(Declaration):
     N: Count
     kappa: Positive
     m: Count
-    blocks: Count
+    contexts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch the query with the first i examples of each context, i = 0 .. M, at a divisor that stays and at one of i."""
         block, drawn = self._drawn(seed)
         W, z = block.weights["W"], unlabelled(drawn.queries)
-        patches, running = [torch.zeros(self.blocks, *W.shape, dtype=W.dtype)], []
+        patches, running = [torch.zeros(self.contexts, *W.shape, dtype=W.dtype)], []
         for i in range(1, self.M + 1):
             moved = block.mixed(drawn.x[:, :i], drawn.y[:, :i], z)
             patches.append(redirection(W, z, moved)[:, 0])
             running.append(redirection(W, z, z + (moved - z) * self.M / i)[:, 0])
         fixed = torch.stack(patches, 1)
         columns = {
-            "added": variable("block token neuron entry", fixed.diff(dim=1).numpy(), "what example i adds to the patch"),
-            "mean": variable("block token neuron entry", torch.stack(running, 1).numpy(), "the patch with the divisor i"),
+            "added": variable("context token neuron entry", fixed.diff(dim=1).numpy(), "what example i adds to the patch"),
+            "mean": variable("context token neuron entry", torch.stack(running, 1).numpy(), "the patch with the divisor i"),
         }
         return xr.Dataset(columns, coords={"token": np.arange(1, self.M + 1)})
 
@@ -60,7 +60,7 @@ class TokenSteps(Declaration):
             for steps in (one_block.tangents, one_block.descents)
         )
         count = np.arange(1, self.M + 1)[:, None, None]
-        dims = "block token neuron entry"
+        dims = "context token neuron entry"
         return dataset.assign(
             added_theory=variable(dims, start, "-(1/M) grad l_i(0) Gamma^-1, cut to the query"),
             added_near=near_misses(dims, {"gradient at the current point": there}),
@@ -75,7 +75,7 @@ class TokenSteps(Declaration):
 
     def _drawn(self, seed: int) -> tuple[Blocks, Contexts]:
         Lambda = self._covariance(seed)
-        drawn = contexts(seed, "token steps", (self.blocks, self.M, 1), torch.tensor(Lambda))
+        drawn = contexts(seed, "token steps", (self.contexts, self.M, 1), torch.tensor(Lambda))
         attention = limit_attention(Lambda, self.N, self.M)
         return Blocks(attention, first_layer(seed, "token steps", self.m, self.d + 1, bias=0.1)), drawn
 
@@ -90,10 +90,10 @@ def _size(values: xr.DataArray) -> xr.DataArray:
     return size.assign_attrs(long_name="root mean square of the entries", units="1")
 
 
-_QUICK = TokenSteps(d=5, M=12, N=9, kappa=4.0, m=4, blocks=5)
+_QUICK = TokenSteps(d=5, M=12, N=9, kappa=4.0, m=4, contexts=5)
 TOKEN_STEPS = Experiment(
     slug="lenses-token-steps",
     title="Each example adds the gradient at the start",
     quick=_QUICK,
-    full=replace(_QUICK, M=17, blocks=20),
+    full=replace(_QUICK, M=17, contexts=20),
 )
