@@ -160,16 +160,24 @@ def require_safetensors(source, size: int) -> None:
     icl_lib.companion.bounds.Refused: claims 8 bytes of tensors, and has 4
     """
     require_size(size, LARGEST_TENSORS)
+    held_tensors(source, size, LARGEST_HEADER)
+
+
+def held_tensors(source, size: int, largest_header: int) -> dict[str, dict]:
+    """Return what a header says of each tensor; raises Refused when its file does not hold just these, one after another."""
     length = int.from_bytes(source.read(8), "little")
-    if length > min(LARGEST_HEADER, size - 8):
+    if length > min(largest_header, size - 8):
         raise Refused(f"claims a header of {length:,} bytes, and has {max(size - 8, 0):,} in all")
     header = json.loads(source.read(length))
     header.pop("__metadata__", None)
     end = 0
     for name, entry in sorted(header.items(), key=lambda each: each[1]["data_offsets"]):
         begins, ends = entry["data_offsets"]
+        if entry["dtype"] not in WIDTHS:
+            raise Refused(f"holds {name!r} in numbers of the kind {entry['dtype']!r}, which are not read")
         if begins != end or ends - begins != math.prod(entry["shape"]) * WIDTHS[entry["dtype"]]:
             raise Refused(f"claims other bytes of {name!r} than its shape has, or a place that is not behind the one before")
         end = ends
     if 8 + length + end != size:
         raise Refused(f"claims {end:,} bytes of tensors, and has {size - 8 - length:,}")
+    return header
