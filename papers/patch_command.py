@@ -27,6 +27,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     told = "of weights and passes; with bfloat16 its own rounding is told, too"
     command.add_argument("--dtype", default="float32", choices=("float32", "bfloat16"), help=told)
     command.add_argument("--json", type=typed.file, metavar="OUT", help="JSON file to write in place of the table")
+    told = "the same as a page, HTML that needs no other file, to write in place of the table"
+    command.add_argument("--page", type=typed.file, metavar="OUT", help=told)
 
 
 def share(text: str) -> float:

@@ -1,9 +1,9 @@
-"""`./run patch` on tiny random models that are saved to disk: numbers, what is held out, refusals, nothing half-written."""
+"""`./run patch` on tiny random models that are saved to disk: numbers, what is held out, page and table."""
 
 import json
 import re
 import shlex
-import shutil
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -11,31 +11,19 @@ import torch
 
 pytest.importorskip("transformers")
 
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from small_checkpoints import WORDS, call, saved, tokenizer_of_words, written
+from tokenizers import processors
+from transformers import AutoModelForCausalLM
 
 from icl_lib.patches.passes import record
-from icl_lib.seeds import stream
-from papers.__main__ import main, parser
+from papers.__main__ import parser
 from papers.dherin import checkpoints, patch_command
-from papers.dherin.checkpoints import WEIGHTS
 from papers.dherin.context_patches import Texts, measured, passage
 from papers.dherin.model_families import seats
-from papers.dherin.real_models.classes import ModelSizes, made
+from papers.dherin.patch_report import number
 
 ROOT = Path(__file__).parents[3]
-WORDS = [f"w{k}" for k in range(31)]
-SIZES = ModelSizes(width=16, hidden=24, depth=2, heads=2, vocabulary=31)
 KINDS = ("static", "placebo", "no")
-CONTEXT = " ".join(WORDS[1:21])
-
-
-def saved(folder, name: str, sizes: ModelSizes = SIZES, **how):
-    made(name, sizes, stream(0, name)).save_pretrained(folder, **how)
-    tokenizer = Tokenizer(models.WordLevel({word: k for k, word in enumerate(WORDS)}, unk_token="w0"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="w0").save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -44,27 +32,8 @@ def llama(tmp_path_factory):
 
 
 @pytest.fixture
-def copied(llama, tmp_path):
-    return shutil.copytree(llama, tmp_path / "model")
-
-
-@pytest.fixture
 def asked(tmp_path):
-    """Write the files, and return the words of the command without the model."""
-    texts = {
-        "context": CONTEXT,
-        "query": "w22 w23 w24 w25\n",
-        "calibrate": "w21 w1\nw22 w2 w3\n\nw23 w3\nw24 w4\nw23 w3\nw25 w5\n",
-        "placebo": " ".join(reversed(CONTEXT.split())) + " w29 w30",
-    }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    return {f"--{name}": str(tmp_path / name) for name in texts}
-
-
-def call(folder, asked, *more, only=("--context", "--query")):
-    words = [word for name in only for word in (name, asked[name])]
-    return main(["patch", "--model", str(folder), *words, *more])
+    return written(tmp_path)
 
 
 def report(tmp_path, folder, asked, *more, only=("--context", "--query")):
@@ -175,90 +144,14 @@ def test_shards_are_read(tmp_path, asked):
     folder = saved(tmp_path / "model", "Llama", max_shard_size="10KB")
     assert len(list(folder.glob("*.safetensors"))) > 1
     assert rows(report(tmp_path, folder, asked), 0)["joint patch"]["logits_error"] < 1e-4
-    gone = sorted(folder.glob("*.safetensors"))[1]
-    gone.unlink()
-    with pytest.raises(ValueError, match=f"lacks {gone.name}"):
-        checkpoints.looked_at(folder)
-
-
-def configured(folder, **entries):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
-
-
-def without_weight(folder):
-    from safetensors.torch import load_file, save_file
-
-    path = folder / WEIGHTS
-    save_file({k: v for k, v in load_file(path).items() if "layers.1.mlp.down_proj" not in k}, path, {"format": "pt"})
-
-
-REFUSED = {
-    "there is no folder": shutil.rmtree,
-    "config.json cannot be read": lambda folder: (folder / "config.json").unlink(),
-    "config.json is no JSON": lambda folder: (folder / "config.json").write_text("{"),
-    "model_type 'bert'": lambda folder: configured(folder, model_type="bert"),
-    "is quantised": lambda folder: configured(folder, quantization_config={"quant_method": "gptq"}),
-    "code of its own": lambda folder: configured(folder, auto_map={"AutoModel": "m.M"}),
-    "tokens see later ones": lambda folder: configured(folder, is_causal=False),
-    "a format that can bring code": lambda folder: (folder / WEIGHTS).rename(folder / "pytorch_model.bin"),
-    "has no weights": lambda folder: (folder / WEIGHTS).unlink(),
-    "damaged or was cut off": lambda folder: (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:-9]),
-    "lacks the weight model.layers.1.mlp.down_proj.weight": without_weight,
-    "cannot be read by AutoModelForCausalLM": lambda folder: configured(folder, hidden_size=20),
-    "has no tokenizer": lambda folder: (folder / "tokenizer.json").unlink(),
-    "cannot be read by AutoTokenizer": lambda folder: (folder / "tokenizer.json").write_text("{"),
-    "they do not belong together": lambda folder: configured(folder, vocab_size=20),
-    "and the model has 22 positions": lambda folder: configured(folder, max_position_embeddings=22),
-}
-
-
-@pytest.mark.parametrize("told", REFUSED)
-def test_a_folder_is_refused_in_one_sentence(told, copied, asked, tmp_path, capsys):
-    REFUSED[told](copied)
-    assert_refused(capsys, told, call(copied, asked, "--json", str(tmp_path / "out.json")))
-    assert not (tmp_path / "out.json").exists() and not list(tmp_path.glob(".out*"))
-
-
-def assert_refused(capsys, told: str, status: int) -> None:
-    said = capsys.readouterr()
-    lines = [line for line in said.err.splitlines() if not line.startswith("reading ")]
-    assert status == 2 and len(lines) == 1 and lines[0].startswith("error: ") and told in lines[0] and not said.out
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("query", b"\n", "query holds no token"),
-        ("context", b"", "context holds no token"),
-        ("placebo", b" ", "placebo holds no token"),
-        ("query", b"\xff\xfe", "is no UTF-8 text"),
-        ("query", b"w1 " * 500, "the model has 512 positions"),
-        ("calibrate", b"w1 w2\nw1 w2\n", "at least two different queries"),
-        ("context", None, "cannot be read"),
-    ],
-)
-def test_a_text_is_refused_in_one_sentence(name, content, told, llama, asked, tmp_path, capsys):
-    path = tmp_path / name
-    path.write_bytes(content) if content is not None else path.unlink()
-    assert_refused(capsys, told, call(llama, asked, only=asked))
-
-
-def test_options_are_refused_in_one_sentence(llama, asked, capsys, monkeypatch):
-    assert_refused(capsys, "go together", call(llama, asked, only=("--context", "--query", "--calibrate")))
-    for keep in ("1", "-0.1", "half"):
-        with pytest.raises(SystemExit) as stop:
-            call(llama, asked, "--keep", keep)
-        assert_refused(capsys, "is no share", stop.value.code)
-    monkeypatch.setattr(checkpoints, "free_memory", lambda: 1e4)
-    assert_refused(capsys, "GB are to be had", call(llama, asked))
 
 
 def test_memory_is_counted_from_the_headers(llama):
     """By hand for Llama: three matrices of 16 x 24 a block; embedding and head 31 x 16; attention with half the keys."""
     found = checkpoints.looked_at(llama)
     inner, attention = 3 * 16 * 24, 2 * 16 * 16 + 2 * 16 * 8
-    assert (found.largest, found.inner) == (inner, 2 * inner)
+    assert (found.largest, found.inner, found.blocks) == (inner, 2 * inner, 2)
+    assert found.numel == checkpoints.declared(checkpoints.config_of(found))
     assert found.numel == 2 * (inner + attention + 2 * 16) + 2 * 31 * 16 + 16
     assert found.needed("bfloat16", 10, copies=True) == 2 * (found.numel + found.inner + 10) + 24 * inner
     assert checkpoints.free_memory() > 1e6
@@ -288,7 +181,69 @@ def test_an_interrupted_run_writes_nothing(llama, asked, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(patch_command, "measured", stopped)
-    assert call(llama, asked, "--json", str(out)) == 130 and out.read_text() == "before"
+    page = tmp_path / "out.html"
+    assert call(llama, asked, "--json", str(out), "--page", str(page)) == 130
+    assert out.read_text() == "before" and not page.exists()
+
+
+def test_a_tokenizer_that_ends_a_text_does_not_end_the_context(tmp_path, asked, capsys):
+    """With a token for the beginning and one for the end: the first stays, and a context of these two alone is none."""
+    folder, tokenizer = saved(tmp_path / "model", "Llama"), tokenizer_of_words()
+    tokenizer.add_special_tokens({"bos_token": "w29", "eos_token": "w30"})
+    around = [("w29", 29), ("w30", 30)]
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(single="w29 $A w30", special_tokens=around)
+    tokenizer.save_pretrained(folder)
+    assert tokenizer("w1")["input_ids"] == [29, 1, 30]
+    assert report(tmp_path, folder, asked)["tokens"] == {"context": 21, "query": 4, "placebo": 0}
+    (tmp_path / "context").write_text("")
+    assert call(folder, asked) == 2 and "context holds no token" in capsys.readouterr().err
+
+
+def test_a_byte_order_mark_is_no_text_and_lines_end_where_lines_end(tmp_path, llama, asked):
+    (tmp_path / "context").write_bytes(b"\xef\xbb\xbfw1 w2\r\nw3\n")
+    (tmp_path / "calibrate").write_bytes("w1\u2028w2\r\nw3\x0cw4\r\n".encode())
+    found = report(tmp_path, llama, asked, only=asked)
+    assert found["tokens"]["context"] == 3 and found["lines"] == {"fitted": 1, "held_out": 1}
+
+
+class Seen(HTMLParser):
+    """Text, tags and attributes of a page."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.told, self.tags, self.named = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.named += [f"{name}={value}" for name, value in attrs]
+
+    def handle_data(self, data):
+        self.told.append(data)
+
+
+def test_the_page_says_what_the_json_says(tmp_path, asked, capsys):
+    folder = saved(tmp_path / "<b>&model", "OLMo 2")
+    (tmp_path / "query").write_text(" ".join(WORDS[1:31]))
+    place = tmp_path / "new" / "out.html"
+    found = report(tmp_path, folder, asked, "--page", str(place), "--keep", "0", "0.5", "--dtype", "bfloat16", only=asked)
+    page = Seen(place.read_text())
+    assert not capsys.readouterr().out
+    cells = [row["patch"] for row in found["rows"]]
+    assert [each for each in page.told if each in set(cells)] == cells and len(cells) == 12
+    for row in found["rows"]:
+        wanted = row["refused"] and f"none: {row['refused']}"
+        assert (wanted or number(row["logits_error"])) in page.told
+        assert wanted or number(row["kl"]) in page.told
+        assert wanted or f"{row['patch']}, {row['kept']} tokens kept" in page.told
+    assert page.tags.count("details") == len([row for row in found["rows"] if not row["refused"]])
+    assert str(folder) in page.told and "b" not in page.tags and "script" not in page.tags
+    assert not any(word in " ".join(page.named) for word in ("http:", "https:", "src=", "href="))
+    assert f"transformers {found['versions']['transformers']}" in " ".join(page.told)
+
+
+def test_a_number_that_is_none_is_told():
+    assert [number(each) for each in (None, 0.0123, 12345.0)] == ["not finite", "0.012", "1.2e+04"]
 
 
 def test_the_command_on_the_page_is_accepted():
