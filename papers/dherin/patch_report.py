@@ -18,11 +18,20 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; p
 @media (prefers-color-scheme: dark) { body { background: #16181b; color: #e6e6e6; } }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+.wide { overflow-x: auto; position: relative; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
-th:nth-child(2), td:nth-child(2) { text-align: left; } thead th { background: var(--soft); }
+th:nth-child(2), td:nth-child(2), td.said { text-align: left; } thead th { background: var(--soft); }
+details td:nth-child(2), details th:nth-child(2) { text-align: right; }
 details { margin: .4rem 0; } summary { cursor: pointer; padding: .3rem 0; }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; } td.said { min-width: 12rem; } }
+@media (max-width: 40rem) {
+  dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; }
+  .all thead { position: absolute; clip-path: inset(50%); }
+  .all tr { display: grid; grid-template-columns: 1fr 1fr; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  .all td { border: 0; text-align: left; padding: .1rem 0; } .all td:nth-child(2), .all td.said { grid-column: 1 / 3; }
+  .all td:nth-child(2) { grid-row: 1; font-weight: 600; } .all td:empty { display: none; }
+  .all td:not(:nth-child(2)):not(.said)::before { content: attr(data-name) ": "; }
+}
 """
 
 
@@ -40,7 +49,7 @@ def page(report: dict) -> str:
 <title>{escape(head)}</title><style>{STYLE}</style></head>
 <body><h1>{escape(head)}</h1><dl>{facts}</dl>
 <h2>What is left of the context</h2>
-<div class="wide" tabindex="0"><table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>
+<div class="wide" tabindex="0"><table class="all"><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>
 <h2>Block by block</h2>{blocks}
 <h2>What the columns say</h2><dl>{legend}</dl></body></html>
 """
@@ -59,13 +68,14 @@ def _facts(report: dict) -> dict[str, str]:
 
 
 def _row(row: dict) -> str:
-    head = f'<tr><td>{row["kept"]}</td><td class="said">{escape(row["patch"])}</td><td>{row["tokens"]}</td>'
-    if row["refused"]:
-        return f'{head}<td class="said" colspan="4" style="text-align: left">none: {escape(row["refused"])}</td></tr>'
-    sizes = row["size"]
-    largest = number(None if None in sizes else max(sizes)) if sizes else ""
-    found = (number(row["logits_error"]), f"{row['top1_agreement']:.2f}", number(row["kl"]), largest)
-    return head + "".join(f"<td>{each}</td>" for each in found) + "</tr>"
+    told = [str(row["kept"]), escape(row["patch"]), str(row["tokens"])]
+    if not row["refused"]:
+        sizes = row["size"]
+        largest = number(None if None in sizes else max(sizes)) if sizes else ""
+        told += [number(row["logits_error"]), f"{row['top1_agreement']:.2f}", number(row["kl"]), largest]
+    cells = "".join(f'<td data-name="{escape(name)}">{each}</td>' for name, each in zip(COLUMNS, told, strict=False))
+    refused = f'<td class="said" colspan="4">none: {escape(row["refused"])}</td>' if row["refused"] else ""
+    return f"<tr>{cells}{refused}</tr>"
 
 
 def _blocks(row: dict) -> str:
