@@ -10,7 +10,7 @@ from functools import cache
 from icl_lib.companion import digests, identity
 
 PACKAGES = ("torch", "numpy", "scipy")
-"""What every result is computed with; scikit-learn counts where the code names it."""
+"""What every result is computed with; others count where the code names them, or by a constant PACKAGE what it imports late."""
 
 
 def declaration_json(declaration) -> str:
@@ -25,13 +25,18 @@ def versions(declaration) -> dict[str, str]:
 
 @cache
 def _packages(found: tuple[identity.Definition, ...]) -> list[str]:
-    learns = any(isinstance(part, str) and part.startswith(" sklearn.") for each in found for part in identity.written(each))
-    return [*PACKAGES, *(["scikit-learn"] if learns else [])]
+    told = [(each.name, part) for each in found for part in identity.written(each) if isinstance(part, str)]
+    learns = any(part.startswith(" sklearn.") for _, part in told)
+    late = sorted({part.strip("'") for name, part in told if name == "PACKAGE" and part.startswith("'")})
+    return [*PACKAGES, *(["scikit-learn"] if learns else []), *late]
 
 
 @cache
 def _version(package: str) -> str:
-    return importlib.metadata.version(package).split("+")[0]
+    try:
+        return importlib.metadata.version(package).split("+")[0]
+    except importlib.metadata.PackageNotFoundError:  # one that is imported late, where nothing but stored results is read
+        return "missing"
 
 
 def origin(

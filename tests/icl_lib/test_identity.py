@@ -1,6 +1,7 @@
 """The identity of code: what counts and what does not; and that a run calls nothing outside of it."""
 
 import dataclasses
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -153,6 +154,20 @@ def test_the_origin_names_all_that_determines_a_result(monkeypatch):
 def test_classical_learners_bring_their_package():
     assert "scikit-learn" in origins.versions(registry.experiment("li-classical").full)
     assert "scikit-learn" not in origins.versions(registry.experiment("zhang-risk").full)
+
+
+def test_a_package_that_is_imported_late_counts_where_it_computes(monkeypatch):
+    """Of results and of networks; where it is missing, what is stored can be read all the same."""
+    late = {name for name, each in registry.TRAININGS.items() if "transformers" in origins.versions(each)}
+    late |= {name for name, each in registry.EXPERIMENTS.items() if "transformers" in origins.versions(each.full)}
+    models = {"recall-llama", "recall-gpt2", "dherin-model-classes", "dherin-model-capacity", "dherin-recall"}
+    assert late == models
+
+    def missing(package):
+        raise importlib.metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert origins._version.__wrapped__("transformers") == "missing"
 
 
 def test_theory_counts_only_where_it_builds_a_model():

@@ -14,6 +14,7 @@ from icl_lib.companion import AtLeastTwo, Count, Declaration
 from icl_lib.seeds import stream
 
 PACKAGE = "transformers"
+"""Imported when a model is made and not before; its version counts for what is computed with it."""
 CLASSES = {
     "GPT-2": ("GPT2", {}),
     "Llama": ("Llama", {}),
