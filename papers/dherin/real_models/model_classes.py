@@ -1,5 +1,6 @@
 """dherin-model-classes: random models of twelve classes, patched for a token within one pass of the class's own forward."""
 
+import copy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,6 +29,10 @@ PATCHES = {
     "no patch": (),
 }
 """Which matrices of a block change. At position 0 the token is told to be the first one; in the last block alone."""
+
+
+MADE = ("in bfloat16", "in float32")
+"""Where the patch is made that is judged in bfloat16; one that is made in float32 is rounded then, like all weights."""
 
 
 class Text(NamedTuple):
@@ -63,7 +68,7 @@ class ModelClasses(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Patch every model for every query, in both precisions."""
         readings = [[self.read(name, seed, s) for s in range(self.seeds)] for name in self.classes]
-        coords = {"model": list(self.classes), "precision": list(PRECISION), "patch": list(PATCHES)}
+        coords = {"model": list(self.classes), "precision": list(PRECISION), "patch": list(PATCHES), "made": list(MADE)}
         return xr.Dataset(variables(NAMES, readings, "model seed {}", "f4"), coords=coords)
 
     def read(self, name: str, seed: int, s: int) -> dict[str, list]:
@@ -71,6 +76,7 @@ class ModelClasses(Declaration):
         model = made(name, self.sizes, stream(seed, f"weights/{name}/{s}"))
         tokens = words(seed, f"words/{s}", self.sizes.vocabulary, (1, self.tokens))
         logits, found = {}, {key: [] for key in ("error", "stream", "size")}
+        rounded = [self.rounded(Text(model, seats(model), tokens), place) for place in self.places]
         for precision in PRECISION:
             text = Text(model.to(PRECISIONS[precision]), seats(model), tokens)
             cells = [[self.patch(text, place, label) for label in PATCHES] for place in self.places]
@@ -78,7 +84,20 @@ class ModelClasses(Declaration):
                 found[key].append([max(cell[k][key] for cell in cells) for k in range(len(PATCHES))])
             logits[precision] = torch.cat([whole(text, place).logits for place in self.places])
         own = relative(logits["bfloat16"].double(), logits["float32"].double())
-        return found | {"own": own.max().item()}
+        here = torch.tensor([cell[list(PATCHES).index("last alone")]["error"] for cell in cells])
+        there = relative(torch.cat(rounded).double(), logits["bfloat16"].double())
+        return found | {"own": own.max().item(), "share": (torch.stack([here, there], -1) / own[:, None]).tolist()}
+
+    def rounded(self, text: Text, place: int) -> Float[Tensor, "1 V"]:
+        """Return the logits in bfloat16 with a patch of the last matrices that was made in float32."""
+        alone, rule = self.alone(text, place, place), Rule(LeastSquares(), ("last",), one_factor)
+        with patched(text.model, text.seats, whole(text, place), alone, rule):
+            other = copy.deepcopy(text.model).to(torch.bfloat16)
+        return record(other, seats(other), alone).logits
+
+    def alone(self, text: Text, place: int, at: int) -> Passage:
+        """Return the token at a place with nothing before it, told that it stands at ``at``."""
+        return Passage(text.tokens[:, place, None], torch.tensor([[at]]), torch.tensor([[True]]))
 
     @property
     def places(self) -> range:
@@ -88,8 +107,7 @@ class ModelClasses(Declaration):
     def patch(self, text: Text, place: int, label: str) -> dict[str, float]:
         """Return errors and size of one patch for the token at a place."""
         full, chosen = whole(text, place), slice(-1 if label == "last block" else 0, None)
-        at = 0 if label == "position 0" else place
-        alone = Passage(text.tokens[:, place, None], torch.tensor([[at]]), torch.tensor([[True]]))
+        alone = self.alone(text, place, 0 if label == "position 0" else place)
         rule = Rule(LeastSquares(), PATCHES[label], one_factor)
         with patched(text.model, text.seats[chosen], full.take(chosen), alone, rule) as size:
             found = record(text.model, text.seats, alone)
@@ -118,6 +136,10 @@ NAMES = {
     "stream": ("precision patch", "largest relative error of the token behind a block, over queries and blocks"),
     "size": ("precision patch", "largest size of a change over that of the changed weights, over queries and blocks"),
     "own": ("", "relative error of the logits with the context in bfloat16, to those in float32, largest over queries"),
+    "share": (
+        "query made",
+        "relative error of the logits in bfloat16 with a patch of the last matrices, over that of bfloat16 itself there",
+    ),
 }
 
 _QUICK = ModelClasses(
