@@ -36,9 +36,9 @@ def D61(dataset):
     """In bfloat16 the error of a patch in the logits is smaller, in every class, than that of the class's own rounding at the
     same query; a patch that is made in float32, and then rounded, is off by more than that.
 
-    Margin: Geometric means over queries and models of the first error over the second, and for the patch made in float32 of the
-    second over the first; worst class. A trial with other models gave 0.18 to 0.41 and 0.34 to 0.64, before the run. At quick,
-    of two queries a class, 1.5.
+    Margin: Patches of the last matrices. Geometric means over queries and models of the first error over the second, and for
+    the patch made in float32 of the second over the first; worst class. A trial with other models gave 0.18 to 0.41 and 0.34
+    to 0.64, before the run. At quick, of two queries a class, 1.5.
     Number: Largest of these ratios.
     Control: the two patches exchanged
     """
