@@ -61,15 +61,16 @@ def run(options: argparse.Namespace) -> int:
 
 def require_places(options: argparse.Namespace) -> None:
     """Raise ValueError where what is to be written has no place, or would replace what is read; nothing is made yet."""
-    read = [path for path in (options.context, options.query, options.calibrate, options.placebo) if path]
-    for path in filter(None, (options.json, options.page)):
-        place = next(each for each in path.absolute().parents if os.path.lexists(each))
+    read = (options.model, options.context, options.query, options.calibrate, options.placebo)
+    wanted = {os.path.realpath(path): path for path in (options.json, options.page) if path}
+    if options.json and options.page and len(wanted) == 1:
+        raise ValueError(f"--json and --page would both write {options.json}: give two names")
+    for real, path in wanted.items():
+        place = next(each for each in Path(real).parents if os.path.lexists(each))
         if not place.is_dir() or not os.access(place, os.W_OK):
             raise ValueError(f"{path} cannot be written: {place} is no folder, or one that takes no files")
-        if path.resolve() in [each.resolve() for each in read] or options.model.resolve() in path.resolve().parents:
+        if {real, *map(str, Path(real).parents)} & {os.path.realpath(each) for each in read if each}:
             raise ValueError(f"{path} is among what is read: write elsewhere")
-    if options.json and options.page and options.json.resolve() == options.page.resolve():
-        raise ValueError(f"--json and --page would both write {options.json}: give two names")
 
 
 def judged(model: torch.nn.Module, texts: Texts, options: argparse.Namespace) -> dict[str, object]:

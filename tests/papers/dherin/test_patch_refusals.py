@@ -232,6 +232,13 @@ def test_a_place_that_takes_no_file_is_refused_before_the_model_is_looked_at(opt
     assert (tmp_path / "query").read_text().startswith("w22")
 
 
+def test_a_text_in_a_loop_of_links_is_refused_where_a_file_is_to_be_written(llama, asked, tmp_path, capsys):
+    (tmp_path / "context").unlink()
+    (tmp_path / "context").symlink_to("context")
+    told = "context cannot be read: Too many levels"
+    assert_refused(capsys, told, call(llama, asked, "--json", str(tmp_path / "out.json")))
+
+
 @pytest.mark.parametrize("name", ["model.more", "model.layers.2.mlp.more"])
 def test_memory_is_refused_by_the_header_alone(name, copied, asked, capsys, monkeypatch):
     """A file that claims 400 GB, and has them as a hole: of its tensors not one is opened."""
