@@ -33,7 +33,7 @@ FOUR = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
         (WEIGHTS, safetensors_of({"a": FOUR | {"shape": [2]}}, bytes(4)), "claims"),
         (WEIGHTS, safetensors_of({"a": FOUR}, bytes(8)), "claims"),
         (WEIGHTS, safetensors_of({"a": FOUR, "b": FOUR}, bytes(4)), "claims"),
-        (WEIGHTS, safetensors_of({"a": FOUR | {"dtype": "O"}}, bytes(4)), "is not what its name says"),
+        (WEIGHTS, safetensors_of({"a": FOUR | {"dtype": "O"}}, bytes(4)), "in numbers of the kind 'O'"),
         (WEIGHTS, safetensors_of({"a": 3}, bytes(4)), "is not what its name says"),
     ],
 )
