@@ -16,6 +16,9 @@ from icl_lib.companion.mathematics import plain, tex, typeset
         ("W_down + W_up, x_ij", r"W_{\mathrm{down}} + W_{\mathrm{up}}, x_{ij}"),
         ("u_-1, W^PV, x_10", "u_{-1}, W^{PV}, x_{10}"),
         ("e^{-t}, x_i", "e^{-t}, x_i"),
+        ("R*(Ψ) = D* x, L^*, A_*", r"R^*(\mathrm{Ψ}) = D^* x, L^*, A_*"),
+        ("1 + ... + ρ⁻ᴸ, (1 - a)ᴹ, ‖A‖^½", r"1 + \dots  + ρ^{-L}, (1 - a)^{M}, \|A\|^{1/2}"),
+        ("1 - attn_i", r"1 - \operatorname{attn}_i"),
     ],
 )
 def test_unicode_becomes_tex(formula, expected):
