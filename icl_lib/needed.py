@@ -7,6 +7,14 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+
+class Missing(ValueError):
+    """A package that one result needs; a notebook shows its sentence alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 RANGES = "ranges.txt"
 """The file of a package that lists what it asks for, a requirement a line."""
 
@@ -23,6 +31,20 @@ def require(*packages: str) -> None:
     """
     if told := [sentence for package in packages for sentence in _lacking(package)]:
         raise ImportError(", ".join(told))
+
+
+def require_beside(what: str, *names: str) -> None:
+    """Raise Missing for a package that something needs beside what all of the library needs.
+
+    >>> from icl_lib.needed import require_beside
+    >>> require_beside("toy-coin", "numpy", "cointossing")
+    Traceback (most recent call last):
+        ...
+    icl_lib.needed.Missing: toy-coin needs cointossing, which is missing: install it with pip install cointossing
+    """
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            raise Missing(f"{what} needs {name}, which is missing: install it with pip install {name}")
 
 
 def _lacking(package: str) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """A declared experiment: two frozen declarations and one run."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -11,6 +13,7 @@ from icl_lib.companion.book import Book
 from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.marks import CHANGED, IN_THE_BOOK
 from icl_lib.companion.paper import HERE, notebook_of, paper_of, section_of
+from icl_lib.needed import Missing, require_beside
 
 PROFILES = ("quick", "full")
 PUBLISHED = "published"
@@ -37,7 +40,8 @@ class Divided(Declaration):
 class Experiment:
     """One result of one section, at two scales: ``quick`` in seconds, ``full`` as on the published page.
 
-    ``published`` is the paper's own scale where neither is; ``section`` is told where the room's name does not tell it.
+    ``published`` is the paper's own scale where neither is; ``section`` is told where the room's name does not tell it;
+    ``needs`` are packages that measuring needs beside those of the library, and reading what is stored does not.
     The room is where the class of the declaration is defined, and with it paper and notebook.
 
     >>> from dataclasses import dataclass
@@ -61,6 +65,7 @@ class Experiment:
     full: Declaration
     published: Declaration | None = None
     section: str = ""
+    needs: tuple[str, ...] = ()
     in_the_book: "Experiment | None" = field(default=None, compare=False)
     """Of one with other settings, what it was before."""
 
@@ -152,13 +157,19 @@ class Experiment:
         return weights.origin(self.declaration(profile), seed, device, made_with)
 
     def measure(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
-        """Measure what a profile declares, with its provenance as attributes; this is what is stored."""
-        return run_declared(self.slug, profile, self.declaration(profile), seed, device)
+        """Measure what a profile declares, with its provenance as attributes; this is what is stored.
+
+        Raises ValueError in a sentence where a package is missing, or other settings cannot be run.
+        """
+        require_beside(self.slug, *self.needs)
+        with self._refused(profile):
+            return run_declared(self.slug, profile, self.declaration(profile), seed, device)
 
     def expect(self, measured: xr.Dataset) -> xr.Dataset:
         """Return measured data with what theory and papers say beside them; provenance stays."""
         profile = measured.attrs["profile"]
-        expected = self.declaration(profile).expect(measured, int(measured.attrs["seed"])).assign_attrs(measured.attrs)
+        with self._refused(profile):
+            expected = self.declaration(profile).expect(measured, int(measured.attrs["seed"])).assign_attrs(measured.attrs)
         if not (both := self._differences(profile)):
             return expected
         mine, before = ({name: values[place] for name, values in both.items()} for place in (0, 1))
@@ -167,6 +178,17 @@ class Experiment:
     def run(self, profile: str, seed: int, device: str = "cpu") -> xr.Dataset:
         """Measure, then expect."""
         return self.expect(self.measure(profile, seed, device))
+
+    @contextmanager
+    def _refused(self, profile: str) -> Iterator[None]:
+        """Put in a sentence what goes wrong with settings of a reader's; with those of the book it is an error of ours."""
+        try:
+            yield
+        except Exception as error:
+            if type(error) in (ValueError, Missing) or not (mine := self.changed_in(profile)):
+                raise
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ValueError(f"{self.slug} cannot be run with {settings.told(mine)} ({why[:120]})") from error
 
     def __repr__(self) -> str:
         return laid_open.in_words(self)

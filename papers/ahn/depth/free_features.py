@@ -1,10 +1,12 @@
 """ahn-free-features: layers that change the features too, fitted to many contexts, on new prompts and on all prompts."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Le
 from jaxtyping import Float
 from scipy.optimize import minimize
 
@@ -24,7 +26,7 @@ class FreeFeatures(Declaration):
     """Layers x <- x + p S_l x beside the step a in the labels; inputs and tasks N(0, I).
 
     d, N               dimensions and examples
-    layers             numbers of layers; L of them have L step sizes and L - 1 numbers for the features
+    layers             numbers of layers, 2 or 3; L of them have L step sizes and L - 1 numbers for the features
     starts             descents for each
     contexts           to which numbers are fitted
     batches            of new prompts
@@ -33,7 +35,7 @@ class FreeFeatures(Declaration):
 
     d: AtLeastTwo
     N: AtLeastTwo
-    layers: Several[AtLeastTwo]
+    layers: Several[Annotated[int, Ge(2), Le(3)]]
     starts: Count
     contexts: AtLeastTwo
     batches: AtLeastTwo

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import xarray as xr
+from annotated_types import Ge, Le
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Several, expectation, variable
 from papers.regression import shapes
@@ -14,12 +16,12 @@ class Shaped(Declaration):
     """Shapes, and layers from one on.
 
     d, N     dimensions and examples, one of each a shape
-    layers   most layers
+    layers   most layers; the exact moments of more take minutes
     """
 
     d: Several[Count]
     N: Several[AtLeastTwo]
-    layers: Count
+    layers: Annotated[int, Ge(1), Le(6)]
 
     def __post_init__(self):
         super().__post_init__()

@@ -9,7 +9,18 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable, variables
+from icl_lib.companion import (
+    AtLeastTwo,
+    Count,
+    Declaration,
+    Experiment,
+    InnerShare,
+    Several,
+    expectation,
+    near_misses,
+    variable,
+    variables,
+)
 from icl_lib.patches.fits import Fit, LeastSquares
 from icl_lib.patches.gains import one_factor, solved
 from icl_lib.patches.passes import Passage, Record, Rule, patched, record
@@ -58,7 +69,7 @@ class ModelCapacity(Declaration):
     normed: Several[Name]
     behind: ModelSizes
     rows: Several[Count]
-    cut: float
+    cut: InnerShare
     repeats: AtLeastTwo
     seeds: AtLeastTwo
 
@@ -208,6 +219,7 @@ _QUICK = ModelCapacity(
 MODEL_CAPACITY = Experiment(
     slug="dherin-model-capacity",
     title="How many tokens one patch of a model class serves",
+    needs=("transformers",),
     section="3.4 (v4)",
     quick=_QUICK,
     full=replace(

@@ -2,10 +2,11 @@
 
 import copy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 import xarray as xr
+from annotated_types import Ge, Le
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -56,7 +57,7 @@ class ModelClasses(Declaration):
 
     classes: Several[Name]
     sizes: ModelSizes
-    tokens: AtLeastTwo
+    tokens: Annotated[int, Ge(2), Le(512)]
     queries: Count
     seeds: AtLeastTwo
 
@@ -152,6 +153,7 @@ _QUICK = ModelClasses(
 MODEL_CLASSES = Experiment(
     slug="dherin-model-classes",
     title="Patches within the own forward of twelve model classes",
+    needs=("transformers",),
     section="sequel 2",
     quick=_QUICK,
     full=replace(

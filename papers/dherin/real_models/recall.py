@@ -199,6 +199,7 @@ _QUICK = Recall(
 RECALL = Experiment(
     slug="dherin-recall",
     title="Static patches of models that look up facts",
+    needs=("transformers",),
     section="3.4 (v4)",
     quick=_QUICK,
     full=replace(_QUICK, contexts=40, steps=100),

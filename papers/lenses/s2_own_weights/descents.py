@@ -1,8 +1,9 @@
 """Least risks, by descent of the exact risk from random weights."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 from jaxtyping import Float
 from scipy.optimize import minimize
 
@@ -10,6 +11,8 @@ from papers.lenses.theory import population
 from papers.lenses.theory.population import Tasks
 from papers.regression.spectra import standard_normal
 
+Dimension = Annotated[int, Ge(2), Le(6)]
+"""The mean over tasks has 3^d nodes."""
 SETTINGS = {"maxiter": 1000, "maxfun": 1000, "ftol": 1e-15, "gtol": 1e-11, "maxcor": 30}
 ROUNDS = 4
 """A descent stops early where keys are large and values small or the reverse: it goes on from as large ones of both."""

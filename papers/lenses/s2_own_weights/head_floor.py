@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, NotNegative, Positive, Several, expectation, variable
+from icl_lib.companion import Count, Declaration, Experiment, NotNegative, Positive, Several, expectation, variable
 from icl_lib.companion import near_misses as nears
-from papers.lenses.s2_own_weights.descents import descend, free
+from papers.lenses.s2_own_weights.descents import Dimension, descend, free
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population
 from papers.regression import shapes
@@ -24,7 +24,7 @@ class HeadFloor(Declaration):
     starts   descents for each least risk
     """
 
-    d: Several[AtLeastTwo]
+    d: Several[Dimension]
     N: Several[Count]
     kappa: Positive
     noise: Several[NotNegative]

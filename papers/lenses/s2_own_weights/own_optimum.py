@@ -7,7 +7,6 @@ import xarray as xr
 from jaxtyping import Float
 
 from icl_lib.companion import (
-    AtLeastTwo,
     Count,
     Declaration,
     Experiment,
@@ -18,7 +17,7 @@ from icl_lib.companion import (
     near_misses,
     variable,
 )
-from papers.lenses.s2_own_weights.descents import Layer, descend, free
+from papers.lenses.s2_own_weights.descents import Dimension, Layer, descend, free
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population
 from papers.regression import shapes
@@ -44,7 +43,7 @@ class OwnOptimum(Declaration):
     starts   descents for each least risk
     """
 
-    d: Several[AtLeastTwo]
+    d: Several[Dimension]
     N: Several[Count]
     mean: Several[NotNegative]
     kappa: Positive

@@ -18,6 +18,7 @@ from icl_lib.companion import (
     near_misses,
     variable,
 )
+from papers.lenses.s2_own_weights.descents import Dimension
 from papers.lenses.theory import own_weights as own
 from papers.lenses.theory import population, read_out
 from papers.regression.spectra import geometric_covariance, standard_normal
@@ -34,7 +35,7 @@ class ReadOutFlow(Declaration):
     scale   deviation of the initial weights; starts: initialisations, each followed from every scale; T: end of the flows
     """
 
-    d: AtLeastTwo
+    d: Dimension
     N: Count
     mean: NotNegative
     kappa: Positive

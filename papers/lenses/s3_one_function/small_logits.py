@@ -1,10 +1,12 @@
 """lenses-small-logits: softmax attention as a slope, its series in the size of the logits, and one patch for all queries."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Le, MinLen
 from jaxtyping import Float
 from torch import Tensor
 
@@ -42,9 +44,9 @@ class SmallLogits(Declaration):
     blocks, fitted   fits of one affine map at eps = 1, and queries of each
     """
 
-    d: Several[Count]
+    d: Several[Annotated[int, Ge(1), Le(3)]]
     N: Several[AtLeastTwo]
-    eps: Several[Positive]
+    eps: Annotated[tuple[Positive, ...], MinLen(2)]
     o: Count
     terms: Count
     queries: Count

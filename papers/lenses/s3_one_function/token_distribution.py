@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge, Le
 from jaxtyping import Float
 from torch import Tensor
 
@@ -41,7 +43,7 @@ class TokenDistribution(Declaration):
     contexts   of each kind; queries: of each context
     """
 
-    d: Several[AtLeastTwo]
+    d: Several[Annotated[int, Ge(2), Le(6)]]
     x: Several[Positive]
     N: Several[AtLeastTwo]
     contexts: AtLeastTwo

@@ -1,8 +1,11 @@
 """The trained networks that are asked, and how much."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Several
+from annotated_types import Ge, Le
+
+from icl_lib.companion import AtLeastTwo, Declaration, Several
 from papers.dherin.trained import Training
 from papers.lenses.s4_what_is_left.readers import RUNS
 from papers.regression.decoders import DecoderTraining
@@ -20,7 +23,7 @@ class Asked(Declaration):
 
     blocks: Several[Training]
     decoders: Several[DecoderTraining]
-    k: Several[Count]
+    k: Several[Annotated[int, Ge(1), Le(100)]]
     contexts: AtLeastTwo
     queries: AtLeastTwo
 

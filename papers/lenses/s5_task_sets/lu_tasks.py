@@ -1,10 +1,12 @@
 """lenses-lu-tasks: linear attention trained on k tasks, by sampled prompts as Lu et al. do and by infinitely many."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
@@ -27,19 +29,19 @@ class LuTasks(Declaration):
     The gap of a layer is its error on new tasks less that on its own.
 
     d        dimensions in which layers are trained on sampled prompts; sets: sets of tasks in each
-    kappa    tasks over dimensions; alpha: examples of a prompt over dimensions; tau: prompts of a training over d^2
+    kappa    tasks over dimensions, as they publish; alpha: examples of a prompt over d; tau: prompts of a training over d^2
     noise    standard deviation of the labels' noise
     long     tau of longer trainings in the first dimension
     optima   sets of tasks over which the optimum of infinitely many prompts is averaged
     """
 
-    d: Several[AtLeastTwo]
+    d: Several[Annotated[int, Ge(5)]]
     sets: Several[AtLeastTwo]
     kappa: Several[Positive]
     alpha: Count
-    tau: Count
+    tau: AtLeastTwo
     noise: Positive
-    long: Count
+    long: AtLeastTwo
     optima: AtLeastTwo
 
     def __post_init__(self):
@@ -68,7 +70,7 @@ class LuTasks(Declaration):
             [self._optima(self._sets(seed, "optima", self.optima, d, each), d) for each in self.kappa] for d in published.GAP
         ]
         optimum, alone = np.moveaxis(np.array(optima), 2, 0)
-        found = [published.KAPPA.index(kappa) for kappa in self.kappa]
+        found = [_place(kappa) for kappa in self.kappa]
         gap = np.array([[published.GAP[d][place] for place in found] for d in published.GAP])
         spread = np.array([[published.SPREAD[d][place] for place in found] for d in published.GAP])
         many = [theory.many_dimensions(self.alpha, kappa, self.noise) for kappa in self.kappa]
@@ -136,6 +138,14 @@ class LuTasks(Declaration):
         x_q = torch.randn(B, d, generator=draws, dtype=torch.float64)
         y_q = (x_q * w).sum(-1) + self.noise * torch.randn(B, generator=draws, dtype=torch.float64)
         return torch.einsum("bi,ba->bia", x_q, torch.cat([h, e[:, None]], -1).double()).flatten(1), y_q
+
+
+@expectation
+def _place(kappa: float) -> int:
+    """Return where Lu et al. publish a kappa."""
+    if kappa not in published.KAPPA:
+        raise ValueError(f"kappa is {kappa:g}: take some of {', '.join(f'{each:g}' for each in published.KAPPA)}, as published")
+    return published.KAPPA.index(kappa)
 
 
 _QUICK = LuTasks(
