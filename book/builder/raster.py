@@ -9,9 +9,9 @@ from PIL import Image
 
 from book.builder.figures import PIXELS_PER_POINT, SVG_SIZE
 
-WIDEST = 1100
+WIDEST = 1000
 """Pixels."""
-SHARPEST = 2.0
+SHARPEST = 1.8
 """Pixels for a point of a small drawing."""
 COLOURS = 128
 """What lines on white need with their soft edges."""
