@@ -156,11 +156,11 @@ width="20pt" height="10pt" viewBox="0 0 20 10">
 def test_a_drawing_becomes_the_pixels_it_describes():
     file, width = raster.png(base64.b64encode(DRAWING.encode()).decode())
     picture = Image.open(io.BytesIO(base64.b64decode(file)))
-    assert (picture.size, picture.mode, width) == ((40, 20), "P", 27)
+    assert (picture.size, picture.mode, width) == ((36, 18), "P", 27)
     colours = {
-        place: "#{:02x}{:02x}{:02x}".format(*picture.convert("RGB").getpixel(place)) for place in [(5, 5), (30, 12), (25, 2)]
+        place: "#{:02x}{:02x}{:02x}".format(*picture.convert("RGB").getpixel(place)) for place in [(5, 5), (27, 11), (25, 2)]
     }
-    assert colours == {(5, 5): "#0b62a4", (30, 12): "#b4460a", (25, 2): "#ffffff"}
+    assert colours == {(5, 5): "#0b62a4", (27, 11): "#b4460a", (25, 2): "#ffffff"}
 
 
 def test_what_a_drawing_holds_beyond_paths_is_refused():
