@@ -133,6 +133,11 @@ def read(options: argparse.Namespace, tokenizer) -> Texts:
     for name, made in needed.items():
         if not made:
             raise ValueError(f"{getattr(options, name)} holds no token: a {name} needs at least one")
+    replaced = len(found.context) - round(min(options.keep) * len(found.context))
+    if options.placebo and len(placebo) < replaced:
+        raise ValueError(
+            f"{options.placebo} has {len(placebo)} tokens, and takes the place of {replaced}: a placebo has to be as long"
+        )
     if options.calibrate and (len(queries) < 2 or not all(queries)):
         raise ValueError(
             f"{options.calibrate} has to hold at least two different queries, each on a line and of one token or more"

@@ -38,7 +38,8 @@ def D61(dataset):
 
     Margin: Patches of the last matrices. Geometric means over queries and models of the first error over the second, and for
     the patch made in float32 of the second over the first; worst class. A trial with other models gave 0.18 to 0.41 and 0.34
-    to 0.64, before the run. At quick, of two queries a class, 1.5.
+    to 0.64, before the run. At quick, of two queries a class, 1.5, set with quick runs
+    in view.
     Number: Largest of these ratios.
     Control: the two patches exchanged
     """

@@ -190,6 +190,7 @@ TEXTS = [
     ("query", b"\n", "query holds no token"),
     ("context", b"", "context holds no token"),
     ("placebo", b" ", "placebo holds no token"),
+    ("placebo", b"w1 w2", "a placebo has to be as long"),
     ("query", b"\xff\xfe", "is no UTF-8 text"),
     ("query", b"w1 " * 500, "the model has 512 positions"),
     ("calibrate", b"w1 w2\nw1 w2\n", "at least two different queries"),
