@@ -16,7 +16,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--context": "text that the patch stands for, UTF-8; it begins as the tokenizer begins a text",
         "--query": "text that goes on where the context stops, UTF-8; a line break at its end is dropped",
         "--calibrate": "queries, one a line: a static patch is fitted to every other line, and judged on those between",
-        "--placebo": "another context, at least as long, cut to the length of what it replaces; it gets a static patch of its own",
+        "--placebo": "another context, at least as long, cut to the length of what it replaces; it gets its own patch",
     }
     for name, told in files.items():
         required = name in ("--model", "--context", "--query")
