@@ -126,6 +126,7 @@ def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
         ends = float(abs(stage.removal).max())
         equality(axes, -ends, ends)
         axes.locator_params(nbins=5)
+        axes.locator_params(axis="x", nbins=3)  # of five digits each
         points(axes, stage, "removal", "still_theory", k, markersize=3, markerfacecolor="none")
         axes.set(xlabel=r"gradient $/\,(1 - \mathrm{attn}_i)$", ylabel="change of the output", title=str(stage.stage.item()))
 
