@@ -123,7 +123,8 @@ def write(root, registry=REGISTRY):
     small_pages(root)
     library = root / "icl_lib"
     shutil.copytree(ROOT / "icl_lib" / "companion", library / "companion", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "icl_lib" / "typed.py", library)
+    for name in ("needed.py", "typed.py"):
+        shutil.copy(ROOT / "icl_lib" / name, library)
     for name in ("__init__.py", "beta.py"):
         (library / name).touch()
     (library / "alpha.py").write_text("from icl_lib import beta\n")
