@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -63,6 +64,22 @@ def examples(seed: int, role: str, B: int, N: int, d: int) -> Iterator[Float[Ten
     generator, like = stream(seed, role), torch.zeros((), dtype=torch.float64)
     most = max(1, EXAMPLES // N)
     return (normal(generator, (min(most, B - done), N, d), like) for done in range(0, B, most))
+
+
+def of_size_1(x: Float[Tensor, "B N d"]) -> Float[Tensor, "B N d"]:
+    """Return contexts with sum_i |x_i|^2 = 1: for normal inputs the shape is independent of the size, a chi square of N d."""
+    return x / x.flatten(1).norm(dim=1)[:, None, None]
+
+
+def sizes(a: float, n: int) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+    """Return nodes and weights of the mean over a size of the distribution Gamma(a), exact up to the power 2n - 1.
+
+    Gauss's rule by Golub and Welsch, with the recurrence of Laguerre's polynomials; a chi square of k is twice a Gamma(k/2).
+    """
+    k = np.arange(1, n)
+    side = np.sqrt(k * (k + a - 1))
+    nodes, vectors = np.linalg.eigh(np.diag(2.0 * np.arange(n) + a) + np.diag(side, 1) + np.diag(side, -1))
+    return nodes, vectors[0] ** 2
 
 
 def covariance(x: Float[Tensor, "*b N d"]) -> Float[Tensor, "*b d d"]:

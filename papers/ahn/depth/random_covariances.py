@@ -1,12 +1,10 @@
 """ahn-random-covariances: layers on prompts whose inputs have a covariance of their own."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge
 
 from icl_lib.companion import AtLeastTwo, Experiment, Several, expectation, near_misses, variable
 from icl_lib.measure.estimate import Estimate, mean
@@ -22,14 +20,12 @@ class RandomCovariances(Shaped):
     """Each prompt draws Lambda diagonal with independent Exp(1) entries, then x, x_q ~ N(0, Lambda) and w ~ N(0, I).
 
     long       examples of the contexts that are read with the step sizes of the limit N -> infinity, at the last d
-    contexts   of each shape
-    tilt       variances are drawn as ``tilt`` times an Exp(1), and contexts weighted by the quotient of both densities: by
-               Exp(1) itself the few contexts that carry the error of many layers come too rarely
+    contexts   of each shape; the error is averaged over the sum of the variances and over the size of the context exactly: it
+               is a polynomial of both, and few large ones carry it
     """
 
     long: Several[AtLeastTwo]
     contexts: AtLeastTwo
-    tilt: Annotated[float, Ge(1)]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure the error with the best step sizes of each shape, and in long contexts with those of the limit."""
@@ -54,14 +50,18 @@ class RandomCovariances(Shaped):
 
     def _measured(self, seed: int, role: str, d: int, N: int, chosen) -> Estimate:
         """Measure E tr(Lambda P(S)^2)/d, the mean over tasks and queries of the squared error."""
-        generator = stream(seed, f"random covariances/{role}/variances")
+        generator, sizes = stream(seed, f"random covariances/{role}/variances"), self.layers + 1
         steps, errors = [layers.steps(chosen(L), d) for L in self.each], []
         for x in layers.examples(seed, f"random covariances/{role}", self.contexts, N, d):
-            plain = torch.empty(len(x), d, dtype=x.dtype).exponential_(generator=generator)
-            variances, weight = self.tilt * plain, (self.tilt * torch.exp((1 - self.tilt) * plain)).prod(-1)
-            S = layers.covariance(x * variances[:, None].sqrt())
-            off = [torch.einsum("bi,bij->b", variances, layers.left(each, S).square()) for each in steps]
-            errors.append(weight * torch.stack(off) / d)
+            variances = torch.empty(len(x), d, dtype=x.dtype).exponential_(generator=generator)
+            share = variances / variances.sum(-1, keepdim=True)
+            S, found = layers.covariance(layers.of_size_1(x) * share[:, None].sqrt()), 0
+            for total, often in zip(*layers.sizes(d, sizes), strict=True):
+                for size, weight in zip(*layers.sizes(N * d / 2, sizes), strict=True):
+                    left = [layers.left(each, total * 2 * size * S).square() for each in steps]
+                    off = torch.stack([torch.einsum("bi,bij->b", share, each) for each in left])
+                    found = found + often * weight * total / d * off
+            errors.append(found)
         return mean(torch.cat(errors, -1))
 
 
@@ -80,12 +80,12 @@ def _least(d: int, N: int, L: int) -> float:
 
 NEAR = {
     "1 for d": lambda d, N, L: _least(1, N, L),
-    "without 1/N": lambda d, N, L: random.limit_error(L),
+    "N + 1 for N": lambda d, N, L: _least(d, N + 1, L),
 }
-_QUICK = RandomCovariances(d=(2, 3), N=(20, 20), long=(40, 160), layers=3, contexts=60_000, tilt=3.0)
+_QUICK = RandomCovariances(d=(2, 3), N=(4, 6), long=(40, 160), layers=3, contexts=10_000)
 RANDOM_COVARIANCES = Experiment(
     slug="ahn-random-covariances",
     title="More layers where every prompt has a covariance of its own",
     quick=_QUICK,
-    full=replace(_QUICK, d=(2, 3, 2, 3), N=(20, 20, 60, 60), long=(60, 240, 960), contexts=300_000),
+    full=replace(_QUICK, d=(2, 3, 2, 3), N=(4, 6, 20, 20), long=(60, 240, 960), contexts=60_000),
 )

@@ -72,6 +72,8 @@ class TaskSets(Declaration):
         sets = [self._tasks(seed, place, LENGTHS[0]) for place in range(len(self.d))]
         ends = {"second moments alone": [theory.projection(w) for w in sets]}
         ends |= {"without the mean": [theory.projection(w - w.mean(0)) for w in sets]}
+        ends |= {"without the last term": [sum(theory.long_parts(w, self.noise)[:2]) for w in sets]}
+        ends |= {"1 for c": [theory.long_prompts(w, 0.0) for w in sets]}
         dims, path = "shape tasks", [[self._new(w, N) for N in self.long] for w in sets]
         return dataset.assign(
             least_theory=variable(dims, table("least"), "least risk by formula"),
@@ -125,7 +127,7 @@ def _plain(tasks: theory.Moments, N: float) -> theory.Layer:
 
 
 _QUICK = TaskSets(
-    d=(2, 3, 4, 4), N=(5, 12, 8, 20), k=(2, 3, 4, 6), noise=0.3, long=(10, 1000, 100_000, 10_000_000, 1_000_000_000)
+    d=(2, 3, 4, 4), N=(5, 12, 8, 20), k=(2, 3, 3, 5), noise=0.3, long=(10, 1000, 100_000, 10_000_000, 1_000_000_000)
 )
 TASK_SETS = Experiment(
     slug="lenses-task-sets",
@@ -135,7 +137,7 @@ TASK_SETS = Experiment(
         _QUICK,
         d=(3, 3, 4, 5, 5, 5),
         N=(5, 20, 12, 8, 30, 30),
-        k=(2, 3, 9, 2, 5, 7),
+        k=(2, 3, 9, 4, 5, 6),
         long=tuple(10**power for power in range(1, 10)),
     ),
 )

@@ -73,11 +73,24 @@ def second_moments_alone(tasks: Moments, N: float) -> Layer:
     return Layer(np.linalg.solve((1 + 1 / N) * U + c / N * np.eye(len(U)), U), np.zeros(len(U)))
 
 
-def long_prompts(w: Float[ndarray, "k d"], noise: float) -> float:
-    """The error on new tasks at N = infinity after k tasks of length 1 (eq-lenses-5-long).
+class LongPrompts(NamedTuple):
+    """What an answer to long prompts errs by on new tasks: it is not read, the mean is said, and it is said wrongly."""
 
-    (d - r)/d + a + a p (a + 1/d)/(c - a)^2: r the directions of the tasks less their mean, a and p the squared lengths of the
-    mean off them and along them, c = 1 + s^2.
+    unread: float
+    said: float
+    wrongly: float
+
+
+def long_prompts(w: Float[ndarray, "k d"], noise: float) -> float:
+    """The error on new tasks at N = infinity after k tasks of length 1 (eq-lenses-5-long)."""
+    return sum(long_parts(w, noise))
+
+
+def long_parts(w: Float[ndarray, "k d"], noise: float) -> LongPrompts:
+    """(d - r)/d, a and a p (a + 1/d)/(c - a)^2, the terms of eq-lenses-5-long.
+
+    r are the directions of the tasks less their mean, a and p the squared lengths of the mean off them and along them,
+    c = 1 + s^2.
     """
     (k, d), c = w.shape, 1 + noise**2
     mean = w.mean(0)
@@ -85,7 +98,7 @@ def long_prompts(w: Float[ndarray, "k d"], noise: float) -> float:
     along = basis[:, values > 1e-12]
     p = float(((along.T @ mean) ** 2).sum())
     a = float(mean @ mean) - p
-    return (d - along.shape[1]) / d + a + a * p * (a + 1 / d) / (c - a) ** 2
+    return LongPrompts((d - along.shape[1]) / d, a, a * p * (a + 1 / d) / (c - a) ** 2)
 
 
 def projection(w: Float[ndarray, "k d"]) -> float:
