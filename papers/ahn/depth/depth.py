@@ -92,5 +92,5 @@ DEPTH = Experiment(
     slug="ahn-depth",
     title="Each layer takes a root of one polynomial",
     quick=_QUICK,
-    full=replace(_QUICK, d=(3, 5, 5, 10), N=(10, 10, 20, 20), layers=4, contexts=200_000),
+    full=replace(_QUICK, d=(3, 5, 5, 10), N=(10, 10, 20, 20), layers=4, contexts=120_000),
 )

@@ -34,7 +34,7 @@ claim = claims_of("lenses-any-prior")
     "D",
     "formula",
     of="risk",
-    margin=0.1,
+    margin=0.07,
     quick_margin=0.6,
     near=("the task for its posterior mean", "answers for their linear part", "the scatter of queries left in"),
 )
@@ -43,6 +43,16 @@ def S4(dataset):
 
     Margin: Relative; five standard errors over contexts. The distance is that from the posterior mean, in the metric of the
     queries' covariance.
+    Moved: from 0.1, before there were as many contexts.
+    """
+
+
+@claim("D", "formula", of="bent", margin=0.05, quick_margin=0.15, near=("a fit to the same half",))
+def S4r(dataset):
+    """What is not linear needs no prior: a vector fitted to one half of the queries and read on the other tells it.
+
+    Margin: Over the excess, one block; against the squared distance from the posterior mean less that of the vector. Read on
+    the half of its fit it is off by a tenth.
     """
 
 
@@ -106,17 +116,31 @@ def S4f(dataset):
     return Discrepancy(abs(dataset.distance.sel(network=LINEAR, k=_to(20, dataset)).isel(candidate=0)))
 
 
-@claim("N", "bound", margin=0.2, control=exchanged("candidate", ZHANG, TWO))
+@claim("N", "bound", margin=0.1, quick_margin=0.2, control=exchanged("candidate", ZHANG, TWO))
 def S4g(dataset):
     """A one-block network trained at one length answers with Zhang et al.'s step: the squared distance of its vector from the
-    task is five times that from the step, or more.
+    task is ten times that from the step, or more.
 
     Margin: Squared distance from the step over that from the task, $N = 100$, network with the most.
-    Slack: A first run at another seed had 0.04 to 0.07; a fifth is the line that we draw. A step longer by 6% passes as well.
+    Moved: from 0.2; a step of another length by 6% passed that, and S4q now judges the length.
+    Slack: A first run at another seed had 0.04 to 0.07.
     Control: two best steps
     """
     found = dataset.distance.sel(network=BLOCK, k=100)
     return Discrepancy(found.sel(candidate=ZHANG) / found.sel(candidate="the task"))
+
+
+@claim("N", "approximation", margin=0.02, control=put(length_theory="length_whole"))
+def S4q(dataset):
+    """It is as long as Zhang et al.'s step, $N/(N + d + 1)$ of the gradient, up to 2%: a step that shrinks nothing is longer.
+
+    Margin: Relative, of the multiple of the gradient that fits the answers best, $N = 100$, network with the most; a first
+    trial on fewer contexts had 0.000 to 0.008.
+    Neglects: what training leaves, and what softmax adds to linear attention
+    Control: a step of size 1
+    """
+    block = dataset[["length", "length_se", "length_theory"]].sel(block=BLOCK)
+    return Discrepancy(abs(block.length / block.length_theory - 1), 2 * block.length_se / block.length_theory)
 
 
 @claim("N", "bound", margin=0, control=exchanged("network", BLOCK, LINEAR))

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import Count, Experiment, Positive, Several, variable
+from icl_lib.companion import AtLeastTwo, Count, Experiment, Positive, Several, expectation, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.models.linear_attention import LinearSelfAttention
 from papers.ahn.theory import depth, wishart
@@ -34,6 +34,8 @@ class WhichVector(Asked):
     blocks, decoders   trainings, three networks of each; linear attention is that for the prompts of the last decoder
     steps              numbers of best steps that are the same for all contexts
     penalties          of ridge
+    read               contexts from which the length of a block's step is read, as in its training; of blocks trained at one
+                       length
 
     Shared stream: weights: blocks and decoders are trained each for themselves, as for the pages that ship them.
     Shared stream: data/#: the same.
@@ -41,6 +43,7 @@ class WhichVector(Asked):
 
     steps: Several[Count]
     penalties: Several[Positive]
+    read: AtLeastTwo
 
     def __post_init__(self):
         super().__post_init__()
@@ -54,8 +57,9 @@ class WhichVector(Asked):
         return [ZHANG, *best, *(f"ridge {penalty:g}" for penalty in self.penalties), POSTERIOR, TASK]
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Estimate the squared distance of each network's vector from each candidate, over d = E|w|^2."""
+        """Estimate the squared distance of each network's vector from each candidate, over d = E|w|^2, and blocks' steps."""
         found = [self._training(each, readers(each, seed, device), each.name, seed) for each in self.trainings]
+        lengths = np.array([self._lengths(each, readers(each, seed, device), seed) for each in self._single])
         last = self.decoders[-1]
         limit = LinearReader(LinearSelfAttention(*(each[0] for each in stacked_limits(np.eye(last.d), (last.N,)))))
         table = np.array([*found, self._training(last, [limit] * RUNS, LINEAR, seed)])
@@ -63,9 +67,39 @@ class WhichVector(Asked):
         columns = {
             "distance": variable("network seed k candidate", table[..., 0], told),
             "distance_se": variable("network seed k candidate", table[..., 1], "standard error over contexts"),
+            "length": variable("block seed", lengths[..., 0], "step size that fits the answers best"),
+            "length_se": variable("block seed", lengths[..., 1], "standard error over contexts"),
         }
         coords = {"network": [*names(*self.trainings), LINEAR], "k": list(self.k), "candidate": self.candidates}
+        coords["block"] = names(*self._single)
         return xr.Dataset(columns, coords=coords)
+
+    @property
+    def _single(self) -> list[Training]:
+        return [each for each in self.blocks if not each.every_prefix]
+
+    @expectation
+    def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
+        """Put the step size of Zhang et al. beside those of blocks, and a step that shrinks nothing."""
+        sizes = [best_steps(dimension(each), each.N, 1)[0] for each in self._single]
+        return dataset.assign(
+            length_theory=variable("block", sizes, "step size of Zhang et al., N/(N + d + 1)"),
+            length_whole=variable("block", np.ones(len(sizes)), "without d + 1"),
+        )
+
+    def _lengths(self, training: Training, found: list[Reader], seed: int) -> list[tuple[float, float]]:
+        """Return a and its standard error, for each network: a <h, x> fits its answers best, h the gradient step of size 1."""
+        told = []
+        for s, reader in enumerate(found):
+            role = f"which vector/{training.name}/{s}/length"
+            _, x, y, queries = isotropic(seed, role, (self.read, training.N, self.queries), dimension(training))
+            batches = ((x[i : i + CHUNK], y[i : i + CHUNK], queries[i : i + CHUNK]) for i in range(0, self.read, CHUNK))
+            t = torch.cat([reader.read(*each, training.N).output for each in batches])
+            step = torch.einsum("bqd,bd->bq", queries, torch.einsum("bkd,bk->bd", x, y) / training.N)
+            product, square = (t * step).mean(-1), (step * step).mean(-1)
+            a = product.mean() / square.mean()
+            told.append((float(a), float(mean(product - a * square).standard_error / square.mean())))
+        return told
 
     def _training(self, training: Training | DecoderTraining, found: list[Reader], name: str, seed: int) -> np.ndarray:
         return np.array([self._network(each, training, f"which vector/{name}/{s}", seed) for s, each in enumerate(found)])
@@ -113,10 +147,11 @@ _QUICK = WhichVector(
     penalties=(0.01, 0.1, 1.0),
     contexts=40,
     queries=32,
+    read=800,
 )
 WHICH_VECTOR = Experiment(
     slug="lenses-which-vector",
     title="The vector of trained networks, beside those of theories",
     quick=_QUICK,
-    full=replace(_QUICK, contexts=1000, queries=64),
+    full=replace(_QUICK, contexts=1000, queries=64, read=3000),
 )
