@@ -149,6 +149,14 @@ def A5(dataset):
     return Discrepancy(abs(three.typical / three.printed - 1))
 
 
+@claim("D", "formula", of="two", margin=0.05, quick_margin=0.2, near=("N + 1 for N", "d - 1 for d"))
+def A5c(dataset):
+    """With two layers, a loss of degree 8 in $S$, the mean over all prompts is that of the polynomial by exact moments.
+
+    Margin: Relative; an example more moves it by an eighth.
+    """
+
+
 @claim("D", "bound", margin=1.0, control=exchanged("which", FITTED, LEAST))
 def A5b(dataset):
     """Their mean over all prompts is more than ten times as large: the loss has degree 26 in $S$, and rare prompts carry it.

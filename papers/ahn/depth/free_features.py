@@ -10,12 +10,14 @@ from annotated_types import Ge, Le
 from jaxtyping import Float
 from scipy.optimize import minimize
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, near_misses, variable
+from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.measure.risk import chunks
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.ahn import layers, published
 from papers.ahn.theory import depth, free_features, wishart
+from papers.regression import shapes
 
 WHICH = ("fitted", "least")
 """Numbers fitted to contexts, and those of the least mean over all prompts."""
@@ -31,6 +33,8 @@ class FreeFeatures(Declaration):
     contexts           to which numbers are fitted
     batches            of new prompts
     prompts            of a batch, each with a task and a query
+    small_d, small_N   shapes in which two layers are read on all tasks and queries of a context and on all its sizes, so that
+                       the mean over all prompts is measured; tried: contexts of each
     """
 
     d: AtLeastTwo
@@ -40,6 +44,13 @@ class FreeFeatures(Declaration):
     contexts: AtLeastTwo
     batches: AtLeastTwo
     prompts: AtLeastTwo
+    small_d: Several[AtLeastTwo]
+    small_N: Several[AtLeastTwo]
+    tried: AtLeastTwo
+
+    def __post_init__(self):
+        super().__post_init__()
+        shapes.require_as_many(small_d=self.small_d, small_N=self.small_N)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Fit to contexts, and to the mean over all prompts; then measure both on new prompts."""
@@ -58,7 +69,15 @@ class FreeFeatures(Declaration):
                 "layers which draw", np.reshape(batches, (*size, -1)), "squared error on new prompts, a batch each"
             ),
         }
-        return xr.Dataset(columns, coords={"layers": list(self.layers), "which": list(WHICH)})
+        small = [self._two(seed, *pair) for pair in self._small]
+        columns |= {
+            "pair": variable("shape entry_of_two", [each for each, _ in small], "numbers of two layers, as above"),
+            "two": variable("shape", [each.value for _, each in small], "squared error of two layers, mean over prompts"),
+            "two_se": variable("shape", [each.standard_error for _, each in small], "standard error"),
+        }
+        columns["two_se"].attrs["blocks"] = self.tried
+        told = {"shape": shapes.told(d=self.small_d, N=self.small_N)}
+        return xr.Dataset(columns, coords={"layers": list(self.layers), "which": list(WHICH), **told})
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -70,8 +89,39 @@ class FreeFeatures(Declaration):
             whole=variable("layers which", found, "squared error, mean over all prompts"),
             typical=dataset.batch.median("draw").assign_attrs(long_name="median over batches", units="1"),
             labels=variable("layers", labels, "least squared error of layers that change labels only"),
+            two_theory=variable("shape", self._near(dataset, 0, 0), "mean over all prompts, by exact moments"),
+            two_near=near_misses(
+                "shape", {"N + 1 for N": self._near(dataset, 0, 1), "d - 1 for d": self._near(dataset, -1, 0)}
+            ),
             printed=variable("layers", [printed if published.SHAPE["layers"] == L else np.nan for L in self.layers], "printed"),
         )
+
+    @expectation
+    def _near(self, dataset: xr.Dataset, more_d: int, more_N: int) -> list[float]:
+        """Return the mean over all prompts of the pairs of layers, with contexts of so much more dimensions and examples."""
+        numbers = zip(dataset.pair.values, self._small, strict=True)
+        return [free_features.loss(each[2:], each[:2], d + more_d, N + more_N) * d / (d + more_d) for each, (d, N) in numbers]
+
+    @property
+    def _small(self) -> list[tuple[int, int]]:
+        return list(zip(self.small_d, self.small_N, strict=True))
+
+    def _two(self, seed: int, d: int, N: int) -> tuple[Float[np.ndarray, "3"], Estimate]:
+        """Return the numbers of least mean of two layers, and that mean over all tasks, queries and sizes of contexts."""
+        a, p = self._descended(seed, f"two/{d}/{N}", 2, *free_features.rule(d, N, 2))
+        one, errors, numbers = torch.eye(d, dtype=torch.float64), [], (torch.tensor([*p, 0.0]), torch.tensor(a))
+        sizes = list(zip(*layers.sizes(N * d / 2, free_features.degree(2) + 1), strict=True))
+        drawn = torch.cat([*layers.examples(seed, f"free/two/{d}/{N}", self.tried, N, d)])
+        for shape in layers.of_size_1(drawn).split(1000):
+            w, query = (each.repeat(len(shape), 1) for each in (one.repeat_interleave(d, 0), one.repeat(d, 1)))
+            found = 0
+            for size, weight in sizes:
+                x = ((2 * size) ** 0.5 * shape).repeat_interleave(d * d, 0)
+                y = torch.einsum("bnd,bd->bn", x, w)
+                off = layers.answers_of_free_features(*numbers, x, y, query) - (query * w).sum(-1)
+                found = found + weight * off.square().reshape(len(shape), -1).sum(-1)
+            errors.append(found)
+        return np.r_[a, p], mean(torch.cat(errors))
 
     @property
     def _as_published(self) -> bool:
@@ -121,10 +171,21 @@ def sampled_rule(values: Float[np.ndarray, "M"], n: int) -> tuple[Float[np.ndarr
     return wishart.gauss_rule(np.array(alpha), np.array(beta))
 
 
-_QUICK = FreeFeatures(d=5, N=20, layers=(2, 3), starts=16, contexts=60_000, batches=5, prompts=20_000)
+_QUICK = FreeFeatures(
+    d=5,
+    N=20,
+    layers=(2, 3),
+    starts=16,
+    contexts=60_000,
+    batches=5,
+    prompts=20_000,
+    small_d=(3, 4),
+    small_N=(12, 20),
+    tried=2000,
+)
 FREE_FEATURES = Experiment(
     slug="ahn-free-features",
     title="What new prompts show of a mean over all prompts",
     quick=_QUICK,
-    full=replace(_QUICK, starts=60, contexts=200_000, batches=120),
+    full=replace(_QUICK, starts=60, contexts=200_000, batches=120, tried=40_000),
 )
