@@ -71,7 +71,8 @@ def head_floor(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_blocks(dataset: xr.Dataset) -> str:
     found = dataset.sel(tasks=WITH)
     return (
-        f"Scatter plots of how a context moves the MLP's row, a panel for each of {dataset.sizes['block']} trained blocks. "
+        f"Scatter plots of how a context moves the MLP's row, a panel for each of {dataset.sizes['block']} trained blocks in "
+        f"each of {dataset.sizes['shape']} shapes. "
         "Circles, by the gradient at the MLP's own row, lie near the diagonal and leave at most "
         f"{float(found.unexplained.max()):.1%} of the step. Crosses, by the gradient at 0, scatter widely and leave at "
         f"least {float(found.unexplained_zero.min()):.0%}."
@@ -84,21 +85,21 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
     caption=(
         "How a context moves the row by which a trained block answers, entry by entry, against what one matrix times a "
         "gradient on that context gives. Circles: gradient at the row of the MLP alone. Crosses: gradient at 0. Titles: "
-        "attention, MLP."
+        "attention, MLP, dimension and length."
     ),
-    size=lambda dataset: (7.2, 3.6 if dataset.sizes["block"] < 3 else 6.4),
+    size=lambda dataset: (7.2, 0.6 + 2.9 * dataset.sizes["block"]),
 )
 def trained_blocks(figure: Figure, dataset: xr.Dataset) -> None:
     """Steps against what gradients at two places explain."""
-    count = dataset.sizes["block"]
-    panels = figure.subplots(-(-count // 2), min(count, 2), squeeze=False).flat
-    for axes, (_, block) in zip(panels, each(dataset, "block"), strict=True):
-        flat = block[["step", "own", "zero"]].stack(place=("context", "entry")).reset_index("place", drop=True)
+    panels = figure.subplots(dataset.sizes["block"], dataset.sizes["shape"], squeeze=False).flat
+    cells = (cell for _, block in each(dataset, "block") for _, cell in each(block, "shape"))
+    for axes, block in zip(panels, cells, strict=True):
+        flat = block[["step", "own", "zero"]].stack(place=("context", "entry")).reset_index("place", drop=True).dropna("place")
         ends = float(abs(flat.step).max())
         equality(axes, -ends, ends)
         points(axes, flat, "step", "zero", 1, marker="x", markersize=3.5, label="gradient at 0")
         points(axes, flat, "step", "own", 0, markerfacecolor="none", markersize=3.5, label="gradient at the MLP's own row")
-        axes.set(title=block.block.item(), xlabel="matrix times gradient", ylabel="step of the row")
+        axes.set(title=f"{block.block.item()}: {block.shape.item()}", xlabel="matrix times gradient", ylabel="step of the row")
     legend(*figure.axes, columns=2)
 
 
@@ -106,10 +107,13 @@ def rows(dataset: xr.Dataset) -> Table:
     """Return what each trained block is, for tasks with a mean."""
     found = dataset.sel(tasks=WITH)
     shown = [found.risk / found.risk_linear, found.row_off, found.unexplained, found.unexplained_zero, found.G_off]
-    cells = [(name, *(rounded(each.sel(block=name)) for each in shown)) for name in found.block.values]
-    return Table(
-        ("attention, MLP", "risk over R*", "row off μ", "left of the step", "by gradient at 0", "matrix off Γ⁻¹"), tuple(cells)
-    )
+    cells = [
+        (name, shape, *(rounded(each.sel(block=name, shape=shape)) for each in shown))
+        for name in found.block.values
+        for shape in found["shape"].values
+    ]
+    heads = ("attention, MLP", "shape", "risk over R*", "row off μ", "left of the step", "by gradient at 0", "matrix off Γ⁻¹")
+    return Table(heads, tuple(cells))
 
 
 @drawing(

@@ -25,6 +25,7 @@ from icl_lib.seeds import stream
 from icl_lib.train.loop import Adam, Parameters, linear_decay, summed, train
 from papers.lenses.s2_own_weights.block import Block, Shape, initial
 from papers.lenses.theory import own_weights as own
+from papers.regression import shapes
 from papers.regression.spectra import geometric_covariance, standard_normal
 
 WITH, WITHOUT = "with a mean", "of mean 0"
@@ -43,10 +44,11 @@ NAMES = {
 
 @dataclass(frozen=True)
 class TrainedBlocks(Declaration):
-    """Tasks w ~ N(mu, I), once with |mu| = ``mean`` and once with mu = 0, in prompts of N examples.
+    """Tasks w ~ N(mu, I), once with |mu| = ``mean`` and once with mu = 0, in dimensions and lengths, one of each a shape.
 
     blocks     attention and MLP of each; softmax attention has two heads, and no query attends to itself
-    d          dimension of inputs; N: examples of a prompt; mean: |mu| where the mean is not 0
+    d, N       dimensions of inputs and examples of a prompt, one of each a shape
+    mean       |mu| where the mean is not 0
     kappa      condition number of the covariance of inputs
     noise      standard deviation of the labels' noise
     m          neurons
@@ -57,8 +59,8 @@ class TrainedBlocks(Declaration):
     """
 
     blocks: Several[Architecture]
-    d: AtLeastTwo
-    N: Count
+    d: Several[AtLeastTwo]
+    N: Several[Count]
     mean: Positive
     kappa: Positive
     noise: NotNegative
@@ -70,56 +72,81 @@ class TrainedBlocks(Declaration):
     contexts: AtLeastTwo
     queries: AtLeastTwo
 
+    def __post_init__(self):
+        super().__post_init__()
+        shapes.require_as_many(d=self.d, N=self.N)
+
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train; then read the row of each MLP alone, and how each of many contexts moves it."""
-        found = [self._trained(seed, name) for name in self.blocks]
-        columns = variables(NAMES, [each for each, _ in found], "block tasks {}", "f4")
-        steps = np.stack([steps for _, steps in found])
-        for name, values, words in zip(("step", "own", "zero"), np.moveaxis(steps, 1, 0), SERIES, strict=True):
-            columns[name] = variable("block context entry", values.astype("f4"), words)
-        return xr.Dataset(columns, coords={"block": list(self.blocks), "tasks": [WITH, WITHOUT]})
+        found = [[self._trained(seed, name, place) for place in range(len(self.d))] for name in self.blocks]
+        columns = variables(NAMES, [[each for each, _ in row] for row in found], "block shape tasks {}", "f4")
+        steps = np.array([[steps for _, steps in row] for row in found])
+        for name, values, words in zip(("step", "own", "zero"), np.moveaxis(steps, 2, 0), SERIES, strict=True):
+            columns[name] = variable("block shape context entry", values.astype("f4"), words)
+        told = {"block": list(self.blocks), "shape": shapes.told(d=self.d, N=self.N), "tasks": [WITH, WITHOUT]}
+        return xr.Dataset(columns, coords=told)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Measure the rows from the mean of the tasks, and the matrices from Gamma^-1 and Lambda^-1."""
-        Lambda, mu = self._law(seed)
-        inverse = np.linalg.inv(own.Gamma(Lambda, np.eye(self.d), self.noise, self.N))
-        plain = np.linalg.inv(Lambda)
-        shrunk, least = inverse @ Lambda @ mu, own.least_risk(Lambda, np.eye(self.d), self.noise, self.N)
-        size, unit = np.linalg.norm(inverse), np.linalg.norm(mu)
+        cells = [self._theory(seed, place) for place in range(len(self.d))]
+        mu, shrunk, inverse, plain = (np.array([self._padded(each[k]) for each in cells]) for k in range(4))
+        size, least = (xr.DataArray(list(values), dims="shape") for values in zip(*(each[4:] for each in cells), strict=True))
 
-        def off(name: str, target: np.ndarray, dims: list[str], over: float, words: str) -> xr.DataArray:
-            distance = ((dataset[name] - xr.DataArray(target, dims=dims)) ** 2).sum(dims) ** 0.5 / over
+        def off(name: str, target: np.ndarray, dims: list[str], over, words: str) -> xr.DataArray:
+            distance = ((dataset[name] - xr.DataArray(target, dims=["shape", *dims])) ** 2).sum(dims) ** 0.5 / over
             return distance.assign_attrs(long_name=words, units="1")
 
         return dataset.assign(
-            row_off=off("row", mu, ["entry"], unit, "distance of the row from mu, over |mu|"),
-            row_off_shrunk=off("row", shrunk, ["entry"], unit, "distance of the row from Gamma^-1 Lambda mu, over |mu|"),
-            row_size=off("row", 0 * mu, ["entry"], unit, "length of the row over |mu|"),
+            row_off=off("row", mu, ["entry"], self.mean, "distance of the row from mu, over |mu|"),
+            row_off_shrunk=off("row", shrunk, ["entry"], self.mean, "distance of the row from Gamma^-1 Lambda mu, over |mu|"),
+            row_size=off("row", 0 * mu, ["entry"], self.mean, "length of the row over |mu|"),
             G_off=off("G", inverse, ["entry", "column"], size, "distance of the matrix from Gamma^-1, over its norm"),
             G_off_plain=off("G", plain, ["entry", "column"], size, "distance of the matrix from Lambda^-1"),
             risk_linear=(0 * dataset.risk + least).assign_attrs(long_name="R* of linear attention and MLP", units="1"),
         )
 
-    def _law(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        mu = standard_normal((self.d,), seed, "trained blocks/mean")
-        return geometric_covariance(self.d, self.kappa, seed, "trained blocks/basis"), self.mean * mu / np.linalg.norm(mu)
+    @expectation
+    def _theory(self, seed: int, place: int) -> tuple:
+        """Return mu, Gamma^-1 Lambda mu, Gamma^-1 and Lambda^-1 of a shape, the norm of Gamma^-1 and R*."""
+        Lambda, mu = self._law(seed, place)
+        one = np.eye(self.d[place])
+        inverse = np.linalg.inv(own.Gamma(Lambda, one, self.noise, self.N[place]))
+        least = own.least_risk(Lambda, one, self.noise, self.N[place])
+        return mu, inverse @ Lambda @ mu, inverse, np.linalg.inv(Lambda), np.linalg.norm(inverse), least
 
-    def _prompts(self, seed: int, role: str, B: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _padded(self, part: Float[np.ndarray, "..."]) -> np.ndarray:
+        """Fill all axes up with zeros to the largest dimension, so that smaller ones stand in the same table."""
+        return np.pad(part, [(0, max(self.d) - each) for each in part.shape]) if part.ndim else part
+
+    def _filled(self, steps: Float[np.ndarray, "3 B d"]) -> np.ndarray:
+        """Fill up with what is no number, which is not drawn."""
+        return np.pad(steps, [(0, 0), (0, 0), (0, max(self.d) - steps.shape[-1])], constant_values=np.nan)
+
+    def _law(self, seed: int, place: int) -> tuple[np.ndarray, np.ndarray]:
+        d, role = self.d[place], self._role(place)
+        mu = standard_normal((d,), seed, f"{role}/mean")
+        return geometric_covariance(d, self.kappa, seed, f"{role}/basis"), self.mean * mu / np.linalg.norm(mu)
+
+    def _role(self, place: int) -> str:
+        return f"trained blocks/{self.d[place]}/{self.N[place]}"
+
+    def _prompts(self, seed: int, place: int, role: str, B: int) -> tuple[Tensor, Tensor, Tensor]:
         """Draw tokens (R, B, N, D) for tasks of both means with the same deviations, queries and their values <w, x>."""
-        Lambda, mu = self._law(seed)
+        Lambda, mu = self._law(seed, place)
+        d, N = self.d[place], self.N[place]
         root = torch.linalg.cholesky(torch.tensor(Lambda)).float()
-        draws = stream(seed, f"trained blocks/{role}")
-        x, x_query = (torch.randn(*shape, self.d, generator=draws) @ root.mT for shape in ((B, self.N), (B,)))
+        draws = stream(seed, f"{self._role(place)}/{role}")
+        x, x_query = (torch.randn(*shape, d, generator=draws) @ root.mT for shape in ((B, N), (B,)))
         means = torch.tensor(mu).float() * torch.tensor([1.0, 0.0]).repeat_interleave(self.networks)[:, None]
-        w = torch.randn(B, self.d, generator=draws) + means[:, None]
-        y = torch.einsum("bnd,rbd->rbn", x, w) + self.noise * torch.randn(B, self.N, generator=draws)
+        w = torch.randn(B, d, generator=draws) + means[:, None]
+        y = torch.einsum("bnd,rbd->rbn", x, w) + self.noise * torch.randn(B, N, generator=draws)
         return torch.cat([x.expand(len(w), *x.shape), y[..., None]], -1), x_query, torch.einsum("bd,rbd->rb", x_query, w)
 
-    def _trained(self, seed: int, name: str) -> tuple[list[dict[str, np.ndarray]], np.ndarray]:
+    def _trained(self, seed: int, name: str, place: int) -> tuple[list[dict[str, np.ndarray]], np.ndarray]:
         attention, feed = name.split(", ")
-        block = Block(attention, feed)
-        shape = Shape(networks=2 * self.networks, heads=2 if attention == "softmax" else 1, neurons=self.m, d=self.d)
+        block, heads = Block(attention, feed), 2 if attention == "softmax" else 1
+        shape = Shape(networks=2 * self.networks, heads=heads, neurons=self.m, d=self.d[place])
 
         def loss(weights: Parameters, prompts: tuple[Tensor, Tensor, Tensor]) -> Float[Tensor, "R"]:
             tokens, x_query, target = prompts
@@ -127,36 +154,38 @@ class TrainedBlocks(Declaration):
 
         trained = train(
             loss,
-            initial(stream(seed, f"trained blocks/{name}"), shape, biases=feed == "ReLU"),
-            lambda step: self._prompts(seed, f"data/{step}", self.batch),
+            initial(stream(seed, f"{self._role(place)}/{name}"), shape, biases=feed == "ReLU"),
+            lambda step: self._prompts(seed, place, f"data/{step}", self.batch),
             Adam(self.rate),
             self.steps,
             differentiate=summed,
             schedule=linear_decay,
-            title=name,
+            title=f"{name}, d={self.d[place]} N={self.N[place]}",
         ).parameters
         with torch.no_grad():
-            risks = loss(trained, self._prompts(seed, "risk", 4 * self.contexts)).reshape(2, -1)
+            risks = loss(trained, self._prompts(seed, place, "risk", 4 * self.contexts)).reshape(2, -1)
             best = risks.argmin(-1) + torch.arange(2) * self.networks
-            found = [self._read(seed, block, trained, int(place)) for place in best]
+            found = [self._read(seed, block, trained, place, int(network)) for network in best]
         told = [each | {"risk": risk.min().item()} for (each, _), risk in zip(found, risks, strict=True)]
         return told, found[0][1]
 
-    def _read(self, seed: int, block: Block, weights: Parameters, place: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def _read(
+        self, seed: int, block: Block, weights: Parameters, place: int, network: int
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Return what one network's row is, and what is left of its steps by each gradient."""
-        one = {name: each[place : place + 1] for name, each in weights.items()}
-        tokens = self._prompts(seed, "steps", self.contexts)[0][place : place + 1]
-        queries = self._prompts(seed, "queries", self.queries)[1]
+        one = {name: each[network : network + 1] for name, each in weights.items()}
+        tokens = self._prompts(seed, place, "steps", self.contexts)[0][network : network + 1]
+        queries = self._prompts(seed, place, "queries", self.queries)[1]
         fit = torch.linalg.pinv(queries)
         row = torch.einsum("dq,rbq->rbd", fit, block.alone(one, queries))[0, 0]
         step = torch.einsum("dq,rbq->rbd", fit, block(one, tokens, queries.expand(self.contexts, -1, -1)))[0] - row
         x, y = tokens[0, ..., :-1], tokens[0, ..., -1]
-        shuffled = y[:, torch.randperm(self.N, generator=stream(seed, "trained blocks/shuffled"))]
+        shuffled = y[:, torch.randperm(y.shape[-1], generator=stream(seed, f"{self._role(place)}/shuffled"))]
         gradients = [_descent(row, x, y), _descent(0 * row, x, y), _descent(row, x, shuffled)]
         (left, G), (zero, G_zero), (chance, _) = (_explained(step, each) for each in gradients)
         steps = torch.stack([step, gradients[0] @ G, gradients[1] @ G_zero])[:, :SHOWN]
         names = {"row": row, "unexplained": left, "unexplained_zero": zero, "unexplained_shuffled": chance, "G": G.mT}
-        return {name: each.numpy() for name, each in names.items()}, steps.numpy()
+        return {name: self._padded(each.numpy()) for name, each in names.items()}, self._filled(steps.numpy())
 
 
 def _descent(row: Float[Tensor, "d"], x: Float[Tensor, "B N d"], y: Float[Tensor, "B N"]) -> Float[Tensor, "B d"]:
@@ -173,8 +202,8 @@ def _explained(step: Float[Tensor, "B d"], gradient: Float[Tensor, "B d"]) -> tu
 SERIES = ("the context's step", "what the gradient at the MLP's own row explains", "what the gradient at 0 explains")
 _QUICK = TrainedBlocks(
     blocks=("linear, linear", "softmax, ReLU"),
-    d=3,
-    N=16,
+    d=(3, 2),
+    N=(16, 10),
     mean=1.8,
     kappa=3.0,
     noise=0.3,

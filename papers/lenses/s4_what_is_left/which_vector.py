@@ -153,5 +153,5 @@ WHICH_VECTOR = Experiment(
     slug="lenses-which-vector",
     title="The vector of trained networks, beside those of theories",
     quick=_QUICK,
-    full=replace(_QUICK, contexts=1000, queries=64, read=3000),
+    full=replace(_QUICK, contexts=1000, queries=64, read=2000),
 )
