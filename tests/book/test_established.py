@@ -43,7 +43,7 @@ def test_what_is_established_is_proved_somewhere():
     named = {entry["by"] for entry in KEPT["established"]}
     unchecked = [label for label, each in LABELS.items() if each.title and label not in named]
     # by S2d, a bound alone, by tests, Lu et al.'s
-    assert unchecked == ["prop-lenses-2-step", "prop-lenses-3-vote", "prop-lenses-4-estimates", "prop-lenses-5-many"]
+    assert unchecked == ["prop-lenses-2-step", "prop-lenses-3-vote", "prop-lenses-5-many"]
 
 
 def test_no_claim_that_is_only_checked_is_established():

@@ -13,7 +13,7 @@ def minute(found):
     is wrong ({S5b}). With the energy the exact optimum is within 15% of the points at $k < d$ ({S5f}); without it, the point
     above is {alone} higher. Layers trained here on as many prompts have their gap, to four standard errors ({S5e}).
     New: The optimum at finite $d$ and $N$ in closed form, and what long prompts leave on new tasks: an error up to $k = d$
-    tasks, and none for more than $d + 1$ ({S5c}).
+    tasks, and none for more ({S5c}).
     """
     worst = found.sel(d=10).isel(kappa=0)
     return {"times": f"{float(worst.published / worst.many):.1f}", "alone": f"{float(worst.published / worst.alone) - 1:.0%}"}

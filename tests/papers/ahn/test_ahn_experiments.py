@@ -22,11 +22,14 @@ OTHER = {
     DEPTH: (replace(DEPTH.quick, d=(2, 4), N=(14, 16)), figures.depth),
     MANY_DIMENSIONS: (replace(MANY_DIMENSIONS.quick, rho=(0.25, 0.5), d=(40, 160), layers=3), figures.many_dimensions),
     RANDOM_COVARIANCES: (
-        replace(RANDOM_COVARIANCES.quick, d=(2, 3), N=(30, 25), long=(80, 200), contexts=100_000),
+        replace(RANDOM_COVARIANCES.quick, d=(2, 4), N=(8, 5), long=(80, 200)),
         figures.random_covariances,
     ),
     TRAINED: (replace(TRAINED.quick, d=(2, 4), N=(12, 15)), figures.trained),
-    FREE_FEATURES: (replace(FREE_FEATURES.quick, contexts=40_000, layers=(3,)), figures.free_features),
+    FREE_FEATURES: (
+        replace(FREE_FEATURES.quick, contexts=40_000, layers=(3,), small_d=(2, 5), small_N=(9, 16)),
+        figures.free_features,
+    ),
 }
 
 
@@ -60,6 +63,7 @@ def test_figures_are_drawn(experiment, datasets):
         (random, "limit_error", RANDOM_COVARIANCES, claims.A3b, 1.5),
         (depth, "step_sizes", TRAINED, claims.A4d, 1.1),
         (free_features, "loss", FREE_FEATURES, claims.A5b, 0.05),
+        (free_features, "loss", FREE_FEATURES, claims.A5c, 1.3),
     ],
 )
 def test_a_wrong_formula_fails(monkeypatch, datasets, module, name, experiment, claim, factor):

@@ -266,3 +266,20 @@ def test_steps_of_the_limit_are_roots_of_laguerres_polynomials():
     coefficients = [10.0, -10.0, 2.5, -1 / 6]  # L_3^(2) of a table: sum_i (-1)^i C(5, 3 - i) x^i/i!
     roots = np.sort(np.roots(coefficients[::-1]).real)
     assert 1 / depth.step_sizes(random.limit_moments(6), 3) == pytest.approx(roots)
+
+
+@pytest.mark.parametrize("a", [0.5, 3.0, 700.0])
+def test_the_rule_of_sizes_has_the_moments_of_the_gamma_distribution(a):
+    nodes, weights = layers.sizes(a, 4)
+    found = [weights @ nodes**k for k in range(8)]
+    assert found == pytest.approx([float(np.prod(a + np.arange(k))) for k in range(8)], rel=1e-9)
+
+
+def test_contexts_come_apart_into_size_and_shape():
+    """By simulation: of normal inputs the size is a chi square, and no mean of a product knows of the shape."""
+    x = draw(11, 40_000, 4, 2)
+    shape, size = layers.of_size_1(x), x.square().sum((1, 2))
+    largest = torch.linalg.eigvalsh(layers.covariance(shape))[:, -1]
+    assert shape.square().sum((1, 2)).numpy() == pytest.approx(np.ones(len(x)))
+    nodes, weights = layers.sizes(4.0, 3)
+    assert float((size**2 * largest).mean()) == pytest.approx(float(weights @ (2 * nodes) ** 2 * largest.mean()), rel=0.03)

@@ -18,7 +18,7 @@ ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
     OWN_OPTIMUM: (replace(OWN_OPTIMUM.quick, N=(3, 11), mean=(0.0, 1.4), noise=0.2, starts=8), figures.own_optimum),
     HEAD_FLOOR: (replace(HEAD_FLOOR.quick, N=(3, 9), noise=(0.0, 1.0)), figures.head_floor),
-    TRAINED_BLOCKS: (replace(TRAINED_BLOCKS.quick, N=12), figures.trained_blocks),
+    TRAINED_BLOCKS: (replace(TRAINED_BLOCKS.quick, d=(2, 3), N=(12, 20)), figures.trained_blocks),
     READ_OUT_FLOW: (replace(READ_OUT_FLOW.quick, m=7, scale=(0.05, 0.4)), figures.read_out),
 }
 
@@ -55,7 +55,7 @@ def test_a_wrong_formula_fails(monkeypatch, datasets, name, experiment, claim):
 
 
 def test_shapes_come_in_pairs():
-    for quick in (OWN_OPTIMUM.quick, HEAD_FLOOR.quick):
+    for quick in (OWN_OPTIMUM.quick, HEAD_FLOOR.quick, TRAINED_BLOCKS.quick):
         with pytest.raises(ValueError, match="take as many of each"):
             replace(quick, N=(5,))
 

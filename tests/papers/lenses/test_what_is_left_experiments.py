@@ -74,6 +74,8 @@ def test_declarations_refuse_what_they_cannot_read():
         replace(WHAT_IS_LEFT.quick, queries=10)
     with pytest.raises(ValueError, match="take no more examples"):
         replace(ANY_PRIOR.quick, k=(1, 30))
+    with pytest.raises(ValueError, match="one for the decoder"):
+        replace(ANY_PRIOR.quick, contexts=(40,))
     with pytest.raises(ValueError, match="beyond which the moments lose digits"):
         replace(WHICH_VECTOR.quick, steps=(1, 6))
     with pytest.raises(ValueError, match="each length once"):
