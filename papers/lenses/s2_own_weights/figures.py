@@ -94,7 +94,7 @@ def trained_blocks(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(dataset.sizes["block"], dataset.sizes["shape"], squeeze=False).flat
     cells = (cell for _, block in each(dataset, "block") for _, cell in each(block, "shape"))
     for axes, block in zip(panels, cells, strict=True):
-        flat = block[["step", "own", "zero"]].stack(place=("context", "entry")).reset_index("place", drop=True).dropna("place")
+        flat = block[["step", "own", "zero"]].stack(place=("context", "entry")).reset_index("place", drop=True)
         ends = float(abs(flat.step).max())
         equality(axes, -ends, ends)
         points(axes, flat, "step", "zero", 1, marker="x", markersize=3.5, label="gradient at 0")
