@@ -9,10 +9,10 @@ from papers import registry
 
 WORK = [
     ("lenses-static-step", {"d": 2, "M": 1, "N": 1}),
-    ("lenses-static-step", {"m": 1, "blocks": 3, "queries": 2}),
+    ("lenses-static-step", {"m": 1, "contexts": 3, "queries": 2}),
     ("lenses-one-norm", {"d": 2, "M": 2, "N": 1, "kappa": 1.0}),
     ("lenses-one-pass", {"d": (3, 3), "M": (2, 400), "prompts": 50}),
-    ("lenses-token-steps", {"d": 2, "M": 2, "m": 1, "blocks": 1}),
+    ("lenses-token-steps", {"d": 2, "M": 2, "m": 1, "contexts": 1}),
     ("lenses-head-floor", {"d": 2, "N": 1, "noise": 0.0, "starts": 1}),
     ("lenses-own-optimum", {"d": (2,), "N": (5,), "mean": 0.0, "starts": 2}),
     ("lenses-read-out", {"scale": (0.3, 0.03), "starts": 1, "T": 3.0}),
