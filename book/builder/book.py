@@ -86,16 +86,18 @@ def bring_up_to_date(
     print(f"Executing {len(due)} of {len(names)} notebooks ({profile} profile{kept}).", flush=True)
     if not due:
         return found
-    origins = {name: cache.origin(name, profile, layout) for name in due}
-    places = {name: cache.workplace(layout) for name in due}
     from book.builder import execute  # a second, with papermill
 
+    env = layout.child_environment()
+    workers.prepare(execute.IMPORTED, env)
+    origins = {name: cache.origin(name, profile, layout) for name in due}
+    places = {name: cache.workplace(layout) for name in due}
     tasks = {name: (execute.work, (name, profile, str(places[name]), judge)) for name in due}
 
     def keep(name: str, outcome: workers.Outcome) -> None:
         found[name] = cache.keep(name, profile, origins[name], outcome.seconds, places[name], layout)
 
-    require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED, keep))
+    require_success(workers.run_all(tasks, layout.root, env, execute.IMPORTED, keep, workers.AT_A_TIME + 1))
     return found
 
 

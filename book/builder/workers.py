@@ -1,4 +1,4 @@
-"""Tasks in processes of their own, two at a time, watched line by line.
+"""Tasks in processes of their own, a few at a time, watched line by line.
 
 On Linux every process is a fork of one that has imported the large libraries, for torch alone takes longer to import than
 most cells to run.
@@ -15,12 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tqdm import tqdm
 
 AT_A_TIME = 2
+"""As many as the cores that are counted on; of notebooks one more, for each waits for its kernel now and then."""
 STATE = "state: "  # a line a task prints to say how far it is
 Task = tuple[Callable[..., int], tuple]
 """A function of a module, and its arguments; what it returns is the exit status of its process."""
@@ -41,20 +43,28 @@ class Outcome:
         return self.lines[-1] if self.lines else f"it ended with status {self.status}, perhaps for want of memory."
 
 
+def prepare(imported: list[str], env: dict[str, str]) -> None:
+    """Let the process that tasks are forked from import these modules, while this one goes on."""
+    os.environ.update(env)  # a library reads the number of its threads when it is imported
+    if CAN_FORK:
+        forkserver.set_forkserver_preload(imported)
+        forkserver.ensure_running()
+
+
 def run_all(
     tasks: dict[str, Task],
     cwd: Path,
     env: dict[str, str],
     imported: list[str],
     succeeded: Callable[[str, Outcome], None] = lambda name, outcome: None,
+    at_a_time: int = AT_A_TIME,
 ) -> dict[str, Outcome]:
     """Run every task, also after one has failed, and call `succeeded` as soon as one has not.
 
     The modules in `imported` are there before a task begins. An interrupt ends all tasks.
     """
+    prepare(imported, env)
     context = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
-    context.set_forkserver_preload(imported)
-    os.environ.update(env)  # a library reads the number of its threads when it is imported
     children: list[multiprocessing.Process] = []
 
     def run_one(name: str) -> Outcome:
@@ -72,7 +82,7 @@ def run_all(
         running.end(name, outcome)
         return outcome
 
-    with _Running(len(tasks)) as running, ThreadPoolExecutor(AT_A_TIME) as pool:
+    with _Running(len(tasks)) as running, ThreadPoolExecutor(at_a_time) as pool:
         try:
             return dict(zip(tasks, pool.map(run_one, tasks), strict=True))
         except BaseException:
