@@ -1,7 +1,9 @@
 """How much worse what a claim measures could be before the verdict turns: for claims that have no resolution."""
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 
 import numpy as np
 import xarray as xr
@@ -14,7 +16,8 @@ Change = Callable[[float], tuple[str, np.ndarray | np.number]]
 """A variable, and the values that it has after a change by a factor."""
 MOST = 1000.0
 """Beyond this factor nothing is looked for."""
-FACTORS = (1.1, 1.6, 3.0, 10.0, 100.0, MOST)
+SOON, LATE = (1.1, 1.6, 3.0), (10.0, 100.0, MOST)
+"""Factors that are tried; the later ones where no change turns the verdict at the last of the first."""
 HALVINGS = 8
 """How often an interval between two of them is halved: the factor is good to 1%."""
 ROWS = 8
@@ -40,21 +43,24 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
     >>> in_words(slack(lambda data: Discrepancy(data.error), xr.Dataset({"error": 0.25}), margin=1.0))
     '4'
     """
-    dataset = dataset.copy()  # whose variables take other values in turn
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), xr.set_options(arithmetic_join="exact"):
         before = check(dataset)
         verdict, value = before.verdict(margin), _value(before)
+        dataset = _asked(check, dataset, before).copy()  # whose variables take other values in turn
         names = measured.split() or [each for each in dataset if not each.endswith(BESIDE)]
-        read = [each for each in names if dataset[each].dtype.kind in "fiu" and _reads(check, dataset, each, value)]
+        names = [each for each in names if each in dataset and dataset[each].dtype.kind in "fiu"]
+        read = [each for each in names if _reads(check, dataset, each, value)]
 
+        @cache
         def turned(change: Change, factor: float) -> bool:
             with _put(dataset, *change(factor)):
                 found = _found(check, dataset)
                 return found is not None and found.verdict(margin) != verdict
 
         least = _least([each for name in read for each in _changes(dataset, name, kind)], turned)
-        rows = (each for name in read for each in _row_changes(dataset, name)) if least == MOST else ()
-        return min(least, _least([each for each in rows if turned(each, 3.0) or turned(each, MOST)], turned))
+        rows = [each for name in read for each in _row_changes(dataset, name)] if least == MOST else []
+        soon = [each for each in rows if turned(each, SOON[-1])]
+        return min(least, _least(soon or [each for each in rows if turned(each, MOST)], turned))
 
 
 def in_words(factor: float) -> str:
@@ -100,6 +106,23 @@ def _times(values: np.ndarray, factor: float | np.ndarray) -> np.ndarray | np.nu
     return product if values.dtype.kind == "f" else product.round().astype(values.dtype)
 
 
+def _asked(check: Check, dataset: xr.Dataset, before: Discrepancy | Agreement) -> xr.Dataset:
+    """Return the dataset with those variables alone that a check asks for, one after another; whole where that is not all."""
+    names: list[Hashable] = []
+    while True:
+        asked = dataset.drop_vars([each for each in dataset if each not in names])
+        try:
+            same = all(map(np.array_equal, _numbers(check(asked)), _numbers(before)))
+            return asked if same else dataset
+        except (AttributeError, LookupError) as error:  # which name what is missing
+            more = [each for each in dataset if each not in names and repr(each) in str(error.args)]
+        except (TypeError, ValueError):  # it asks for a dimension
+            more = []
+        if not more:
+            return dataset
+        names += more
+
+
 def _reads(check: Check, dataset: xr.Dataset, name: str, value: np.ndarray) -> bool:
     """Say whether the number depends on a variable: other entries grow by other factors, so that no ratio stays."""
     values = dataset[name].values
@@ -130,16 +153,19 @@ def _found(check: Check, dataset: xr.Dataset) -> Discrepancy | Agreement | None:
 
 
 def _value(found: Discrepancy | Agreement) -> np.ndarray:
-    return np.asarray(found.cells()[0] if isinstance(found, Agreement) else found.value, float)
+    return _numbers(found)[0]
+
+
+def _numbers(found: Discrepancy | Agreement) -> tuple[np.ndarray, np.ndarray]:
+    one, other = found.cells() if isinstance(found, Agreement) else (found.value, found.two_se)
+    return np.asarray(one, float), np.asarray(other, float)
 
 
 def _least(changes: Sequence[Change], turned: Callable[[Change, float], bool]) -> float:
-    """Return the least factor at which one of the changes turns the verdict, or ``MOST``.
-
-    One search for all: a change that does not turn it where another does is looked at no more.
-    """
-    below = 1.0
-    for factor in FACTORS:
+    """Return the least factor at which one of the changes turns the verdict, or ``MOST``."""
+    soon = [each for each in changes if turned(each, SOON[-1])]
+    changes, factors, below = (soon, SOON, 1.0) if soon else (changes, LATE, SOON[-1])
+    for factor in factors:
         if found := [each for each in changes if turned(each, factor)]:
             return _between(found, below, factor, turned)
         below = factor
@@ -147,10 +173,11 @@ def _least(changes: Sequence[Change], turned: Callable[[Change, float], bool]) -
 
 
 def _between(changes: Sequence[Change], below: float, above: float, turned: Callable[[Change, float], bool]) -> float:
-    for _ in range(HALVINGS):
-        middle = (below * above) ** 0.5
-        if found := [each for each in changes if turned(each, middle)]:
-            changes, above = found, middle
-        else:
-            below = middle
-    return above
+    """Return where the first of the changes turns the verdict, one after another: of many, only few come before all others."""
+    steps = 2**HALVINGS
+    places = below * (above / below) ** (np.arange(steps + 1) / steps)
+    least = steps
+    for change in changes:
+        if least == steps or turned(change, places[least - 1]):
+            least = bisect_left(range(1, least), True, key=lambda step, change=change: turned(change, places[step])) + 1
+    return float(places[least])
