@@ -95,27 +95,31 @@ class Claim:
         return self.margin if self.quick_margin is None or profile != "quick" else self.quick_margin
 
     def judge(self, dataset: xr.Dataset) -> "Judgement":
-        """Decide the claim on a dataset of its experiment, and its controls on the broken datasets."""
+        """Decide the claim on a dataset of its experiment, and its controls on the broken datasets.
+
+        Raises ValueError for another experiment, and where a check puts entries of unequal labels beside each other.
+        """
         if dataset.attrs.get("slug", self.experiment) != self.experiment:
             raise ValueError(f"{self.id} is judged on {self.experiment}, not on {dataset.attrs['slug']}")
         margin, trained = self.margin_in(dataset.attrs.get("profile")), dataset.attrs.get("trains") == "True"
-        found = self.check(dataset)
-        broken = [self.check(control(dataset.copy(deep=True))) for control in self.controls.values()]
-        passing = [verdict for each in broken if (verdict := each.verdict(margin)) != FAILS]
-        verdict = found.verdict(margin)
-        return Judgement(
-            self,
-            NOT_REPRODUCED if verdict == FAILS and "Missing" in self.told else verdict,
-            passing[0] if passing else FAILS,
-            *found.worst(),
-            margin=margin,
-            resolution=found.resolution,
-            positive_verdict=self.check(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
-            near=any(each.near(margin, trained) for each in (found, *broken)),
-            origin=dataset.attrs,
-            strip=placed(found, broken, margin),
-            dataset=dataset,
-        )
+        with xr.set_options(arithmetic_join="exact"):  # what has other labels would be left out in silence
+            found = self.check(dataset)
+            broken = [self.check(control(dataset.copy(deep=True))) for control in self.controls.values()]
+            passing = [verdict for each in broken if (verdict := each.verdict(margin)) != FAILS]
+            verdict = found.verdict(margin)
+            return Judgement(
+                self,
+                NOT_REPRODUCED if verdict == FAILS and "Missing" in self.told else verdict,
+                passing[0] if passing else FAILS,
+                *found.worst(),
+                margin=margin,
+                resolution=found.resolution,
+                positive_verdict=self.check(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
+                near=any(each.near(margin, trained) for each in (found, *broken)),
+                origin=dataset.attrs,
+                strip=placed(found, broken, margin),
+                dataset=dataset,
+            )
 
 
 def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Check], Claim]]:

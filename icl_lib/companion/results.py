@@ -195,7 +195,7 @@ def written(dataset: xr.Dataset) -> bytes:
 
 def decoded(source: Path | bytes) -> xr.Dataset:
     """Return the dataset in a NetCDF file, or in its bytes; raises Refused when it is not what was written."""
-    dataset = xr.load_dataset(_looked_at(source), engine="h5netcdf")
+    dataset = xr.load_dataset(_looked_at(source), engine="h5netcdf").drop_encoding()  # which each copy would copy
     if dataset.attrs.pop(content.NAME, None) != content.of_dataset(dataset):
         raise bounds.Refused("was changed after it was written")
     return dataset

@@ -157,7 +157,7 @@ def _value(found: Discrepancy | Agreement) -> np.ndarray:
 
 
 def _numbers(found: Discrepancy | Agreement) -> tuple[np.ndarray, np.ndarray]:
-    one, other = found.cells() if isinstance(found, Agreement) else (found.value, found.two_se)
+    one, other = found.cells if isinstance(found, Agreement) else (found.value, found.two_se)
     return np.asarray(one, float), np.asarray(other, float)
 
 

@@ -1,6 +1,8 @@
 """How far data are from what a claim says of them, and the verdict that follows."""
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -87,14 +89,15 @@ class Agreement:
     error: float | xr.DataArray = 0.0
     blocks: int = BLOCKS
 
-    @property
+    @cached_property
     def quantile(self) -> float:
         """q: Student's t for ``blocks`` - 1 degrees of freedom, two-sided, at FALSE_ALARM over all cells together."""
-        cells = xr.broadcast(self.measured, self.expected)[0].size
+        cells = math.prod({**self.measured.sizes, **self.expected.sizes}.values())
         return float(stdtrit(self.blocks - 1, 1 - FALSE_ALARM / (2 * max(cells, 1))))
 
+    @cached_property
     def cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return |measured - expected| and the standard error in each cell, both as shares of the scale."""
+        """|measured - expected| and the standard error in each cell, both as shares of the scale."""
         share = abs(self.measured - self.expected) / abs(self.scale)
         share, error = xr.broadcast(share, self.error / abs(self.scale) + xr.zeros_like(share))
         return share.values, error.values
@@ -107,14 +110,14 @@ class Agreement:
 
     def worst(self) -> tuple[float, float]:
         """Return the deviation that is largest in standard errors, or in size without them, and two standard errors."""
-        share, error = self.cells()
+        share, error = self.cells
         weight = np.maximum(error, ROUNDING) if (error > 0).any() else 1.0
         place = np.argmax(np.nan_to_num(share / weight, nan=np.inf))
         return float(share.flat[place]), 2 * float(error.flat[place])
 
     def verdict(self, margin: float) -> str:
         """fails: a deviation beyond q standard errors; undecided: q standard errors exceed the margin; else holds."""
-        share, error = self.cells()
+        share, error = self.cells
         if share.size == 0 or not (np.isfinite(share).all() and np.isfinite(error).all()):
             return FAILS
         room = self.quantile * error + ROUNDING if (error > 0).any() else np.full(share.shape, margin)
@@ -125,7 +128,7 @@ class Agreement:
     def allowed(self, margin: float) -> float:
         """Return the number from which on the worst cell is too far: q of its standard errors, or the margin without them."""
         _, two_se = self.worst()
-        return self.quantile * two_se / 2 + ROUNDING if (self.cells()[1] > 0).any() else margin
+        return self.quantile * two_se / 2 + ROUNDING if (self.cells[1] > 0).any() else margin
 
     def near(self, margin: float, trained: bool) -> bool:
         """Say whether another machine may come to another verdict.
@@ -133,7 +136,7 @@ class Agreement:
         There what is ``trained`` is drawn again from one distribution: a true formula holds again, a false one may be closer
         by some standard errors of the difference. Other numbers differ by rounding.
         """
-        share, error = self.cells()
+        share, error = self.cells
         if not (error > 0).any() or not (np.isfinite(share).all() and np.isfinite(error).all()):
             return Discrepancy(share).near(margin, trained)
         room, largest = self.quantile * error, (share / np.maximum(error, ROUNDING)).max()
@@ -146,7 +149,7 @@ class Agreement:
     @property
     def resolution(self) -> float:
         """The least x such that the expectation times 1 + x or 1 - x moves some cell by q standard errors; NaN without them."""
-        _, error = self.cells()
+        _, error = self.cells
         weight = xr.broadcast(self.measured, abs(self.expected) / abs(self.scale))[1].values
         if not (error > 0).any():
             return np.nan

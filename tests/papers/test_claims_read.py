@@ -34,7 +34,7 @@ def outcome(check: Check, dataset: xr.Dataset) -> tuple[bytes, ...]:
             found = check(dataset)
         except (ValueError, ArithmeticError, KeyError, IndexError, np.linalg.LinAlgError):
             return ()
-        parts = found.cells() if isinstance(found, Agreement) else (found.value, found.two_se)
+        parts = found.cells if isinstance(found, Agreement) else (found.value, found.two_se)
     return tuple(np.asarray(part, float).tobytes() for part in parts)
 
 
