@@ -140,7 +140,7 @@ def _exact_context(Lambda: np.ndarray, M: float) -> float:
 
 _KAPPA, _M_LONG = (1.0, 3.0, 10.0, 100.0), (100, 1_000, 10_000, 1_000_000)
 
-_QUICK = OneStep(d=(20, 5), trace=20.0, kappa=_KAPPA, M=(10, 40), prompts=4_000, M_long=_M_LONG, contexts=200)
+_QUICK = OneStep(d=(20, 5), trace=20.0, kappa=_KAPPA, M=(10, 40), prompts=1_000, M_long=_M_LONG, contexts=200)
 ONE_STEP = Experiment(
     slug="zhang-one-step",
     title="One gradient step with a scalar step size",

@@ -125,6 +125,6 @@ TWO_NOTIONS = Experiment(
     slug="zhang-two-notions",
     title="Trained at length N, tested at any length",
     section="3.1",
-    quick=TwoNotions((20, 5), (1.0, 10.0), (40, 70, 100), _LENGTHS, contexts=400, M_examples=200, prompts=3_000),
+    quick=TwoNotions((20, 5), (1.0, 10.0), (40, 70, 100), _LENGTHS, contexts=400, M_examples=200, prompts=800),
     full=TwoNotions((20, 5), (1.0, 10.0), (40, 70, 100), _LENGTHS, contexts=10_000, M_examples=200, prompts=60_000),
 )
