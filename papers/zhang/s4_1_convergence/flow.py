@@ -85,7 +85,7 @@ def _distances(weights, limit, naive, Lambda, N, least) -> tuple[float, float, f
 FLOW = Experiment(
     slug="zhang-flow",
     title="Gradient flow reaches the limit of Theorem 4.1",
-    quick=Flow(settings=((3, 10, 5.0), (5, 20, 10.0), (8, 16, 20.0)), starts=2, sigma_fraction=0.5, time=1000.0, points=80),
+    quick=Flow(settings=((3, 10, 5.0), (5, 20, 10.0), (8, 16, 20.0)), starts=1, sigma_fraction=0.5, time=1000.0, points=80),
     full=Flow(
         settings=((3, 10, 5.0), (5, 20, 10.0), (8, 16, 20.0), (20, 40, 10.0)),
         starts=5,

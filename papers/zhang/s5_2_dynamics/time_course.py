@@ -131,7 +131,7 @@ def _slope(times: np.ndarray, amplitude: np.ndarray) -> float:
     return float(np.polyfit(times[inside], np.log(amplitude[inside]), 1)[0])
 
 
-_QUICK = TimeCourse(d=(3, 2), N=(10, 5), kappa=(2.0, 4.0, 8.0), speck=1e-6, lam=1.3, sigma=(0.001, 0.01, 0.1), times=61)
+_QUICK = TimeCourse(d=(3, 2), N=(10, 5), kappa=(2.0, 8.0), speck=1e-6, lam=1.3, sigma=(0.001, 0.1), times=61)
 TIME_COURSE = Experiment(
     slug="zhang-time-course",
     title="Growth from the origin and the isotropic time course",

@@ -163,7 +163,7 @@ def least_pl_ratio(Lambda: np.ndarray, N: int, flow: list[Weights]) -> float:
     return float((squares[resolved] / gaps[resolved]).min())
 
 
-_QUICK = PL(N=(20, 8), share=0.3, d=(2, 4), kappa=(2.0, 10.0), starts=3, times=60)
+_QUICK = PL(N=(20, 8), share=0.3, d=(2, 4), kappa=(2.0, 10.0), starts=2, times=60)
 PL_INEQUALITY = Experiment(
     slug="zhang-pl",
     title="Balance, the PL inequality and the lower bound",
