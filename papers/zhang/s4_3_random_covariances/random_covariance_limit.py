@@ -142,7 +142,7 @@ def bin_means(edges: np.ndarray) -> np.ndarray:
     return (np.diff(-edges * tail) - np.diff(tail) / np.sqrt(2)) / -np.diff(tail)
 
 
-_QUICK = RandomCovarianceLimit(d=(3, 6), lengths=(10, 20), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=60_000)
+_QUICK = RandomCovarianceLimit(d=(3, 6), lengths=(5, 10), edges=(0.0, 0.2, 0.5, 0.9, 1.4, 2.5), prompts=80_000)
 RANDOM_COVARIANCE_LIMIT = Experiment(
     slug="zhang-random-covariance-limit",
     title="Mean prediction under random covariances",
