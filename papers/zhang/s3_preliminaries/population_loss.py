@@ -161,6 +161,6 @@ POPULATION_LOSS = Experiment(
     slug="zhang-population-loss",
     title="The population loss and where it starts",
     section="3.3",
-    quick=PopulationLoss((4, 2), 5.0, (3, 10), 5_000_000, 100_000, distances=_DISTANCES, directions=20),
+    quick=PopulationLoss((4, 3), 1.5, (3, 10), 3_500_000, 30_000, distances=_DISTANCES, directions=20),
     full=PopulationLoss((4, 2), 5.0, (3, 10, 40), 60_000_000, 2_000_000, distances=_DISTANCES, directions=50),
 )
