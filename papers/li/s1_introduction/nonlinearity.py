@@ -267,7 +267,7 @@ NONLINEARITY = Experiment(
         alpha=(0.2, 0.4, 0.6, 0.8, 1.0),
         S_1=(-1.0, 0.0, 1.0),
         short=(2, 4),
-        length=50,
+        length=12,
         draws=5,
         prompts=2000,
     ),

@@ -22,7 +22,8 @@ def L1b(dataset):
     """Untrained attention is near uniform: its mass on the query's pattern is $E[ng/(ng + l − n) | n ≥ 1]$, with
     $g = exp(δ²β²)$ and $n$ binomial $(l, α/2)$. At $δβ = 0.4$, $l = 20$, $α = 0.8$ it is 0.437, uniform 0.400.
 
-    Margin: Relative, by groups of 20 networks. $κ$ is left out, a share of $2κ²δ²β²$ at most where contexts share a distractor.
+    Margin: Relative, by groups of networks, 20 in full. $κ$ is left out, a share of $2κ²δ²β²$ at most where contexts share a
+    distractor.
     Moved: from an absolute 0.015 in both profiles, 3% of the mass.
     """
 

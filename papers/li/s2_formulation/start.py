@@ -135,10 +135,10 @@ def _square(setting: Setting, l: int, size: Callable[[float, float, float], floa
     return size(setting.xi, setting.delta, square) ** 2
 
 
-_QUICK = Start(setting=A, beta=(1.0, 2.0, 4.0), length=(5, 20), seeds=15, networks=20, prompts=50)
+_QUICK = Start(setting=A, beta=(1.0, 2.0, 4.0), length=(5, 20), seeds=15, networks=8, prompts=125)
 START = Experiment(
     slug="li-start",
     title="The untrained network",
     quick=_QUICK,
-    full=replace(_QUICK, beta=(1.0, 1.5, 2.0, 3.0, 4.0), seeds=20, prompts=150),
+    full=replace(_QUICK, beta=(1.0, 1.5, 2.0, 3.0, 4.0), seeds=20, networks=20, prompts=150),
 )

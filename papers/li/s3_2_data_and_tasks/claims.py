@@ -151,7 +151,7 @@ def L6(dataset):
     """Trained on all tasks a model errs as the vote law says: $2⁻ˡ ∑ C(l,k)(1−α′)^(l−k)$ over $k > l/2$, half the term
     $k = l/2$.
 
-    Margin: Relative, where the law is 0.02 or more, all models together: 300,000 prompts a cell in full, 30,000 in quick.
+    Margin: Relative, where the law is 0.02 or more, all models together: 300,000 prompts a cell in full, 20,000 in quick.
     Moved: from 0.15 in both profiles for models of three shifts too, which are 15 standard errors off (L6f).
     """
 

@@ -1,7 +1,7 @@
 """li-floor: the error over prompt length, against the vote law, the best predictor and the literal test condition."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Annotated
 
@@ -152,14 +152,14 @@ FLOOR = Experiment(
     slug="li-floor",
     title="Error over prompt length",
     quick=Floor(
-        base=SHORT,
+        base=replace(SHORT, T=100),
         sets=TESTED,
         tested=TESTED,
-        seeds=3,
-        alphas=(0.4, 0.6, 0.8),
-        lengths=(2, 4, 8),
-        prompts=10_000,
-        best_prompts=10_000,
+        seeds=5,
+        alphas=(0.4, 0.8),
+        lengths=(2, 4, 6),
+        prompts=4_000,
+        best_prompts=6_000,
         exact_lengths=8,
     ),
     full=Floor(

@@ -116,7 +116,7 @@ class PromptLength(Declaration):
 
 _QUICK = PromptLength(
     settings=SHORT,
-    alpha=(0.3, 0.4, 0.6, 0.8, 1.0),
+    alpha=(0.3, 0.6, 1.0),
     lengths=(2, 4, 6, 8, 12, 16, 24, 32),
     eps=0.01,
     S_1=1.1,

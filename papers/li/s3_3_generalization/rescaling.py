@@ -88,9 +88,9 @@ class Rescaling(Declaration):
 
 _QUICK = Rescaling(
     settings=SHORT,
-    S_1=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.3),
+    S_1=(0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 1.3),
     sums=(0.5, 0.7, 0.9, 1.1, 1.3),
-    lengths=(4, 8, 12, 20),
+    lengths=(4, 8, 20),
     seeds=3,
     test=ODRTest(count=3, distractors=10, draws=4, prompts=1200, alpha=0.8, length=20),
 )
@@ -101,6 +101,7 @@ RESCALING = Experiment(
     full=replace(
         _QUICK,
         settings=(A, B),
+        S_1=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.3),
         lengths=(4, 6, 8, 10, 12, 14, 16, 18, 20),
         seeds=12,
         test=replace(_QUICK.test, draws=12, prompts=1000),

@@ -101,7 +101,7 @@ def _pair_gaps(trained: Trained, r: int) -> tuple[ndarray, ndarray]:
 
 
 _QUICK = TaskFraction(
-    base=replace(A, T=160, B=128),
+    base=replace(A, T=120, B=128),
     shifts=(1, 2, 3),
     S_1=1.1,
     frames=2000,

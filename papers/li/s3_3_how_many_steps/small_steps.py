@@ -7,7 +7,7 @@ from papers.li.s3_3_how_many_steps.iterations import Iterations
 from papers.li.trained import A
 
 _QUICK = Iterations(
-    base=replace(A, tasks="cyclic 1", beta=1.7, delta=0.4, eta=0.25, B=48, T=180),
+    base=replace(A, tasks="cyclic 1", beta=1.7, delta=0.4, eta=0.25, B=48, T=120),
     starts=((0.01, 1.0),),
     window=5,
     seeds=3,

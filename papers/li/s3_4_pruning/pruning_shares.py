@@ -80,7 +80,7 @@ class PruningShares(Declaration):
 
 
 _QUICK = PruningShares(
-    setting=replace(A, T=200),
+    setting=replace(A, T=100, B=96),
     seeds=4,
     R=0.4,
     alphas=(0.6, 0.8, 1.0),

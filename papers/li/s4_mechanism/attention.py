@@ -162,7 +162,7 @@ def _single(trained: Trained, k: int) -> SoftmaxAttentionMLP:
 
 
 QUICK_COURSE = Course(
-    first=replace(A, T=150, B=128), second=replace(B, T=150, B=128), seeds=3, marks=(0, 10, 20, 30, 40, 50, 100, 150)
+    first=replace(A, T=150, B=128), second=replace(B, T=150, B=128), seeds=3, marks=(0, 10, 20, 30, 40, 50, 60, 100, 150)
 )
 FULL_COURSE = Course(first=A, second=B, seeds=10, marks=(0, 10, 20, 30, 40, 50, 100, 200, 400, 1000))
 

@@ -103,10 +103,10 @@ def _split(trained: Trained, parameters: Parameters, count: int) -> list[Trained
     return [trained._replace(parameters={name: parts[k] for name, parts in weights.items()}) for k in range(count)]
 
 
-_QUICK = HingeMargin(QUICK_COURSE, c=(1.0, 2.0, 4.0, 8.0, 20.0), marks=(1, 2, 3, 5, 10, 30), alpha=0.8, length=20, prompts=1000)
+_QUICK = HingeMargin(QUICK_COURSE, c=(1.0, 2.0, 4.0, 8.0, 20.0), marks=(1, 2, 3, 5, 10, 20), alpha=0.8, length=20, prompts=400)
 HINGE_MARGIN = Experiment(
     slug="li-hinge-margin",
     title="Attention after the margin of the hinge loss is raised",
     quick=_QUICK,
-    full=replace(_QUICK, course=FULL_COURSE, prompts=5000),
+    full=replace(_QUICK, course=FULL_COURSE, marks=(1, 2, 3, 5, 10, 30), prompts=5000),
 )

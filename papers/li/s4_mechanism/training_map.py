@@ -84,7 +84,7 @@ def _scores(trained: Trained) -> np.ndarray:
 
 _RISE = (0, 10, 20, 25, 30, 35, 40, 45, 50, 60, 80, 100)
 """Most happens between steps 30 and 60."""
-_QUICK = TrainingMap(replace(QUICK_COURSE, marks=(*_RISE, 150)), alpha=0.8, length=20, prompts=500)
+_QUICK = TrainingMap(QUICK_COURSE, alpha=0.8, length=20, prompts=500)
 TRAINING_MAP = Experiment(
     slug="li-training-map",
     title="Attention and neurons step by step",
