@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from lxml.html import HtmlElement
@@ -154,6 +155,7 @@ def _name(k: int) -> str:
     return f"{chr(97 + k % 26)}{k // 26 or ''}"
 
 
+@cache  # the same few thousand in a million places
 def _number(hundredths: int) -> str:
     text = f"{hundredths / 100:.2f}".rstrip("0").rstrip(".")
     return re.sub(r"^(-?)0\.", r"\1.", text) if text not in ("-0", "") else "0"

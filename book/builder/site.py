@@ -91,7 +91,7 @@ def by_class(tree: HtmlElement, *names: str) -> Iterator[HtmlElement]:
     told = " or ".join(
         f"contains(@class, '{name}') and contains(concat(' ', normalize-space(@class), ' '), ' {name} ')" for name in names
     )
-    yield from tree.xpath(f".//*[{told}]")
+    yield from tree.xpath(f"descendant::*[{told}]")
 
 
 def words(element: HtmlElement) -> int:

@@ -21,17 +21,18 @@ def table(stored: Path) -> str:
     """The seconds that stored files carry, a row for each paper; a network that two papers read counts once in the last row."""
     made = {key: [each for each in registry.EXPERIMENTS.values() if each.paper == key] for key in registry.WINGS}
     rows = {registry.WINGS[key].authors or key: own for key, own in made.items()} | {"all": [*registry.EXPERIMENTS.values()]}
+    full = _results(rows["all"], stored)
     lines = ["| stored files | full results | networks that they read | computed on |", "|---|---|---|---|"]
     for name, own in rows.items():
-        full, read = _results(own, stored), _networks(own, stored)
-        devices = sorted({found["device"].upper() for found in (*full, *read)})
-        lines.append(f"| {name} | {_told(full)} | {_told(read)} | {', '.join(devices) or '–'} |")
+        computed, read = [full[each.slug] for each in own if each.slug in full], _networks(own, stored)
+        devices = sorted({found["device"].upper() for found in (*computed, *read)})
+        lines.append(f"| {name} | {_told(computed)} | {_told(read)} | {', '.join(devices) or '–'} |")
     return "\n".join(lines)
 
 
-def _results(experiments: Iterable, stored: Path) -> list[Mapping[str, str]]:
-    files = (stored / f"{each.slug}.full.nc" for each in experiments)
-    return [results.attributes(path) for path in files if path.exists()]
+def _results(experiments: Iterable, stored: Path) -> dict[str, Mapping[str, str]]:
+    files = {each.slug: stored / f"{each.slug}.full.nc" for each in experiments}
+    return {slug: results.attributes(path) for slug, path in files.items() if path.exists()}
 
 
 def _networks(experiments: Iterable, stored: Path) -> list[Mapping[str, str]]:

@@ -1,7 +1,7 @@
 """The citation of one figure and of one claim, folded below it: it names the version, the data and their digest."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -33,11 +33,12 @@ class Citations:
 
     def add(self, page: Page) -> None:
         """Fold a citation below every figure and on every card of a page."""
+        offered = [page.leads_to(link.get("href"))[0] for link in page.article.xpath(".//a[@href]")]
         for element, slug in cited(page):
             name = element.get("id")
             kind, _, own = name.partition("-")
             address = self.homes.get(name, f"{page.path}#{name}")
-            data = data_file(page, slug, self.site)
+            data = data_file(offered, slug, self.site)
             entry = bibtex.of_part(
                 self.record, f"{ {'fig': 'figure'}.get(kind, kind) } {own}", address, data, self.digest(data)
             )
@@ -66,9 +67,8 @@ def cited(page: Page) -> Iterator[tuple[HtmlElement, str]]:
             yield element, slug
 
 
-def data_file(page: Page, slug: str, site: Path) -> str:
-    """The file behind a result on a page: the one that it offers, or the one at full scale; empty where there is none."""
-    offered = (page.leads_to(link.get("href"))[0] for link in page.article.xpath(".//a[@href]"))
+def data_file(offered: Iterable[str], slug: str, site: Path) -> str:
+    """The file behind a result on a page: the one that is offered there, or that at full scale; empty where there is none."""
     names = [name for name in offered if name.startswith(f"{DATA}/{slug}.") and name.endswith(".nc")]
     found = [*names, *(f"{DATA}/{slug}.{profile}.nc" for profile in ("full", "quick"))]
     return next((name for name in found if (site / name).exists()), "")
