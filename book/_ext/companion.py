@@ -16,6 +16,12 @@ def name_language(app: Sphinx, pagename, templatename, context, doctree) -> None
     context["language"] = (context.get("meta") or {}).get("lang", app.config.language)
 
 
+def leave_search(app: Sphinx, env) -> None:
+    """Spare Sphinx the index of all words: `book/builder/search.py` makes the book's own."""
+    for page in env.found_docs:
+        env.metadata[page]["nosearch"] = ""
+
+
 def write_in_parallel(app: Sphinx, env) -> None:
     """Two processes write the pages; one has read them, for not all extensions can join what several have read."""
     app.parallel = 2
@@ -24,5 +30,6 @@ def write_in_parallel(app: Sphinx, env) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", drop_edit_button, priority=900)
     app.connect("html-page-context", name_language)
+    app.connect("env-updated", leave_search)
     app.connect("env-updated", write_in_parallel)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
