@@ -120,19 +120,19 @@ def require_success(outcomes: dict[str, workers.Outcome]) -> None:
 
 def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], inputs: str, record: Record) -> None:
     """Stage, render and publish; `inputs` as `published.made_from` gives it, `record` is what pages cite."""
-    from book.builder import shown
+    from book.builder import raster, shown
     from book.builder.stage import Stage  # seconds: it judges every claim, so it imports all the library
 
     source = layout.build / "site" / "src"
     stage = Stage(layout, source, record)
-    stage.fill(executed, quick)
-    env = layout.child_environment()
-
-    def meanwhile() -> None:
-        finish.light_files(stage.files)
-        shown.draw_ahead(one.notebook for one in executed)
-
-    new = render.render(source, source.parent, env, meanwhile)
+    os.environ.update(layout.child_environment())
+    with workers.beside() as pool:
+        drawn = pool.submit(shown.draw_ahead, [one.notebook for one in executed])
+        stage.fill(executed, quick)
+        light = pool.submit(finish.light_files, stage.files)
+        new = render.render(source, source.parent)
+        light.result()
+        raster.DRAWN.update(drawn.result())
     for folder in stage.files.iterdir():
         folder.rename(new / folder.name)
     render.offer_downloads(new, executed)

@@ -2,7 +2,6 @@
 
 import base64
 import io
-from functools import cache
 
 import resvg_py
 from PIL import Image
@@ -15,14 +14,21 @@ SHARPEST = 1.8
 """Pixels for a point of a small drawing."""
 COLOURS = 128
 """What lines on white need with their soft edges."""
+DRAWN: dict[str, tuple[str, int]] = {}
+"""What was drawn, by its drawing."""
 
 
-@cache
 def png(svg: str) -> tuple[str, int]:
     """A drawing on white as a PNG file with few colours, and how many pixels of a page it is wide; both files in base64.
 
     Raises ValueError for letters that are no paths.
     """
+    if svg not in DRAWN:
+        DRAWN[svg] = _drawn(svg)
+    return DRAWN[svg]
+
+
+def _drawn(svg: str) -> tuple[str, int]:
     drawing = base64.b64decode(svg).decode()
     if "<text" in drawing:
         raise ValueError("a drawing holds <text>, which needs a font: draw letters as paths")

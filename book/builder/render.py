@@ -1,14 +1,15 @@
 """Jupyter Book, and the exchange of the old site for the new one."""
 
 import errno
+import io
 import os
 import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
+import traceback
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from book.builder import workers
 from book.builder.cache import Executed
 from book.builder.layout import COPIES, Layout
 from book.builder.problem import Problem
@@ -19,22 +20,29 @@ WHOLE = "book/whole.html"
 """All pages in one, which is there while it is printed."""
 
 
-def render(source: Path, output: Path, env: dict[str, str], meanwhile: Callable[[], object] = lambda: None) -> Path:
-    """Build the staged sources with every warning an error, and do something else meanwhile; the folder of the new site."""
-    program = "from jupyter_book.cli.main import main; main()"  # the package has no __main__
-    command = [sys.executable, "-c", program, "build", str(source)]
-    command += ["--path-output", str(output), "-q", "-W", "-n", "--keep-going"]
-    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
-    with subprocess.Popen(command, env=env, **told) as process:
-        try:
-            meanwhile()
-            said, _ = process.communicate()
-        except BaseException:
-            process.kill()
-            raise
+def render(source: Path, output: Path) -> Path:
+    """Build the staged sources with every warning an error, in a process of their own; the folder of the new site."""
+    words = ["build", str(source), "--path-output", str(output), "-q", "-W", "-n", "--keep-going"]
+    with workers.beside() as pool:
+        failed, said = pool.submit(jupyter_book, words).result()
     html = output / "_build" / "html"
-    require_rendered(process.returncode or not (html / "index.html").exists(), said, source)
+    require_rendered(failed or not (html / "index.html").exists(), said, source)
     return html
+
+
+def jupyter_book(words: list[str]) -> tuple[bool, str]:
+    """Run Jupyter Book; whether it failed, and all that it said."""
+    from jupyter_book.cli.main import main  # a second
+
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        try:
+            main(words)
+        except SystemExit as end:
+            return bool(end.code), said.getvalue()
+        except BaseException:
+            traceback.print_exc()
+    return True, said.getvalue()
 
 
 def require_rendered(failed: bool, said: str, source: Path) -> None:

@@ -57,12 +57,13 @@ def hidden(text: str) -> str:
     return text.replace("⟨", BEGINS).replace("⟩", ENDS)
 
 
-def draw_ahead(notebooks: Iterable[Path]) -> None:
-    """Draw the pictures of executed notebooks, which `raster` keeps until they are asked for."""
+def draw_ahead(notebooks: Iterable[Path]) -> dict[str, tuple[str, int]]:
+    """Draw the pictures of executed notebooks; all that `raster` has drawn, for another process."""
     for notebook in notebooks:
         for data in html_outputs(nbformat.read(notebook, as_version=4), "icl-figure"):
             for image in IMAGE.finditer(data["text/html"]):
                 raster.png(image["wide"])
+    return raster.DRAWN
 
 
 def picture(figure: HtmlElement, plain: str, address: Address) -> Iterator[nbformat.NotebookNode]:

@@ -10,9 +10,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import forkserver
@@ -92,6 +92,22 @@ def run_all(
             raise
 
 
+@contextmanager
+def beside() -> Iterator[Executor]:
+    """A process for what is done beside this one, a task after the other; whatever stops this one ends it.
+
+    On Linux it has all that was imported when its first task came.
+    """
+    context = multiprocessing.get_context("fork" if CAN_FORK else "spawn")
+    with ProcessPoolExecutor(1, context, initializer=_beside) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for child in multiprocessing.active_children():
+                child.kill()
+            raise
+
+
 class _Running:
     """A line for every task that has ended; on a terminal one below them for those under way, with an estimate."""
 
@@ -139,10 +155,20 @@ class _Said(io.TextIOBase):
 def _begin(parent: Connection, cwd: Path, work: Callable[..., int], arguments: tuple) -> None:
     """Run a task here; all that it prints goes to the parent."""
     sys.stdout = sys.stderr = _Said(parent)
-    if os.name == "posix":
-        os.setsid()  # Ctrl-C reaches the parent alone, which then ends this process
+    _apart()
     os.chdir(cwd)
     sys.exit(work(*arguments))
+
+
+def _apart() -> None:
+    """Let Ctrl-C reach the parent alone, which then ends this process."""
+    if os.name == "posix":
+        os.setsid()
+
+
+def _beside() -> None:
+    _apart()
+    end_with_parent()
 
 
 def end_with_parent() -> None:
