@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from pathlib import Path
 
 from book.builder import (
@@ -18,7 +19,8 @@ from book.builder import (
     search,
     typography,
 )
-from book.builder.site import Page, read_site, sentences, write_site
+from book.builder.site import Page, as_html, of_html, read_site, sentences, write_site
+from book.builder.workers import beside
 from book.citation import claim_files
 from book.citation.details import Citations
 from book.citation.record import Record
@@ -34,19 +36,61 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
     `identity_of` tells what a page was made from; `record` is what citations name, and
     `base` the address where the site is published, if it is.
     """
-    static = site / "_static"
+    from book.builder import raster, reading  # a second, with Sphinx
+
     pages = read_site(site)
     pages[published_at.MISSING] = published_at.missing_page(pages)
-    merged, packed = light_files(site)
-    for page in pages.values():
-        chinese.add(page)
-        mend.mend(page, static)
-        typography.set_type(page)
-        drawings.point_to(merged, page.tree)
-        lighten.point_to(packed, page.tree)
-        lighten.plain_code(page)
-        lighten.plain_formulas(page)
-        without_blanks(page)
+    with beside() as pool:
+        each_by_itself(site, pages, pool)
+        together(site, pages, record, base)
+        copies = pool.submit(reading.write, site, reading.known(site, pages, base), raster.DRAWN)
+        for page in pages.values():
+            prose.hold_together(page)
+            add_scripts(page)
+            identities.sign(page, identity_of(page.path))
+            identities.tell_digests(page, site)
+            policy.apply(page)
+        if base:
+            published_at.from_any_depth(pages[published_at.MISSING], base)
+        write_site(site, pages)
+        lighten.lighten(site, pages.values())
+        policy.apply_to_others(site, pages)
+        copies.result()
+
+
+def each_by_itself(site: Path, pages: dict[str, Page], pool: Executor) -> None:
+    """Do what a page needs no other for, with half of them in a process beside this one."""
+    light = light_files(site)
+    theirs = sorted(pages, key=lambda path: len(pages[path].places))[::2]
+    finished = pool.submit(finish_pages, site, {path: as_html(pages[path]) for path in theirs}, light)
+    for path, page in pages.items():
+        if path not in theirs:
+            finish_page(page, site, *light)
+    pages |= {path: of_html(path, text) for path, text in finished.result().items()}
+
+
+def finish_pages(site: Path, texts: Mapping[str, bytes], light: tuple[set[str], set[str]]) -> dict[str, bytes]:
+    """Finish pages that are told as HTML."""
+    pages = [of_html(path, text) for path, text in texts.items()]
+    for page in pages:
+        finish_page(page, site, *light)
+    return {page.path: as_html(page) for page in pages}
+
+
+def finish_page(page: Page, site: Path, merged: set[str], packed: set[str]) -> None:
+    """Do what a page needs no other for; `merged` and `packed` as `light_files` gives them."""
+    chinese.add(page)
+    mend.mend(page, site / "_static")
+    typography.set_type(page)
+    drawings.point_to(merged, page.tree)
+    lighten.point_to(packed, page.tree)
+    lighten.plain_code(page)
+    lighten.plain_formulas(page)
+    without_blanks(page)
+
+
+def together(site: Path, pages: dict[str, Page], record: Record, base: str) -> None:
+    """Let pages lead to one another, cite, and be found."""
     if base:
         published_at.publish(site, pages, base, record.title)  # before words get links and notes
     read = {path: page for path, page in pages.items() if page.article is not None and page.article.xpath(".//h1")}
@@ -57,20 +101,6 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
         citations.add(page)
     claim_files.write(site, record)
     search.add(site, pages)
-    for page in pages.values():
-        prose.hold_together(page)
-        add_scripts(page)
-        identities.sign(page, identity_of(page.path))
-        identities.tell_digests(page, site)
-        policy.apply(page)
-    if base:
-        published_at.from_any_depth(pages[published_at.MISSING], base)
-    write_site(site, pages)
-    from book.builder import reading  # a second, with Sphinx
-
-    reading.write(site, pages, base)
-    lighten.lighten(site, pages.values())
-    policy.apply_to_others(site, pages)
 
 
 def light_files(folder: Path) -> tuple[set[str], set[str]]:

@@ -14,7 +14,8 @@ SHARPEST = 1.8
 """Pixels for a point of a small drawing."""
 COLOURS = 128
 """What lines on white need with their soft edges."""
-DRAWN: dict[str, tuple[str, int]] = {}
+Drawn = dict[str, tuple[str, int]]
+DRAWN: Drawn = {}
 """What was drawn, by its drawing."""
 
 

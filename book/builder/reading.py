@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import nbformat
 
-from book.builder import published_at
+from book.builder import published_at, raster
 from book.builder.commonmark import plain
 from book.builder.folded import GUESS
 from book.builder.layout import COPIES, UP
@@ -27,18 +27,25 @@ if "google.colab" in sys.modules:
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 
 
-def write(site: Path, pages: Mapping[str, Page], base: str = "") -> None:
+def known(site: Path, pages: Mapping[str, Page], base: str = "") -> Resolved:
+    """What the pages tell the notebooks that the site hands out; `base` is the address where it is published, if it is."""
+    return resolved(pages, _notebooks(site), BOOK.root, f"{base}/" if base else UP)
+
+
+def write(site: Path, told: Resolved, drawn: raster.Drawn) -> None:
     """Turn each notebook that the site hands out into its reading copy, with the numbers of the site's pages.
 
-    `base` is the address where the site is published, if it is.
+    `drawn` are the pictures that another process has drawn.
     """
-    notebooks = {path.stem: nbformat.read(path, as_version=4) for path in sorted((site / COPIES).glob("*.ipynb"))}
-    if notebooks:
-        known = resolved(pages, notebooks, BOOK.root, f"{base}/" if base else UP)
-        repository = published_at.repository(BOOK.root)
-        for name, notebook in notebooks.items():
-            copy = reading_copy(notebook, replace(known, name=name), repository)
-            nbformat.write(copy, site / COPIES / f"{name}.ipynb")
+    raster.DRAWN.update(drawn)
+    repository = published_at.repository(BOOK.root)
+    for name, notebook in _notebooks(site).items():
+        copy = reading_copy(notebook, replace(told, name=name), repository)
+        nbformat.write(copy, site / COPIES / f"{name}.ipynb")
+
+
+def _notebooks(site: Path) -> dict[str, nbformat.NotebookNode]:
+    return {path.stem: nbformat.read(path, as_version=4) for path in sorted((site / COPIES).glob("*.ipynb"))}
 
 
 def reading_copy(notebook: nbformat.NotebookNode, page: Resolved, repository: str) -> nbformat.NotebookNode:

@@ -57,7 +57,7 @@ def hidden(text: str) -> str:
     return text.replace("⟨", BEGINS).replace("⟩", ENDS)
 
 
-def draw_ahead(notebooks: Iterable[Path]) -> dict[str, tuple[str, int]]:
+def draw_ahead(notebooks: Iterable[Path]) -> raster.Drawn:
     """Draw the pictures of executed notebooks; all that `raster` has drawn, for another process."""
     for notebook in notebooks:
         for data in html_outputs(nbformat.read(notebook, as_version=4), "icl-figure"):

@@ -56,21 +56,27 @@ class Page:
 
 def read_site(root: Path) -> dict[str, Page]:
     """Every page of the site, by path, in the order of their names."""
-    parser = html.HTMLParser(encoding="utf-8", remove_comments=False, huge_tree=True)
     files = [*root.glob("*.html"), *(file for folder in FOLDERS for file in (root / folder).rglob("*.html"))]
     pages = {}
     for file in sorted(files):
-        tree = html.document_fromstring(file.read_bytes(), parser=parser)
-        if tree.xpath("//main"):  # not the page that only leads to the first one
-            path = file.relative_to(root).as_posix()
-            pages[path] = Page(path, tree)
+        page = of_html(file.relative_to(root).as_posix(), file.read_bytes())
+        if page.tree.xpath("//main"):  # not the page that only leads to the first one
+            pages[page.path] = page
     return pages
+
+
+def of_html(path: str, text: bytes) -> Page:
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=False, huge_tree=True)
+    return Page(path, html.document_fromstring(text, parser=parser))
+
+
+def as_html(page: Page) -> bytes:
+    return html.tostring(page.tree, doctype="<!DOCTYPE html>", encoding="utf-8")
 
 
 def write_site(root: Path, pages: dict[str, Page]) -> None:
     for page in pages.values():
-        text = html.tostring(page.tree, doctype="<!DOCTYPE html>", encoding="unicode")
-        (root / page.path).write_text(text + "\n", encoding="utf-8")
+        (root / page.path).write_bytes(as_html(page) + b"\n")
 
 
 def piece(markup: Markup | str) -> HtmlElement:
