@@ -4,6 +4,7 @@ On Linux every process is a fork of one that has imported the large libraries, f
 most cells to run.
 """
 
+import gc
 import io
 import multiprocessing
 import os
@@ -167,6 +168,7 @@ def _apart() -> None:
 
 
 def _beside() -> None:
+    gc.freeze()  # what was imported stays: no collection need look through it
     _apart()
     end_with_parent()
 
