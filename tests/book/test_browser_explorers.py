@@ -11,7 +11,6 @@ from book.explorers import explorer
 pytestmark = NEEDS
 NAMES = sorted(path.stem for path in explorer.HERE.glob("*.js") if path.stem != "explorer")
 MODULES = [import_module(f"book.explorers.{name}") for name in NAMES]
-each_explorer = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.EXPLORER.name)
 VALUES = """([name, states]) => {
   const figure = document.querySelector(`figure[data-explorer="${name}"]`);
   const facts = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
@@ -44,18 +43,29 @@ def page_of(name: str) -> str:
     return page.as_uri()
 
 
-@pytest.fixture
-def seen(browsing):
-    """What a script gives on a page."""
-    return lambda address, script, argument, **settings: browsing(
-        opened, address, lambda tab: tab.evaluate(script, argument), **settings
-    )
+@pytest.fixture(scope="module", params=MODULES, ids=lambda module: module.EXPLORER.name)
+def seen(request, browsing):
+    """An explorer's module, what its page shows without a script and at the address of a view, and its values there."""
+    module, one = request.param, request.param.EXPLORER
+    start = one.parts(one.start)["reading"]["text"]
+    state = next(each for each in one.settings(9) if one.parts(each)["reading"]["text"] != start)
+    told = {name: value if isinstance(value, str | float | int) else ",".join(map(str, value)) for name, value in state.items()}
+    view = f"{page_of(one.name)}#explore-{one.name}?{'&'.join(f'{name}={value}' for name, value in told.items())}"
+    states = [state for state, _ in module.cases()]
+
+    async def shown(tab):
+        return await tab.evaluate(SHOWN, one.name)
+
+    async def worked(tab):
+        return await shown(tab), await tab.evaluate(VALUES, [one.name, states])
+
+    bare = browsing(opened, page_of(one.name), shown, java_script_enabled=False)
+    return module, bare, *browsing(opened, view, worked)
 
 
-@each_explorer
-def test_the_script_has_the_values_of_the_library(module, seen):
+def test_the_script_has_the_values_of_the_library(seen):
+    module, _, _, found = seen
     one, cases = module.EXPLORER, list(module.cases())
-    found = seen(page_of(one.name), VALUES, [one.name, [state for state, _ in cases]])
     compared = 0
     for (state, expected), values in zip(cases, found, strict=True):
         for name, value in expected.items():
@@ -65,16 +75,10 @@ def test_the_script_has_the_values_of_the_library(module, seen):
     assert compared >= len(cases)
 
 
-@each_explorer
-def test_an_address_is_a_view_and_the_start_is_there_without_a_script(module, seen):
-    one, address = module.EXPLORER, page_of(module.EXPLORER.name)
-    start = one.parts(one.start)["reading"]["text"]
-    bare = seen(address, SHOWN, one.name, java_script_enabled=False)
+def test_an_address_is_a_view_and_the_start_is_there_without_a_script(seen):
+    module, bare, view, _ = seen
+    start = module.EXPLORER.parts(module.EXPLORER.start)["reading"]["text"]
     assert (bare["reading"], bare["live"]) == (start, False) and bare["picture"] > 200
-    state = next(each for each in one.settings(9) if one.parts(each)["reading"]["text"] != start)
-    told = {name: value if isinstance(value, str | float | int) else ",".join(map(str, value)) for name, value in state.items()}
-    query = "&".join(f"{name}={value}" for name, value in told.items())
-    view = seen(f"{address}#explore-{one.name}?{query}", SHOWN, one.name)
     assert view["live"] and view["reading"] != start
 
 

@@ -130,15 +130,18 @@ window.visit = {
     });
   },
 
-  /* One text of each look: the same letters and colours on the same grounds have the same contrast. */
-  looks() {
+  /* Mark one text of each look: the same letters and colours on the same grounds have the same contrast. What neither colours
+     nor moves is no ground. */
+  markLooks() {
+    const nothing = ["rgba(0, 0, 0, 0)", "none", "1", "none", "static"].join();
+    for (const part of document.querySelectorAll("[data-look]")) delete part.dataset.look;
     const grounds = new Map([[null, ""]]);
-    const found = new Map();
+    const found = new Set();
     const ground = (part) => {
       if (!grounds.has(part)) {
         const style = getComputedStyle(part);
-        const own = [style.backgroundColor, style.backgroundImage, style.opacity, style.filter, style.position];
-        grounds.set(part, `${ground(part.parentElement)}/${own}`);
+        const own = [style.backgroundColor, style.backgroundImage, style.opacity, style.filter, style.position].join();
+        grounds.set(part, ground(part.parentElement) + (own === nothing ? "" : `/${own}`));
       }
       return grounds.get(part);
     };
@@ -148,14 +151,19 @@ window.visit = {
       const style = getComputedStyle(part);
       const letters = [style.color, style.fontSize, style.fontWeight, style.textShadow, style.textDecoration, part.tagName];
       const look = `${ground(part)} ${letters}`;
-      if (!found.has(look)) found.set(look, part);
+      if (!found.has(look)) part.dataset.look = "";
+      found.add(look);
     }
-    return [...found.values()];
   },
 
-  async axe(runOnly, rules, onLooks) {
-    const where = { include: onLooks ? visit.looks() : [document], exclude: ["mjx-container"] };
-    const { violations } = await axe.run(where, { runOnly, rules, preload: false, resultTypes: ["violations"] });
+  /* The rules that see colours look at what is marked alone. */
+  async axe(runOnly) {
+    visit.markLooks();
+    axe.configure({ rules: [
+      { id: "color-contrast", selector: "[data-look]" },
+      { id: "link-in-text-block", selector: ":is(a[href], [role=link])[data-look]" },
+    ] });
+    const { violations } = await axe.run({ runOnly, preload: false, resultTypes: ["violations"] });
     return violations.map(
       (fault) => `${fault.id} (${fault.nodes.length}) ${fault.nodes[0].target} ${fault.nodes[0].any[0]?.message}`);
   },

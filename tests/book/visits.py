@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib.util
-import shutil
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,21 +12,20 @@ from book.builder.pdf import BROWSERS, browser
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-SCREENSHOTS = ROOT / "_build" / "screenshots"
 ASKED = Path(__file__).with_suffix(".js")
 AT_A_TIME = 3
 PATIENCE = 120_000  # milliseconds, for a machine that has other things to do
 LOCAL = ("file:", "data:", "blob:")
-VIEWS = {1280: "light", 360: "dark"}
-WIDEST, HIGH = 1280, 2000
+WIDTHS, HIGH = (360, 1280), 2000
+DARK = "dark"
 THEME = "(scheme) => document.documentElement.dataset.theme === scheme"
 COLOURS = ["color-contrast", "link-in-text-block"]
 """The rules of axe that see colours. They come out alike at every width, the others in every scheme."""
 NARROW = ["scrollable-region-focusable", "region"]
 """The rules that may come out otherwise on a phone."""
-STRUCTURE = "(colours) => visit.axe(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'], colours, false)"
-SOME = "(rules) => visit.axe(rules, {}, false)"
-CONTRAST = "(rules) => visit.axe(rules, {}, true)"
+SCHEMES = {"light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], DARK: COLOURS}
+"""What axe is asked in which scheme."""
+AXE = "(rules) => visit.axe(rules)"
 
 NEEDS = [
     pytest.mark.skipif(
@@ -68,7 +66,7 @@ class Visitor:
     """One tab, which visits page after page: each is loaded and typeset once, and looked at in every view."""
 
     def __init__(self, tab, found: Found):
-        self.tab, self.found, self.page = tab, found, SITE
+        self.tab, self.found, self.page, self.scheme = tab, found, SITE, DARK
         tab.set_default_timeout(PATIENCE)
         tab.on("request", lambda told: told.url.startswith(LOCAL) or self.note("asked", told.url))
         tab.on("requestfailed", lambda told: self.note("failed", told.url))
@@ -82,37 +80,29 @@ class Visitor:
         return await self.tab.evaluate(question, argument)
 
     async def visit(self, page: Path) -> None:
-        """Look at a page in every view as it opens, then at both widths with everything unfolded."""
+        """Open a page on a phone in the dark and unfold it, look at it at both widths, let axe see it, and print it."""
         self.page = page
         await self.tab.goto(page.as_uri())
         await self.ask("visit.settle()")
         await self.read()
-        for width, scheme in VIEWS.items():
-            await self.view(width, scheme)
-            await self.photograph(f"{width}.{scheme}")
         await self.ask("visit.unfold()")
-        for width in VIEWS:
+        for width in WIDTHS:
             await self.view(width)
-            over = await self.ask("visit.overflow()")
-            self.note("sideways", *[f"{over} px at {width}"] * (over > 0))
-            self.note("narrow code", *await self.ask("visit.columns()"))
-            self.note("fitting", *[f"{fault} at {width}" for fault in await self.ask("visit.fitting()")])
-            tails = await self.ask("visit.tails()")
-            self.found.tails += tails["count"]
-            self.note("off the line", *tails["off"])
-        await self.tab.emulate_media(media="print")
-        self.note("print", *await self.ask("visit.printed()"))
-        await self.tab.emulate_media(media="screen")
-        await self.ask("visit.settle()")
+            await self.measure(width)
         await self.ask("visit.boxes()")
         await self.check()
+        await self.tab.emulate_media(media="print")
+        self.note("print", *await self.ask("visit.printed()"))
+        await self.tab.goto("about:blank")  # or this page would be laid out for the screen once more
+        await self.tab.emulate_media(media="screen")
 
-    async def view(self, width: int, scheme: str | None = None) -> None:
+    async def view(self, width: int, scheme: str = DARK) -> None:
         if self.tab.viewport_size["width"] != width:
             await self.tab.set_viewport_size({"width": width, "height": HIGH})
-        if scheme:
+        if self.scheme != scheme:  # else all styles would be found anew
             await self.tab.emulate_media(color_scheme=scheme)
             await self.tab.wait_for_function(THEME, arg=scheme)
+            self.scheme = scheme
         await self.ask("visit.settle", width)
 
     async def read(self) -> None:
@@ -124,28 +114,35 @@ class Visitor:
         self.note("code", *[found["code"]] * bool(found["code"]))
         self.note("policy", *found["against"], *["no policy, or two"] * (found["policies"] != 1))
 
-    async def photograph(self, name: str) -> None:
-        target = SCREENSHOTS / self.page.relative_to(SITE).with_suffix(f".{name}.jpeg")
-        await self.tab.screenshot(path=target, type="jpeg", quality=60)
+    async def measure(self, width: int) -> None:
+        """Everything that depends on the width."""
+        over = await self.ask("visit.overflow()")
+        self.note("sideways", *[f"{over} px at {width}"] * (over > 0))
+        self.note("narrow code", *await self.ask("visit.columns()"))
+        self.note("fitting", *[f"{fault} at {width}" for fault in await self.ask("visit.fitting()")])
+        tails = await self.ask("visit.tails()")
+        self.found.tails += tails["count"]
+        self.note("off the line", *tails["off"])
 
     async def check(self) -> None:
-        """Let axe see the structure at both widths, and the colours in both schemes."""
-        narrow = await self.ask(SOME, NARROW)
-        await self.view(WIDEST)
-        wide = await self.ask(STRUCTURE, {rule: {"enabled": False} for rule in COLOURS})
-        self.note("structure", *[f"{fault} on a phone" for fault in narrow], *wide)
-        for scheme in reversed(VIEWS.values()):
-            await self.view(WIDEST, scheme)
-            self.note(f"contrast {scheme}", *await self.ask(CONTRAST, COLOURS))
+        """Let axe see the wide page in both schemes, all of it in the first, its colours in the other, and then a phone."""
+        wide, phone = max(WIDTHS), min(WIDTHS)
+        for scheme, rules in SCHEMES.items():
+            await self.view(wide, scheme)
+            faults = await self.ask(AXE, rules)
+            self.note(f"contrast {scheme}", *[fault for fault in faults if fault.split()[0] in COLOURS])
+            self.note("structure", *[fault for fault in faults if fault.split()[0] not in COLOURS])
+        await self.view(phone)
+        self.note("structure", *[f"{fault} on a phone" for fault in await self.ask(AXE, NARROW)])
 
 
 async def visit_all(chromium) -> Found:
     """Visit every page, the largest first."""
     found, waiting = Found(), sorted(pages(), key=lambda page: page.stat().st_size)
-    shutil.rmtree(SCREENSHOTS, ignore_errors=True)
 
     async def go() -> None:
-        tab = await chromium.new_page(viewport={"width": WIDEST, "height": HIGH}, reduced_motion="reduce")
+        phone = {"width": min(WIDTHS), "height": HIGH}
+        tab = await chromium.new_page(viewport=phone, color_scheme=DARK, reduced_motion="reduce")
         await tab.add_init_script(path=ASKED)
         await tab.add_init_script(axe_source())
         visitor = Visitor(tab, found)
