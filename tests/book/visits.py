@@ -16,7 +16,7 @@ ASKED = Path(__file__).with_suffix(".js")
 AT_A_TIME = 3
 PATIENCE = 120_000  # milliseconds, for a machine that has other things to do
 LOCAL = ("file:", "data:", "blob:")
-WIDTHS, HIGH = (360, 1280), 2000
+WIDTHS, HIGH = (1280, 360), 2000
 DARK = "dark"
 THEME = "(scheme) => document.documentElement.dataset.theme === scheme"
 COLOURS = ["color-contrast", "link-in-text-block"]
@@ -80,7 +80,7 @@ class Visitor:
         return await self.tab.evaluate(question, argument)
 
     async def visit(self, page: Path) -> None:
-        """Open a page on a phone in the dark and unfold it, look at it at both widths, let axe see it, and print it."""
+        """Open a page in the dark and unfold it, look at it at both widths, then with axe on a phone, on paper, and wide."""
         self.page = page
         await self.tab.goto(page.as_uri())
         await self.ask("visit.settle()")
@@ -90,11 +90,11 @@ class Visitor:
             await self.view(width)
             await self.measure(width)
         await self.ask("visit.boxes()")
-        await self.check()
+        self.note("structure", *[f"{fault} on a phone" for fault in await self.ask(AXE, NARROW)])
         await self.tab.emulate_media(media="print")
         self.note("print", *await self.ask("visit.printed()"))
-        await self.tab.goto("about:blank")  # or this page would be laid out for the screen once more
         await self.tab.emulate_media(media="screen")
+        await self.check()
 
     async def view(self, width: int, scheme: str = DARK) -> None:
         if self.tab.viewport_size["width"] != width:
@@ -125,15 +125,12 @@ class Visitor:
         self.note("off the line", *tails["off"])
 
     async def check(self) -> None:
-        """Let axe see the wide page in both schemes, all of it in the first, its colours in the other, and then a phone."""
-        wide, phone = max(WIDTHS), min(WIDTHS)
+        """Let axe see all of the wide page in the first scheme, and its colours in the other, in which the next page opens."""
         for scheme, rules in SCHEMES.items():
-            await self.view(wide, scheme)
+            await self.view(WIDTHS[0], scheme)
             faults = await self.ask(AXE, rules)
             self.note(f"contrast {scheme}", *[fault for fault in faults if fault.split()[0] in COLOURS])
             self.note("structure", *[fault for fault in faults if fault.split()[0] not in COLOURS])
-        await self.view(phone)
-        self.note("structure", *[f"{fault} on a phone" for fault in await self.ask(AXE, NARROW)])
 
 
 async def visit_all(chromium) -> Found:
@@ -141,8 +138,8 @@ async def visit_all(chromium) -> Found:
     found, waiting = Found(), sorted(pages(), key=lambda page: page.stat().st_size)
 
     async def go() -> None:
-        phone = {"width": min(WIDTHS), "height": HIGH}
-        tab = await chromium.new_page(viewport=phone, color_scheme=DARK, reduced_motion="reduce")
+        wide = {"width": WIDTHS[0], "height": HIGH}
+        tab = await chromium.new_page(viewport=wide, color_scheme=DARK, reduced_motion="reduce")
         await tab.add_init_script(path=ASKED)
         await tab.add_init_script(axe_source())
         visitor = Visitor(tab, found)
