@@ -89,7 +89,7 @@ def _geometric(rho: float, L: int) -> float:
     return 1 - sum((rho / (1 + rho) ** 2) ** j for j in range(L)) / (1 + rho)
 
 
-_QUICK = ManyDimensions(rho=(0.5, 2.0), d=(50, 100, 200), layers=4, contexts=100)
+_QUICK = ManyDimensions(rho=(0.5, 2.0), d=(50, 100, 200), layers=4, contexts=40)
 MANY_DIMENSIONS = Experiment(
     slug="ahn-many-dimensions",
     title="Depth where dimension and length grow together",

@@ -146,7 +146,7 @@ def _tangent(u: Float[np.ndarray, "m"], column: Float[np.ndarray, "m"]) -> float
     return float(np.sqrt(max(column @ column - along**2, 0.0)) / abs(along))
 
 
-_QUICK = ReadOutFlow(d=2, N=8, mean=1.5, kappa=2.0, noise=0.3, m=5, scale=(0.03, 0.1, 0.3), starts=3, T=30.0)
+_QUICK = ReadOutFlow(d=2, N=8, mean=1.5, kappa=2.0, noise=0.3, m=5, scale=(0.03, 0.1, 0.3), starts=2, T=30.0)
 READ_OUT_FLOW = Experiment(
     slug="lenses-read-out",
     title="Patches along the read-out",
