@@ -210,8 +210,8 @@ _QUICK = TrainedBlocks(
     noise=0.3,
     m=16,
     batch=256,
-    steps=1200,
-    rate=0.01,
+    steps=500,
+    rate=0.04,
     networks=4,
     contexts=400,
     queries=64,
@@ -225,6 +225,7 @@ TRAINED_BLOCKS = Experiment(
         blocks=("linear, linear", "softmax, linear", "linear, ReLU", "softmax, ReLU"),
         batch=512,
         steps=3000,
+        rate=0.01,
         contexts=1000,
     ),
 )
