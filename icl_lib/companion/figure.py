@@ -1,7 +1,6 @@
 """House style: theory is a line, measurement a marker with its interval; light and dark, wide and narrow from the same call."""
 
 import base64
-import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +10,9 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 from markupsafe import Markup
-from matplotlib.backends.backend_mixed import MixedModeRenderer
-from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
 
+from icl_lib.companion.canvas import Canvas, kept, uncollected
 from icl_lib.companion.fit import fit
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import CHANGED, marked, marked_html
@@ -42,8 +40,6 @@ _COMMON = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
 }
-RASTER = 100
-"""Dots to an inch where a part of a drawing is a picture of dots."""
 CLIP = re.compile(r"\bp[0-9a-f]{10}\b")
 """What matplotlib calls an area that is cut out: the digest of its corners, whose last bit differs from run to run."""
 NARROW = 4.2
@@ -120,8 +116,9 @@ class Drawing:
     def __call__(self, dataset: xr.Dataset) -> Picture:
         """Draw the figure of ``dataset``."""
         (alt, caption, size), origin = self.told(dataset), dataset.attrs
-        narrow = _svg(dataset, self.draw, size, NarrowFigure) if size[0] > 1.1 * NARROW else ""
-        light = _svg(dataset, self.draw, size)
+        with uncollected():
+            narrow = _svg(dataset, self.draw, size, NarrowFigure) if size[0] > 1.1 * NARROW else ""
+            light = _svg(dataset, self.draw, size)
         changed = origin.get(CHANGED, "")
         return Picture(self.name, origin.get("slug", ""), origin.get("profile", ""), light, alt, caption, narrow, changed)
 
@@ -224,30 +221,9 @@ class NarrowFigure(Figure):
         return super().legend(*handles, ncols=1, **style)
 
 
-class _Canvas(FigureCanvasSVG):
-    """Measures the words of a figure with the renderer that draws it, which parses a formula once, not at each look."""
-
-    _renderer: RendererSVG | None = None
-
-    def get_renderer(self) -> RendererSVG:
-        self.figure.dpi = 72  # as any renderer of SVG has it
-        size = self.figure.bbox.size
-        if self._renderer is None or (self._renderer.width, self._renderer.height) != tuple(size):
-            self._file = io.StringIO()
-            self._renderer = RendererSVG(*size, self._file, image_dpi=RASTER, metadata={"Date": None, "Creator": None})
-        return self._renderer
-
-    def drawn(self) -> str:
-        """Draw the figure, once."""
-        renderer = self.get_renderer()
-        self.figure.draw(MixedModeRenderer(self.figure, *self.figure.get_size_inches(), RASTER, renderer))
-        renderer.finalize()
-        return self._file.getvalue()
-
-
 def _drawn(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[Figure] = Figure) -> Figure:
     figure = kind(figsize=size)
-    _Canvas(figure)
+    Canvas(figure)
     draw(figure, dataset)
     return figure
 
@@ -257,8 +233,9 @@ def _svg(dataset: xr.Dataset, draw: Draw, size: tuple[float, float], kind: type[
         figure = _drawn(dataset, draw, size, kind)
         if kind is NarrowFigure and figure.get_figwidth() > NARROW:
             return ""  # its layout is its own, and has no narrow form
-        fit(figure)
-        text = figure.canvas.drawn()
+        with kept(figure):
+            fit(figure)
+            text = figure.canvas.drawn()
     text = re.sub(r' [dxy]="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
     names = {name: f"clip{k}" for k, name in enumerate(dict.fromkeys(CLIP.findall(text)))}
     return CLIP.sub(lambda name: names[name[0]], text)
