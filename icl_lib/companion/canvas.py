@@ -89,10 +89,10 @@ def _ticks(axis: Axis) -> Callable[[], list]:
     return ticks
 
 
-def _boxes(axis: Axis) -> Callable[[list, RendererSVG], tuple[list, list]]:
+def _boxes(axis: Axis) -> Callable[[list, object], tuple[list, list]]:
     measured, known = axis._get_ticklabel_bboxes, []
 
-    def boxes(ticks: list, renderer: RendererSVG) -> tuple[list, list]:
+    def boxes(ticks: list, renderer: object) -> tuple[list, list]:
         place = axis.axes.bbox.bounds
         if not known or known[0] is not ticks or known[1] != place:
             known[:] = ticks, place, measured(ticks, renderer)
