@@ -1,12 +1,13 @@
 """One call a result: what is displayed, and what is returned."""
 
 import re
+from contextlib import nullcontext
 
 import pandas as pd
 import pytest
 import xarray as xr
 
-from icl_lib.companion import Cards, Minute, Table, minute_of, showing
+from icl_lib.companion import Cards, Minute, Table, legend, minute_of, showing
 from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, drawing, in_dark
 from papers import registry
 from papers.dherin.what_it_shows.minute import minute as review
@@ -116,6 +117,20 @@ def test_a_figure_is_drawn_twice_from_one_call_and_a_layout_of_its_own_once():
     assert picture._repr_html_().count("<source") == 1
     own = Drawing("toy", lambda figure, _: figure.add_axes((0, 0, 1, 1)), "one", "One.", (8.0, 3.0))(xr.Dataset())
     assert own.narrow == "" and "<source" not in own._repr_html_()
+
+
+def test_what_is_kept_of_an_axis_changes_no_drawing(monkeypatch):
+    def draw(figure, dataset: xr.Dataset) -> None:
+        left, right = figure.subplots(1, 2, sharey=True)
+        left.semilogy([0.013, 0.987], [3e-4, 70], label="a rate")
+        right.plot([0.1, 0.2], [1, 2], label="a name that is long")
+        left.set(title="one", ylabel="error")
+        legend(left, right, columns=2)
+
+    toy = Drawing("toy", draw, "two lines", "Two lines.", (6.0, 3.0))
+    picture = toy(xr.Dataset())
+    monkeypatch.setattr("icl_lib.companion.figure.kept", nullcontext)
+    assert toy(xr.Dataset()) == picture
 
 
 def test_what_is_cut_out_has_names_that_no_rounding_changes():
