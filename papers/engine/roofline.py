@@ -105,11 +105,11 @@ class Roofline(Declaration):
         return [self.together * found["apart"], found["together"]]
 
 
-_QUICK = Roofline(sizes=(replace(TINY, every=2),), models=4, together=16, laps=2, repeats=1, side=1024, copied=2**27)
+_QUICK = Roofline(sizes=(replace(TINY, every=1),), models=4, together=16, laps=1, repeats=1, side=1024, copied=2**26)
 ENGINE_ROOFLINE = Experiment(
     slug="engine-roofline",
     title="The speed of training",
     section="",
     quick=_QUICK,
-    full=replace(_QUICK, sizes=(TINY, SMALL, STANDARD), repeats=2, side=4096, copied=2**28),
+    full=replace(_QUICK, sizes=(TINY, SMALL, STANDARD), laps=2, repeats=2, side=4096, copied=2**28),
 )

@@ -174,12 +174,12 @@ _QUICK = Composition(
         "GRU",
         "linear attention",
     ),
-    depth=8,
+    depth=4,
     d=2,
     width=12,
     heads=3,
-    N=20,
-    prompts=4,
+    N=10,
+    prompts=2,
     networks=2,
 )
 COMPOSITION = Experiment(

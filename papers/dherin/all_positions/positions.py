@@ -188,9 +188,9 @@ _QUICK = Positions(
     architecture=Architecture(d=2, heads=3, blocks=5, widening=4, skips=True, norms=False, causal=True),
     N=50,
     variants=("skips", "skips, norms", "not causal", "not causal, norms", "no skips", "no skips, norms"),
-    shapes=((2, 1, 50), (9, 1, 50), (2, 3, 1000)),
+    shapes=((2, 1, 50), (9, 1, 50), (2, 3, 200)),
     networks=2,
-    prompts=4,
+    prompts=3,
     epsilon=1e-8,
     scales=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
 )

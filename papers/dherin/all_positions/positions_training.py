@@ -139,11 +139,11 @@ _QUICK = PositionsTraining(
     N=50,
     variants=("skips", "skips, norms"),
     networks=2,
-    B=16,
+    B=4,
     rate=5e-2,
-    steps=12,
-    marks=4,
-    tests=16,
+    steps=8,
+    marks=3,
+    tests=8,
 )
 POSITIONS_TRAINING = Experiment(
     slug="dherin-positions-training",

@@ -108,10 +108,10 @@ NAMES = {
 FIVE = ("vanilla, bias", "Llama", "Gemma", "parallel", "experts")
 SIZES = Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97)
 
-_QUICK = Generation(architectures=FIVE, sizes=SIZES, depth=6, prompt=12, steps=4, prompts=2, temperature=1.0, window=4, seeds=1)
+_QUICK = Generation(architectures=FIVE, sizes=SIZES, depth=3, prompt=8, steps=4, prompts=2, temperature=1.0, window=4, seeds=1)
 GENERATION = Experiment(
     slug="dherin-generation",
     title="Generation without the context",
     quick=_QUICK,
-    full=replace(_QUICK, architectures=(*FIVE, "Gemma, conditioned"), prompt=16, steps=48, seeds=4),
+    full=replace(_QUICK, architectures=(*FIVE, "Gemma, conditioned"), depth=6, prompt=16, steps=48, seeds=4),
 )

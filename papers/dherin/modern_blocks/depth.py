@@ -77,17 +77,23 @@ class Depth(Declaration):
 
 _QUICK = Depth(
     architectures=("Llama",),
-    depths=(1, 2, 4, 8, 16, 32),
+    depths=(1, 2, 8, 32),
     sizes=Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97),
     tokens=40,
-    positions=6,
+    positions=3,
     epsilon=1e-2,
-    seeds=2,
+    seeds=1,
 )
 DEPTH = Experiment(
     slug="dherin-depth",
     title="Depth",
     section="sequel 2",
     quick=_QUICK,
-    full=replace(_QUICK, architectures=("Llama", "vanilla, bias", "Gemma, conditioned"), positions=39, seeds=8),
+    full=replace(
+        _QUICK,
+        architectures=("Llama", "vanilla, bias", "Gemma, conditioned"),
+        depths=(1, 2, 4, 8, 16, 32),
+        positions=39,
+        seeds=8,
+    ),
 )

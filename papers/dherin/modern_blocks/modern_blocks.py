@@ -158,11 +158,11 @@ ALL = (
 )
 SIZES = Sizes(width=48, heads=6, hidden=128, experts=4, active=2, vocabulary=97)
 
-_QUICK = ModernBlocks(architectures=ALL, sizes=SIZES, depth=6, tokens=16, kept=(0.25, 0.75, 1.0), epsilon=1e-2, seeds=1)
+_QUICK = ModernBlocks(architectures=ALL, sizes=SIZES, depth=3, tokens=8, kept=(0.25, 0.75, 1.0), epsilon=1e-2, seeds=1)
 MODERN_BLOCKS = Experiment(
     slug="dherin-modern-blocks",
     title="Patches of modern blocks",
     section="sequel 2",
     quick=_QUICK,
-    full=replace(_QUICK, tokens=24, seeds=20),
+    full=replace(_QUICK, depth=6, tokens=24, seeds=20),
 )

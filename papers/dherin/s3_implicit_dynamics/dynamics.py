@@ -174,7 +174,7 @@ _QUICK = Dynamics(
     width=32,
     heads=8,
     hidden=128,
-    networks=2,
+    networks=1,
     prompts=2,
     training=ONE_BLOCK,
 )

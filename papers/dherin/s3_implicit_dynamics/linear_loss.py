@@ -140,7 +140,7 @@ NAMES = {
 REDUCE = {name: np.max if "worst prompt" in text else np.mean for name, (_, text) in NAMES.items()}
 """How the readings of single prompts become one."""
 
-_QUICK = LinearLoss(training=ONE_BLOCK, N=30, prompts=4, tasks=150, slope_at=(1.0, 1e6))
+_QUICK = LinearLoss(training=ONE_BLOCK, N=20, prompts=2, tasks=150, slope_at=(1.0, 1e6))
 LINEAR_LOSS = Experiment(
     slug="dherin-linear-loss",
     title="The loss of the implicit dynamics with false labels",

@@ -125,6 +125,6 @@ AGREEMENT = Experiment(
     slug="dherin-agreement",
     title="Context or patch, during training",
     section="4.2",
-    quick=Agreement(training=replace(ONE_BLOCK, name="", steps=150), every=50, tasks=128),
+    quick=Agreement(training=replace(ONE_BLOCK, name="", B=32, steps=100), every=50, tasks=64),
     full=Agreement(training=replace(ONE_BLOCK, name=""), every=100, tasks=1024),
 )

@@ -144,7 +144,7 @@ _QUICK = SkipConnections(
     heads=8,
     hidden=(128,),
     activation="gelu",
-    shares=(0.0, 0.1, 0.3, 0.5, 0.8, 1.0),
+    shares=(0.0, 0.1, 0.5, 1.0),
     networks=4,
     prompts=3,
 )
