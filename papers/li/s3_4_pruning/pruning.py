@@ -190,8 +190,8 @@ NAMES = {
 """Readings of one domain: dimensions beside domain and seed, and what they are."""
 
 _QUICK = Pruning(
-    setting=replace(A, T=140, B=128),
-    contrast=replace(A, T=140, B=128, xi=0.3),
+    setting=replace(A, T=200),
+    contrast=replace(A, T=200, xi=0.3),
     seeds=4,
     R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
     P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),

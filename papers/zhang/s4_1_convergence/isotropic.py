@@ -96,6 +96,6 @@ class Isotropic(Declaration):
 ISOTROPIC = Experiment(
     slug="zhang-isotropic",
     title="Isotropic inputs: shrunk averaging",
-    quick=Isotropic(d=(20, 5), N=(10, 20, 40), prompts=4_000),
+    quick=Isotropic(d=(20, 5), N=(10, 20, 40, 100), prompts=4_000),
     full=Isotropic(d=(20, 5), N=(5, 10, 20, 40, 70, 100, 200), prompts=100_000),
 )

@@ -133,12 +133,12 @@ def _distance(u: np.ndarray, U: np.ndarray, target: np.ndarray) -> tuple[np.ndar
 _QUICK = FiniteSteps(
     d=3,
     N=20,
-    kappa=1.3,
-    sigma=0.7,
+    kappa=1.5,
+    sigma=0.5,
     descent_rates=(0.2, 0.1, 0.05, 0.01),
-    descent_steps=1150,
+    descent_steps=1400,
     sgd_rate=0.03,
-    sgd_steps=450,
+    sgd_steps=600,
     batch=256,
     seeds=4,
 )

@@ -145,7 +145,7 @@ def scaled(batch: Prompts, factor: float, M: int) -> Prompts:
     return Prompts(factor * batch.x[:, :M], factor * batch.y[:, :M], factor * batch.x_query, factor * batch.y_query)
 
 
-_QUICK = RandomCovariance(d=(20, 8), N=40, M=(10, 40), c=(1.0, 4.0, 9.0), prompts=24_000)
+_QUICK = RandomCovariance(d=(20, 8), N=40, M=(10, 20, 40), c=(1.0, 4.0, 9.0), prompts=24_000)
 RANDOM_COVARIANCE = Experiment(
     slug="zhang-random-covariance",
     title="Error under random covariances",
