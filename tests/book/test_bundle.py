@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,7 +79,7 @@ def call(root, module, *words, **variables):
 
 @pytest.fixture
 def here(released, monkeypatch, capfd):
-    """What a command that ends before it executes anything says in the checkout: in this process, for imports take seconds."""
+    """What a command says in the checkout, in this process, for its imports take seconds; and what its own programs say."""
     monkeypatch.chdir(released.root)
     for name in [name for name in os.environ if name.startswith("ICL_")]:
         monkeypatch.delenv(name)
@@ -118,7 +117,6 @@ def packed(released):
 def test_made_again_in_another_folder_at_another_time_it_is_the_same_bytes(released, tmp_path):
     other = tmp_path / "ein Büch"
     git(tmp_path, "clone", "-q", str(released.root), str(other))
-    time.sleep(1)
     made = call(other, "bundle", TZ="Asia/Tokyo", PYTHONHASHSEED="7", LC_ALL="C", ICL_REPOSITORY="https://example.org/x")
     assert made.status == 0, made.said
     again = other / "_build" / "release" / released.bundle.name
@@ -242,7 +240,7 @@ def test_a_number_that_was_not_computed_is_found(released, tmp_path, here):
     refused = here(verify, str(edited), "--sha256", released.digest)
     assert refused.status == 1 and "MANIFEST.json is not the one that was cited" in refused.said
     assert "Executing" not in refused.said
-    found = call(released.root, "verify", str(edited))
+    found = here(verify, str(edited))
     assert found.status == 1 and "self-consistent, origin unchecked" in found.said
     assert "Z1 has the value 2 ± 0; in quick.json it is 7 ± 0." in found.said
 
