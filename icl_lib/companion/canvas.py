@@ -21,7 +21,7 @@ RASTER = 100
 WORDS = TextToPath()
 WORDS.mathtext_parser.parse = lru_cache(4096)(WORDS.mathtext_parser.parse)
 WORDS.get_text_width_height_descent = lru_cache(4096)(WORDS.get_text_width_height_descent)
-"""The letters of all figures, for what is said on a wide figure is said on the narrow one; each caller hands a font of its own."""
+"""The letters of all figures: a narrow one says what the wide one says. Each caller hands a font of its own."""
 
 
 class _Renderer(RendererSVG):
@@ -103,7 +103,14 @@ def _boxes(axis: Axis) -> Callable[[list, object], tuple[list, list]]:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Look for no cycles of what is in use: a figure is made of a hundred thousand objects, and each one stays."""
+    """Look for no cycles of what is in use: a figure is made of a hundred thousand objects, and each one stays.
+
+    >>> import gc
+    >>> from icl_lib.companion.canvas import uncollected
+    >>> with uncollected():
+    ...     print(gc.isenabled())
+    False
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

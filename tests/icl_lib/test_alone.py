@@ -80,28 +80,33 @@ def code_cells(notebook: Path) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
+@pytest.mark.long
 def test_the_wheel_holds_the_library_and_no_paper(python, tmp_path):
     code = "import icl_lib, importlib.util as u; print(icl_lib.__file__, u.find_spec('papers'), u.find_spec('book'))"
     file, *others = said(python, code, tmp_path).split()
     assert Path(file).is_relative_to(python.parents[1]) and others == ["None", "None"]
 
 
+@pytest.mark.long
 def test_what_it_trains_is_the_inverse_of_Gamma(python, tmp_path):
     numbers = [float(each) for each in re.findall(r"-?\d\.\d+e[+-]\d+|-?\d\.\d+", said(python, EXAMPLES[0], tmp_path))]
     assert numbers == pytest.approx([1, 0, 0, 1], abs=0.02)
 
 
+@pytest.mark.long
 def test_the_patched_block_does_without_its_context(python, tmp_path):
     (error,) = re.findall(r"tensor\(([\d.e-]+)", said(python, EXAMPLES[1], tmp_path))
     assert float(error) < 1e-13
 
 
+@pytest.mark.long
 def test_a_claim_of_a_script_is_judged(python, tmp_path):
     found = said(python, EXAMPLES[2], tmp_path)
     assert found.startswith("T1: holds") and "control fails" in found
     assert said(python, EXAMPLES[2].replace("drawn.mean()", "1 + drawn.mean()"), tmp_path).startswith("T1: fails")
 
 
+@pytest.mark.long
 def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(python, tmp_path):
     found = said(python, EXAMPLES[3], tmp_path)
     assert (
@@ -130,6 +135,7 @@ def test_they_ask_for_what_they_import_and_the_pins_of_the_book_are_within():
     assert all(each.specifier.contains(pins[each.name]) for asked in ASKED.values() for each in asked)
 
 
+@pytest.mark.long
 def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages, tmp_path):
     cells = "\n".join(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")).replace('profile = "quick"', 'profile = "full"')
     told = (
@@ -139,6 +145,7 @@ def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages
     assert (Path(store), Path(build), commit) == (packages / "book" / "data", tmp_path / "_build", "unknown")
 
 
+@pytest.mark.long
 def test_stored_results_of_other_versions_are_read_where_they_are_installed_and_this_is_told(python, packages, tmp_path):
     code = "from icl_lib.companion import origins, results\nfrom papers.zhang.s1_introduction.one_step import ONE_STEP\n"
     code += "origins.versions = lambda declaration: {'torch': '0'}\nimport sys; sys.stderr = sys.stdout\n"
@@ -148,6 +155,7 @@ def test_stored_results_of_other_versions_are_read_where_they_are_installed_and_
     assert refused.startswith("zhang-one-step.full.nc is outdated: its versions torch is")
 
 
+@pytest.mark.long
 def test_a_notebook_says_in_one_line_what_is_missing(python, tmp_path):
     check = SHELL.format(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")[1])
     told = ": run %pip install BOOK, with the book's folder or git+ADDRESS for BOOK, and restart the kernel."
@@ -161,6 +169,7 @@ def test_a_notebook_says_in_one_line_what_is_missing(python, tmp_path):
     assert nowhere.endswith(told) and "icl_lib" in nowhere and "\n" not in nowhere
 
 
+@pytest.mark.long
 def test_every_notebook_begins_with_the_same_check():
     imports = [code_cells(path)[1] for path in (ROOT / "notebooks").glob("*.ipynb")]
     (check,) = {cell.partition("    raise\n\n")[0] for cell in imports}

@@ -136,14 +136,14 @@ def test_nothing_of_other_settings_is_left_where_the_book_collects_its_results(t
 
 
 def test_the_caption_of_the_book_gives_way_to_what_the_axes_say(displayed):
-    showing.show(registry.experiment("zhang-flow").but(starts=1))
+    showing.show(registry.experiment("zhang-flow").but(starts=3))
     picture = displayed[0]
     assert isinstance(picture, Picture)
     assert picture.alt == "Drawn: relative distance to the limit over time t; (L-L^*)/L^* over time t."
     assert picture.caption == f"{picture.alt} The caption in the book speaks of the settings there."
     html = picture._repr_html_()
-    assert html.index("changed from the book: starts = 1") < html.index("<figcaption>")
-    assert "Theorem 4.1" not in html and repr(picture).startswith("changed from the book: starts = 1\nPicture(")
+    assert html.index("changed from the book: starts = 3") < html.index("<figcaption>")
+    assert "Theorem 4.1" not in html and repr(picture).startswith("changed from the book: starts = 3\nPicture(")
 
 
 def test_the_box_of_the_book_gives_way_to_figure_and_cards(displayed):

@@ -163,6 +163,7 @@ def _looked_at(said: str) -> None:
     assert "my-coin is declared in a cell or a script, which is not stored: its run('full', 3) computes it here\nTrue" in said
 
 
+@pytest.mark.long
 def test_an_experiment_of_a_script_is_measured_shown_and_judged(tmp_path):
     script = tmp_path / "coin.py"
     script.write_text(COIN + SHOWN, encoding="utf-8")
@@ -171,6 +172,7 @@ def test_an_experiment_of_a_script_is_measured_shown_and_judged(tmp_path):
     _looked_at(done.stdout)
 
 
+@pytest.mark.long
 def test_an_experiment_of_a_cell_is_too_and_answers_for_no_code(tmp_path):
     cells = f"shell.run_cell({COIN!r}).raise_error()\nshell.run_cell({SHOWN!r}).raise_error()\n"
     started = f"from {InteractiveShell.__module__} import InteractiveShell\nshell = InteractiveShell.instance()\n"
@@ -209,6 +211,7 @@ def test_a_dataset_says_what_its_variables_are_and_in_which_units(slug, stored):
         assert rows[name][2] == ", ".join(f"{dim} ({size})" for dim, size in values.sizes.items())
 
 
+@pytest.mark.long
 def test_the_example_in_the_book_runs_as_it_stands(tmp_path):
     page = (ROOT / "book" / "how_to_rerun.md").read_text(encoding="utf-8")
     (example,) = (each for each in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if ".but(" in each)

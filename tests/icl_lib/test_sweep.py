@@ -34,6 +34,7 @@ def diary(tmp_path, monkeypatch):
     return file
 
 
+@pytest.mark.long
 def test_pool_and_threads_agree_and_keep_the_order(tmp_path, threads):
     asked = cells(5)
     by_pool = run_sweep(asked, None, tmp_path / "pool")

@@ -58,6 +58,7 @@ def test_without_names_all_experiments_run_in_full_and_are_stored_results(tmp_pa
         assert alike([results.stored(experiment, folder=tmp_path)], [experiment.run("full", 0)])
 
 
+@pytest.mark.long
 def test_three_shards_are_merged_into_the_same_results(tmp_path, capsys, diary):
     folders = [str(tmp_path / name) for name in "abc"]
     for number, folder in enumerate(folders, 1):

@@ -162,7 +162,7 @@ def _values(v: Float[np.ndarray, "D"], size: int) -> np.ndarray:
     return np.append(_padded(v[:-1], size), v[-1]) / v[-1]
 
 
-_QUICK = OwnOptimum(d=(2, 3), N=(5, 7), mean=(0.0, 2.0), kappa=4.0, noise=0.5, starts=8)
+_QUICK = OwnOptimum(d=(2, 3), N=(5, 7), mean=(0.0, 1.0, 2.0), kappa=4.0, noise=0.5, starts=10)
 OWN_OPTIMUM = Experiment(
     slug="lenses-own-optimum",
     title="The block of least risk steps from the mean of its tasks",

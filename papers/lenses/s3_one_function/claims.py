@@ -106,7 +106,7 @@ def S3h(dataset):
     """One head has the error $(e^x/x)(1 + x/d) d²/N$, $x$ the variance of its logits: least at $x² + dx = d$.
 
     Margin: Relative; five standard errors over contexts.
-    Neglects: the next term in $1/N$: at $d = 3$ and $x = 1.5$ a share of $59/N$, 1% for the shorter contexts.
+    Neglects: the next term in $1/N$: at $d = 3$ and $x = 1.5$ a share of $59/N$, 2% for the shorter contexts of quick.
     """
 
 

@@ -101,19 +101,12 @@ NOISE = {
     "1/x, as of linear attention": lambda d, x: (1 + x / d) / x,
     "without x/d": lambda d, x: np.exp(x) / x,
 }
-_QUICK = Heads(d=(3, 5), N=(5, 9), kappa=2.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0), long=(1000, 2000), single=1300)
+_QUICK = Heads(
+    d=(3, 6), N=(6, 12), kappa=4.0, eps=0.01, prompts=100_000, x=(0.25, 0.5, 1.0, 1.5), long=(3000, 6000), single=1800
+)
 HEADS = Experiment(
     slug="lenses-heads",
     title="One head, and two opposite ones",
     quick=_QUICK,
-    full=replace(
-        _QUICK,
-        d=(3, 6),
-        N=(6, 12),
-        kappa=4.0,
-        prompts=1_000_000,
-        x=(0.25, 0.5, 1.0, 1.5),
-        long=(5000, 20_000),
-        single=10_000,
-    ),
+    full=replace(_QUICK, prompts=1_000_000, long=(5000, 20_000), single=10_000),
 )

@@ -142,7 +142,7 @@ def cosine(first: Float[Tensor, "... d"], second: Float[Tensor, "... d"]) -> Flo
 _QUICK = SelectivityAlignment(
     blocks=(ONE_BLOCK, PREFIX_ATTENTION),
     decoders=(FIXED[0], FIXED[2]),
-    k=(1, 5, 10, 20, 50, 100),
+    k=(1, 2, 3, 5, 10, 20, 50, 100),
     contexts=40,
     queries=32,
 )
@@ -150,5 +150,5 @@ SELECTIVITY_ALIGNMENT = Experiment(
     slug="lenses-selectivity-alignment",
     title="Attention on the examples, and the direction of the vector",
     quick=_QUICK,
-    full=replace(_QUICK, k=(1, 2, 3, 5, 10, 20, 50, 100), contexts=500, queries=64),
+    full=replace(_QUICK, contexts=500, queries=64),
 )

@@ -99,7 +99,7 @@ def split(reader: Reader, x: Tensor, y: Tensor, queries: Tensor, k: int) -> Tens
 _QUICK = WhatIsLeft(
     blocks=(ONE_BLOCK, PREFIX_ATTENTION),
     decoders=(FIXED[0], FIXED[2]),
-    k=(1, 3, 5, 10, 20, 50, 100),
+    k=(1, 2, 3, 5, 10, 20, 50, 100),
     contexts=40,
     queries=48,
 )
@@ -107,5 +107,5 @@ WHAT_IS_LEFT = Experiment(
     slug="lenses-what-is-left",
     title="The excess of trained networks: one wrong vector, or none",
     quick=_QUICK,
-    full=replace(_QUICK, k=(1, 2, 3, 5, 10, 20, 50, 100), contexts=1000, queries=64),
+    full=replace(_QUICK, contexts=1000, queries=64),
 )

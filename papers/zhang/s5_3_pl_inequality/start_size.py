@@ -91,7 +91,7 @@ class StartSize(Declaration):
         ]
 
 
-_QUICK = StartSize(d=4, N=20, kappa=10.0, multiple=(0.01, 0.99, 2.0, 1000.0), starts=3, times=80)
+_QUICK = StartSize(d=4, N=20, kappa=10.0, multiple=(0.01, 0.5, 0.99, 2.0, 10.0, 100.0, 1000.0), starts=3, times=150)
 START_SIZE = Experiment(
     slug="zhang-start-size",
     title="Starts of every size",

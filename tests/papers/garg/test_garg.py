@@ -252,5 +252,5 @@ def test_figures_and_table(ridge_datasets):
     assert len({picture.name for picture in pictures}) == 4
     assert all("<svg" in picture.light and picture.light != picture.dark and picture.alt for picture in pictures)
     table = shifted_figures.table(shifts)
-    assert len(table.rows) == 14 * 4 + 1 and {len(row) for row in table.rows} == {8}
+    assert len(table.rows) == (shifts.sizes["prompt"] - 1) * shifts.sizes["k"] + 1 and {len(row) for row in table.rows} == {8}
     assert "no finite mean" in repr(table) and "error about 1" in repr(table)
