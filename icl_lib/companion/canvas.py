@@ -13,7 +13,6 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_mixed import MixedModeRenderer
 from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, fontManager, get_font
 from matplotlib.textpath import TextToPath
 
 RASTER = 100
@@ -28,17 +27,6 @@ class _Renderer(RendererSVG):
     def __init__(self, width: float, height: float, file: io.StringIO):
         super().__init__(width, height, file, image_dpi=RASTER, metadata={"Date": None, "Creator": None})
         self._text2path = WORDS
-
-    def _get_font_height_metrics(self, font: FontProperties) -> tuple[float, float, float]:
-        return _line(font.copy())
-
-
-@lru_cache
-def _line(font: FontProperties) -> tuple[float, float, float]:
-    """Return ascent, descent and gap of a line at 72 dots to an inch, as matplotlib reads them of the file at each look."""
-    file = get_font(fontManager._find_fonts_by_props(font))
-    table, scale = file.get_sfnt_table("OS/2"), 1 / file.get_sfnt_table("head")["unitsPerEm"] * font.get_size_in_points()
-    return table["sTypoAscender"] * scale, -table["sTypoDescender"] * scale, table["sTypoLineGap"] * scale
 
 
 class Canvas(FigureCanvasSVG):
