@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from book.builder import arguments, cache, finish, published, published_at, render, workers
+from book.builder import arguments, cache, published, published_at, render, workers
 from book.builder.cache import Executed
 from book.builder.identities import Identities
 from book.builder.layout import Layout
@@ -120,8 +120,8 @@ def require_success(outcomes: dict[str, workers.Outcome]) -> None:
 
 def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], inputs: str, record: Record) -> None:
     """Stage, render and publish; `inputs` as `published.made_from` gives it, `record` is what pages cite."""
-    from book.builder import raster, shown
-    from book.builder.stage import Stage  # seconds: it judges every claim, so it imports all the library
+    from book.builder import finish, raster, shown  # seconds: they judge every claim, so they import all the library
+    from book.builder.stage import Stage
 
     source = layout.build / "site" / "src"
     stage = Stage(layout, source, record)

@@ -9,12 +9,12 @@ import re
 from itertools import takewhile
 from pathlib import Path
 from textwrap import shorten
+from types import ModuleType
 from urllib.parse import quote, urlsplit
 
 import yaml
 from lxml import html
 
-from book.builder import card
 from book.builder.problem import Problem
 from book.builder.site import FOLDERS, Page
 from icl_lib.companion.html import template
@@ -69,19 +69,21 @@ def missing_page(pages: dict[str, Page]) -> Page:
 
 def publish(site: Path, pages: dict[str, Page], base: str, book: str) -> None:
     """Tell on every page where it is published and what a card for a link to it says; list the pages for search engines."""
+    from book.builder import card  # seconds, with all the library; an address alone is told without
+
     picture = f"{base}/{card.NAME}" if (site / card.NAME).exists() else ""
     for page in pages.values():
         if page.path != MISSING:
-            page.tree.head.extend(html.fragments_fromstring(head(page, base, book, picture)))
+            page.tree.head.extend(html.fragments_fromstring(head(page, base, book, picture, card)))
     read = [f"{base}/{quote(path)}" for path in pages if path.partition("/")[0] in FOLDERS]
     (site / MAP).write_text(SITEMAP.render(addresses=read) + "\n", encoding="utf-8")
     root = site / ROOT
     if ROOT not in pages and root.exists():  # it leads to the first page, and so does its card
-        told = head(pages[FRONT], base, book, picture)
+        told = head(pages[FRONT], base, book, picture, card)
         root.write_text(f"{root.read_text(encoding='utf-8').rstrip()}\n{told}\n", encoding="utf-8")
 
 
-def head(page: Page, base: str, book: str, picture: str) -> str:
+def head(page: Page, base: str, book: str, picture: str, card: ModuleType) -> str:
     """What a head tells of a page: where it is, and what a card for a link to it says and shows."""
     url = f"{base}/{quote(page.path)}"
     return HEAD.render(url=url, title=page.title, description=description(page), book=book, picture=picture, card=card)

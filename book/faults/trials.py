@@ -9,7 +9,6 @@ from book.builder import workers
 from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.faults import catch, plant, traced
-from papers import registry
 
 
 class Change(Protocol):
@@ -72,6 +71,8 @@ def _decided(end: str, root: Path) -> Iterable[Path]:
     if kind == "a unit test" and test.is_file():
         return (test,)
     if kind.startswith("a claim"):
+        from papers import registry  # seconds, with all the library
+
         claim = registry.CLAIMS.get(name := what.split()[0])
         return traced.of_experiment(claim.experiment if claim else name)
     return plant.code(root)

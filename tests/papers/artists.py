@@ -8,7 +8,6 @@ import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import Collection, LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
@@ -17,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter
 
+from icl_lib.companion.canvas import Canvas, kept
 from icl_lib.companion.figure import Drawing, style
 from icl_lib.companion.fit import fit
 from tests.papers import layout, words
@@ -66,12 +66,13 @@ def drawn(drawing: Drawing, dataset: xr.Dataset, kind: type[Figure] = Figure) ->
     *_, size = drawing.told(dataset)
     with mpl.rc_context(style()):
         figure = kind(figsize=size)
-        FigureCanvasSVG(figure)
+        Canvas(figure)
         drawing.draw(figure, dataset)
         panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
         told = [_panel(axes, figure) for axes in panels], _beside(figure), list(layout.lines(figure))
-        fit(figure)
-        figure.draw_without_rendering()
+        with kept(figure):
+            fit(figure)
+            figure.draw_without_rendering()
         return Read(*told, list(words.faults(figure)), figure.get_figwidth())
 
 
