@@ -41,6 +41,12 @@ jaxtyping.jaxtyped = _at_first_calls(jaxtyping.jaxtyped)  # the name that the ho
 jaxtyping.install_import_hook([*(f"icl_lib.{floor}" for floor in FLOORS), "papers"], "conftest.typechecked")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that hold long checks, so that no worker is left with one at the end."""
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 def pytest_runtest_setup() -> None:
     _calls.clear()
 
