@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import toy_book
 from bs4 import BeautifulSoup
-from toy_book import MAIN, NAMES, OTHER, build, environment, page, snapshot, stale, write_notebook
+from toy_book import MAIN, NAMES, OTHER, build, environment, identity, page, snapshot, stale, write_notebook
 
 from book.builder import card, lighten
 from book.builder.layout import COPIES
@@ -154,13 +154,16 @@ def test_stopped_in_the_middle_it_loses_nothing(checkout, stop):
 
 @pytest.mark.long
 def test_the_next_build_executes_what_changed_and_is_whole(checkout):
-    """After all that failed above and was stopped, and with another module that one notebook needs."""
+    """After all that failed above and was stopped, and with another module that one notebook needs: its page tells of that."""
     write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "'after all'")
     (checkout / "icl_lib" / "beta.py").write_text("VALUE = 1\n")
     (checkout / "icl_lib" / "unused.py").write_text("VALUE = 1\n")
     assert stale(checkout) == [MAIN, OTHER]
+    before = identity(checkout, f"notebooks/{MAIN}.html")
     whole = build(checkout)
     assert f"Executing 2 of {len(NAMES)}" in whole.said and whole.status == 0, whole.said
+    after = identity(checkout, f"notebooks/{MAIN}.html")
+    assert {part for part in before if before[part] != after[part]} == {"library"}
     assert "after all" in page(checkout, f"notebooks/{OTHER}.html").get_text()
     assert stale(checkout) == [] and leftovers(checkout) == set()
     (checkout / "requirements.txt").write_text("# other versions\n")

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import toy_book
 import xarray as xr
-from toy_book import MAIN, NAMES, build, environment, page, snapshot, stale
+from toy_book import MAIN, NAMES, build, environment, identity, page, snapshot, stale
 
 from book.builder.identities import SHOWN
 from icl_lib.companion import digests, results
@@ -32,12 +32,6 @@ def pages(root):
     return [
         path.relative_to(html).as_posix() for path in html.rglob("*.html") if path.parent != html or path.name != "index.html"
     ]
-
-
-def identity(root, name):
-    """What a page says in its head that it was made from, by part."""
-    content = page(root, name).select_one("head meta[name=icl-identity]")["content"]
-    return dict(part.split(" ") for part in content.split("; "))
 
 
 def test_every_page_says_what_it_was_made_from(checkout):
@@ -144,15 +138,3 @@ def test_a_stored_result_that_was_changed_is_refused_and_nothing_is_lost(checkou
     assert snapshot(checkout) == before and digests.of_file(stored) == digest
     stored.unlink()
     assert build(checkout).status == 0
-
-
-@pytest.mark.long
-def test_other_code_gives_another_identity(checkout):
-    before = identity(checkout, f"notebooks/{MAIN}.html")
-    (checkout / "icl_lib" / "beta.py").write_text("VALUE = 2\n")
-    assert stale(checkout) == [MAIN]
-    assert build(checkout).status == 0
-    after = identity(checkout, f"notebooks/{MAIN}.html")
-    assert {part for part in before if before[part] != after[part]} == {"library"}
-    notebook = nbformat.read(executed(checkout) / f"{MAIN}.ipynb", as_version=4)
-    assert notebook.cells[-1].execution_count

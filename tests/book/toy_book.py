@@ -180,6 +180,12 @@ def page(root, name):
     return BeautifulSoup((root / "_build" / "html" / name).read_text(encoding="utf-8"), "html.parser")
 
 
+def identity(root, name):
+    """What a page says in its head that it was made from, by part."""
+    content = page(root, name).select_one("head meta[name=icl-identity]")["content"]
+    return dict(part.split(" ") for part in content.split("; "))
+
+
 def stale(root):
     """The notebooks that the next build would execute."""
     program = (

@@ -1,6 +1,5 @@
 """Installed: a wheel of the library alone runs the examples of its README, one of the whole the notebooks, in any folder."""
 
-import ast
 import json
 import os
 import re
@@ -11,23 +10,13 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
-from icl_lib.needed import RANGES
-
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "icl_lib" / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 OFFLINE = ["--no-deps", "--no-index"]
-NAMES = {"sklearn": "scikit-learn", "IPython": "ipython", "annotated_types": "annotated-types"}
-"""How a package is called where its import has another name."""
-ASKED = {
-    package: [Requirement(line) for line in (ROOT / package / RANGES).read_text().splitlines() if not line.startswith("#")]
-    for package in ("icl_lib", "papers")
-}
-OPTIONAL = {"distributed", "transformers"}
-"""What the wings take where it is there."""
 NOTEBOOK = "zhang_1_introduction"
 SHELL = "from IPython.core.interactiveshell import InteractiveShell as S; S.instance(colors='nocolor').run_cell({!r})"
 
@@ -36,7 +25,7 @@ SHELL = "from IPython.core.interactiveshell import InteractiveShell as S; S.inst
 def wheels(tmp_path_factory) -> Path:
     """A folder with both wheels, in that of the whole the stored result of one notebook."""
     root, folder = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("wheels")
-    for package in ASKED:
+    for package in ("icl_lib", "papers"):
         shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "book/data/zhang-one-step.full.nc"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -80,33 +69,28 @@ def code_cells(notebook: Path) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-@pytest.mark.long
 def test_the_wheel_holds_the_library_and_no_paper(python, tmp_path):
     code = "import icl_lib, importlib.util as u; print(icl_lib.__file__, u.find_spec('papers'), u.find_spec('book'))"
     file, *others = said(python, code, tmp_path).split()
     assert Path(file).is_relative_to(python.parents[1]) and others == ["None", "None"]
 
 
-@pytest.mark.long
 def test_what_it_trains_is_the_inverse_of_Gamma(python, tmp_path):
     numbers = [float(each) for each in re.findall(r"-?\d\.\d+e[+-]\d+|-?\d\.\d+", said(python, EXAMPLES[0], tmp_path))]
     assert numbers == pytest.approx([1, 0, 0, 1], abs=0.02)
 
 
-@pytest.mark.long
 def test_the_patched_block_does_without_its_context(python, tmp_path):
     (error,) = re.findall(r"tensor\(([\d.e-]+)", said(python, EXAMPLES[1], tmp_path))
     assert float(error) < 1e-13
 
 
-@pytest.mark.long
 def test_a_claim_of_a_script_is_judged(python, tmp_path):
     found = said(python, EXAMPLES[2], tmp_path)
     assert found.startswith("T1: holds") and "control fails" in found
     assert said(python, EXAMPLES[2].replace("drawn.mean()", "1 + drawn.mean()"), tmp_path).startswith("T1: fails")
 
 
-@pytest.mark.long
 def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(python, tmp_path):
     found = said(python, EXAMPLES[3], tmp_path)
     assert (
@@ -118,24 +102,6 @@ def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(pyt
         said(python, refused, tmp_path)
 
 
-def imported(package: str) -> set[str]:
-    """What a package imports that is not of ours or of Python's, by the names of its distributions."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / package).rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {NAMES.get(name, name) for name in {name.split(".")[0] for name in named} - {*ASKED, *sys.stdlib_module_names}}
-
-
-def test_they_ask_for_what_they_import_and_the_pins_of_the_book_are_within():
-    names = {package: {each.name for each in asked} for package, asked in ASKED.items()}
-    assert names == {"icl_lib": (library := imported("icl_lib")), "papers": imported("papers") - library - OPTIONAL}
-    pins = dict(line.split("==") for line in (ROOT / "requirements.txt").read_text().split() if "==" in line)
-    pins = {name.lower().replace("_", "-"): version for name, version in pins.items()}
-    assert all(each.specifier.contains(pins[each.name]) for asked in ASKED.values() for each in asked)
-
-
-@pytest.mark.long
 def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages, tmp_path):
     cells = "\n".join(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")).replace('profile = "quick"', 'profile = "full"')
     told = (
@@ -145,7 +111,6 @@ def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages
     assert (Path(store), Path(build), commit) == (packages / "book" / "data", tmp_path / "_build", "unknown")
 
 
-@pytest.mark.long
 def test_stored_results_of_other_versions_are_read_where_they_are_installed_and_this_is_told(python, packages, tmp_path):
     code = "from icl_lib.companion import origins, results\nfrom papers.zhang.s1_introduction.one_step import ONE_STEP\n"
     code += "origins.versions = lambda declaration: {'torch': '0'}\nimport sys; sys.stderr = sys.stdout\n"
@@ -155,7 +120,6 @@ def test_stored_results_of_other_versions_are_read_where_they_are_installed_and_
     assert refused.startswith("zhang-one-step.full.nc is outdated: its versions torch is")
 
 
-@pytest.mark.long
 def test_a_notebook_says_in_one_line_what_is_missing(python, tmp_path):
     check = SHELL.format(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")[1])
     told = ": run %pip install BOOK, with the book's folder or git+ADDRESS for BOOK, and restart the kernel."
@@ -169,7 +133,6 @@ def test_a_notebook_says_in_one_line_what_is_missing(python, tmp_path):
     assert nowhere.endswith(told) and "icl_lib" in nowhere and "\n" not in nowhere
 
 
-@pytest.mark.long
 def test_every_notebook_begins_with_the_same_check():
     imports = [code_cells(path)[1] for path in (ROOT / "notebooks").glob("*.ipynb")]
     (check,) = {cell.partition("    raise\n\n")[0] for cell in imports}

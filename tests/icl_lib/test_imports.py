@@ -1,4 +1,4 @@
-"""Importing does nothing, and nobody touches a global random generator."""
+"""Importing does nothing, nobody touches a global random generator, and packages ask for what they import."""
 
 import ast
 import subprocess
@@ -6,9 +6,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+from icl_lib.needed import RANGES
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(file for package in ("icl_lib", "papers") for file in (ROOT / package).rglob("*.py"))
+
+NAMES = {"sklearn": "scikit-learn", "IPython": "ipython", "annotated_types": "annotated-types"}
+"""How a package is called where its import has another name."""
+ASKED = {
+    package: [Requirement(line) for line in (ROOT / package / RANGES).read_text().splitlines() if not line.startswith("#")]
+    for package in ("icl_lib", "papers")
+}
+OPTIONAL = {"distributed", "transformers"}
+"""What the wings take where it is there."""
 
 SCRIPT = """
 import importlib, pkgutil, random, numpy, torch
@@ -84,3 +96,20 @@ def test_every_draw_names_its_generator(file):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GLOBAL_DRAWS:
             named = any(keyword.arg == "generator" for keyword in node.keywords)
             assert named, f"{where} draws from the global generator"
+
+
+def imported(package: str) -> set[str]:
+    """What a package imports that is not of ours or of Python's, by the names of its distributions."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / package).rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {NAMES.get(name, name) for name in {name.split(".")[0] for name in named} - {*ASKED, *sys.stdlib_module_names}}
+
+
+def test_they_ask_for_what_they_import_and_the_pins_of_the_book_are_within():
+    names = {package: {each.name for each in asked} for package, asked in ASKED.items()}
+    assert names == {"icl_lib": (library := imported("icl_lib")), "papers": imported("papers") - library - OPTIONAL}
+    pins = dict(line.split("==") for line in (ROOT / "requirements.txt").read_text().split() if "==" in line)
+    pins = {name.lower().replace("_", "-"): version for name, version in pins.items()}
+    assert all(each.specifier.contains(pins[each.name]) for asked in ASKED.values() for each in asked)

@@ -45,7 +45,7 @@ def L0c(dataset):
     """The mean margin moves with $S₁$ by the feature part of the neurons times the total attention if the MLP has a ReLU,
     and stays where it is, within the margin of the check, if the MLP is linear.
 
-    Margin: Change over the range of $S₁$, relative to the margin at its end. In quick 3 models and shorter training.
+    Margin: Change over the range of $S₁$, relative to the margin at its end. In quick 6 models and shorter training.
     Moved: from 0.12 in both profiles; it was called exact, and in full it is off by 0.02, 12 standard errors.
     Neglects: that some neurons are silent under both labels, whose feature parts are negative and count here all the same:
     with each neuron's own activity (L7c) the slope in setting A is 0.497 as measured, with all of them 0.484.
