@@ -19,7 +19,6 @@ def main(words: list[str]) -> int:
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
         print(end="", flush=True)
-        gc.freeze()  # nothing more is collected: the exit need not look through all that there is
     except KeyboardInterrupt:
         print("Stopped; nothing half-finished is used by the next call.", file=sys.stderr)
         return 130
@@ -35,6 +34,8 @@ def main(words: list[str]) -> int:
     except (MemoryError, RecursionError) as error:
         print(f"Stopped: this needs more than the machine has ({type(error).__name__}).", file=sys.stderr)
         return 1
+    finally:
+        gc.freeze()  # an exit looks for no garbage then: in all that a build holds that takes a second
     return 0
 
 
