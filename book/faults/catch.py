@@ -137,11 +137,15 @@ def failed(tests: Iterable[str]) -> Iterator[str]:
 
 
 def run_tests(words: Iterable[str], plugin: object) -> None:
-    """Run tests in this process, silently, with a plugin; what their conftest puts into place is taken away after them."""
+    """Run tests in this process, silently, with a plugin; what their conftest puts into place is taken away after them.
+
+    A finder that a package has put there meanwhile stays: setuptools takes those of Python away that know versions.
+    """
     import jaxtyping
     import pytest
 
     checks, finders = jaxtyping.jaxtyped, list(sys.meta_path)
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *words], plugins=[plugin])
-    jaxtyping.jaxtyped, sys.meta_path[:] = checks, finders
+    jaxtyping.jaxtyped = checks
+    sys.meta_path[:] = [each for each in sys.meta_path if each in finders or not type(each).__module__.startswith("jaxtyping")]
