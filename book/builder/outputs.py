@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nbformat
 
-from book.builder import arguments, book, cache, committed, quick
+from book.builder import arguments, book, cache, committed, judged, quick
 from book.builder.layout import Layout
 from icl_lib.companion.quick import stored_quick
 from icl_lib.companion.results import write_atomically
@@ -19,8 +19,6 @@ def refresh(layout: Layout) -> list[str]:
 
     Where a claim has come near its margin, or is near no more, notebooks show another verdict and are executed again.
     """
-    from book.builder import judged  # seconds, with all the library
-
     asked, names = arguments.parse([], layout.root), arguments.notebook_names(layout.root)
     numbers = layout.stored_results / quick.FILE
     executed, before = book.bring_up_to_date(names, asked, layout), stored_quick(numbers)

@@ -6,10 +6,10 @@ A site without such an address is opened from files; of all this it has `404.htm
 import copy
 import os
 import re
+from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
 from textwrap import shorten
-from types import ModuleType
 from urllib.parse import quote, urlsplit
 
 import yaml
@@ -71,22 +71,23 @@ def publish(site: Path, pages: dict[str, Page], base: str, book: str) -> None:
     """Tell on every page where it is published and what a card for a link to it says; list the pages for search engines."""
     from book.builder import card  # seconds, with all the library; an address alone is told without
 
-    picture = f"{base}/{card.NAME}" if (site / card.NAME).exists() else ""
+    picture = {"address": f"{base}/{card.NAME}", "width": card.WIDTH, "height": card.HEIGHT, "alt": card.ALT}
+    picture = picture if (site / card.NAME).exists() else {}
     for page in pages.values():
         if page.path != MISSING:
-            page.tree.head.extend(html.fragments_fromstring(head(page, base, book, picture, card)))
+            page.tree.head.extend(html.fragments_fromstring(head(page, base, book, picture)))
     read = [f"{base}/{quote(path)}" for path in pages if path.partition("/")[0] in FOLDERS]
     (site / MAP).write_text(SITEMAP.render(addresses=read) + "\n", encoding="utf-8")
     root = site / ROOT
     if ROOT not in pages and root.exists():  # it leads to the first page, and so does its card
-        told = head(pages[FRONT], base, book, picture, card)
+        told = head(pages[FRONT], base, book, picture)
         root.write_text(f"{root.read_text(encoding='utf-8').rstrip()}\n{told}\n", encoding="utf-8")
 
 
-def head(page: Page, base: str, book: str, picture: str, card: ModuleType) -> str:
-    """What a head tells of a page: where it is, and what a card for a link to it says and shows."""
+def head(page: Page, base: str, book: str, picture: Mapping[str, str | int]) -> str:
+    """What a head tells of a page: where it is, and what a card for a link to it says and shows, perhaps no `picture`."""
     url = f"{base}/{quote(page.path)}"
-    return HEAD.render(url=url, title=page.title, description=description(page), book=book, picture=picture, card=card)
+    return HEAD.render(url=url, title=page.title, description=description(page), book=book, picture=picture)
 
 
 def description(page: Page) -> str:
@@ -123,10 +124,10 @@ HEAD = template(
 <meta property="og:description" content="{{ description }}">
 {% endif %}
 {% if picture %}
-<meta property="og:image" content="{{ picture }}">
-<meta property="og:image:width" content="{{ card.WIDTH }}">
-<meta property="og:image:height" content="{{ card.HEIGHT }}">
-<meta property="og:image:alt" content="{{ card.ALT }}">
+<meta property="og:image" content="{{ picture.address }}">
+<meta property="og:image:width" content="{{ picture.width }}">
+<meta property="og:image:height" content="{{ picture.height }}">
+<meta property="og:image:alt" content="{{ picture.alt }}">
 <meta name="twitter:card" content="summary_large_image">
 {% else %}
 <meta name="twitter:card" content="summary">

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from book.builder import judged
 from book.builder.cache import Executed
 from icl_lib.companion import results
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
@@ -19,8 +20,6 @@ ROUNDING = 1e-4
 
 def update(executed: dict[str, Executed], path: Path) -> bool:
     """Write what these notebooks found; whether some were cleared away, for other claims are near their margins now."""
-    from book.builder import judged  # seconds, with all the library
-
     before, found = stored_quick(path), {name: judged.of(one, "quick") for name, one in executed.items()}
     after = {slug: entry for each in found.values() for slug, entry in each.items()}
     other = {slug for slug, entry in after.items() if _near(before, slug, entry) != _near(after, slug, entry)}

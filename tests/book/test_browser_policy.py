@@ -234,6 +234,8 @@ def test_the_search_finds(root, visited):
 
 @SERVED
 def test_explorers_move(root, visited):
+    named = explorers()
+
     async def act(tab):
         figure = tab.locator("figure[data-explorer]").first
         shown = "(figure) => figure.querySelector('svg').outerHTML + figure.innerText"
@@ -243,4 +245,4 @@ def test_explorers_move(root, visited):
             await tab.keyboard.press("ArrowRight")
         assert await figure.evaluate(shown) != before
 
-    assert explorers() and visited([f"{root}/notebooks/{page.name}" for page in explorers()], act) == []
+    assert named and visited([f"{root}/notebooks/{page.name}" for page in named], act) == []
