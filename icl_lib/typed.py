@@ -14,6 +14,10 @@ CALLER = "ICL_CALLER"
 """The variable with the folder from which ``run`` was called; it goes to its own before a job begins."""
 
 
+MOST = 20
+"""So many names are told of those that there are."""
+
+
 def unknown(what: str, word: str, names: Iterable[str]) -> str:
     """Return the sentence for a name that there is not, with those that are spelled like it, or else all there are.
 
@@ -24,8 +28,10 @@ def unknown(what: str, word: str, names: Iterable[str]) -> str:
     unknown device 'gpu': take one of cpu, cuda
     """
     names = list(names)
-    near = get_close_matches(word, names, n=3, cutoff=0.7)
-    told = f"did you mean {' or '.join(near)}?" if near else f"take one of {', '.join(names)}"
+    alike = get_close_matches(word.lower(), [name.lower() for name in names], n=3, cutoff=0.7)
+    near = sorted((name for name in names if name.lower() in alike), key=lambda name: alike.index(name.lower()))
+    rest = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    told = f"did you mean {' or '.join(near)}?" if near else f"take one of {', '.join(names[:MOST])}{rest}"
     return f"unknown {what} {word!r}: {told}"
 
 
@@ -34,11 +40,13 @@ def path(text: str | Path) -> Path:
     return Path(os.environ.get(CALLER, ""), text)
 
 
-def file(text: str) -> Path:
-    """Return a file to write; refuses a folder, a device and the like, which writing would replace."""
+def file(text: str, suffix: str = "") -> Path:
+    """Return a file to write; refuses a folder, a device and the like, which writing would replace, and another suffix."""
     found = path(text)
     if os.path.lexists(found) and not os.path.isfile(found):
         raise argparse.ArgumentTypeError(f"{text!r} is not a file that can be written: give another name")
+    if suffix and found.suffix != suffix:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {suffix}, which is what is written: give another name")
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from icl_lib.companion import Book
 
 _HOME = Path(__file__).resolve().parents[1]
-_ROOT = None if _HOME.name in ("site-packages", "dist-packages") else _HOME
+_ROOT = _HOME if (_HOME / "_toc.yml").is_file() else None
 BOOK = Book(_ROOT, "papers", store=_HOME / "book" / "data", build=(_ROOT or Path.cwd()) / "_build")
 PAPERS = ("zhang", "li", "dherin", "garg", "ahn", "lenses", "engine")
 """The wings, in the order of the ledger."""

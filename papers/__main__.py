@@ -24,16 +24,17 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true")
     compute = commands.add_parser("compute", help="compute one result, and print it or write it")
     compute.add_argument("slug")
-    compute.add_argument("--out", type=typed.file, help="NetCDF file to write")
+    compute.add_argument("--out", type=partial(typed.file, suffix=".nc"), help="NetCDF file to write")
     figure = commands.add_parser("figure", help="draw one figure anew, open it, and judge its claims")
     figure.add_argument("slug")
-    figure.add_argument("--out", type=typed.file, help="SVG file to write; then nothing is opened")
+    figure.add_argument("--out", type=partial(typed.file, suffix=".svg"), help="SVG file to write; then nothing is opened")
     check = commands.add_parser("check", help="run experiments and judge their claims")
-    check.add_argument("slugs", nargs="*", metavar="SLUG")
-    check.add_argument("--json", action="store_true")
+    check.add_argument("slugs", nargs="*", metavar="SLUG", help="experiments, as ./run list names them; all unless named")
+    check.add_argument("--json", action="store_true", help="print rows of JSON")
     for command in (compute, figure, check):
-        command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED))
-        command.add_argument("--seed", type=sweep_commands.seed, default=0)
+        scale = "quick, in seconds, unless another is named; full, as on the page; published, as in the paper, where declared"
+        command.add_argument("--profile", default="quick", choices=(*PROFILES, PUBLISHED), help=scale)
+        command.add_argument("--seed", type=sweep_commands.seed, default=0, help="of all that is drawn; 0 unless named")
         anew = "train the networks whose weights are shipped anew, with this seed; otherwise they are the shipped ones"
         command.add_argument("--train-seed", type=sweep_commands.seed, default=0, metavar="SEED", help=anew)
         command.add_argument("--device", default="cpu", choices=("cpu", "cuda"))

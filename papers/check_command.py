@@ -20,6 +20,8 @@ OFTEN = 10
 def run(options: argparse.Namespace) -> int:
     """Run experiments and judge their claims; 1 when one contradicts the record, each of which is named."""
     require_device(options.device)
+    if options.settings and not options.slugs:
+        raise ValueError("--set changes a field of an experiment: name the experiment")
     experiments = [registry.asked(slug, options.profile, options.settings) for slug in options.slugs]
     experiments = experiments or [
         each.with_settings(options.profile, options.settings) for each in registry.EXPERIMENTS.values()

@@ -88,10 +88,14 @@ def runs(name: str) -> int:
 
 
 def experiment(slug: str) -> Experiment:
-    """Return an experiment by slug; raises ValueError that names those like it."""
-    if slug not in EXPERIMENTS:
-        raise ValueError(unknown("experiment", slug, EXPERIMENTS))
-    return EXPERIMENTS[slug]
+    """Return an experiment by slug; raises ValueError that names those like it, or those of a claim or a notebook."""
+    if slug in EXPERIMENTS:
+        return EXPERIMENTS[slug]
+    if slug in CLAIMS:
+        raise ValueError(f"{slug} is a claim: take its experiment, {CLAIMS[slug].experiment}")
+    if room := [each.slug for each in EXPERIMENTS.values() if each.notebook == slug]:
+        raise ValueError(f"{slug} is a notebook: take one of its experiments, {', '.join(room)}")
+    raise ValueError(f"{unknown('experiment', slug, EXPERIMENTS)}; ./run list has them all")
 
 
 def asked(slug: str, profile: str, settings: list[str]) -> Experiment:

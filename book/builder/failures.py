@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from book.builder.verdicts import Row, Sentence, sentences
 from icl_lib.companion import FAILS, NOT_REPRODUCED, UNDECIDED
-from icl_lib.companion.claim import WHOSE
 from icl_lib.companion.html import template
+from icl_lib.companion.told import WHOSE
 
 PAPER, RETELLING, THRESHOLD, SCALE, OURS = WHOSE
 GROUPS = {

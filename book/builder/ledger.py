@@ -17,9 +17,9 @@ from book.builder.pages import GENERATED, SOURCES, raw
 from book.builder.references import Page, Uses, pages, uses
 from book.builder.verdicts import Row
 from icl_lib.companion import PROFILES
-from icl_lib.companion.claim import CODES
 from icl_lib.companion.html import template
 from icl_lib.companion.slack import in_percent, in_words
+from icl_lib.companion.told import CODES
 from papers import registry
 
 

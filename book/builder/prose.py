@@ -6,8 +6,8 @@ from collections.abc import Callable
 from lxml.html import HtmlElement
 
 from book.builder.site import Page, by_class, piece, replace_text, sentences, words
-from icl_lib.companion.claim import CODES
 from icl_lib.companion.html import template
+from icl_lib.companion.told import CODES
 
 LONG = 120
 TAGS = {"a", "abbr", "button", "code", "h1", "h2", "h3", "h4", "pre", "script", "select", "style", "summary", "svg", "template"}

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from icl_lib.companion import book
-from icl_lib.companion.claim import CODES, Judgement
+from icl_lib.companion.claim import Judgement
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import CHANGED, IN_THE_BOOK, marked, marked_html
 from icl_lib.companion.mathematics import plain
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
 from icl_lib.companion.slack import in_percent, in_words
+from icl_lib.companion.told import CODES
 from icl_lib.companion.verdict import FAILS, HOLDS
 
 IN_FULL = " (judged in full)"

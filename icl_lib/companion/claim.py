@@ -1,7 +1,5 @@
 """What a claim is and how a dataset decides it."""
 
-import inspect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,29 +11,10 @@ from icl_lib.companion.controls import Control, near_miss
 from icl_lib.companion.paper import paper_of, section_of
 from icl_lib.companion.slack import slack
 from icl_lib.companion.strip import Strip, placed
+from icl_lib.companion.told import OURS, told_by, unfit, unknown_to_us
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
-CODES = {
-    "V": "read in the text of the arXiv version",
-    "V2": "read in the text of the arXiv version; the symbols agree with an independent reading note",
-    "S": "seen outside the paper: in the authors' own slides, or in a secondary source",
-    "A": "read in the published abstract",
-    "P": "in a press article by the paper's first author",
-    "T": "seen only in a retelling by others",
-    "Q": "the paper's words as an article quotes them",
-    "D": "derived for this book, not stated in the paper",
-    "N": "checked numerically before the book was written",
-    "M": "from memory only",
-}
-"""How the wording of a claim became known."""
-OURS = ("D", "N")
-"""Codes of findings that are ours; the others are those of a paper's own sentences."""
-PARTS = ("Margin", "Number", "Moved", "Slack", "Neglects", "Control", "Positive", "Missing", "Fails because")
-"""What a claim's docstring tells after its sentence, in this order; only the margin is always there."""
-WHOSE = ("the paper", "its retelling", "our threshold", "scale", "our finding")
-"""Why a claim does not hold, as ``Fails because:`` begins; ``Missing:`` alone is scale."""
-
 
 ROUNDING_MARGIN = 1e-4
 """A margin up to here leaves room for rounding, in float32 at most, and for what an integrator leaves."""
@@ -103,8 +82,8 @@ class Claim:
             raise ValueError(f"{self.id} is judged on {self.experiment}, not on {dataset.attrs['slug']}")
         margin, trained = self.margin_in(dataset.attrs.get("profile")), dataset.attrs.get("trains") == "True"
         with xr.set_options(arithmetic_join="exact"):  # what has other labels would be left out in silence
-            found = self.check(dataset)
-            broken = [self.check(control(dataset.copy(deep=True))) for control in self.controls.values()]
+            found = self._checked(dataset)
+            broken = [self._checked(control(dataset.copy(deep=True))) for control in self.controls.values()]
             passing = [verdict for each in broken if (verdict := each.verdict(margin)) != FAILS]
             verdict = found.verdict(margin)
             return Judgement(
@@ -114,12 +93,18 @@ class Claim:
                 *found.worst(),
                 margin=margin,
                 resolution=found.resolution,
-                positive_verdict=self.check(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
+                positive_verdict=self._checked(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
                 near=any(each.near(margin, trained) for each in (found, *broken)),
                 origin=dataset.attrs,
                 strip=placed(found, broken, margin),
                 dataset=dataset,
             )
+
+    def _checked(self, dataset: xr.Dataset) -> Discrepancy | Agreement:
+        found = self.check(dataset)
+        if not isinstance(found, Discrepancy | Agreement):
+            raise ValueError(f"the check of {self.id} gives a {type(found).__name__}: return Discrepancy(value, two_se)")
+        return found
 
 
 def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Check], Claim]]:
@@ -182,11 +167,12 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         measured: str = "",
     ) -> Callable[[Check], Claim]:
         def made(function: Check) -> Claim:
-            sentence, told = _told(function)
-            controls = {told.get("Control"): control} if control else {}
+            sentence, told = told_by(function)
+            given = {"control": control, "positive": positive}
+            if why := unfit(told, given, near, of) or unknown_to_us(confidence, recorded, margin):
+                raise ValueError(f"{function.__name__}: {why}")
+            controls = {told["Control"]: control} if control else {}
             controls |= {label: near_miss(of, label) for label in near}
-            if not controls or None in controls or ("Positive" in told) != (positive is not None):
-                raise ValueError(f"{function.__name__}: a control and a positive input are given and told in the docstring")
             return Claim(
                 id=function.__name__,
                 paper=paper_of(function.__module__),
@@ -210,16 +196,6 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         return made
 
     return claim
-
-
-def _told(function: Check) -> tuple[str, dict[str, str]]:
-    """Return the sentence of a docstring, and its other parts by name."""
-    parts = re.split(rf"\n\s*({'|'.join(PARTS)}): ", inspect.getdoc(function) or "")
-    sentence, *texts = (" ".join(part.split()) for part in parts)
-    told = dict(zip(texts[::2], texts[1::2], strict=True))
-    if not sentence or list(told) != [part for part in PARTS if part in told] or "Margin" not in told:
-        raise ValueError(f"{function.__name__} does not say its sentence, then Margin: and more of {PARTS} in its docstring")
-    return sentence, told
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,8 @@ class Experiment:
             name, equals, text = change.partition("=")
             if not equals:
                 raise ValueError(f"{change!r} is no setting: write NAME=VALUE, for example alpha_test=0.7")
+            if name in made:
+                raise ValueError(f"{name} is set twice: set it once")
             made[name] = settings.read(text, name)
         return self._changed({profile: settings.changed(self.declaration(profile), made)})
 

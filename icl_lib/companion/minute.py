@@ -13,9 +13,11 @@ from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
 from icl_lib.companion.mathematics import plain, typeset
 from icl_lib.companion.verdict import HOLDS
+from icl_lib.typed import unknown
 
 PARTS = ("Says", "So", "New")
 TITLES = dict(zip(PARTS, ("It says", "Is it so?", "New here"), strict=True))
+PLACE = re.compile(r"\{(\w+)\}")
 Numbers = Callable[[xr.Dataset], Mapping[str, str] | None]
 
 
@@ -49,6 +51,12 @@ class Box:
     numbers: Mapping[str, str]
     verdicts: Mapping[str, str]
     pages: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        known = {*self.numbers, *self.verdicts}
+        for name in PLACE.findall(re.sub(r"\$[^$]*\$", "", " ".join(self.told.values()))):
+            if name not in known:
+                raise ValueError(f"the minute has a place for {name}: {unknown('name', name, known)}")
 
     def __repr__(self) -> str:
         def filled(name: str) -> str:

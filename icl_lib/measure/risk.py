@@ -23,7 +23,7 @@ def chunks(prompts: int, length: int) -> list[int]:
 def squared_errors(
     model: Callable[[Prompts], Tensor], law, *, prompts: int, length: int, seed: int, name: str
 ) -> Float[Tensor, "... B"]:
-    """Return (y_hat - y_query)^2 on ``prompts`` fresh prompts of ``length`` examples, drawn on the CPU in float64.
+    """Return (y_hat - y_query)^2 on ``prompts`` fresh prompts of ``length`` examples, drawn on the CPU in the law's dtype.
 
     A model with weights (S, d+1, d+1) is S models, measured on the same prompts at once. ``name`` is the role of the
     draws: equal (seed, name, law) give equal prompts, so that models can be compared in pairs.

@@ -5,7 +5,7 @@ equations sum_d y_rd^2 a_d = D rho_r: then n_r = y_r / m' has the mean square rh
 has to make u'_r in its direction.
 
 One row needs one factor: y = (2, 4) at rho = 1 asks for the gains (m'^2, m'^2) with (4 + 16)/m'^2 = 2. With the row (4, 2) for
-the same rho both equations agree; with rho = 1 and 0.7 they do not, and a = (1/20, 9/80) solves them:
+the same rho both equations agree; with rho = 1 and 0.625 they do not, and a = (1/20, 9/80) solves them:
 
 >>> import torch
 >>> from icl_lib.patches.gains import one_factor, solved
@@ -25,7 +25,10 @@ STEPS, CLOSE = 200, 1e-10
 
 
 def one_factor(y: Float[Tensor, "R D"], rho: Float[Tensor, "R"], m: Float[Tensor, "D"]) -> Float[Tensor, "D"]:
-    """Return m over sqrt(c), c the least-squares solution of c sum_d y_rd^2 / m_d^2 = D rho_r: exact for one row."""
+    """Return m over sqrt(c), c the least-squares solution of c sum_d y_rd^2 / m_d^2 = D rho_r: exact for one row.
+
+    Raises ValueError where a gain is 0.
+    """
     return m / _common(y, rho, m).sqrt()
 
 
@@ -34,7 +37,7 @@ def solved(y: Float[Tensor, "R D"], rho: Float[Tensor, "R"], m: Float[Tensor, "D
 
     That is where sum_d (log x_d - x_d / c) is largest, c the one factor: x_d = 1 / (1/c - sum_r l_r B_rd), B = y^2 / m^2, with
     the l at which sum_d log x_d - D sum_r rho_r l_r, convex in l, is least. Raises ValueError when the equations have no
-    positive solution, and so no real gain.
+    positive solution, and so no real gain, and where a gain is 0.
     """
     scale = (y / m).square().sum(-1)
     B, b = (y / m).square() / scale[:, None], len(m) * rho / scale  # rows that sum to one

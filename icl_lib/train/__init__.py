@@ -1,1 +1,1 @@
-"""Fitting: one loop for all trainings, population gradient flow, and steps recorded as CUDA graphs."""
+"""Fitting: one loop for all trainings, and steps recorded as CUDA graphs."""

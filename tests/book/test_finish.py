@@ -14,8 +14,8 @@ from book.builder.problem import Problem
 from book.builder.site import Page, read_site
 from book.citation.record import Record
 from icl_lib.companion import HOLDS
-from icl_lib.companion.claim import CODES
 from icl_lib.companion.minute import Box
+from icl_lib.companion.told import CODES
 from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]

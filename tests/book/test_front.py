@@ -7,7 +7,7 @@ import pytest
 
 from book.builder import figures, front
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
-from icl_lib.companion.claim import CODES, OURS
+from icl_lib.companion.told import CODES, OURS
 
 FIGURE = """<figure><picture><source media="(max-width: 600px)" srcset="narrow"><img src="wide"></picture>
 <figcaption>Left: one. Right: another.</figcaption><p class="icl-provenance">seed 0</p></figure>"""

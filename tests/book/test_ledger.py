@@ -19,8 +19,8 @@ from book.builder.numbers import meaning
 from book.builder.references import Page, named
 from book.builder.verdicts import NOT_RUN, Finding, Row, Sentence, counted, sentences
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
-from icl_lib.companion.claim import WHOSE
 from icl_lib.companion.mathematics import plain
+from icl_lib.companion.told import WHOSE
 from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]

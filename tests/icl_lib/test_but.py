@@ -62,7 +62,7 @@ def test_with_other_settings_all_that_is_shown_says_so(slug, values, displayed):
 @pytest.mark.parametrize(
     ("slug", "values", "says"),
     [
-        ("zhang-risk", {"D": 3}, "unknown field of Risk 'D': take one of d, trace, kappa, noise_sd, N, M, prompts"),
+        ("zhang-risk", {"D": 3}, "unknown field of Risk 'D': did you mean d?"),
         ("zhang-risk", {"promts": 3}, "unknown field of Risk 'promts': did you mean prompts?"),
         ("zhang-risk", {"d": 0}, "d is (0,): take a tuple, each a whole number of at least 1, 1 or more of them"),
         ("zhang-risk", {"d": ()}, "d is (): take a tuple, each a whole number of at least 1, 1 or more of them"),

@@ -1,5 +1,6 @@
 """The house as it is drawn: what rooms, claims, figures and theory may import."""
 
+import importlib
 import sys
 
 import grimp
@@ -77,3 +78,9 @@ def test_theory_imports_nothing_of_ours_but_theory_of_its_paper(module):
 
 def test_every_kind_is_found():
     assert len(of_kind("claims")) > 30 and len(of_kind("figures")) > 25 and len(ROOMS) == 37 and len(DIAGRAMS) == 3
+
+
+@pytest.mark.parametrize("package", ["icl_lib", *sorted(name for name in GRAPH.modules if name.endswith(".theory"))])
+def test_a_package_names_what_it_holds(package):
+    told = importlib.import_module(package).__doc__
+    assert not [name for each in GRAPH.find_children(package) if f"``{(name := each.rpartition('.')[2])}``" not in told]

@@ -23,7 +23,7 @@ from papers.ahn.theory import wishart
 
 
 def least_error(moments: Sequence[Fraction], L: int) -> float:
-    """1/(H^-1)_00 with H = (m_(i+j)), i, j = 0, ..., L (eq-ahn-least): the least mean of P(lambda)^2."""
+    """1/((H^-1)_00 m_0) with H = (m_(i+j)), i, j = 0, ..., L (eq-ahn-least): the least mean of P(lambda)^2."""
     H = np.array([[float(moments[i + j]) for j in range(L + 1)] for i in range(L + 1)])
     return float(1 / np.linalg.inv(H)[0, 0] / H[0, 0])
 

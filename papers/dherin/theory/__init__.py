@@ -11,6 +11,7 @@
 ``modern_blocks``       sequel 2: gates, norms, experts
 ``generation``          costs of decoding with patches
 ``static``              one patch for many queries
+``model_classes``       how many tokens one change of the last matrix can serve, and of the gain behind it
 
 Letters: ``W`` first matrix of the MLP, ``a`` what it reads without the context or part of it, ``a_full`` with the context.
 """

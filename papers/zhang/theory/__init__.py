@@ -12,5 +12,6 @@
 ``pl_inequality``           section 5.3: balance, lower bound, PL constant
 ``rank_one_trap``           section 5.3: a local minimum of the full loss that is not global
 ``random_covariance_flow``  appendix C: the flow of section 4.3
+``wall``                    around the optimum: local minima of the full loss beyond a wall
 ``moments``                 appendix D: Gaussian moments and matrix derivatives
 """

@@ -115,11 +115,11 @@ def prediction_limit(
 
 
 def error(A: Float[ndarray, "d d"], test: SpectrumMoments, M: float) -> float:
-    """E(y_hat - y_query)^2 = sum_i E lambda_i - 2 sum_i A_ii xi_i + sum_ij A_ij^2 zeta_ij(M) (derived here).
+    """E(y_hat - y_query)^2 = sum_i E lambda_i - 2 sum_i A_ii xi_i + sum_ij A_ij^2 zeta_ji(M) (derived here).
 
-    For weights A, test spectrum with moments ``test``, w ~ N(0, I), no noise; y_hat = x_query^T A^T Lambda_hat w.
+    For weights A, test spectrum with moments ``test``, w ~ N(0, I), no noise; y_hat as in ``prediction``.
     """
-    return float(test.first.sum() - 2 * np.diag(A) @ xi(test) + np.einsum("ij,ij,ij->", A, A, zeta(test, M)))
+    return float(test.first.sum() - 2 * np.diag(A) @ xi(test) + np.einsum("ij,ij,ji->", A, A, zeta(test, M)))
 
 
 def exponential_A(d: int, N):

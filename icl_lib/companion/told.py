@@ -1,0 +1,82 @@
+"""What a claim says of itself: the codes of its wording and the parts of its docstring; what is refused, in a sentence.
+
+>>> from icl_lib.companion.told import told_by, unfit
+>>> def C1(data):
+...     '''A coin shows heads half the time.
+...
+...     Margin: Two standard errors.
+...     Control: sixes of a die
+...     '''
+>>> told_by(C1)
+('A coin shows heads half the time.', {'Margin': 'Two standard errors.', 'Control': 'sixes of a die'})
+>>> unfit(told_by(C1)[1], {"control": None, "positive": None}, near=(), of="")
+'Control: is told, and control= is missing'
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
+from icl_lib.typed import unknown
+
+CODES = {
+    "V": "read in the text of the arXiv version",
+    "V2": "read in the text of the arXiv version; the symbols agree with an independent reading note",
+    "S": "seen outside the paper: in the authors' own slides, or in a secondary source",
+    "A": "read in the published abstract",
+    "P": "in a press article by the paper's first author",
+    "T": "seen only in a retelling by others",
+    "Q": "the paper's words as an article quotes them",
+    "D": "derived for this book, not stated in the paper",
+    "N": "checked numerically before the book was written",
+    "M": "from memory only",
+}
+"""How the wording of a claim became known."""
+OURS = ("D", "N")
+"""Codes of findings that are ours; the others are those of a paper's own sentences."""
+PARTS = ("Margin", "Number", "Moved", "Slack", "Neglects", "Control", "Positive", "Missing", "Fails because")
+"""What a claim's docstring tells after its sentence, in this order; only the margin is always there."""
+WHOSE = ("the paper", "its retelling", "our threshold", "scale", "our finding")
+"""Why a claim does not hold, as ``Fails because:`` begins; ``Missing:`` alone is scale."""
+VERDICTS = (HOLDS, UNDECIDED, FAILS, NOT_REPRODUCED)
+
+
+def told_by(function: Callable) -> tuple[str, dict[str, str]]:
+    """Return the sentence of a docstring, and its other parts by name."""
+    parts = re.split(rf"\n\s*({'|'.join(PARTS)}): ", inspect.getdoc(function) or "")
+    sentence, *texts = (" ".join(part.split()) for part in parts)
+    told = dict(zip(texts[::2], texts[1::2], strict=True))
+    ordered = [part for part in PARTS if part in told]
+    if not sentence or "Margin" not in told:
+        raise ValueError(
+            f"{function.__name__}: its docstring says its sentence, then Margin: and a reason; one of both is missing"
+        )
+    if list(told) != ordered:
+        raise ValueError(
+            f"{function.__name__}: its docstring says {', '.join(f'{part}:' for part in ordered)} once, in this order"
+        )
+    return sentence, told
+
+
+def unfit(told: Mapping[str, str], given: Mapping[str, object | None], near: tuple[str, ...], of: str) -> str:
+    """Say which control or positive input is not both given and told, if one is not."""
+    for name, value in given.items():
+        part = name.capitalize()
+        if (part in told) != (value is not None):
+            return f"{name}= is given, and {part}: is missing" if value else f"{part}: is told, and {name}= is missing"
+    if bool(near) != bool(of):
+        return "of= names a quantity, and near= its near misses: give both or none"
+    none = not near and given["control"] is None
+    return "it has no near miss: give control= and tell it as Control:, or give of= and near=" if none else ""
+
+
+def unknown_to_us(confidence: str, recorded: str, margin: float) -> str:
+    """Say what a claim is given that there is not."""
+    if confidence not in CODES:
+        return unknown("code", confidence, CODES)
+    if recorded not in VERDICTS:
+        return unknown("verdict", recorded, VERDICTS)
+    return "" if np.isfinite(margin) else f"its margin is {margin}: take a number"
