@@ -125,7 +125,7 @@ def renew_stored(options: argparse.Namespace) -> int:
 
 
 def require_clean_commit() -> None:
-    """Raise ValueError when what is stored now could not name the code that it comes from."""
+    """Raise ValueError when files differ from the commit that what is stored now would name; outside of git it names none."""
     if results.commit(BOOK).endswith("+"):
         raise ValueError("files of the library differ from the last commit: commit them, so that results can name their code")
 

@@ -1,7 +1,6 @@
 """Calibration of the formulas: deviations in standard errors over many seeds, which theory says are those of Student's t."""
 
 import argparse
-import json
 
 import numpy as np
 from scipy.special import stdtr
@@ -39,22 +38,21 @@ def _has_errors(found) -> bool:
 def run(options: argparse.Namespace) -> int:
     """Measure every sampled formula with every seed in the quick profile, and write how the deviations are spread."""
     claims, folder = sampled(), BOOK.build / "calibration"
-    plan = {"slugs": tuple(claims), "profile": PROFILE, "seeds": options.seeds, "settings": [], "device": "cpu"}
-    status = sweep_commands.run(argparse.Namespace(**plan, jobs=options.jobs, dask=None, shard="1/1", out=folder))
+    plan = sweep_commands.Plan(tuple(claims), PROFILE, options.seeds, settings=(), device="cpu")
+    status = sweep_commands.run(argparse.Namespace(**vars(plan), jobs=options.jobs, dask=None, shard="1/1", out=folder))
     if status:
         return status
     shares, rows = [], []
     for slug, chosen in claims.items():
         experiment = registry.experiment(slug)
-        datasets = [experiment.expect(results.load(folder / f"{slug}.{PROFILE}.seed{seed}.nc")) for seed in options.seeds]
+        datasets = [experiment.expect(results.load(folder / plan.file(slug, seed))) for seed in options.seeds]
         for claim in chosen:
             found = [claim.check(dataset) for dataset in datasets]
             shares.append(np.concatenate([stdtr(each.blocks - 1, each.deviations) for each in found]))
             rows.append(_row(claim, found) | {"identity": experiment.origin(PROFILE, 0)["identity"]})
     counts = np.histogram(np.concatenate(shares), BINS, (0, 1))[0].tolist()
     content = {"commit": results.commit(BOOK), "seeds": len(options.seeds), "histogram": counts, "claims": rows}
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    results.write_atomically(STORED, lambda file: file.write_text(text, encoding="utf-8"))
+    results.write_json(STORED, content)
     failed = sum(row["failed"] for row in rows)
     print(
         f"{len(rows)} formulas with {len(options.seeds)} seeds: {failed} of {len(rows) * len(options.seeds)} verdicts fail; "

@@ -90,7 +90,7 @@ def remark(judgement: Judgement, profile: str, own_settings: bool = False) -> st
     near = judgement.control_verdict
     if near == FAILS or contradiction(judgement, profile, own_settings):
         return ""
-    return f"its near miss {_said(near)}; these data cannot tell it from the claim" + ("" if profile == "full" else FULL)
+    return f"its near miss {_said(near)}; these data cannot tell it from the claim" + (FULL if profile == "quick" else "")
 
 
 FULL = ", those of --profile full may"
@@ -105,7 +105,7 @@ def _row(judgement: Judgement, seconds: float) -> dict[str, object]:
         "claim": judgement.claim.id,
         "verdict": judgement.verdict,
         "control_verdict": judgement.control_verdict,
-        "value": judgement.value,
+        "value": judgement.value if math.isfinite(judgement.value) else None,  # for which JSON has no number
         "margin": judgement.margin,
         "seconds": round(seconds, 2),
     }

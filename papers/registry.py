@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from types import ModuleType
 
-import xarray as xr
-
-from icl_lib.companion import Claim, Experiment, Judgement, Minute, weights
+from icl_lib.companion import Claim, Experiment, Minute, weights
 from icl_lib.companion.paper import Paper, declared, in_order
 from icl_lib.typed import unknown
 from papers import BOOK, FLOORS, PAPERS
@@ -109,8 +107,3 @@ def asked(slug: str, profile: str, settings: list[str]) -> Experiment:
 def claims_of(slug: str) -> list[Claim]:
     """Return the claims that an experiment decides."""
     return [claim for claim in CLAIMS.values() if claim.experiment == slug]
-
-
-def judge(claim_id: str, dataset: xr.Dataset) -> Judgement:
-    """Decide one claim on a dataset of its experiment."""
-    return CLAIMS[claim_id].judge(dataset)

@@ -1,6 +1,5 @@
 """Renewal: what is outdated among shipped networks and stored results is computed again, and compared with what was there."""
 
-import json
 import sys
 import time
 from argparse import Namespace
@@ -183,15 +182,14 @@ class Finished:
 
     def files(self) -> dict[str, str]:
         """Return the noted digests, none when there is no note."""
-        return json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
+        return results.read_json(self.path, dict) or {}
 
     def __contains__(self, item: "Item") -> bool:
         return self.files().get(item.path.name) == digests.of_file(item.path)
 
     def add(self, item: "Item") -> None:
         """Note a file as it is now."""
-        text = json.dumps(self.files() | {item.path.name: digests.of_file(item.path)}, indent=1)
-        results.write_atomically(self.path, lambda file: file.write_text(text, encoding="utf-8"))
+        results.write_json(self.path, self.files() | {item.path.name: digests.of_file(item.path)})
 
 
 def listed(names: list[str], say: Callable[[str], None]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from icl_lib import typed
@@ -105,7 +104,7 @@ class Plan:
 
     def clashes(self, other: "Plan") -> bool:
         """Say whether two plans give the same file different contents."""
-        same_files = self.profile == other.profile and {*self.slugs} & {*other.slugs}
+        same_files = self.profile == other.profile and {*self.slugs} & {*other.slugs} and {*self.seeds} & {*other.seeds}
         return bool(same_files) and (self.settings, self.device) != (other.settings, other.device)
 
 
@@ -139,9 +138,8 @@ def write_plans(plans: list[Plan], folder: Path) -> None:
 def write_complete(plan: Plan, folder: Path) -> list[str]:
     """Assemble every result whose cells are all there; return the names of the cells that are not."""
     missing, written, wanted = [], 0, plan.results()
-    names = iter(sweep.cell_names(plan.cells()))
     for experiment, seed in wanted:
-        found = {name: sweep.kept(name, folder) for name in islice(names, len(plan.cells_of(experiment, seed)))}
+        found = {name: sweep.kept(name, folder) for name in sweep.cell_names(plan.cells_of(experiment, seed))}
         absent = [name for name, dataset in found.items() if dataset is None]
         missing += absent
         if not absent:

@@ -49,6 +49,9 @@ def parse_test(words: list[str], root: Path) -> argparse.Namespace:
     missing = [word for word, file in files.items() if file.suffix in (".py", ".ipynb") and not file.exists()]
     if missing:
         parser.error(f"there is no file '{missing[0]}'")
+    own = (root / "notebooks").resolve()
+    if other := [word for word, file in files.items() if file.suffix == ".ipynb" and file.resolve().parent != own]:
+        parser.error(f"'{other[0]}' is none of the committed notebooks, which lie in notebooks/")
     named = {word: file.stem for word, file in files.items() if file.suffix == ".ipynb"}
     named |= {word: "" for word, file in files.items() if file == root / "notebooks"}
     asked.pytest = [word for word in rest if word not in named]

@@ -14,7 +14,7 @@ from pathlib import Path
 from book.builder import arguments, cache, published, published_at, render, workers
 from book.builder.cache import Executed
 from book.builder.identities import Identities
-from book.builder.layout import Layout
+from book.builder.layout import MARK, Layout
 from book.builder.problem import Problem
 from book.builder.settings import require_settings
 from book.citation.record import Record
@@ -131,13 +131,12 @@ def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], i
         stage.fill(executed, quick)
         light = pool.submit(finish.light_files, stage.files)
         new = render.render(source, source.parent)
-        light.result()
         raster.DRAWN.update(drawn.result())
     for folder in stage.files.iterdir():
         folder.rename(new / folder.name)
     render.offer_downloads(new, executed)
-    finish.finish(new, Identities(layout, executed, quick).of, record, published_at.address(layout.root))
-    (new / published.MARK).write_text(inputs, encoding="utf-8")
+    finish.finish(new, Identities(layout, executed, quick).of, record, published_at.address(layout.root), light.result())
+    (new / MARK).write_text(inputs, encoding="utf-8")
     render.publish(new, layout)
 
 

@@ -12,8 +12,8 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 
 TEST = "tests/book/test_notebooks.py"
-FORM = tuple(f"book/builder/{name}.py" for name in ("committed", "shown", "quick"))
-COMPARISON = (TEST, "tests/nbval_sanitize.cfg", *FORM, "book/data/quick.json")
+COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/data/quick.json")
+"""What decides whether a notebook passes, beside the build's own code, which gives outputs their form."""
 
 
 def check(names: list[str], again: bool, layout: Layout) -> int:
@@ -48,7 +48,8 @@ def remember(one: Executed, layout: Layout) -> None:
 
 
 def _compared(one: Executed, layout: Layout) -> str:
-    return cache.digest_of([layout.notebooks / one.notebook.name, *(layout.root / name for name in COMPARISON)])
+    form = sorted((layout.root / "book" / "builder").glob("*.py"))
+    return cache.digest_of([layout.notebooks / one.notebook.name, *(layout.root / name for name in COMPARISON), *form])
 
 
 def main(words: list[str]) -> int:

@@ -11,7 +11,6 @@ NAME = re.compile(r"(figures/[^\s\"#]+)-(light|dark)\.svg")
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 ATTRIBUTE = re.compile(r'="#[0-9a-f]{6}"')
 """A colour outside a style, where SVG knows no variables."""
-ROOT = re.compile(r"<svg\b")
 PROLOGUE = re.compile(r"^.*?(?=<svg\b)|<metadata>.*?</metadata>\s*", re.DOTALL)
 BLANK = re.compile(r"(?<=>)\s+(?=<)")
 PATH = re.compile(r'(?<=\bd=")[MLQCzZ\d\s.-]+(?=")')

@@ -50,5 +50,6 @@ def licence(package: str) -> str:
 def place(marker: str) -> str:
     """Where a pin holds, in words."""
     words = {"darwin": "macOS", "win32": "Windows", "linux": "Linux"}
-    kind, _, value = (part.strip(" '\"") for part in marker.partition("==")) if marker else ("", "", "")
-    return {"": "everywhere", "sys_platform": words.get(value, value), "python_version": f"Python {value}"}[kind]
+    kind, _, value = (part.strip(" '\"") for part in marker.partition("=="))
+    told = {"": "everywhere", "sys_platform": words.get(value, value), "python_version": f"Python {value}"}
+    return told.get(kind, f"where {marker}")

@@ -30,18 +30,24 @@ KEPT = ("pre", "script", "style", "textarea")
 EVENLY = re.compile(r"\n\s*\n\s*")
 
 
-def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: Record, base: str = "") -> None:
+Light = tuple[set[str], set[str]]
+"""The names of pictures that serve both themes, and of tables that are packed."""
+
+
+def finish(
+    site: Path, identity_of: Callable[[str], Mapping[str, str]], record: Record, base: str = "", light: Light | None = None
+) -> None:
     """Finish every page of a site, and the files that they ask for.
 
-    `identity_of` tells what a page was made from; `record` is what citations name, and
-    `base` the address where the site is published, if it is.
+    `identity_of` tells what a page was made from; `record` is what citations name, and `base` the address where the site is
+    published, if it is; `light` what `light_files` gave, where the files have been made light before.
     """
     from book.builder import raster, reading  # a second, with Sphinx
 
     pages = read_site(site)
     pages[published_at.MISSING] = published_at.missing_page(pages)
     with beside() as pool:
-        each_by_itself(site, pages, pool)
+        each_by_itself(site, pages, pool, light or light_files(site))
         together(site, pages, record, base)
         copies = pool.submit(reading.write, site, reading.known(site, pages, base), raster.DRAWN)
         for page in pages.values():
@@ -58,9 +64,8 @@ def finish(site: Path, identity_of: Callable[[str], Mapping[str, str]], record: 
         copies.result()
 
 
-def each_by_itself(site: Path, pages: dict[str, Page], pool: Executor) -> None:
+def each_by_itself(site: Path, pages: dict[str, Page], pool: Executor, light: Light) -> None:
     """Do what a page needs no other for, with half of them in a process beside this one."""
-    light = light_files(site)
     theirs = sorted(pages, key=lambda path: len(pages[path].places))[::2]
     finished = pool.submit(finish_pages, site, {path: as_html(pages[path]) for path in theirs}, light)
     for path, page in pages.items():
@@ -69,7 +74,7 @@ def each_by_itself(site: Path, pages: dict[str, Page], pool: Executor) -> None:
     pages |= {path: of_html(path, text) for path, text in finished.result().items()}
 
 
-def finish_pages(site: Path, texts: Mapping[str, bytes], light: tuple[set[str], set[str]]) -> dict[str, bytes]:
+def finish_pages(site: Path, texts: Mapping[str, bytes], light: Light) -> dict[str, bytes]:
     """Finish pages that are told as HTML."""
     pages = [of_html(path, text) for path, text in texts.items()]
     for page in pages:
@@ -103,8 +108,8 @@ def together(site: Path, pages: dict[str, Page], record: Record, base: str) -> N
     search.add(site, pages)
 
 
-def light_files(folder: Path) -> tuple[set[str], set[str]]:
-    """Make pictures and tables lighter; the names of pictures that serve both themes, and of tables that are packed."""
+def light_files(folder: Path) -> Light:
+    """Make pictures and tables lighter."""
     return drawings.one_for_both(folder / "figures"), lighten.light_tables(folder / "data")
 
 

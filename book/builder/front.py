@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from lxml import html
@@ -33,17 +34,19 @@ RETOLD = ("S", "T", "P", "M")
 def fill(book: Path, figures: Mapping[str, str], ledger: Ledger) -> None:
     """Fill the marks of the front pages below `book`; `figures` is the HTML of those on the notebooks' pages, by name."""
 
-    def filled(mark: re.Match) -> str:
+    def filled(chinese: bool, mark: re.Match) -> str:
         what, name = mark.groups()
         if what == "tally":
             return tally(ledger.rows, name)
         if what == "figure":
-            return raw(beside_text(figures.get(name, ""), page.stem.endswith(".zh")))
+            return raw(beside_text(figures.get(name, ""), chinese))
         return raw(landscape.drawing(ledger.rows, ledger.book) if what == "landscape" else panel(ledger.rows, name))
 
     for name in PAGES:
         if (page := book / name).exists():
-            page.write_text(MARK.sub(filled, page.read_text(encoding="utf-8")), encoding="utf-8")
+            page.write_text(
+                MARK.sub(partial(filled, name.endswith(".zh.md")), page.read_text(encoding="utf-8")), encoding="utf-8"
+            )
 
 
 def beside_text(figure: str, opened: bool) -> str:

@@ -1,6 +1,5 @@
 """What the claims say about the results of an executed notebook: judged once, and kept beside it."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,7 +33,7 @@ def require_sound(executed: Iterable[Executed], stored: Iterable[Path]) -> None:
 
 def _noted(one: Executed, profile: str) -> dict[str, dict]:
     path = one.folder / NOTE.format(profile)
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found = results.read_json(path, dict) or {}
     whole = found.pop("digest", None) == digests.of_json(found)
     if not whole or any(digests.of_file(BOOK.store / file) != digest for file, digest in found["stored"].items()):
         found = judge(one.name, one.folder, profile)
@@ -45,15 +44,16 @@ def judge(name: str, folder: Path, profile: str) -> dict[str, dict]:
     """Judge the results of the notebook ``name`` that was executed into ``folder``, or those stored; note it there."""
     own = [experiment for experiment in registry.EXPERIMENTS.values() if experiment.notebook == name]
     if profile == "full":
+        weights = {name for each in own for name in registry.trainings_of(each.full)}  # a result answers for them, too
+        files = [*(f"{each.slug}.full.nc" for each in own), *(f"weights/{name}.safetensors" for name in sorted(weights))]
+        stored = {file: digests.of_file(BOOK.store / file) for file in files}  # before they are read
         datasets, entry = [full_dataset(experiment) for experiment in own], _with_slack
-        stored = {file: digests.of_file(BOOK.store / file) for file in (f"{each.slug}.full.nc" for each in own)}
     else:
         datasets, entry = [results.load(path) for path in sorted((folder / "results").glob("*.quick.nc"))], _entry
         stored = {}
     judged = {dataset.attrs["slug"]: _judged(dataset, entry) for dataset in datasets if dataset is not None}
     found = {"results": judged, "stored": stored}
-    text = json.dumps(found | {"digest": digests.of_json(found)}, indent=1, ensure_ascii=False)
-    results.write_atomically(folder / NOTE.format(profile), lambda file: file.write_text(text, encoding="utf-8"))
+    results.write_json(folder / NOTE.format(profile), found | {"digest": digests.of_json(found)})
     return found
 
 

@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+MARK = ".made-from"
+"""In a site's folder, what it was made from; a site without it is not whole."""
 COPIES = "_sources/notebooks"
 """Where a site has the reading copies of its notebooks."""
 UP = "../../"

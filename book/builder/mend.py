@@ -29,7 +29,6 @@ def mend(page: Page, static: Path) -> None:
     name_regions(page)
     mend_roles(page)
     mend_tables(page)
-    frame_pictures(page)
     one_kind_of_fold(page)
     name_letters(page)
     name_page(page)
@@ -99,17 +98,6 @@ def mend_tables(page: Page) -> None:
             cell.set("scope", "col" if cell.xpath("ancestor::thead") else "row")
     for cell in page.tree.xpath("//table[contains(@class, 'indextable')]/descendant-or-self::*[@style]"):
         del cell.attrib["style"]  # the index of Sphinx has its columns' widths there
-
-
-def frame_pictures(page: Page) -> None:
-    """Put a figure's pictures in a frame that scrolls without their caption."""
-    for figure in by_class(page.tree, "icl-figure"):
-        if pictures := figure.xpath("./img"):
-            frame = figure.makeelement("div", {"class": "icl-pictures"})
-            pictures[0].addprevious(frame)
-            for picture in pictures:
-                frame.append(picture)
-                picture.tail = None
 
 
 def one_kind_of_fold(page: Page) -> None:

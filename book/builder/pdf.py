@@ -16,6 +16,7 @@ from book.builder.problem import Problem
 from book.builder.render import WHOLE
 from book.builder.site import Page, piece, read_site, remove, write_site
 from icl_lib.companion.html import template
+from icl_lib.companion.results import write_atomically
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
@@ -86,7 +87,7 @@ def place(path: str, anchor: str) -> str:
 
 def write_pdf(layout: Layout) -> Path:
     """Print the built site; the PDF's path."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import Error, sync_playwright
 
     program, target = browser(), layout.build / "icl-companion.pdf"
     if program is None:
@@ -104,9 +105,12 @@ def write_pdf(layout: Layout) -> Path:
             paper = {"format": "A4", "prefer_css_page_size": False, "margin": dict.fromkeys(("left", "right"), "16mm")}
             paper["margin"] |= dict.fromkeys(("top", "bottom"), "18mm")
             shown = {"display_header_footer": True, "header_template": "<span></span>", "footer_template": FOOT}
-            tab.pdf(path=target, outline=True, tagged=True, print_background=True, **paper, **shown)
+            printed = tab.pdf(outline=True, tagged=True, print_background=True, **paper, **shown)
+    except Error as error:  # its own kind: the browser did not start, or gave up
+        raise Problem(f"The browser did not print: {str(error).strip().splitlines()[0]}") from error
     finally:
         (layout.html / WHOLE).unlink(missing_ok=True)
+    write_atomically(target, lambda file: file.write_bytes(printed))
     return target
 
 

@@ -7,11 +7,9 @@ from pathlib import Path
 
 from book.builder import published_at
 from book.builder.cache import Executed
-from book.builder.layout import Layout
+from book.builder.layout import MARK, Layout
 from icl_lib.companion import digests
 from papers import BOOK
-
-MARK = ".made-from"  # in the site's folder, so that the two appear together
 
 
 def made_from(layout: Layout, executed: list[Executed], quick: list[Executed]) -> str:

@@ -37,17 +37,24 @@ LONGEST = 200
 
 def repository(root: Path) -> str:
     """Where the repository of a checkout is, without a slash at its end; empty where that is not known."""
-    return (os.environ.get(REPOSITORY) or _configuration(root)["repository"]["url"]).rstrip("/")
+    return (os.environ.get(REPOSITORY) or _configured(root, "repository", "url")).rstrip("/")
 
 
-def _configuration(root: Path) -> dict:
-    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+def _configured(root: Path, table: str, name: str) -> str:
+    """What the configuration says in one of its tables, in words; empty where it says nothing."""
+    told = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8")).get(table) or {}
+    if not isinstance(told, dict):
+        raise Problem(f"{table} in _config.yml holds no table of names and values; restore it from git.")
+    return str(told.get(name) or "")
 
 
 def address(root: Path) -> str:
     """Where the pages of a checkout are published, without a slash at its end; empty where that is not known."""
-    told = (os.environ.get(PAGES) or _configuration(root).get("html", {}).get("baseurl") or "").rstrip("/")
-    parts = urlsplit(told)
+    told = (os.environ.get(PAGES) or _configured(root, "html", "baseurl")).rstrip("/")
+    try:
+        parts = urlsplit(told)
+    except ValueError:  # of brackets that do not close
+        parts = urlsplit("")
     if told and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
         raise Problem(f"'{told}' is no address of a site; write {PAGES} like https://owner.github.io/name, or leave it out.")
     return told

@@ -1,6 +1,5 @@
 """What the quick profile finds, as numbers: `book/data/quick.json`, and how far another machine may be from it."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -26,8 +25,7 @@ def update(executed: dict[str, Executed], path: Path) -> bool:
     outdated = [name for name, each in found.items() if other & each.keys()]
     for name in outdated:  # before the file is written, so that they are executed again also after an interruption
         shutil.rmtree(executed[name].folder)
-    text = json.dumps(after, indent=1, ensure_ascii=False) + "\n"
-    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+    results.write_json(path, after)
     return bool(outdated)
 
 

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from book.builder import judged
 from book.builder.pages import GENERATED
 from icl_lib.companion.html import template
 from papers import registry
@@ -125,7 +126,8 @@ def calibration_page(stored: Path) -> str:
 
 def _identity_now(slug: str) -> str:
     experiment = registry.EXPERIMENTS.get(slug)
-    return experiment.origin("quick", 0)["identity"] if experiment else ""
+    with judged.told():
+        return experiment.origin("quick", 0)["identity"] if experiment else ""
 
 
 CALIBRATION = template(

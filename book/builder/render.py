@@ -11,7 +11,7 @@ from pathlib import Path
 
 from book.builder import workers
 from book.builder.cache import Executed
-from book.builder.layout import COPIES, Layout
+from book.builder.layout import COPIES, MARK, Layout
 from book.builder.problem import Problem
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -72,7 +72,8 @@ def offer_downloads(html: Path, executed: list[Executed]) -> None:
 def recover(layout: Layout) -> None:
     """Finish or undo what a killed build left behind."""
     old = layout.build / "html.old"
-    if old.exists() and not layout.html.exists():
+    if old.exists() and not (layout.html / MARK).exists():
+        shutil.rmtree(layout.html, ignore_errors=True)
         move(old, layout.html)
     (layout.html / WHOLE).unlink(missing_ok=True)
     clear(layout)
@@ -88,6 +89,7 @@ def publish(new: Path, layout: Layout) -> None:
     """Put the new site in the place of the old one."""
     old = layout.build / "html.old"
     if layout.html.exists():
+        (layout.html / MARK).unlink(missing_ok=True)  # a copy that is cut short is not taken for whole
         move(layout.html, old)
     move(new, layout.html)
     shutil.rmtree(old, ignore_errors=True)

@@ -40,7 +40,9 @@ class Outcome:
 
     @property
     def complaint(self) -> str:
-        """What the task said last; one that was killed says nothing."""
+        """What the task said last; of one that was killed, or said nothing, how it ended."""
+        if self.status < 0:
+            return f"it was killed by signal {-self.status}, perhaps for want of memory."
         return self.lines[-1] if self.lines else f"it ended with status {self.status}, perhaps for want of memory."
 
 
@@ -60,26 +62,30 @@ def run_all(
     succeeded: Callable[[str, Outcome], None] = lambda name, outcome: None,
     at_a_time: int = AT_A_TIME,
 ) -> dict[str, Outcome]:
-    """Run every task, also after one has failed, and call `succeeded` as soon as one has not.
+    """Run every task, also after one has failed, and call `succeeded`, one at a time, as soon as one has not.
 
     The modules in `imported` are there before a task begins. An interrupt ends all tasks.
     """
     prepare(imported, env)
     context = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
     children: list[multiprocessing.Process] = []
+    stopped, one_at_a_time = threading.Event(), threading.Lock()
 
     def run_one(name: str) -> Outcome:
         said, theirs = context.Pipe(duplex=False)
         child = context.Process(target=_begin, args=(theirs, cwd, *tasks[name]))
         began = time.monotonic()
-        child.start()
-        theirs.close()
+        child.start()  # which waits for what is imported first
         children.append(child)
+        if stopped.is_set():
+            child.kill()
+        theirs.close()
         lines = _follow(said, partial(running.say, name))
         child.join()
         outcome = Outcome(child.exitcode, time.monotonic() - began, tuple(lines))
         if not outcome.status:
-            succeeded(name, outcome)
+            with one_at_a_time:
+                succeeded(name, outcome)
         running.end(name, outcome)
         return outcome
 
@@ -87,6 +93,7 @@ def run_all(
         try:
             return dict(zip(tasks, pool.map(run_one, tasks), strict=True))
         except BaseException:
+            stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             for child in children:
                 child.kill()

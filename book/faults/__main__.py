@@ -23,7 +23,7 @@ def main(words: list[str]) -> int:
         type=int,
         const=everywhere.NUMBER,
         metavar="NUMBER",
-        help=f"in the place of the list: so many changes by rule, of every function ({everywhere.NUMBER})",
+        help=f"in the place of the list: so many changes by rule, of functions ({everywhere.NUMBER})",
     )
     asked, layout = parser.parse_args(words), Layout(Path(__file__).resolve().parents[2])
     if asked.everywhere is not None and (asked.words or asked.everywhere < 1):
@@ -37,7 +37,7 @@ def main(words: list[str]) -> int:
     tried = trials.tried({str(fault): fault for fault in faults}, layout, "planted")
     rows = [asdict(fault) | {"caught": tried[str(fault)]} for fault in faults]
     if len(rows) == len(every):
-        plant.keep({"commit": results.commit(BOOK), "faults": rows}, layout.stored_results / STORED)
+        results.write_json(layout.stored_results / STORED, {"commit": results.commit(BOOK), "faults": rows})
     survivors = [fault for fault, row in zip(faults, rows, strict=True) if not row["caught"]]
     print(*(f"survived: {fault}" for fault in survivors), f"{len(faults)} planted, {len(survivors)} survived.", sep="\n")
     return 1 if survivors else 0

@@ -1,11 +1,11 @@
-"""`./run faults --everywhere`: change every function by rule, and say what notices."""
+"""`./run faults --everywhere`: change functions by rule, and say what notices."""
 
 from collections import Counter
 from pathlib import Path
 
 from book.builder.layout import Layout
 from book.builder.problem import Problem
-from book.faults import mutants, plant, trials
+from book.faults import mutants, trials
 from book.faults.mutants import Mutant
 from icl_lib.companion import results
 from papers import BOOK
@@ -53,7 +53,7 @@ def _keep(layout: Layout, total: int, chosen: dict, equivalent: dict, tried: dic
         "survivors": [vars(each) for each in survivors],
         "equivalent": [vars(each) | {"reason": equivalent[name]} for name, each in chosen.items() if name in equivalent],
     }
-    plant.keep(content, layout.stored_results / STORED)
+    results.write_json(layout.stored_results / STORED, content)
 
 
 def _end(name: str, equivalent: dict[str, str], tried: dict[str, str]) -> str:

@@ -8,13 +8,14 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 from icl_lib.companion import digests
+from papers import FLOORS, PAPERS
 
 GROUPS = {
-    "shared by rooms": tuple(f"papers/{wing}/*.py" for wing in ("regression", "zhang", "li", "dherin", "garg")),
+    "shared by rooms": tuple(f"papers/{wing}/*.py" for wing in (*FLOORS, *PAPERS)),
     "displayed formulas": ("papers/*/theory.py", "papers/*/theory/*.py"),
     "library": tuple(f"icl_lib/{floor}/**/*.py" for floor in ("measure", "models", "tasks", "train", "patches")),
-    "verdicts": tuple(f"icl_lib/companion/{name}.py" for name in ("claim", "controls", "strip", "verdict")),
-    "cards": tuple(f"icl_lib/companion/{name}.py" for name in ("cards", "marks", "minute", "quick", "show", "table")),
+    "verdicts": tuple(f"icl_lib/companion/{name}.py" for name in ("claim", "controls", "slack", "strip", "told", "verdict")),
+    "cards": tuple(f"icl_lib/companion/{name}.py" for name in ("cards", "marks", "minute", "quick", "showing", "table")),
     "figures": ("icl_lib/companion/figure.py", "icl_lib/companion/curves.py", "papers/*/lines.py", "papers/**/figures*.py"),
     "boxes": ("papers/*/*/minute.py", "papers/*/minute.py"),
 }

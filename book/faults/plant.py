@@ -1,14 +1,13 @@
 """The planted faults: small wrong changes, each with the words that it replaces."""
 
 import ast
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from book.builder.problem import Problem
 from book.faults.mutants import functions
-from icl_lib.companion import digests, results
+from icl_lib.companion import digests
 
 FILE = "planted.txt"
 STORED = "faults.json"
@@ -76,9 +75,3 @@ def code(root: Path, *names: str) -> tuple[Path, ...]:
 def digest(files: tuple[Path, ...]) -> str:
     """Return the digest of the bytes of these files."""
     return digests.of_bytes(*(bytes.fromhex(digests.of_file(path)) for path in files))[:24]
-
-
-def keep(content: dict, path: Path) -> None:
-    """Write what became of faults, whole or not at all."""
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    results.write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))

@@ -36,7 +36,11 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
     asked = {f"{kind} {slug}": (kind, slug) for kind in (STORED, QUICK) for slug in registry.EXPERIMENTS}
     asked |= {f"{TEST} {path.stem}": (TEST, str(path.relative_to(layout.root))) for path in tests}
     notes = {name: note / f"{name} {plant.digest(_read_by(*check, layout.root))}.json" for name, check in asked.items()}
-    tasks = {name: (trace, (str(layout.root), *asked[name], str(path))) for name, path in notes.items() if not path.exists()}
+    tasks = {
+        name: (trace, (str(layout.root), *asked[name], str(path)))
+        for name, path in notes.items()
+        if results.read_json(path, list) is None
+    }
     for name, outcome in (
         workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED).items() if tasks else ()
     ):
@@ -79,7 +83,7 @@ def trace(root: str, kind: str, name: str, to: str) -> int:
     else:
         with _noted(root, rows, name):
             list(catch.contradicted(name, "full" if kind == STORED else "quick"))
-    results.write_atomically(Path(to), lambda file: file.write_text(json.dumps(rows), encoding="utf-8"))
+    results.write_json(Path(to), rows)
     return 0
 
 

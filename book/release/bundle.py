@@ -44,8 +44,8 @@ def bundle(layout: Layout) -> None:
     files[manifest.FILE] = manifest.text(files, record, contents.present(files))
     target = layout.build / "release" / f"icl-companion-{record.version}.zip"
     archive.write(files, made_of.seconds, target)
-    shutil.rmtree(work.root)
     tell(target.relative_to(layout.root), files, record)
+    shutil.rmtree(work.root, ignore_errors=True)
 
 
 def make_pages(work: Layout, record: Record) -> None:

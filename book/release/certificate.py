@@ -1,6 +1,5 @@
 """What was checked of a bundle, on which machine, with which versions, and what differed: for programs and for readers."""
 
-import json
 import os
 import platform
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from book.builder.pages import PACKAGES
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.results import write_atomically, write_json
 
 NAME = "certificate"
 CITED, UNCHECKED = "as cited", "self-consistent, origin unchecked"
@@ -46,8 +45,8 @@ def of_machine() -> dict[str, object]:
 def write(told: Mapping[str, object], folder: Path) -> str:
     """Write the certificate into a folder, as JSON and as text; the text."""
     text = as_text(told)
-    for name, content in ((f"{NAME}.json", json.dumps(told, indent=1, ensure_ascii=False)), (f"{NAME}.txt", text)):
-        write_atomically(folder / name, lambda file, content=content: file.write_text(content + "\n", encoding="utf-8"))
+    write_json(folder / f"{NAME}.json", told)
+    write_atomically(folder / f"{NAME}.txt", lambda file: file.write_text(text + "\n", encoding="utf-8"))
     return text
 
 

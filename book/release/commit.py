@@ -42,5 +42,6 @@ def _git(root: Path, *words: str) -> bytes:
     except OSError as error:
         raise Problem("A bundle is made of a commit, and there is no git here; install it.") from error
     except subprocess.CalledProcessError as error:
-        raise Problem("A bundle is made of a commit, and this folder is no git checkout; clone the repository.") from error
+        told = (error.stderr.decode(errors="replace").strip().splitlines() or [""])[-1]
+        raise Problem(f"A bundle is made of a commit, and git gives none of this folder: {told}.") from error
     return done.stdout

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from book.builder import lab
-from book.builder.layout import COPIES, Layout
-from book.builder.published import MARK
+from book.builder.layout import COPIES, MARK, Layout
 from book.citation import bibtex
 from book.citation.record import FILE as CITATION
 from book.citation.record import Record

@@ -3,7 +3,6 @@
 `./run verify` starts it in the source of a bundle. It goes on where it was stopped.
 """
 
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.release import child
 from icl_lib.companion import PROFILES, digests
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.results import read_json, write_json
 from papers import BOOK
 
 NOTE, BEFORE = "rerun.json", "before.json"
@@ -23,15 +22,15 @@ def rerun(layout: Layout, full: bool) -> None:
     """Execute all notebooks in the quick profile; with `full`, compute also networks and stored results anew."""
     if BOOK.root.resolve() != layout.root.resolve():
         raise Problem(f"This would execute the code of {BOOK.root.name} and not that of the bundle.")
-    if not (layout.build / BEFORE).exists():
-        write(layout.build / BEFORE, first_look(layout))
-    found = json.loads((layout.build / BEFORE).read_text(encoding="utf-8"))
+    if not read_json(layout.build / BEFORE, dict):
+        write_json(layout.build / BEFORE, first_look(layout))
+    found = read_json(layout.build / BEFORE, dict)
     if full:
         files = found["files"]
         renew([name for name, digest in files.items() if digests.of_file(layout.stored_results / name) == digest], layout)
         names = arguments.notebook_names(layout.root)
         found["renewed"] = merged(judged.judge(name, layout.executed("quick", name), "full")["results"] for name in names)
-    write(layout.build / NOTE, found)
+    write_json(layout.build / NOTE, found)
 
 
 def first_look(layout: Layout) -> dict:
@@ -57,10 +56,6 @@ def stored_digests(layout: Layout) -> dict[str, str]:
 def renew(files: list[str], layout: Layout) -> None:
     """Compute anew what these files hold; a file that was computed anew is never the same, for it says when."""
     book.renew([Path(name).name.removesuffix(".full.nc").removesuffix(".safetensors") for name in files], layout)
-
-
-def write(path: Path, value: dict) -> None:
-    write_atomically(path, lambda file: file.write_text(json.dumps(value, indent=1, ensure_ascii=False), encoding="utf-8"))
 
 
 def main(words: list[str]) -> int:

@@ -70,8 +70,8 @@ def verify(asked: argparse.Namespace, layout: Layout) -> int:
         **{"began": began, "ended": certificate.now(), "command": " ".join(["./run verify", *asked.words])},
     }
     print("\n" + certificate.write(told, folder), flush=True)
-    shutil.rmtree(source.root)
-    print(f"\nWritten: {(folder / certificate.NAME).relative_to(layout.root)}.json and .txt")
+    print(f"\nWritten: {(folder / certificate.NAME).relative_to(layout.root)}.json and .txt", flush=True)
+    shutil.rmtree(source.root, ignore_errors=True)
     return 1 if differing else 0
 
 
@@ -153,7 +153,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     asked.sha256 = asked.sha256 and asked.sha256.strip().lower()
     if asked.sha256 is not None and not intact.DIGEST.fullmatch(asked.sha256):
         parser.error("a SHA-256 has 64 digits from 0 to f")
-    asked.words = [asked.bundle.name if word == str(asked.bundle) else word for word in words]
+    asked.words = [asked.bundle.name if Path(word) == asked.bundle else word for word in words]
     if other := [word for word in asked.words if not is_line(word)]:
         parser.error(f"{other[0]!r} cannot stand in a certificate; rename the file")
     asked.bundle = typed.path(asked.bundle)

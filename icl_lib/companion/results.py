@@ -149,6 +149,19 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def write_json(path: Path, value: object) -> None:
+    """Write a value as JSON, whole or not at all."""
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def read_json(path: Path, kind: type) -> object:
+    """Return what is noted as JSON; None where nothing is, or no JSON, or none of this kind."""
+    with suppress(OSError, ValueError):
+        return found if isinstance(found := json.loads(path.read_text(encoding="utf-8")), kind) else None
+    return None
+
+
 @contextmanager
 def _held(handle: int) -> Iterator[None]:
     """Lock an open file until it is written, so that all can see that its process lives; closed at once without locks."""

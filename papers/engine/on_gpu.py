@@ -11,7 +11,6 @@ train     a decoder at the scale of the papers, in checkpoints, so that another 
 What is through is not done again; ``_build/gpu/steps.json`` says what was, and how long it took.
 """
 
-import json
 import subprocess
 import sys
 import time
@@ -66,7 +65,7 @@ def run(commands: Mapping[str, list[str]], minutes: float, out: Path) -> dict[st
     """Run what is not through yet within a time, and return and write what was done: status and seconds by step."""
     out.mkdir(parents=True, exist_ok=True)
     note, end = out / NOTE, time.monotonic() + 60 * minutes
-    done = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    done = results.read_json(note, dict) or {}
     for name, command in commands.items():
         left = min(60 * LONGEST.get(name, minutes), end - time.monotonic())
         if done.get(name, {}).get("status") == "done" or left <= 0:
@@ -83,8 +82,7 @@ def run(commands: Mapping[str, list[str]], minutes: float, out: Path) -> dict[st
                 status = "stopped when its time was over"
         done[name] = {"status": status, "seconds": round(time.monotonic() - began, 1)}
         print(f"   {status}, {done[name]['seconds']:.0f} s: {out / told.name}", flush=True)
-        text = json.dumps(done, indent=1)
-        results.write_atomically(note, lambda file, text=text: file.write_text(text, encoding="utf-8"))
+        results.write_json(note, done)
     return done
 
 

@@ -36,6 +36,11 @@ def test_bad_notebook_is_told_in_one_sentence(monkeypatch, tmp_path, source, tag
     assert told in outcome.complaint
 
 
+def test_one_that_was_killed_says_so_whatever_it_said_before():
+    assert workers.Outcome(-9, 1.0, ("UserWarning: harmless",)).complaint.startswith("it was killed by signal 9")
+    assert workers.Outcome(1, 1.0, ("a: b", "why")).complaint == "why"
+
+
 def test_page_shows_the_profile_that_was_run(tmp_path):
     cells = [
         nbformat.v4.new_code_cell('profile = "quick"\nseed = 0', metadata={"tags": ["parameters"]}),

@@ -280,10 +280,16 @@ def test_the_address_of_the_pages_is_a_setting_or_a_variable(tmp_path, monkeypat
     assert published_at.address(tmp_path) == "https://example.org/book"
     monkeypatch.setenv(published_at.PAGES, f"{BASE}/")
     assert published_at.address(tmp_path) == BASE
-    for wrong in ("owner.github.io/name", "ftp://owner", "https:///name", f"{BASE}?a=1"):
+    for wrong in ("owner.github.io/name", "ftp://owner", "https:///name", f"{BASE}?a=1", "http://[x"):
         monkeypatch.setenv(published_at.PAGES, wrong)
         with pytest.raises(Problem, match="no address of a site"):
             published_at.address(tmp_path)
+    monkeypatch.delenv(published_at.PAGES)
+    config.write_text("html:\nrepository:\n  url:\n")
+    assert published_at.address(tmp_path) == published_at.repository(tmp_path) == ""
+    config.write_text("html: 5\n")
+    with pytest.raises(Problem, match="html in _config.yml holds no table"):
+        published_at.address(tmp_path)
 
 
 def test_addresses_are_told_as_they_read_on_a_page():

@@ -55,6 +55,10 @@ def test_every_group_has_mutants_and_every_function_one_before_any_has_two():
     assert len({(each.file, each.function) for each in every[: len(functions)]}) == len(functions)
 
 
+def test_every_pattern_of_a_group_finds_a_file():
+    assert not [pattern for patterns in mutants.GROUPS.values() for pattern in patterns if not [*ROOT.glob(pattern)]]
+
+
 def first(function: str, rule: str) -> Mutant:
     return next(each for each in mutants.every(ROOT) if (each.function, each.rule) == (function, rule))
 

@@ -106,6 +106,19 @@ def test_what_executed_notebooks_saved_is_judged_and_written(tmp_path, monkeypat
     assert quick.update({"far": far}, path) and not far.folder.exists()
 
 
+def test_a_verdict_in_full_answers_for_the_weights_that_its_result_reads(tmp_path, monkeypatch):
+    experiment = registry.experiment("li-decoder")
+    monkeypatch.setattr(registry, "EXPERIMENTS", {experiment.slug: experiment})
+    stored = judged.judge(experiment.notebook, tmp_path, "full")["stored"]
+    assert {"li-decoder.full.nc", "weights/li-decoder.safetensors"} <= {*stored}
+    one = SimpleNamespace(name=experiment.notebook, folder=tmp_path)
+    note = tmp_path / judged.NOTE.format("full")
+    before = judged.of(one, "full")
+    for torn in ("", "[]", "{"):
+        note.write_text(torn)
+        assert judged.of(one, "full") == before, "a note that is torn is written anew"
+
+
 @pytest.mark.parametrize(("x", "executions"), [(0.05, 1), (0.0995, 2)])
 def test_outputs_are_taken_after_the_numbers_are_written(tmp_path, monkeypatch, x, executions):
     """A claim that is near its margin is shown otherwise, so its notebook is executed once more."""

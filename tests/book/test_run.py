@@ -28,6 +28,7 @@ def checkout(tmp_path):
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "alpha.ipynb").write_text("{}")
     (tmp_path / "notebooks" / "beta.ipynb").write_text("{}")
+    (tmp_path / "beta.ipynb").write_text("{}")
     return tmp_path
 
 
@@ -60,6 +61,7 @@ def call(checkout, *words):
         (["book", "--only"], "expected one argument"),
         (["test", "notebooks/gamma.ipynb"], "no file 'notebooks/gamma.ipynb'"),
         (["test", "tests/test_none.py::test_one"], "no file 'tests/test_none.py::test_one'"),
+        (["test", "beta.ipynb"], "'beta.ipynb' is none of the committed notebooks"),
         (["test", "notebooks/alpha.ipynb", "-k", "word"], "'-k' is for pytest, notebooks is not"),
         (["test", "--all", "-x"], "'-x' is for pytest, --all is not"),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from book.builder import book, render
-from book.builder.layout import Layout
+from book.builder.layout import MARK, Layout
 from book.builder.settings import READERS
 
 BROKEN = {
@@ -53,6 +53,19 @@ def test_the_new_site_takes_the_place_of_one_that_cannot_be_renamed(layered, tmp
     render.publish(new, layout)
     assert (layout.html / "book" / "a.html").read_text() == "new"
     render.clear(layout)
+    assert [path.name for path in layout.build.iterdir()] == ["html"]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_a_killed_exchange_leaves_is_one_whole_site(whole, tmp_path):
+    """Killed while the old site was taken away by a copy, or while what was left of it was removed."""
+    layout = Layout(tmp_path)
+    site(layout.build / "html.old", "old")
+    site(layout.html, "half" if not whole else "new")
+    if whole:
+        (layout.html / MARK).write_text("all")
+    render.recover(layout)
+    assert (layout.html / "book" / "a.html").read_text() == ("new" if whole else "old")
     assert [path.name for path in layout.build.iterdir()] == ["html"]
 
 

@@ -59,8 +59,10 @@ def test_it_is_written_for_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(calibration.sweep_commands, "run", lambda options: 0)
     monkeypatch.setattr(calibration, "STORED", BOOK.build / "toy-calibration.json")
     dataset = registry.experiment(claim.experiment).run("quick", 0)
-    monkeypatch.setattr(calibration.results, "load", lambda path: dataset.drop_vars("risk_theory"))
-    assert calibration.run(argparse.Namespace(seeds=(1, 1), jobs=1)) == 0
+    read = []
+    monkeypatch.setattr(calibration.results, "load", lambda path: read.append(path.name) or dataset.drop_vars("risk_theory"))
+    assert calibration.run(argparse.Namespace(seeds=(0, 1), jobs=1)) == 0
+    assert read == [f"{claim.experiment}.quick.nc", f"{claim.experiment}.quick.seed1.nc"], "as a sweep names them"
     found = json.loads(calibration.STORED.read_text())
     calibration.STORED.unlink()
     assert found["claims"][0]["identity"] == dataset.attrs["identity"]

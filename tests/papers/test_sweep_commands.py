@@ -207,6 +207,7 @@ def test_one_folder_holds_one_setting_of_a_result(tmp_path, capsys):
     assert "two settings" in capsys.readouterr().err
     assert main(["sweep", "toy-divided", "--out", out]) == 0
     assert main(["sweep", "toy-plain", "--profile", "quick", "--out", out]) == 0
+    assert main(["sweep", "toy-plain", "--seeds", "1", "--out", out]) == 0, "another file"
 
 
 def test_a_damaged_plan_is_named(tmp_path, capsys):
