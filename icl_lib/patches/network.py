@@ -41,7 +41,8 @@ def patched_block(block: PatchableBlock, site: Site, weights: Weights, bare: Sta
 
     block.feed(patched, bare) = block.feed(weights, full), where both states are of one token, (..., 1, k). Every matrix W
     that reads z becomes W + DeltaW with (W + DeltaW) z = W z_full, so that what follows is as with the context; then the
-    site adds v_full - v. Raises ValueError when z = 0, or when the site cannot take up the difference.
+    site adds v_full - v, for which it has to name the last matrix, bias or gain of the feed-forward part. Raises ValueError
+    when z = 0, when a state is of several tokens, and where the site does.
 
     The block makes 24 of the query 2 after the context 1, and 20 of the query alone, until it is patched:
 
@@ -56,6 +57,8 @@ def patched_block(block: PatchableBlock, site: Site, weights: Weights, bare: Sta
     [[20.0]] [[20.0]]
     [[24.0]] [[24.0]]
     """
+    if (lengths := (bare.z.shape[-2], full.z.shape[-2])) != (1, 1):
+        raise ValueError("states of {} and {} tokens: give those of one token, such as state.at(-1)".format(*lengths))
     z, z_full = bare.z[..., 0, :], full.z[..., 0, :]
     read = {name: weights[name] + redirection(weights[name], z, z_full) for name in block.feed_forward.reads}
     return site.absorb(block.feed_forward, {**weights, **read}, z, full.v[..., 0, :] - bare.v[..., 0, :])

@@ -156,6 +156,8 @@ def test_violated_hypotheses_are_named():
     tokens[-1] = 0  # A(x) = W_O W_V x = 0
     with pytest.raises(ValueError, match="needs A\\(C without Y, x\\) != 0"):
         patched_block(block, Nowhere(), weights, block.mix(weights, tokens[-1:]).at(-1), block.mix(weights, tokens).at(-1))
+    with pytest.raises(ValueError, match="states of 1 and 4 tokens: give those of one token"):
+        patched_block(block, Nowhere(), weights, block.mix(weights, tokens[:1]), block.mix(weights, tokens))
     feed_forward = PostNormGatedMLP(4, 6, "gelu", 1e-6)
     weights = Block(NoSkip(SoftmaxAttention(1, 2, 4, 4)), feed_forward).start(stream(0, "post"), (), LIKE)
     z, difference = draw("z", 4), draw("difference", 4)

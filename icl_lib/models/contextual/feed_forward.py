@@ -158,7 +158,7 @@ class MixtureOfExperts:
         return {"W_router": (E, D), "W_gate": (E * H, D), "W_up": (E * H, D), "W_down": (D, E * H)}
 
     def shares(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T E"]:
-        """Return p, which sums to one."""
+        """Return p, which sums to one; experts whose scores tie with the least of those that are on are on as well."""
         scores = linear(weights, "W_router", z)
         least = scores.topk(self.active, -1).values[..., -1:]
         return scores.masked_fill(scores < least, -torch.inf).softmax(-1)

@@ -7,7 +7,7 @@ def least_squares_error(d: int, M: int, noise_sd: float) -> float:
     """Error/d of minimum-norm least squares at covariance I, w ~ N(0, I), against the clean target.
 
     max(0, 1 - M/d), plus noise_sd^2/(M-d-1) for M > d+1 and noise_sd^2 (M/d)/(d-M-1) for M < d-1, by the mean of the
-    inverse Wishart distribution; with noise the error has no finite mean for |M - d| <= 1.
+    inverse Wishart distribution; with noise the error has no finite mean for |M - d| <= 1, but for M = 0, where it is 1.
 
     At d = 5 and noise 2: 3/5 + 4 (2/5)/(5 - 2 - 1) with 2 examples, no mean with 6, and 4/(10 - 5 - 1) with 10:
 
@@ -16,7 +16,7 @@ def least_squares_error(d: int, M: int, noise_sd: float) -> float:
     [1.4, inf, 1.0]
     """
     unseen = max(0.0, 1 - M / d)
-    if noise_sd == 0:
+    if noise_sd == 0 or M == 0:
         return unseen
     if abs(M - d) <= 1:
         return np.inf
