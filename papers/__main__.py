@@ -18,7 +18,7 @@ TOO_LARGE = (MemoryError, OverflowError, RecursionError)
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    main_parser = typed.Parser(prog="./run", description="Experiments and claims of the book.")
+    main_parser = typed.Parser(prog=BOOK.command, description="Experiments and claims of the book.")
     commands = main_parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("list", help="experiments with their claims")
     listing.add_argument("--json", action="store_true")

@@ -16,7 +16,7 @@ def run(options: argparse.Namespace) -> int:
     experiment = registry.asked(options.slug, options.profile, options.settings)
     drawing = drawing_of(experiment)
     if drawing is None:
-        raise ValueError(f"{experiment.slug} has no figure: ./run check {experiment.slug} judges its claims")
+        raise ValueError(f"{experiment.slug} has no figure: {BOOK.command} check {experiment.slug} judges its claims")
     renewal.announce(renewal.alike([experiment.slug], options), options.settings)
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)

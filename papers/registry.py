@@ -93,7 +93,7 @@ def experiment(slug: str) -> Experiment:
         raise ValueError(f"{slug} is a claim: take its experiment, {CLAIMS[slug].experiment}")
     if room := [each.slug for each in EXPERIMENTS.values() if each.notebook == slug]:
         raise ValueError(f"{slug} is a notebook: take one of its experiments, {', '.join(room)}")
-    raise ValueError(f"{unknown('experiment', slug, EXPERIMENTS)}; ./run list has them all")
+    raise ValueError(f"{unknown('experiment', slug, EXPERIMENTS)}; {BOOK.command} list has them all")
 
 
 def asked(slug: str, profile: str, settings: list[str]) -> Experiment:

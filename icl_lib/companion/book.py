@@ -33,6 +33,11 @@ class Book:
         """The packages whose code counts."""
         return LIBRARY, self.wings
 
+    @property
+    def command(self) -> str:
+        """How its commands are called: in a checkout, or where it is installed."""
+        return "./run" if self.root else f"python -m {self.wings}"
+
     def result(self, slug: str) -> Path:
         """Return where the committed result of an experiment lies."""
         return self.store / f"{slug}.full.nc"

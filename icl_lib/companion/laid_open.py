@@ -160,7 +160,7 @@ def commands(experiment, words: str = "--seed 7", profile: str = "quick") -> lis
     except ValueError:
         return []
     names = ["figure", "check"] if drawing_of(experiment) else ["check"]
-    return [f"./run {name} {experiment.slug} {words}{''.join(own)}" for name in names]
+    return [f"{experiment.book.command} {name} {experiment.slug} {words}{''.join(own)}" for name in names]
 
 
 def _typed(value: object) -> str:

@@ -274,7 +274,7 @@ def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
         raise StaleResult(told)
     path = experiment.book.result(experiment.slug) if folder is None else folder / f"{experiment.slug}.full.nc"
     if seed and folder is None:
-        mine = f"./run check {experiment.slug} --profile full --seed {seed}"
+        mine = f"{experiment.book.command} check {experiment.slug} --profile full --seed {seed}"
         raise StaleResult(f"{path.name} is stored of seed 0 alone: take seed = 0 here; {mine} computes another")
     measured = load(path)
     made_with = measured.attrs.get("versions") if experiment.book.root is None else None  # an installed book renews nothing

@@ -51,7 +51,7 @@ def python(tmp_path_factory, wheels) -> Path:
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory, wheels) -> Path:
     """A folder of packages with the whole."""
-    folder = tmp_path_factory.mktemp("whole") / "site-packages"
+    folder = tmp_path_factory.mktemp("whole") / "of-any-name"
     subprocess.run([*PIP, "install", *OFFLINE, "--target", folder, *wheels.glob("icl_companion-*.whl")], check=True)
     return folder
 
@@ -104,11 +104,14 @@ def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(pyt
 
 def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages, tmp_path):
     cells = "\n".join(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")).replace('profile = "quick"', 'profile = "full"')
-    told = (
-        "\nfrom icl_lib.companion import results\nfrom papers import BOOK\nprint(BOOK.store, BOOK.build, results.commit(BOOK))"
+    told = "\nfrom icl_lib.companion import results\nfrom papers import BOOK, registry\n"
+    told += "print(BOOK.store, BOOK.build, results.commit(BOOK))\nprint(repr(registry.experiment('zhang-one-step')))"
+    (*_, where), shown = (
+        part.split("\n") for part in said(python, cells + told, tmp_path, packages).split("\nzhang-one-step: ")
     )
-    *_, store, build, commit = said(python, cells + told, tmp_path, packages).split()
+    store, build, commit = where.split()
     assert (Path(store), Path(build), commit) == (packages / "book" / "data", tmp_path / "_build", "unknown")
+    assert "python -m papers figure zhang-one-step --seed 7" in shown
 
 
 def test_stored_results_of_other_versions_are_read_where_they_are_installed_and_this_is_told(python, packages, tmp_path):
