@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 from scipy.special import stdtr
 
-from icl_lib.companion import FAILS, Agreement, Claim, results
+from icl_lib.companion import FAILS, Agreement, Claim, results, writing
 from papers import BOOK, registry, sweep_commands
 
 STORED = BOOK.store / "calibration.json"
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
             rows.append(_row(claim, found) | {"identity": experiment.origin(PROFILE, 0)["identity"]})
     counts = np.histogram(np.concatenate(shares), BINS, (0, 1))[0].tolist()
     content = {"commit": results.commit(BOOK), "seeds": len(options.seeds), "histogram": counts, "claims": rows}
-    results.write_json(STORED, content)
+    writing.write_json(STORED, content)
     failed = sum(row["failed"] for row in rows)
     print(
         f"{len(rows)} formulas with {len(options.seeds)} seeds: {failed} of {len(rows) * len(options.seeds)} verdicts fail; "

@@ -5,7 +5,7 @@ import time
 import webbrowser
 from pathlib import Path
 
-from icl_lib.companion import Cards, results
+from icl_lib.companion import Cards, writing
 from icl_lib.companion.laid_open import drawing_of
 from icl_lib.companion.marks import unmarked
 from papers import BOOK, registry, renewal
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)
     path = options.out or BOOK.build / "drawn" / f"{experiment.slug}.{options.profile}.seed{options.seed}.svg"
-    results.write_atomically(path, lambda file: file.write_text(drawing(dataset).light, encoding="utf-8"))
+    writing.write_atomically(path, lambda file: file.write_text(drawing(dataset).light, encoding="utf-8"))
     print(unmarked(str(Cards(*(claim.judge(dataset) for claim in registry.claims_of(experiment.slug))))))
     print(f"{experiment.slug} ({options.profile}, seed {options.seed}): {time.perf_counter() - began:.1f} s, {path}")
     if not options.out:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import digests, origins, results, weights
+from icl_lib.companion import digests, origins, results, weights, writing
 from icl_lib.companion.sweep import Incomplete, local_pool, one_thread
 from icl_lib.typed import unknown
 from papers import BOOK, registry
@@ -182,14 +182,14 @@ class Finished:
 
     def files(self) -> dict[str, str]:
         """Return the noted digests, none when there is no note."""
-        return results.read_json(self.path, dict) or {}
+        return writing.read_json(self.path, dict) or {}
 
     def __contains__(self, item: "Item") -> bool:
         return self.files().get(item.path.name) == digests.of_file(item.path)
 
     def add(self, item: "Item") -> None:
         """Note a file as it is now."""
-        results.write_json(self.path, self.files() | {item.path.name: digests.of_file(item.path)})
+        writing.write_json(self.path, self.files() | {item.path.name: digests.of_file(item.path)})
 
 
 def listed(names: list[str], say: Callable[[str], None]) -> None:

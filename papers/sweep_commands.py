@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from icl_lib import typed
-from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, digests, require_device, results, sweep
+from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, digests, require_device, results, sweep, writing
 from icl_lib.companion.sweep import Cell, Incomplete
 from papers import BOOK, registry
 
@@ -132,7 +132,7 @@ def write_plans(plans: list[Plan], folder: Path) -> None:
     for plan in plans:
         text = json.dumps(asdict(plan))
         path = folder / "plans" / f"{digests.of_text(text)[:16]}.json"
-        results.write_atomically(path, lambda file, text=text: file.write_text(text, encoding="utf-8"))
+        writing.write_atomically(path, lambda file, text=text: file.write_text(text, encoding="utf-8"))
 
 
 def write_complete(plan: Plan, folder: Path) -> list[str]:

@@ -21,7 +21,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from book.builder import closure
 from book.builder.layout import Layout
 from book.builder.problem import Problem
-from icl_lib.companion import digests, identity, quick, results
+from icl_lib.companion import digests, identity, quick, writing
 
 NOTE = "judged.{}.json"
 """What the claims say, noted beside an executed notebook, by profile."""
@@ -171,7 +171,7 @@ def made_in(folder: Path, name: str) -> dict[str, str]:
 
 def write_record(folder: Path, record: Record) -> None:
     """Note what is known about the execution in a folder."""
-    results.write_json(folder / "record.json", asdict(record))
+    writing.write_json(folder / "record.json", asdict(record))
 
 
 def workplace(layout: Layout) -> Path:

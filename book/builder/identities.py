@@ -60,7 +60,7 @@ def sign(page: Page, identity: Mapping[str, str]) -> None:
     """Write what a page was made from into its head and at its end."""
     told = "; ".join(f"{part} {digest}" for part, digest in identity.items())
     page.tree.head.append(page.tree.makeelement("meta", {"name": NAME, "content": told}))
-    for end in next(([each] for each in by_class(page.tree, "bd-footer-content__inner")), page.tree.xpath("//main")):
+    for end in list(by_class(page.tree, "bd-footer-content__inner"))[:1] or page.tree.xpath("//main"):
         end.append(piece(MADE_FROM.render(identity=identity)))
 
 

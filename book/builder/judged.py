@@ -9,7 +9,7 @@ import xarray as xr
 
 from book.builder.cache import NOTE, Executed
 from book.builder.problem import Problem
-from icl_lib.companion import Experiment, Judgement, digests, results
+from icl_lib.companion import Experiment, Judgement, digests, results, writing
 from papers import BOOK, registry
 
 
@@ -28,12 +28,12 @@ def require_sound(executed: Iterable[Executed], stored: Iterable[Path]) -> None:
     for path in stored:
         if known.get(path.name) != digests.of_file(path):
             with told():
-                results.load(path)
+                results.load(path, BOOK)
 
 
 def _noted(one: Executed, profile: str) -> dict[str, dict]:
     path = one.folder / NOTE.format(profile)
-    found = results.read_json(path, dict) or {}
+    found = writing.read_json(path, dict) or {}
     whole = found.pop("digest", None) == digests.of_json(found)
     if not whole or any(digests.of_file(BOOK.store / file) != digest for file, digest in found["stored"].items()):
         found = judge(one.name, one.folder, profile)
@@ -53,7 +53,7 @@ def judge(name: str, folder: Path, profile: str) -> dict[str, dict]:
         stored = {}
     judged = {dataset.attrs["slug"]: _judged(dataset, entry) for dataset in datasets if dataset is not None}
     found = {"results": judged, "stored": stored}
-    results.write_json(folder / NOTE.format(profile), found | {"digest": digests.of_json(found)})
+    writing.write_json(folder / NOTE.format(profile), found | {"digest": digests.of_json(found)})
     return found
 
 

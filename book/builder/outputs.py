@@ -8,7 +8,7 @@ import nbformat
 from book.builder import arguments, book, cache, committed, judged, quick
 from book.builder.layout import Layout
 from icl_lib.companion.quick import stored_quick
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.writing import write_atomically
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""

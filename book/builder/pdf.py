@@ -16,7 +16,7 @@ from book.builder.problem import Problem
 from book.builder.render import WHOLE
 from book.builder.site import Page, piece, read_site, remove, write_site
 from icl_lib.companion.html import template
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.writing import write_atomically
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]

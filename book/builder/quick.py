@@ -7,7 +7,7 @@ import numpy as np
 
 from book.builder import judged
 from book.builder.cache import Executed
-from icl_lib.companion import results
+from icl_lib.companion import writing
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
 from icl_lib.companion.verdict import STANDARD_ERRORS, TOLERANCE
 
@@ -25,7 +25,7 @@ def update(executed: dict[str, Executed], path: Path) -> bool:
     outdated = [name for name, each in found.items() if other & each.keys()]
     for name in outdated:  # before the file is written, so that they are executed again also after an interruption
         shutil.rmtree(executed[name].folder)
-    results.write_json(path, after)
+    writing.write_json(path, after)
     return bool(outdated)
 
 

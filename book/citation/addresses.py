@@ -11,7 +11,7 @@ import yaml
 
 from book.builder.site import read_site
 from icl_lib.companion.laid_open import drawing_of
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.writing import write_atomically
 from papers import registry
 
 FILE = Path(__file__).parents[1] / "addresses.txt"

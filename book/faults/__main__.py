@@ -9,7 +9,7 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.faults import everywhere, plant, trials
 from book.faults.plant import STORED
-from icl_lib.companion import results
+from icl_lib.companion import results, writing
 from papers import BOOK
 
 
@@ -37,7 +37,7 @@ def main(words: list[str]) -> int:
     tried = trials.tried({str(fault): fault for fault in faults}, layout, "planted")
     rows = [asdict(fault) | {"caught": tried[str(fault)]} for fault in faults]
     if len(rows) == len(every):
-        results.write_json(layout.stored_results / STORED, {"commit": results.commit(BOOK), "faults": rows})
+        writing.write_json(layout.stored_results / STORED, {"commit": results.commit(BOOK), "faults": rows})
     survivors = [fault for fault, row in zip(faults, rows, strict=True) if not row["caught"]]
     print(*(f"survived: {fault}" for fault in survivors), f"{len(faults)} planted, {len(survivors)} survived.", sep="\n")
     return 1 if survivors else 0

@@ -7,7 +7,7 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.faults import mutants, trials
 from book.faults.mutants import Mutant
-from icl_lib.companion import results
+from icl_lib.companion import results, writing
 from papers import BOOK
 
 FILE = "equivalent.txt"
@@ -53,7 +53,7 @@ def _keep(layout: Layout, total: int, chosen: dict, equivalent: dict, tried: dic
         "survivors": [vars(each) for each in survivors],
         "equivalent": [vars(each) | {"reason": equivalent[name]} for name, each in chosen.items() if name in equivalent],
     }
-    results.write_json(layout.stored_results / STORED, content)
+    writing.write_json(layout.stored_results / STORED, content)
 
 
 def _end(name: str, equivalent: dict[str, str], tried: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.faults import catch, plant
 from book.faults.catch import QUICK, STORED, TEST, Check
-from icl_lib.companion import results
+from icl_lib.companion import writing
 
 SLOW = {
     *("browser", "browser_explorers", "browser_policy", "build", "bundle", "elsewhere", "faults", "identities", "kills"),
@@ -39,7 +39,7 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
     tasks = {
         name: (trace, (str(layout.root), *asked[name], str(path)))
         for name, path in notes.items()
-        if results.read_json(path, list) is None
+        if writing.read_json(path, list) is None
     }
     for name, outcome in (
         workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED).items() if tasks else ()
@@ -83,7 +83,7 @@ def trace(root: str, kind: str, name: str, to: str) -> int:
     else:
         with _noted(root, rows, name):
             list(catch.contradicted(name, "full" if kind == STORED else "quick"))
-    results.write_json(Path(to), rows)
+    writing.write_json(Path(to), rows)
     return 0
 
 

@@ -8,7 +8,7 @@ from book.builder import workers
 from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.faults import catch, plant, traced
-from icl_lib.companion import results
+from icl_lib.companion import writing
 
 
 class Change(Protocol):
@@ -24,7 +24,7 @@ class Change(Protocol):
 def tried(changes: Mapping[str, Change], layout: Layout, name: str) -> dict[str, str]:
     """Return what notices each change, or an empty text; what is found is noted under ``name``, as soon as it is."""
     note = layout.build / "faults" / f"{name}.json"
-    rows = results.read_json(note, dict) or {}
+    rows = writing.read_json(note, dict) or {}
     known = {
         each: rows[each][0]
         for each, change in changes.items()
@@ -36,7 +36,7 @@ def tried(changes: Mapping[str, Change], layout: Layout, name: str) -> dict[str,
     def keep(each: str, outcome: workers.Outcome) -> None:
         known[each] = outcome.lines[-1] if outcome.lines else ""
         rows[each] = known[each], _rests_on(changes[each], known[each], layout.root)
-        results.write_json(note, rows)
+        writing.write_json(note, rows)
 
     tasks = {
         each: (

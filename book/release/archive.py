@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.writing import write_atomically
 
 Content = Path | bytes
 """A file of a bundle: where it lies, or what is in it."""

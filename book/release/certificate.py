@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from book.builder.pages import PACKAGES
-from icl_lib.companion.results import write_atomically, write_json
+from icl_lib.companion.writing import write_atomically, write_json
 
 NAME = "certificate"
 CITED, UNCHECKED = "as cited", "self-consistent, origin unchecked"

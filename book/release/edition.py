@@ -15,7 +15,7 @@ from book.builder.committed import in_one_piece
 from book.builder.layout import Layout
 from book.citation.record import Edition, Record
 from book.release import child, printed
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.writing import write_atomically
 
 PROFILE = "full"
 TIMED = ("papermill", "execution")

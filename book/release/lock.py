@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from book.builder.problem import Problem
 from book.release.requirements import applies, pinned, version_of
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.writing import write_atomically
 
 SOURCE, LOCK = "requirements.txt", "requirements.lock"
 OF_CUDA = re.compile(r"nvidia-|cuda-|triton$")

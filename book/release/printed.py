@@ -6,7 +6,7 @@ from pathlib import Path
 
 from book.citation.record import Edition
 from icl_lib.companion import digests
-from icl_lib.companion.results import write_atomically
+from icl_lib.companion.writing import write_atomically
 
 DATE = re.compile(rb"/(CreationDate|ModDate)\s*\(D:([^)]*)\)")
 ID = re.compile(rb"/ID\s*\[\s*<([0-9A-Fa-f]*)>\s*<([0-9A-Fa-f]*)>\s*\]")

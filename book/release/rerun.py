@@ -12,7 +12,7 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.release import child
 from icl_lib.companion import PROFILES, digests
-from icl_lib.companion.results import read_json, write_json
+from icl_lib.companion.writing import read_json, write_json
 from papers import BOOK
 
 NOTE, BEFORE = "rerun.json", "before.json"

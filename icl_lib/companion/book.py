@@ -15,6 +15,7 @@ class Book:
     wings   the name of that package; its code counts in the digests of what it computes, beside the library's
     store   what is committed: full results ``<slug>.full.nc``, and ``weights/<name>.safetensors``
     build   what is made on this machine
+    command   how its command line is called, which draws, judges and renews by name; empty where it has none
 
     >>> from pathlib import Path
     >>> from icl_lib.companion import Book
@@ -27,16 +28,16 @@ class Book:
     wings: str
     store: Path
     build: Path
+    command: str = ""
 
     @property
     def packages(self) -> tuple[str, ...]:
         """The packages whose code counts."""
         return LIBRARY, self.wings
 
-    @property
-    def command(self) -> str:
-        """How its commands are called: in a checkout, or where it is installed."""
-        return "./run" if self.root else f"python -m {self.wings}"
+    def renewal(self, name: str) -> str:
+        """Return what makes a stored file anew, in words."""
+        return f"{self.command} renew {name}" if self.command else "measuring and saving it"
 
     def result(self, slug: str) -> Path:
         """Return where the committed result of an experiment lies."""

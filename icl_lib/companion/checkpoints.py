@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from icl_lib.companion import book, bounds, origins, results, weights
+from icl_lib.companion import book, bounds, origins, weights, writing
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Forget the run: it is finished."""
         self.path.unlink(missing_ok=True)
-        results.remove_abandoned(self.path)
+        writing.remove_abandoned(self.path)
 
 
 def _cut(state: Any, name: str, tensors: dict[str, torch.Tensor]) -> Any:

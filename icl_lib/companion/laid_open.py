@@ -159,8 +159,8 @@ def commands(experiment, words: str = "--seed 7", profile: str = "quick") -> lis
         own = [f" --set {shlex.quote(f'{name}={_typed(value)}')}" for name, value in experiment.changed_in(profile).items()]
     except ValueError:
         return []
-    names = ["figure", "check"] if drawing_of(experiment) else ["check"]
-    return [f"{experiment.book.command} {name} {experiment.slug} {words}{''.join(own)}" for name in names]
+    command, names = experiment.book.command, ["figure", "check"] if drawing_of(experiment) else ["check"]
+    return [] if not command else [f"{command} {name} {experiment.slug} {words}{''.join(own)}" for name in names]
 
 
 def _typed(value: object) -> str:

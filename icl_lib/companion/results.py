@@ -1,6 +1,5 @@
 """Datasets on disk: variables, provenance, files."""
 
-import glob
 import importlib.metadata
 import io
 import json
@@ -8,9 +7,8 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,15 +18,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from icl_lib.companion import bounds, content, origins
+from icl_lib.companion import bounds, content, origins, writing
 from icl_lib.companion.book import Book
 from icl_lib.companion.marks import CHANGED
 from icl_lib.companion.paper import HERE
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 
 class StaleResult(RuntimeError):
@@ -84,19 +77,21 @@ def provenance(slug: str, profile: str, origin: Mapping[str, str], of: Book) -> 
     }
 
 
-def difference(found: Mapping[str, object], wanted: Mapping[str, str], path: Path) -> str | None:
+def difference(found: Mapping[str, object], wanted: Mapping[str, str], path: Path, of: Book) -> str | None:
     """Return in a sentence why a stored file does not answer for what is wanted, or None when it does.
 
     >>> from pathlib import Path
+    >>> from icl_lib.companion import Book
     >>> from icl_lib.companion.results import difference
+    >>> toys = Book(None, "toys", store=Path(), build=Path(), command="./toy")
     >>> stored, wanted = {"declaration": '{"N": 10}', "seed": "0"}, {"declaration": '{"N": 20}', "seed": "0"}
-    >>> print(difference(stored, wanted, Path("toy-coin.full.nc")))
-    toy-coin.full.nc is outdated: its declaration N is 10, not 20; ./run renew toy-coin makes it anew
+    >>> print(difference(stored, wanted, Path("toy-coin.full.nc"), toys))
+    toy-coin.full.nc is outdated: its declaration N is 10, not 20; ./toy renew toy-coin makes it anew
     """
     for field, value in wanted.items():
         if found.get(field) != value:
             told = _first_difference(field, str(found.get(field)), value)
-            return f"{path.name} is outdated: its {told}; {_renew(path)} makes it anew"
+            return f"{path.name} is outdated: its {told}; {of.renewal(_name(path))} makes it anew"
     return None
 
 
@@ -114,8 +109,8 @@ def _first_difference(field: str, old: str, new: str) -> str:
     return _first_difference(f"{field} {name}" if " " not in field else f"{field}.{name}", *told)
 
 
-def _renew(path: Path) -> str:
-    return f"./run renew {path.name.split('.')[0]}"
+def _name(path: Path) -> str:
+    return path.name.split(".")[0]
 
 
 def commit(of: Book) -> str:
@@ -132,59 +127,6 @@ def commit(of: Book) -> str:
 
 
 # --- files --------------------------------------------------------------------------------------------------------
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then rename it; on any failure ``path`` stays as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    temporary = Path(name)
-    try:
-        with _held(handle):
-            write(temporary)
-            temporary.chmod(0o644)
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON, whole or not at all."""
-    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
-
-
-def read_json(path: Path, kind: type) -> object:
-    """Return what is noted as JSON; None where nothing is, or no JSON, or none of this kind."""
-    with suppress(OSError, ValueError):
-        return found if isinstance(found := json.loads(path.read_text(encoding="utf-8")), kind) else None
-    return None
-
-
-@contextmanager
-def _held(handle: int) -> Iterator[None]:
-    """Lock an open file until it is written, so that all can see that its process lives; closed at once without locks."""
-    if fcntl is None:
-        os.close(handle)
-        yield
-        return
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def remove_abandoned(path: Path) -> None:
-    """Remove the temporary files beside ``path`` of processes that were killed while they wrote it."""
-    if fcntl is None:
-        return
-    for temporary in path.parent.glob(f".{glob.escape(path.stem)}-????????{glob.escape(path.suffix)}"):
-        with suppress(OSError), open(temporary, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while a process writes it
-            temporary.unlink()
 
 
 def encoded(dataset: xr.Dataset) -> bytes:
@@ -228,7 +170,7 @@ def _looked_at(source: Path | bytes) -> io.BytesIO:
 def save(dataset: xr.Dataset, path: Path) -> None:
     """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
     whole = encoded(dataset)
-    write_atomically(path, lambda file: file.write_bytes(whole))
+    writing.write_atomically(path, lambda file: file.write_bytes(whole))
 
 
 def save_csv(dataset: xr.Dataset, path: Path) -> None:
@@ -240,26 +182,30 @@ def save_csv(dataset: xr.Dataset, path: Path) -> None:
         tables.append(rows[[*values.dims, "value"]].astype(whole).assign(variable=name))
     table = pd.concat(tables)
     dims = [column for column in table.columns if column not in ("variable", "value")]
-    write_atomically(path, lambda file: table[["variable", *dims, "value"]].to_csv(file, index=False))
+    writing.write_atomically(path, lambda file: table[["variable", *dims, "value"]].to_csv(file, index=False))
 
 
-def load(path: Path) -> xr.Dataset:
-    """Read a dataset; raises StaleResult when the file is missing, and Damaged when it is not what was written."""
-    with _sound(path):
+def load(path: Path, of: Book | None = None) -> xr.Dataset:
+    """Read a dataset; raises StaleResult when the file is missing, Damaged when it is not what was written, and what to do.
+
+    of   the book whose command makes it anew, if there is one
+    """
+    with _sound(path, of):
         return decoded(path)
 
 
-def attributes(path: Path) -> dict[str, object]:
+def attributes(path: Path, of: Book | None = None) -> dict[str, object]:
     """Read where a dataset comes from, and not its data; raises StaleResult as ``load`` does."""
-    with _sound(path), h5netcdf.File(_looked_at(path)) as file:
+    with _sound(path, of), h5netcdf.File(_looked_at(path)) as file:
         return dict(file.attrs)
 
 
 @contextmanager
-def _sound(path: Path) -> Iterator[None]:
+def _sound(path: Path, of: Book | None) -> Iterator[None]:
+    made_by = of.renewal(_name(path)) if of else "computing it"
     if not path.is_file():
-        raise StaleResult(f"{path.name} is missing: {_renew(path)} makes it")
-    remedy = f"restore it from git, or {_renew(path)} makes it anew"
+        raise StaleResult(f"{path.name} is missing: {made_by} makes it")
+    remedy = f"restore it from git, or {made_by} makes it anew"
     try:
         yield
     except bounds.Refused as error:
@@ -274,12 +220,13 @@ def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
         raise StaleResult(told)
     path = experiment.book.result(experiment.slug) if folder is None else folder / f"{experiment.slug}.full.nc"
     if seed and folder is None:
-        mine = f"{experiment.book.command} check {experiment.slug} --profile full --seed {seed}"
+        command, own = experiment.book.command, f"its run('full', {seed})"
+        mine = f"{command} check {experiment.slug} --profile full --seed {seed}" if command else own
         raise StaleResult(f"{path.name} is stored of seed 0 alone: take seed = 0 here; {mine} computes another")
-    measured = load(path)
+    measured = load(path, experiment.book)
     made_with = measured.attrs.get("versions") if experiment.book.root is None else None  # an installed book renews nothing
     origin = experiment.origin("full", seed, measured.attrs.get("device", "cpu"), made_with)
-    if outdated := difference(measured.attrs, {"slug": experiment.slug, "profile": "full", **origin}, path):
+    if outdated := difference(measured.attrs, {"slug": experiment.slug, "profile": "full", **origin}, path, experiment.book):
         raise StaleResult(outdated)
     origins.tell_of_other_versions(measured.attrs.get("versions"), experiment.full)
     return measured
@@ -295,6 +242,6 @@ def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
     dataset = experiment.expect(measured)
     if (folder := os.environ.get("ICL_RESULTS")) and CHANGED not in dataset.attrs and experiment.module != HERE:
         whole = written(dataset)  # whoever takes it from there reads its digest
-        write_atomically(Path(folder) / f"{experiment.slug}.{profile}.nc", lambda file: file.write_bytes(whole))
+        writing.write_atomically(Path(folder) / f"{experiment.slug}.{profile}.nc", lambda file: file.write_bytes(whole))
         save_csv(dataset, Path(folder) / f"{experiment.slug}.{profile}.csv")
     return dataset

@@ -59,7 +59,7 @@ def show(experiment: Experiment, profile: str = "quick", seed: int = 0, claims: 
     ...     tosses: Count
     >>> show(Experiment("toy-coin", "A coin", quick=Toss(10), full=Toss(1000)), "full")
     Traceback (most recent call last):
-    icl_lib.companion.results.StaleResult: toy-coin.full.nc is missing: ./run renew toy-coin makes it
+    icl_lib.companion.results.StaleResult: toy-coin.full.nc is missing: measuring and saving it makes it
     """
     dataset = obtain(experiment, profile, seed)
     if claims is None:

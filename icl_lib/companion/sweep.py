@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from icl_lib.companion import bounds, digests, results, weights
+from icl_lib.companion import bounds, digests, results, weights, writing
 from icl_lib.companion.experiment import Declaration, Divided, Experiment, run_declared
 
 OF_THE_RUN = ("seconds", "created", "commit")
@@ -118,7 +118,7 @@ def keep(name: str, dataset: xr.Dataset, folder: Path) -> xr.Dataset:
     The file is NetCDF, followed by the seal: a digest of all that stands before it.
     """
     written = results.encoded(dataset.assign_attrs(cell=name))
-    results.write_atomically(cell_file(name, folder), lambda file: file.write_bytes(written + _seal(written)))
+    writing.write_atomically(cell_file(name, folder), lambda file: file.write_bytes(written + _seal(written)))
     return kept(name, folder)
 
 

@@ -11,7 +11,7 @@ import safetensors
 import safetensors.torch
 import torch
 
-from icl_lib.companion import book, bounds, content, digests, identity, origins, results
+from icl_lib.companion import book, bounds, content, digests, identity, origins, results, writing
 
 TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
 """The seed of the trainings whose weights are shipped; the seed of a run draws what they are evaluated on."""
@@ -31,7 +31,7 @@ def write(tensors: Weights, origin: Mapping[str, str], path: Path) -> None:
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     sealed = {**origin, content.NAME: _digest(plain, origin)}
     encoded = safetensors.torch.save(plain, metadata=sealed)
-    results.write_atomically(path, lambda file: file.write_bytes(encoded))
+    writing.write_atomically(path, lambda file: file.write_bytes(encoded))
 
 
 def read(path: Path) -> tuple[Weights, dict[str, str]]:
@@ -88,15 +88,16 @@ def outdated(path: Path, declaration, seed: int) -> str | None:
     try:
         found = read(path)[1]
     except FileNotFoundError:
-        return f"{path.name} is missing: ./run renew {path.stem} trains it"
+        return f"{path.name} is missing: {book.of(declaration).renewal(path.stem)} makes it"
     except UNREADABLE as error:
-        return _damaged(path, error)
-    return results.difference(found, origins.origin(declaration, seed, found.get("device", "cpu")), path)
+        return _damaged(path, declaration, error)
+    wanted = origins.origin(declaration, seed, found.get("device", "cpu"))
+    return results.difference(found, wanted, path, book.of(declaration))
 
 
-def _damaged(path: Path, error: Exception) -> str:
+def _damaged(path: Path, declaration, error: Exception) -> str:
     told = error if isinstance(error, bounds.Refused) else "is damaged"
-    return f"{path.name} {told}: restore it from git, or ./run renew {path.stem} trains it anew"
+    return f"{path.name} {told}: restore it from git, or {book.of(declaration).renewal(path.stem)} makes it anew"
 
 
 def load_weights(path: Path, declaration, seed: int) -> Weights | None:
@@ -109,10 +110,10 @@ def load_weights(path: Path, declaration, seed: int) -> Weights | None:
     except FileNotFoundError:
         return None
     except UNREADABLE as error:
-        raise results.Damaged(_damaged(path, error)) from error
-    made_with = origin.get("versions")
+        raise results.Damaged(_damaged(path, declaration, error)) from error
+    made_with, home = origin.get("versions"), book.of(declaration)
     wanted = origins.origin(declaration, seed, origin.get("device", "cpu"), made_with=made_with)
-    if results.difference(origin, wanted, path):
+    if results.difference(origin, wanted, path, home):
         return None
     origins.tell_of_other_versions(made_with, declaration)
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from icl_lib.companion import results
+from icl_lib.companion import writing
 from icl_lib.patches.passes import record
 from papers.dherin import checkpoints
 from papers.dherin.context_patches import Row, Texts, largest, measured, passage, work
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     }
     made = {options.json: json.dumps(report, indent=2, allow_nan=False) + "\n", options.page: page(report)}
     for path in filter(None, made):
-        results.write_atomically(path, lambda file, path=path: file.write_text(made[path], encoding="utf-8"))
+        writing.write_atomically(path, lambda file, path=path: file.write_text(made[path], encoding="utf-8"))
     if not (options.json or options.page):
         print(table(report))
     return 0

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from icl_lib import typed
-from icl_lib.companion import require_device, results
+from icl_lib.companion import require_device, writing
 from papers import BOOK
 
 OUT = BOOK.build / "gpu"
@@ -65,7 +65,7 @@ def run(commands: Mapping[str, list[str]], minutes: float, out: Path) -> dict[st
     """Run what is not through yet within a time, and return and write what was done: status and seconds by step."""
     out.mkdir(parents=True, exist_ok=True)
     note, end = out / NOTE, time.monotonic() + 60 * minutes
-    done = results.read_json(note, dict) or {}
+    done = writing.read_json(note, dict) or {}
     for name, command in commands.items():
         left = min(60 * LONGEST.get(name, minutes), end - time.monotonic())
         if done.get(name, {}).get("status") == "done" or left <= 0:
@@ -82,7 +82,7 @@ def run(commands: Mapping[str, list[str]], minutes: float, out: Path) -> dict[st
                 status = "stopped when its time was over"
         done[name] = {"status": status, "seconds": round(time.monotonic() - began, 1)}
         print(f"   {status}, {done[name]['seconds']:.0f} s: {out / told.name}", flush=True)
-        results.write_json(note, done)
+        writing.write_json(note, done)
     return done
 
 

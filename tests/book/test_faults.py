@@ -15,7 +15,7 @@ from book.builder.recorded import calibration_page, faults_page
 from book.faults import __main__ as command
 from book.faults import catch, plant, trials
 from book.faults.plant import Fault
-from icl_lib.companion import results
+from icl_lib.companion import writing
 from papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,7 +99,7 @@ def test_survivors_are_named_and_counted(tmp_path, monkeypatch, capsys):
     said = {str(one): "a claim in full: Z1 fails", str(other): ""}
     monkeypatch.setattr(plant, "read", lambda root: [one, other])
     monkeypatch.setattr(trials, "tried", lambda changes, layout, name: said)
-    monkeypatch.setattr(results, "write_json", lambda path, value: (tmp_path / path.name).write_text(json.dumps(value)))
+    monkeypatch.setattr(writing, "write_json", lambda path, value: (tmp_path / path.name).write_text(json.dumps(value)))
     assert command.main([]) == 1
     assert capsys.readouterr().out.splitlines() == ["survived: b.py: / 2 -> / 3", "2 planted, 1 survived."]
     page = faults_page(tmp_path / plant.STORED)

@@ -102,6 +102,20 @@ def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(pyt
         said(python, refused, tmp_path)
 
 
+def test_a_book_of_ones_own_stores_a_result_that_answers_for_its_code(python, tmp_path):
+    files = {re.match(r"# (\S+)\n", text)[1]: text for text in EXAMPLES[4:]}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert said(python, files["script.py"], tmp_path, tmp_path).startswith("C1: holds")
+    assert (tmp_path / "results" / "toss.full.nc").exists()
+    code, room = files["script.py"].replace("results.save", "print"), tmp_path / "toys" / "coins" / "s1_tosses" / "toss.py"
+    for other, outdated in (("((coin) == 1)", False), ("(coin == 0)", True)):
+        room.write_text(files["toys/coins/s1_tosses/toss.py"].replace("(coin == 1)", other))
+        told = said(python, f"try:\n    exec({code!r})\nexcept RuntimeError as error:\n    print(error)", tmp_path, tmp_path)
+        assert told.strip().endswith("measuring and saving it makes it anew") == outdated
+
+
 def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages, tmp_path):
     cells = "\n".join(code_cells(ROOT / "notebooks" / f"{NOTEBOOK}.ipynb")).replace('profile = "quick"', 'profile = "full"')
     told = "\nfrom icl_lib.companion import results\nfrom papers import BOOK, registry\n"

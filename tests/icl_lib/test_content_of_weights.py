@@ -70,9 +70,7 @@ def test_weights_that_were_changed_are_refused(shipped, tamper, capsys):
     with_header(path, lambda header: None)
     assert weights.load_weights(path, training, 0) is not None  # the same content with another header
     tamper(path)
-    told = (
-        "one-block.safetensors was changed after it was written: restore it from git, or ./run renew one-block trains it anew"
-    )
+    told = "one-block.safetensors was changed after it was written: restore it from git, or ./run renew one-block makes it anew"
     assert weights.outdated(path, training, 0) == told
     with pytest.raises(results.Damaged, match=told):
         weights.load_weights(path, training, 0)

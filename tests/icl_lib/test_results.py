@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from icl_lib.companion import FAILS, Agreement, Declaration, Experiment, expectation, results, weights
+from icl_lib.companion import FAILS, Agreement, Declaration, Experiment, expectation, results, weights, writing
 from papers import BOOK, registry
 from tests.elsewhere import move_book
 
@@ -113,7 +113,7 @@ def test_a_failed_write_loses_nothing(tmp_path):
         raise OSError("No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        results.write_atomically(file, half_write)
+        writing.write_atomically(file, half_write)
     assert file.read_text() == "kept"
     assert list(tmp_path.iterdir()) == [file]
 
@@ -161,8 +161,8 @@ def test_a_stored_file_that_lacks_what_it_answers_for_is_outdated(tmp_path, fiel
 
 
 def test_what_is_missing_is_a_difference():
-    assert results.difference({}, {"identity": "0"}, Path("zhang-toy.full.nc")) is not None
-    assert results.difference({"identity": "0"}, {"identity": "0"}, Path("zhang-toy.full.nc")) is None
+    assert results.difference({}, {"identity": "0"}, Path("zhang-toy.full.nc"), BOOK) is not None
+    assert results.difference({"identity": "0"}, {"identity": "0"}, Path("zhang-toy.full.nc"), BOOK) is None
 
 
 def test_a_full_result_of_another_seed_is_not_obtained(tmp_path, monkeypatch):

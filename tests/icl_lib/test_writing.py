@@ -10,20 +10,20 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion import checkpoints, results, weights
+from icl_lib.companion import checkpoints, results, weights, writing
 from papers import BOOK
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and limits of POSIX")
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from icl_lib.companion import results
+from icl_lib.companion import writing
 
 def begin(file):
     file.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 
-results.write_atomically(Path(sys.argv[1]), begin)
+writing.write_atomically(Path(sys.argv[1]), begin)
 """
 
 
@@ -39,11 +39,11 @@ def test_what_a_killed_process_left_goes_with_the_next_writing_and_what_a_living
     other.touch()
 
     def write(mine):
-        results.write_atomically(path, lambda file: file.write_text("other"))  # a second one, meanwhile
+        writing.write_atomically(path, lambda file: file.write_text("other"))  # a second one, meanwhile
         assert mine.exists()
         mine.write_text("mine")
 
-    results.write_atomically(path, write)
+    writing.write_atomically(path, write)
     assert names(tmp_path) == sorted([other.name, path.name]) and path.read_text() == "mine"
 
 

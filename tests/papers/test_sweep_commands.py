@@ -12,7 +12,7 @@ import pytest
 import sweep_toys
 from sweep_toys import DIVIDED, PLAIN, Toy, alike, entries
 
-from icl_lib.companion import results, sweep
+from icl_lib.companion import results, sweep, writing
 from papers import registry
 from papers.__main__ import main, parser
 
@@ -123,7 +123,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing(tmp_path, capsys, monkeypa
     def full(path, write):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(results, "write_atomically", full)
+    monkeypatch.setattr(writing, "write_atomically", full)
     assert main(["sweep", "--out", str(tmp_path)]) == 1
     assert "No space left on device: free space or take another --out" in capsys.readouterr().err
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.nc")} == before

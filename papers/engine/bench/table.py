@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from icl_lib.companion import results
+from icl_lib.companion import writing
 from papers.engine.bench.scale import Scale
 
 Row = dict[str, str | float]
@@ -47,4 +47,4 @@ def as_json(rows: list[Row], device: str, scale: Scale) -> str:
 def write(rows: list[Row], device: str, scale: Scale, path: Path) -> None:
     """Write all rows as JSON, atomically."""
     text = as_json(rows, device, scale)
-    results.write_atomically(path, lambda file: file.write_text(text))
+    writing.write_atomically(path, lambda file: file.write_text(text))

@@ -156,7 +156,7 @@ def test_shipped_weights_are_used_only_when_they_match(nowhere):
         weights.save_weights({"W": W}, made_from | {field: other}, file)
         assert weights.load_weights(file, TINY, 0) is None
         assert weights.outdated(file, TINY, 0).startswith(f"tiny.safetensors is outdated: its {told}")
-    assert "is missing: ./run renew missing trains it" in weights.outdated(nowhere / "missing.safetensors", TINY, 0)
+    assert "is missing: ./run renew missing makes it" in weights.outdated(nowhere / "missing.safetensors", TINY, 0)
 
 
 def test_weights_that_other_versions_trained_are_read_and_this_is_told_once(nowhere, capsys):
