@@ -42,8 +42,8 @@ FAULTS = template(
 
 Would the checks of this book notice a mistake? {{ total }} small faults were planted, each alone in a process
 of its own, and the checks that call the faulty function were run, the cheapest first, until one of them noticed: claims on the
-stored measurements, unit tests, claims on quick results computed anew. That a digest changed does not count, and neither does
-that a number is not the one of before: tests that compare with numbers written down are left out.
+stored measurements, unit tests, claims on quick results computed anew. That a digest changed does not count, and
+tests that compare with numbers written down before, which notice every change, were asked last.
 
 {% for what, number in by %}
 - Caught by {{ what }}: {{ number }}.
@@ -62,7 +62,8 @@ Commit {{ commit }}. The list is `book/faults/planted.txt`, a line for each; `./
 {% for row in rows %}
 <tr><td data-title="where"><code>{{ row.file | breakable }}</code></td><td data-title="right"><code>{{ row.right }}</code></td>\
 <td data-title="planted"><code>{{ row.wrong }}</code></td><td data-title="caught by">\
-{% if "::" in row.caught %}<code>{{ row.caught.removeprefix("a unit test: ") | breakable }}</code>\
+{% if "::" in row.caught %}{{ "a number written down, " if row.caught.startswith("a number") }}\
+<code>{{ row.caught.partition(": ")[2] | breakable }}</code>\
 {% else %}{{ row.caught or "nothing" }}{% endif %}</td></tr>
 {% endfor %}
 </tbody></table></div>

@@ -8,10 +8,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType
 
-STORED, QUICK, TEST = "stored", "quick", "test"
+STORED, QUICK, TEST, WRITTEN = "stored", "quick", "test", "written"
+"""Claims on stored and on quick results, tests, and tests that compare with numbers that the code gave before."""
+BY_TEST, BY_WRITTEN = "a unit test", "a number written down"
 Check = tuple[float, str, str]
 """Its seconds, its kind and its name: the slug of a result, or the id of a test."""
 BUDGET = 60.0
@@ -40,7 +43,9 @@ def work(root: str, file: str, function: str, wrong: str, checks: list[Check]) -
     no_digest_counts()
     importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     exchange(str(Path(root, file)), function, wrong)
-    for caught in catches(checks):
+    written = [(seconds, TEST, name) for seconds, kind, name in checks if kind == WRITTEN]
+    others = [check for check in checks if check[1] != WRITTEN]
+    for caught in chain(catches(others), catches(written, BY_WRITTEN)):
         print(caught, flush=True)
         break
     return 0
@@ -83,13 +88,13 @@ def no_digest_counts() -> None:
     results.difference = lambda *_: None
 
 
-def catches(checks: list[Check]) -> Iterator[str]:
+def catches(checks: list[Check], by_test: str = BY_TEST) -> Iterator[str]:
     """Yield what contradicts, in the order of the checks; tests that follow each other are started together."""
     spent, tests = 0.0, []
     began = time.monotonic()
     for seconds, kind, name in [*checks, (0.0, "", "")]:
         if tests and (kind != TEST or spent + seconds > BATCH):
-            yield from (f"a unit test: {each}" for each in failed(tests))
+            yield from (f"{by_test}: {each}" for each in failed(tests))
             spent, tests = 0.0, []
         if not kind or time.monotonic() - began > BUDGET:
             return

@@ -14,7 +14,7 @@ from book.builder import closure, workers
 from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.faults import catch, plant
-from book.faults.catch import QUICK, STORED, TEST, Check
+from book.faults.catch import QUICK, STORED, TEST, WRITTEN, Check
 from icl_lib.companion import writing
 
 SLOW = {
@@ -22,8 +22,8 @@ SLOW = {
     *("lock", "mutants", "notebooks", "quick", "run", "stopped"),
 }
 """Tests that are not tried: what they run of ours, they run in processes of their own."""
-WRITTEN = {"claims_read", "printed", "streams"}
-"""Nor are these: they compare with numbers that the code gave before, and so notice every change, as a digest does."""
+NUMBERS = {"claims_read", "printed", "streams"}
+"""Tests that compare with numbers that the code gave before: they notice every change, as a digest does, and are tried last."""
 
 
 def reached(layout: Layout) -> dict[str, list[Check]]:
@@ -32,9 +32,10 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
 
     note = layout.build / "faults" / "reached"
     note.mkdir(parents=True, exist_ok=True)
-    tests = [path for path in sorted(layout.root.glob("tests/**/test_*.py")) if path.stem[5:] not in SLOW | WRITTEN]
+    tests = [path for path in sorted(layout.root.glob("tests/**/test_*.py")) if path.stem[5:] not in SLOW]
     asked = {f"{kind} {slug}": (kind, slug) for kind in (STORED, QUICK) for slug in registry.EXPERIMENTS}
-    asked |= {f"{TEST} {path.stem}": (TEST, str(path.relative_to(layout.root))) for path in tests}
+    kinds = {path: WRITTEN if path.stem[5:] in NUMBERS else TEST for path in tests}
+    asked |= {f"{kind} {path.stem}": (kind, str(path.relative_to(layout.root))) for path, kind in kinds.items()}
     notes = {name: note / f"{name} {plant.digest(_read_by(*check, layout.root))}.json" for name, check in asked.items()}
     tasks = {
         name: (trace, (str(layout.root), *asked[name], str(path)))
@@ -56,7 +57,7 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
 
 def _read_by(kind: str, name: str, root: Path) -> tuple[Path, ...]:
     """Return the files whose functions a check may call."""
-    if kind != TEST:
+    if kind not in (TEST, WRITTEN):
         return tuple(of_experiment(name))
     source = (root / name).read_text(encoding="utf-8")
     modules = closure.imported_modules(source)
@@ -78,7 +79,7 @@ def trace(root: str, kind: str, name: str, to: str) -> int:
     rows: list[tuple[str, float, list[str]]] = []
     sys.path.insert(0, root)
     catch.no_digest_counts()
-    if kind == TEST:
+    if kind in (TEST, WRITTEN):
         catch.run_tests([name], _Tracer(root, rows))
     else:
         with _noted(root, rows, name):

@@ -68,7 +68,7 @@ def _decided(end: str, root: Path) -> Iterable[Path]:
     test = root / "tests" / what.split("::")[0]
     if end == catch.NEVER:
         return ()
-    if kind == "a unit test" and test.is_file():
+    if kind in (catch.BY_TEST, catch.BY_WRITTEN) and test.is_file():
         return (test,)
     if kind.startswith("a claim"):
         from papers import registry  # seconds, with all the library

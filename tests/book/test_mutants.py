@@ -84,6 +84,8 @@ def test_a_mutant_is_caught_by_a_claim_or_a_test_that_calls_it_and_by_nothing_el
     assert tried(unloaded, [(0.1, catch.TEST, "tests/papers/dherin/test_dherin_skip_connections.py")]).startswith(
         "a unit test: papers"
     )
+    written = [(0.1, catch.WRITTEN, "tests/papers/dherin/test_dherin_skip_connections.py")]
+    assert tried(unloaded, written).startswith("a number written down: papers")
     method = first("Discrepancy.verdict", "< and <=")
     assert tried(method, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]).startswith("a unit test: icl_lib/test_verdict")
 
