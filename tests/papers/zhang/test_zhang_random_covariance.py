@@ -148,8 +148,8 @@ def test_error_values_known_beforehand():
 def test_error_is_the_mean_over_spectra_of_the_fixed_covariance_error(d, M):
     spectra, moments = two_point(d, 5 * d + M)
     A = np.random.default_rng(d).normal(size=(d, d))
-    by_spectrum = [
-        np.trace(L) - 2 * np.trace(L @ A @ L) + np.trace(optimum.second_moment(L, M) @ A @ L @ A.T)
+    by_spectrum = [  # of x_query^T A Lambda_hat w, as ``prediction`` has it
+        np.trace(L) - 2 * np.trace(L @ A @ L) + np.trace(L @ A @ optimum.second_moment(L, M) @ A.T)
         for L in diagonal_matrices(spectra)
     ]
     assert np.isclose(theory.error(A, moments, M), np.mean(by_spectrum), rtol=1e-11)
