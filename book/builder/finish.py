@@ -28,8 +28,6 @@ from book.citation.record import Record
 SCRIPTS = ("reading.js", "previews.js")
 KEPT = ("pre", "script", "style", "textarea")
 EVENLY = re.compile(r"\n\s*\n\s*")
-
-
 Light = tuple[set[str], set[str]]
 """The names of pictures that serve both themes, and of tables that are packed."""
 

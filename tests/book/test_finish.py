@@ -10,7 +10,6 @@ import pytest
 from lxml import html
 
 from book.builder import finish, lighten, mend, neighbours, prose, published_at, search
-from book.builder.problem import Problem
 from book.builder.site import Page, read_site
 from book.citation.record import Record
 from icl_lib.companion import HOLDS
@@ -271,25 +270,6 @@ def test_a_site_that_is_only_files_has_no_address(finished, site):
 def test_a_card_says_the_first_sentences_that_need_no_typesetting(paragraphs, found):
     tree = html.document_fromstring(f"<main><article><section><h1>T</h1>{paragraphs}</section></article></main>")
     assert published_at.description(Page("book/a.html", tree)) == found
-
-
-def test_the_address_of_the_pages_is_a_setting_or_a_variable(tmp_path, monkeypatch):
-    config = tmp_path / "_config.yml"
-    config.write_text("html:\n  baseurl: https://example.org/book/\n")
-    monkeypatch.delenv(published_at.PAGES, raising=False)
-    assert published_at.address(tmp_path) == "https://example.org/book"
-    monkeypatch.setenv(published_at.PAGES, f"{BASE}/")
-    assert published_at.address(tmp_path) == BASE
-    for wrong in ("owner.github.io/name", "ftp://owner", "https:///name", f"{BASE}?a=1", "http://[x"):
-        monkeypatch.setenv(published_at.PAGES, wrong)
-        with pytest.raises(Problem, match="no address of a site"):
-            published_at.address(tmp_path)
-    monkeypatch.delenv(published_at.PAGES)
-    config.write_text("html:\nrepository:\n  url:\n")
-    assert published_at.address(tmp_path) == published_at.repository(tmp_path) == ""
-    config.write_text("html: 5\n")
-    with pytest.raises(Problem, match="html in _config.yml holds no table"):
-        published_at.address(tmp_path)
 
 
 def test_addresses_are_told_as_they_read_on_a_page():

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from book.builder import book, render
+from book.builder import book, published_at, render
 from book.builder.layout import MARK, Layout
+from book.builder.problem import Problem
 from book.builder.settings import READERS
 
+BASE = "https://owner.github.io/name"
 BROKEN = {
     "_config.yml": "a: [",
     "_toc.yml": "a: b: c",
@@ -29,6 +31,25 @@ def test_settings_that_cannot_be_read_are_told_in_a_sentence(name, empty, tmp_pa
     assert book.answer(lambda layout: pytest.fail("work began"), "Nothing was changed.") == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith(f"{name} ") and "estore it from git" in first and second == "Nothing was changed."
+
+
+def test_the_address_of_the_pages_is_a_setting_or_a_variable(tmp_path, monkeypatch):
+    config = tmp_path / "_config.yml"
+    config.write_text("html:\n  baseurl: https://example.org/book/\n")
+    monkeypatch.delenv(published_at.PAGES, raising=False)
+    assert published_at.address(tmp_path) == "https://example.org/book"
+    monkeypatch.setenv(published_at.PAGES, f"{BASE}/")
+    assert published_at.address(tmp_path) == BASE
+    for wrong in ("owner.github.io/name", "ftp://owner", "https:///name", f"{BASE}?a=1", "http://[x"):
+        monkeypatch.setenv(published_at.PAGES, wrong)
+        with pytest.raises(Problem, match="no address of a site"):
+            published_at.address(tmp_path)
+    monkeypatch.delenv(published_at.PAGES)
+    config.write_text("html:\nrepository:\n  url:\n")
+    assert published_at.address(tmp_path) == published_at.repository(tmp_path) == ""
+    config.write_text("html: 5\n")
+    with pytest.raises(Problem, match="html in _config.yml holds no table"):
+        published_at.address(tmp_path)
 
 
 def site(folder, text):

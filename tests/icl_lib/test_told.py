@@ -1,0 +1,32 @@
+"""A claim says a sentence, a margin and a near miss; what is missing is named in a sentence."""
+
+import re
+
+import numpy as np
+import pytest
+
+from icl_lib.companion import Discrepancy, claims_of, put
+
+
+@pytest.mark.parametrize(
+    ("told", "given", "why"),
+    [
+        ("A sentence.\n\nMargin: a reason.", {"control": put(x="y")}, "control= is given, and Control: is missing"),
+        ("A sentence.\n\nMargin: a reason.\nControl: y", {}, "Control: is told, and control= is missing"),
+        ("A sentence.\n\nMargin: a reason.\nControl: y", {"of": "x", "near": ("more",)}, "Control: is told"),
+        ("A sentence.\n\nMargin: a reason.", {}, "it has no near miss: give control="),
+        ("A sentence.\n\nMargin: a reason.", {"near": ("more",)}, "of= names a quantity, and near= its near misses"),
+        ("A sentence.\n\nMargin: a reason.\nPositive: z", {"of": "x", "near": ("more",)}, "positive= is missing"),
+        ("Only a sentence.", {"control": put(x="y")}, "its sentence, then Margin: and a reason; one of both is missing"),
+        ("A sentence.\n\nControl: y\nMargin: a reason.", {"control": put(x="y")}, "Margin:, Control: once, in this order"),
+        ("A sentence.\n\nMargin: a reason.\nControl: y", {"control": put(x="y"), "recorded": "hold"}, "did you mean holds?"),
+        ("A sentence.\n\nMargin: a reason.\nControl: y", {"control": put(x="y"), "margin": np.nan}, "its margin is nan"),
+    ],
+)
+def test_a_claim_without_its_parts_is_refused(told, given, why):
+    def Z1(dataset):
+        return Discrepancy(dataset.x)
+
+    Z1.__doc__ = told
+    with pytest.raises(ValueError, match=f"Z1: .*{re.escape(why)}"):
+        claims_of("toy", section="1")("D", "bound", **{"margin": 0.1} | given)(Z1)
