@@ -88,7 +88,8 @@ def told() -> Iterator[None]:
 
 def _judged(dataset: xr.Dataset, kept: Callable[[Judgement], dict]) -> dict:
     claims = {claim.id: kept(claim.judge(dataset)) for claim in registry.claims_of(dataset.attrs["slug"])}
-    return {"declaration": dataset.attrs["declaration"], "claims": claims}
+    trained = dataset.attrs.get("trains") == "True"
+    return {"declaration": dataset.attrs["declaration"], "trained": trained, "claims": claims}
 
 
 def _with_slack(judgement: Judgement) -> dict[str, object]:
@@ -110,4 +111,5 @@ def _entry(judgement: Judgement) -> dict[str, object]:
         "positive": judgement.positive_verdict,
         "resolution": judgement.resolution if np.isfinite(judgement.resolution) else None,
         "near": bool(judgement.near),
+        "rounding": judgement.claim.rounding,
     }

@@ -11,10 +11,8 @@ from icl_lib.companion import writing
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
 from icl_lib.companion.verdict import STANDARD_ERRORS, TOLERANCE
 
-SIZES = 4
-"""Two estimates of one standard error are not further apart than this factor."""
-ROUNDING = 1e-4
-"""A margin up to here leaves room for rounding only, in float32 at most; within it digits mean nothing."""
+SIZES = 10
+"""Two estimates of one standard error, of five trainings each, are further apart than this factor once in 1,700 times."""
 
 
 def update(executed: dict[str, Executed], path: Path) -> bool:
@@ -42,56 +40,63 @@ def differences(stored: dict[str, dict], found: dict[str, dict], record: str = F
             sentences.append(f"{slug} is declared otherwise than in {record}; ./run outputs writes it anew.")
             continue
         for claim_id in known["claims"] | now["claims"]:
-            sentences += of_claim(claim_id, known["claims"].get(claim_id), now["claims"].get(claim_id), record)
+            pair = (known["claims"].get(claim_id), now["claims"].get(claim_id))
+            sentences += of_claim(claim_id, *pair, record, now["trained"])
     return sentences
 
 
 def near_differences(stored: dict[str, dict], found: dict[str, dict]) -> list[str]:
     """One sentence for every claim whose words differ from the stored ones so near its margin that this may be the machine."""
     claims = [
-        (claim_id, stored[slug]["claims"].get(claim_id), new)
+        (claim_id, stored[slug]["claims"].get(claim_id), new, now["trained"])
         for slug, now in found.items()
         if slug in stored
         for claim_id, new in now["claims"].items()
     ]
     return [
         f"{id} {_words(new)}; in {FILE} it {_words(old)}: it is so near its margin that another machine may say so."
-        for id, old, new in claims
-        if old and old["near"] and new["near"] and _words(old) != _words(new)
+        for id, old, new, trained in claims
+        if old and _undecidable(old, new, trained) and _words(old) != _words(new)
     ]
 
 
-def of_claim(claim_id: str, old: dict | None, new: dict | None, record: str, sampled: bool = True) -> list[str]:
-    """What is said of a claim, where it is not what the record says; ``sampled`` as `apart` takes it."""
+def of_claim(claim_id: str, old: dict | None, new: dict | None, record: str, trained: bool = False) -> list[str]:
+    """What is said of a claim, where it is not what the record says; ``trained`` as `apart` takes it."""
     if old is None:
         return [f"{claim_id} is not in {record}{'; ./run outputs writes it' if record == FILE else ''}."]
     if new is None:
         return [f"{claim_id} is in {record} and was not judged."]
     sentences = []
-    if not (old["near"] and new["near"]) and _words(old) != _words(new):
+    if not _undecidable(old, new, trained) and _words(old) != _words(new):
         sentences.append(f"{claim_id} {_words(new)}; in {record} it {_words(old)}.")
     if not np.isclose(old["margin"], new["margin"], TOLERANCE, 0):
         sentences.append(f"{claim_id} has the margin {new['margin']:.3g}; in {record} it is {old['margin']:.3g}.")
-    if apart(old, new, sampled):
+    if apart(old, new, trained):
         sentences.append(f"{claim_id} has the value {number(new)}; in {record} it is {number(old)}.")
     return sentences
 
 
-def apart(old: dict, new: dict, sampled: bool = True) -> bool:
-    """Whether the values are further apart than some standard errors of their difference, or a share where there are none.
+def _undecidable(old: dict, new: dict, trained: bool) -> bool:
+    """Whether another machine may say otherwise: near the margin on both, or on one where networks are ``trained`` anew."""
+    return any((old["near"], new["near"])) if trained else old["near"] and new["near"]
 
-    Values of the same stored data, not ``sampled`` again, may be apart by that share only. Errors of another size would
-    leave any room that one likes, and are apart themselves.
+
+def apart(old: dict, new: dict, trained: bool = False) -> bool:
+    """Whether the values are further apart than another machine may move them.
+
+    Networks that are ``trained`` there may be other ones: then some standard errors of the difference, where there are any.
+    Errors of another size would leave any room that one likes, and are apart themselves. All else moves by rounding: a
+    share of the value, and a number that is made of rounding errors by any within its margin.
     """
     values, margin = np.array([old["value"], new["value"]]), old["margin"]
     if not np.isfinite(values).all():
         return str(values[0]) != str(values[1])
-    if 0 < margin <= ROUNDING and (abs(values) <= margin).all():
+    if new["rounding"] and (abs(values) <= margin).all():
         return False
     rounding, errors = TOLERANCE * max(abs(values[0]), abs(margin)), (old["two_se"], new["two_se"])
-    if max(errors) > max(rounding, (SIZES if sampled else 1 + TOLERANCE) * min(errors)):
+    if max(errors) > max(rounding, (SIZES if trained else 1 + TOLERANCE) * min(errors)):
         return True
-    error = sampled * np.hypot(*errors) / 2
+    error = trained * np.hypot(*errors) / 2
     return bool(abs(values[1] - values[0]) > (STANDARD_ERRORS * error if error > 0 else rounding))
 
 

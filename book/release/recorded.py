@@ -10,11 +10,11 @@ from book.release.wellformed import LINE, WORDS, read
 QUICK, LEDGER, PINS = (f"{SOURCE}book/data/quick.json", "html/ledger.json", f"{SOURCE}requirements.txt")
 CLAIM = {
     "type": "object",
-    "required": ["verdict", "control", "value", "two_se", "margin", "positive", "near"],
+    "required": ["verdict", "control", "value", "two_se", "margin", "positive", "near", "rounding"],
     "properties": {
         **{"verdict": {"enum": WORDS}, "control": {"enum": WORDS}, "positive": {"enum": ["", *WORDS]}},
         **dict.fromkeys(("value", "two_se", "margin"), {"type": "number"}),
-        "near": {"type": "boolean"},
+        **dict.fromkeys(("near", "rounding"), {"type": "boolean"}),
     },
 }
 RESULTS = {
@@ -22,9 +22,10 @@ RESULTS = {
     "propertyNames": LINE,
     "additionalProperties": {
         "type": "object",
-        "required": ["declaration", "claims"],
+        "required": ["declaration", "trained", "claims"],
         "properties": {
             "declaration": {"type": "string"},
+            "trained": {"type": "boolean"},
             "claims": {"type": "object", "propertyNames": LINE, "additionalProperties": CLAIM},
         },
     },

@@ -128,7 +128,7 @@ def stored_differences(recorded: Mapping[str, dict], found: Mapping[str, dict]) 
     judged = {claim: one for each in found.values() for claim, one in each["claims"].items()}
     told = {claim: as_judged(one, judged.get(claim)) for claim, one in recorded.items() if one["verdict"] != NOT_RUN}
     ids = [*told, *(claim for claim in judged if claim not in told)]
-    return [each for id in ids for each in of_claim(id, told.get(id), judged.get(id), "the ledger", sampled=False)]
+    return [each for id in ids for each in of_claim(id, told.get(id), judged.get(id), "the ledger")]
 
 
 def as_judged(told: Mapping, now: Mapping | None) -> dict:

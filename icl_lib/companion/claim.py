@@ -34,6 +34,7 @@ class Claim:
     part_of      the claim whose sentence of the paper it shares: the two count once, with the worse verdict
     module       where it is written
     measured     the variables that its slack moves, parted by spaces; all that the check reads where none is named
+    rounding     whether its number is made of rounding errors alone: within the margin another machine has any other
     """
 
     id: str
@@ -52,6 +53,7 @@ class Claim:
     recorded: str = HOLDS
     part_of: str = ""
     measured: str = ""
+    rounding: bool = False
     module: str = ""
 
     @property
@@ -85,7 +87,9 @@ class Claim:
             found = self._checked(dataset)
             broken = [self._checked(control(dataset.copy(deep=True))) for control in self.controls.values()]
             passing = [verdict for each in broken if (verdict := each.verdict(margin)) != FAILS]
+            positive = self._checked(self.positive(dataset.copy(deep=True))) if self.positive else None
             verdict = found.verdict(margin)
+            decided = [found, *broken, *([positive] if positive else [])]
             return Judgement(
                 self,
                 NOT_REPRODUCED if verdict == FAILS and "Missing" in self.told else verdict,
@@ -93,8 +97,8 @@ class Claim:
                 *found.worst(),
                 margin=margin,
                 resolution=found.resolution,
-                positive_verdict=self._checked(self.positive(dataset.copy(deep=True))).verdict(margin) if self.positive else "",
-                near=any(each.near(margin, trained) for each in (found, *broken)),
+                positive_verdict=positive.verdict(margin) if positive else "",
+                near=any(each.near(margin, trained) for each in decided),
                 origin=dataset.attrs,
                 strip=placed(found, broken, margin),
                 dataset=dataset,
@@ -131,7 +135,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
     is not reproduced; ``Number:`` what the number is, where the margin's reason does not begin with it; ``Fails because:``
     whose the failure is, one of ``WHOSE``, then why; ``Slack:`` why what is measured may be worse by more than a factor of 2
     before the verdict turns, by a factor that moves the variables that ``measured`` names, or all that the check reads.
-    ``part_of`` is the id of another claim about the same sentence of the paper. ``section`` is told where the room's name does
+    ``part_of`` is the id of another claim about the same sentence of the paper. ``rounding`` says that the number is made of
+    rounding errors, as it is where the margin is at most ROUNDING_MARGIN. ``section`` is told where the room's name does
     not tell it.
 
     A claim that holds on these data, and fails as it has to where the control puts the sixes of a die:
@@ -165,6 +170,7 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         recorded: str = HOLDS,
         part_of: str = "",
         measured: str = "",
+        rounding: bool = False,
     ) -> Callable[[Check], Claim]:
         def made(function: Check) -> Claim:
             sentence, told = told_by(function)
@@ -190,6 +196,7 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
                 recorded=recorded,
                 part_of=part_of,
                 measured=measured,
+                rounding=rounding or 0 < margin <= ROUNDING_MARGIN,
                 module=function.__module__,
             )
 

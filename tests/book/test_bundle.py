@@ -29,7 +29,8 @@ FULL = """
     def origin(self, profile, seed, device, made_with=None):
         return {}
 """
-RECORDED = dict(verdict="holds", control="fails", value=2.0, two_se=0.0, margin=1e-10, positive="", resolution=None, near=False)
+RECORDED = dict(verdict="holds", control="fails", positive="", value=2.0, two_se=0.0, margin=1e-10, resolution=None)
+RECORDED |= dict(near=False, rounding=True)
 KEPT = f"notebooks/{toy.MAIN}.html#claim-Z1"
 
 pytestmark = [
@@ -56,7 +57,9 @@ def write_small_book(root):
     attributes["created"] = "2026-01-02T03:04:05+00:00"
     attributes["declaration"] = declaration = '{"class": "Declared", "N": 3}'
     results.save(xr.Dataset({"value": ("M", np.array([1.0, 2.0]))}, attrs=attributes), data / "toy-alpha.full.nc")
-    (data / "quick.json").write_text(json.dumps({"toy-alpha": {"declaration": declaration, "claims": {"Z1": RECORDED}}}))
+    (data / "quick.json").write_text(
+        json.dumps({"toy-alpha": {"declaration": declaration, "trained": False, "claims": {"Z1": RECORDED}}})
+    )
     (root / "book" / "addresses.txt").write_text(f"{KEPT}\nbook/ledger.html#claim-z1\n")
     (root / ".gitignore").write_text("_build\n__pycache__\n")
     git(root, "init", "-q")

@@ -14,11 +14,10 @@ from papers import registry
 MARGIN = 0.1
 
 
-def stored(**entry) -> dict:
-    plain = dict(
-        verdict="holds", control="fails", value=0.05, two_se=0.0, margin=MARGIN, positive="", resolution=None, near=False
-    )
-    return {"toy": {"declaration": "Toy()", "claims": {"Z0": plain | entry}}}
+def stored(trained: bool = False, **entry) -> dict:
+    words, numbers = dict(verdict="holds", control="fails", positive=""), dict(value=0.05, two_se=0.0, margin=MARGIN)
+    plain = words | numbers | dict(resolution=None, near=False, rounding=False)
+    return {"toy": {"declaration": "Toy()", "trained": trained, "claims": {"Z0": plain | entry}}}
 
 
 def test_a_changed_verdict_is_a_difference_unless_it_was_near():
@@ -31,6 +30,12 @@ def test_a_changed_verdict_is_a_difference_unless_it_was_near():
     assert quick.near_differences(stored(near=True), stored(near=True)) == quick.near_differences({}, near) == []
     for before, now in ((stored(near=True), found), (stored(), near)):  # one of the two could be said by nobody
         assert len(quick.differences(before, now)) == 1 and quick.near_differences(before, now) == []
+    for before, now in (
+        (stored(True, near=True), stored(True, verdict="undecided")),
+        (stored(), stored(True, verdict="undecided", near=True)),
+    ):
+        assert quick.differences(before, now) == [], "of other networks the errors are others, and so is what is near"
+    assert len(quick.differences(stored(), stored(True, verdict="undecided"))) == 1
     assert len(quick.differences(stored(), stored(control="holds"))) == 1
     assert len(quick.differences(stored(positive="holds"), stored(positive="fails"))) == 1
 
@@ -38,8 +43,14 @@ def test_a_changed_verdict_is_a_difference_unless_it_was_near():
 @pytest.mark.parametrize(("errors", "different"), [(6, True), (-6, True), (4, False), (-4, False)])
 def test_values_differ_beyond_five_standard_errors_of_their_difference(errors, different):
     """Standard errors 0.003 and 0.004 make 0.005 of the difference."""
-    before, now = stored(two_se=0.006), stored(two_se=0.008, value=0.05 + errors * 0.005)
+    before, now = stored(True, two_se=0.006), stored(True, two_se=0.008, value=0.05 + errors * 0.005)
     assert bool(quick.differences(before, now)) is different
+
+
+def test_what_is_not_trained_has_the_same_value_and_error_on_every_machine():
+    assert quick.differences(stored(two_se=0.006), stored(two_se=0.006, value=0.0509)) == []
+    assert quick.differences(stored(two_se=0.006), stored(two_se=0.006, value=0.0511))
+    assert quick.differences(stored(two_se=0.16), stored(two_se=0.162))
 
 
 def test_a_value_without_error_may_move_by_one_percent_of_the_larger_of_it_and_the_margin():
@@ -49,17 +60,17 @@ def test_a_value_without_error_may_move_by_one_percent_of_the_larger_of_it_and_t
 
 
 def test_neither_errors_of_another_size_nor_another_margin_make_room():
-    before, now = stored(two_se=0.006), stored(two_se=0.006, value=0.09)
+    before, now = stored(True, two_se=0.006), stored(True, two_se=0.006, value=0.09)
     assert quick.differences(before, now)
     for other in (dict(two_se=0.6), dict(two_se=1e9), dict(margin=1e-4), dict(margin=10.0)):
-        assert quick.differences(stored(**{"two_se": 0.006, **other}), now), other
-        assert quick.differences(stored(**{"two_se": 0.006, **other}), before), other
-    assert quick.differences(stored(two_se=0.01), before) == []
+        assert quick.differences(stored(True, **{"two_se": 0.006, **other}), now), other
+        assert quick.differences(stored(True, **{"two_se": 0.006, **other}), before), other
+    assert quick.differences(stored(True, two_se=0.05), before) == []
     assert quick.differences(stored(two_se=1e-17), stored(two_se=9e-17)) == []  # rounding
 
 
 def test_rounding_may_be_any_rounding_within_the_margin():
-    identity = dict(margin=1e-13)
+    identity = dict(margin=1e-13, rounding=True)
     assert quick.differences(stored(value=3e-16, **identity), stored(value=8e-14, **identity)) == []
     assert quick.differences(stored(value=3e-16, **identity), stored(value=2e-13, **identity))
 
@@ -71,7 +82,7 @@ def test_no_number_is_no_number():
 
 
 def test_missing_claims_and_other_declarations_are_told():
-    none = {"toy": {"declaration": "Toy()", "claims": {}}}
+    none = {"toy": {"declaration": "Toy()", "trained": False, "claims": {}}}
     for before in (none, {}):
         assert quick.differences(before, stored()) == ["Z0 is not in quick.json; ./run outputs writes it."]
     assert quick.differences(stored(), none) == ["Z0 is in quick.json and was not judged."]

@@ -210,11 +210,20 @@ def test_a_manifest_cannot_write_lines_into_the_certificate(tmp_path, forged):
         refused(tmp_path / "lying.zip", manifest.FILE, "not what it should be")
 
 
-JUDGED = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.0, "margin": 2.0, "positive": "", "near": False}
+JUDGED = {
+    "verdict": "holds",
+    "control": "fails",
+    "value": 1.0,
+    "two_se": 0.0,
+    "margin": 2.0,
+    "positive": "",
+    "near": False,
+    "rounding": False,
+}
 
 
 def record(slug="toy", claim="Z1", **other):
-    return json.dumps({slug: {"declaration": "{}", "claims": {claim: JUDGED | other}}}).encode()
+    return json.dumps({slug: {"declaration": "{}", "trained": True, "claims": {claim: JUDGED | other}}}).encode()
 
 
 def ledger(claim="Z1", **other):

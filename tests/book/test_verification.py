@@ -13,7 +13,16 @@ from book.builder.problem import Problem
 from book.release import certificate, requirements, rerun, unpacked, verify
 from book.release.recorded import Recorded
 
-JUDGED = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.4, "margin": 3.0, "positive": "", "near": False}
+JUDGED = {
+    "verdict": "holds",
+    "control": "fails",
+    "value": 1.0,
+    "two_se": 0.4,
+    "margin": 3.0,
+    "positive": "",
+    "near": False,
+    "rounding": False,
+}
 TOLD = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "margin": 3.0}
 TOLD["found"] = {"value": 1.0, "two_se": 0.4}
 
@@ -60,10 +69,22 @@ def test_another_environment_is_refused():
 
 
 def test_the_comparison_names_what_differs():
-    one = {"verdict": "holds", "control": "fails", "value": 1.0, "two_se": 0.02, "margin": 3.0, "positive": "", "near": False}
-    recorded = {"toy": {"declaration": "{}", "claims": {"Z1": one, "Z2": one}}, "gone": {"declaration": "{}", "claims": {}}}
+    one = {
+        "verdict": "holds",
+        "control": "fails",
+        "value": 1.0,
+        "two_se": 0.02,
+        "margin": 3.0,
+        "positive": "",
+        "near": False,
+        "rounding": False,
+    }
+    recorded = {
+        "toy": {"declaration": "{}", "trained": True, "claims": {"Z1": one, "Z2": one}},
+        "gone": {"declaration": "{}", "trained": True, "claims": {}},
+    }
     kept = Recorded(recorded, {"Z1": TOLD | {"verdict": "fails", "found": {"value": 1.06, "two_se": 0.02}}}, "")
-    now = {"declaration": "{}", "claims": {"Z1": one | {"value": 1.06}, "Z2": one | {"value": 1.2}}}
+    now = {"declaration": "{}", "trained": True, "claims": {"Z1": one | {"value": 1.06}, "Z2": one | {"value": 1.2}}}
     found = {"quick": {"toy": now}, "full": {"toy": now}, "earlier": [], "files": {}}
     differing, _ = verify.compare(kept, found)
     assert differing == [

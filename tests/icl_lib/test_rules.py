@@ -98,6 +98,16 @@ def test_what_is_trained_may_be_another_sample_elsewhere():
     assert one == {"True": True, "False": False}
 
 
+def test_a_claim_is_near_its_margin_where_one_of_all_that_it_says_is():
+    """The claim itself, its near miss, or the input on which a claim that fails holds."""
+
+    def other(x):
+        return lambda ds: ds.assign(x=0 * ds.x + x)
+
+    for near, control, positive in ((False, 9.0, 0.0), (True, 0.0999, 0.0), (True, 9.0, 0.0999)):
+        assert claim(controls={"other": other(control)}, positive=other(positive)).judge(toy(1.0)).near is near
+
+
 def test_one_sampled_cell_makes_a_formula_sampled():
     both = cells([1.0, 1.02], [0.0, 0.01])
     assert both.allowed(0.2) == pytest.approx(0.01 * both.quantile, rel=1e-6)

@@ -31,7 +31,7 @@ def D60(dataset):
     return Discrepancy(_either(dataset, EXACT, "float32"))
 
 
-@claim("D", "bound", margin=1, quick_margin=1.5, control=exchanged("made", "in bfloat16", "in float32"))
+@claim("D", "bound", margin=1, quick_margin=1.5, rounding=True, control=exchanged("made", "in bfloat16", "in float32"))
 def D61(dataset):
     """In bfloat16 the error of a patch in the logits is smaller, in every class, than that of the class's own rounding at the
     same query; a patch that is made in float32, and then rounded, is off by more than that.
