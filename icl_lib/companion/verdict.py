@@ -15,6 +15,8 @@ WORST_FIRST = (FAILS, NOT_REPRODUCED, UNDECIDED)
 """A sentence that several claims judge has the first of these that one of them has."""
 STANDARD_ERRORS, TOLERANCE = 5, 0.01
 """So far a number may move on another machine: in standard errors of the difference, or as a share where there is none."""
+WIDER = 2
+"""A standard error of a few networks may be so many times wider on another machine, where training ends in others."""
 FALSE_ALARM = 1e-4
 """The chance that a true formula fails, over all its cells together."""
 BLOCKS = 30
@@ -61,7 +63,7 @@ class Discrepancy:
         rounding = TOLERANCE * np.maximum(abs(value), abs(margin))
         step = np.where(trained & (two_se > 0), STANDARD_ERRORS * 2**0.5 * two_se / 2, rounding)
         with np.errstate(invalid="ignore"):  # infinite values stay where they are, or are no numbers
-            moved = [Discrepancy(value + sign * step, two_se) for sign in (-1, 1)]
+            moved = [Discrepancy(value + sign * step, two_se * (WIDER if trained else 1)) for sign in (-1, 1)]
         return any(each.verdict(margin) != self.verdict(margin) for each in moved)
 
     @property

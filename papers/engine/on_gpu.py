@@ -2,7 +2,7 @@
 
 In this order, each step in a process of its own, what is left of the time for the last:
 
-tests     a recorded step (CUDA graph, bfloat16 products) against the plain one and against the CPU
+tests     a step against the one on the CPU, that the host does not wait, and whether a decoder learns
 bench     the engine's figures against the plain loop on the same card
 roofline  what limits a step there
 check     the claims of the experiments that train live, judged on the card

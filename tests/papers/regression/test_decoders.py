@@ -160,13 +160,19 @@ def test_a_run_killed_with_signal_9_goes_on_to_the_same_weights(tmp_path):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
-def test_a_recorded_run_on_cuda_is_near_the_run_on_the_cpu():
-    there, here = TINY.run(0, "cuda"), TINY.run(0, "cpu")
-    assert torch.allclose(there.losses.mean().cpu(), here.losses.mean(), rtol=0.1)  # other draws, bfloat16 products
+@pytest.mark.xfail(strict=True, reason="products are in bfloat16, in which decoders do not learn")
+def test_a_decoder_learns_on_cuda():
+    """After 3,000 steps the loss, 5 of predicting 0, is nearer to 1.36, that of least squares.
+
+    With products in TF32 it was 2.29 and 2.19 with seeds 0 and 1, in bfloat16 4.97 and 5.01.
+    """
+    training = replace(FIXED[0], steps=3000)
+    zero, best = (training.references()[name] for name in ("predicting 0", "least squares"))
+    assert training.run(0, "cuda").losses[-200:].mean().item() < (zero + best) / 2
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
-def test_the_host_does_not_wait_for_the_device_between_steps():
+def test_on_cuda_the_host_does_not_wait_between_steps():
     from icl_lib.train.loop import constant
 
     decoder, like = TINY.decoder(), torch.zeros((), device="cuda")
