@@ -9,10 +9,12 @@ from book.builder import judged
 from book.builder.cache import Executed
 from icl_lib.companion import writing
 from icl_lib.companion.quick import FILE, near_claims, stored_quick
-from icl_lib.companion.verdict import STANDARD_ERRORS, TOLERANCE
+from icl_lib.companion.verdict import NOT_REPRODUCED, STANDARD_ERRORS, TOLERANCE, UNDECIDED
 
 SIZES = 10
 """Two estimates of one standard error, of five trainings each, are further apart than this factor once in 1,700 times."""
+VERBS = {word: f"is {word}" for word in (NOT_REPRODUCED, UNDECIDED)}
+"""Verdicts as what a claim does, where they are no verbs."""
 
 
 def update(executed: dict[str, Executed], path: Path) -> bool:
@@ -78,7 +80,7 @@ def of_claim(claim_id: str, old: dict | None, new: dict | None, record: str, tra
 
 def _undecidable(old: dict, new: dict, trained: bool) -> bool:
     """Whether another machine may say otherwise: near the margin on both, or on one where networks are ``trained`` anew."""
-    return any((old["near"], new["near"])) if trained else old["near"] and new["near"]
+    return (any if trained else all)((old["near"], new["near"]))
 
 
 def apart(old: dict, new: dict, trained: bool = False) -> bool:
@@ -101,8 +103,8 @@ def apart(old: dict, new: dict, trained: bool = False) -> bool:
 
 
 def _words(entry: dict) -> str:
-    said = f"{entry['verdict']} and its control {entry['control']}"
-    return f"{said} and its positive input {entry['positive']}" if entry["positive"] else said
+    verdict, control, positive = (VERBS.get(entry[name], entry[name]) for name in ("verdict", "control", "positive"))
+    return f"{verdict} and its control {control}" + (f" and its positive input {positive}" if positive else "")
 
 
 def number(entry: dict) -> str:

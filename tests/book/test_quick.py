@@ -23,10 +23,12 @@ def stored(trained: bool = False, **entry) -> dict:
 def test_a_changed_verdict_is_a_difference_unless_it_was_near():
     found = stored(verdict="undecided")
     (sentence,) = quick.differences(stored(), found)
-    assert sentence == "Z0 undecided and its control fails; in quick.json it holds and its control fails."
+    assert sentence == "Z0 is undecided and its control fails; in quick.json it holds and its control fails."
     near = stored(verdict="undecided", near=True)
     assert quick.differences(stored(near=True), near) == []
-    assert quick.near_differences(stored(near=True), near)[0].startswith("Z0 undecided and its control fails; in quick.json it")
+    assert quick.near_differences(stored(near=True), near)[0].startswith(
+        "Z0 is undecided and its control fails; in quick.json it"
+    )
     assert quick.near_differences(stored(near=True), stored(near=True)) == quick.near_differences({}, near) == []
     for before, now in ((stored(near=True), found), (stored(), near)):  # one of the two could be said by nobody
         assert len(quick.differences(before, now)) == 1 and quick.near_differences(before, now) == []
