@@ -59,7 +59,8 @@ WINGS = {"zhang": SimpleNamespace(key="zhang", authors="Z", title="T", scope="S"
 def judge(dataset):
     verdict = "holds" if dataset["value"].max() == 2 else "fails"
     numbers = dict(value=2.0, two_se=0.0, margin=1e-10, resolution=float("nan"), slack=float("nan"), near=False)
-    return SimpleNamespace(verdict=verdict, control_verdict="fails", positive_verdict="", **numbers)
+    words = dict(verdict=verdict, control_verdict="fails", positive_verdict="")
+    return SimpleNamespace(claim=SimpleNamespace(rounding=True), **words, **numbers)
 
 CLAIMS = {"Z1": SimpleNamespace(
     id="Z1", paper="zhang", section="4.1", sentence="two is two", confidence="D", kind="identity",
