@@ -210,16 +210,7 @@ def test_a_manifest_cannot_write_lines_into_the_certificate(tmp_path, forged):
         refused(tmp_path / "lying.zip", manifest.FILE, "not what it should be")
 
 
-JUDGED = {
-    "verdict": "holds",
-    "control": "fails",
-    "value": 1.0,
-    "two_se": 0.0,
-    "margin": 2.0,
-    "positive": "",
-    "near": False,
-    "rounding": False,
-}
+JUDGED = dict(verdict="holds", control="fails", positive="", value=1.0, two_se=0.0, margin=2.0, near=False, rounding=False)
 
 
 def record(slug="toy", claim="Z1", **other):

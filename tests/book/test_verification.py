@@ -13,16 +13,7 @@ from book.builder.problem import Problem
 from book.release import certificate, requirements, rerun, unpacked, verify
 from book.release.recorded import Recorded
 
-JUDGED = {
-    "verdict": "holds",
-    "control": "fails",
-    "value": 1.0,
-    "two_se": 0.4,
-    "margin": 3.0,
-    "positive": "",
-    "near": False,
-    "rounding": False,
-}
+JUDGED = dict(verdict="holds", control="fails", positive="", value=1.0, two_se=0.4, margin=3.0, near=False, rounding=False)
 TOLD = {"verdict": "holds", "control_verdict": "fails", "positive_verdict": "", "margin": 3.0}
 TOLD["found"] = {"value": 1.0, "two_se": 0.4}
 
@@ -69,16 +60,7 @@ def test_another_environment_is_refused():
 
 
 def test_the_comparison_names_what_differs():
-    one = {
-        "verdict": "holds",
-        "control": "fails",
-        "value": 1.0,
-        "two_se": 0.02,
-        "margin": 3.0,
-        "positive": "",
-        "near": False,
-        "rounding": False,
-    }
+    one = JUDGED | {"two_se": 0.02}
     recorded = {
         "toy": {"declaration": "{}", "trained": True, "claims": {"Z1": one, "Z2": one}},
         "gone": {"declaration": "{}", "trained": True, "claims": {}},
