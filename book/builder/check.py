@@ -12,6 +12,8 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 
 TEST = "tests/book/test_notebooks.py"
+SHOWN, BESIDE = "test_notebook", "test_files_beside_a_notebook"
+"""The comparison with the committed notebook, and a look at the files beside it, which is for `--all`."""
 COMPARISON = (TEST, "tests/nbval_sanitize.cfg", "book/data/quick.json")
 """What decides whether a notebook passes, beside the build's own code, which gives outputs their form."""
 
@@ -31,7 +33,7 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
         status = 1
     pytest = [sys.executable, "-m", "pytest", "-q", "-n", f"{workers.AT_A_TIME}"]
     pytest += ["--noconftest"]  # which checks shapes and types, and is slow to import
-    tests = [f"{TEST}::test_notebook[{name}]" for name in due]
+    tests = [f"{TEST}::{test}[{name}]" for test in (SHOWN, BESIDE)[: 1 + again] for name in due]
     return subprocess.run([*pytest, *tests], cwd=layout.root).returncode or status
 
 

@@ -21,10 +21,11 @@ def table(stored: Path) -> str:
     """The seconds that stored files carry, a row for each paper; a network that two papers read counts once in the last row."""
     made = {key: [each for each in registry.EXPERIMENTS.values() if each.paper == key] for key in registry.WINGS}
     rows = {registry.WINGS[key].authors or key: own for key, own in made.items()} | {"all": [*registry.EXPERIMENTS.values()]}
-    full = _results(rows["all"], stored)
+    full, trained = _results(rows["all"], stored), _networks(rows["all"], stored)
     lines = ["| stored files | full results | networks that they read | computed on |", "|---|---|---|---|"]
     for name, own in rows.items():
-        computed, read = [full[each.slug] for each in own if each.slug in full], _networks(own, stored)
+        computed = [full[each.slug] for each in own if each.slug in full]
+        read = [trained[name] for name in _read_by(own) if name in trained]
         devices = sorted({found["device"].upper() for found in (*computed, *read)})
         lines.append(f"| {name} | {_told(computed)} | {_told(read)} | {', '.join(devices) or '–'} |")
     return "\n".join(lines)
@@ -35,10 +36,13 @@ def _results(experiments: Iterable, stored: Path) -> dict[str, Mapping[str, str]
     return {slug: results.attributes(path) for slug, path in files.items() if path.exists()}
 
 
-def _networks(experiments: Iterable, stored: Path) -> list[Mapping[str, str]]:
-    names = sorted({name for each in experiments for name in registry.trainings_of(each.full)})
-    found = (weights.attributes(stored / "weights" / f"{name}.safetensors") for name in names)
-    return [each for each in found if each]
+def _networks(experiments: Iterable, stored: Path) -> dict[str, Mapping[str, str]]:
+    found = {name: weights.attributes(stored / "weights" / f"{name}.safetensors") for name in _read_by(experiments)}
+    return {name: each for name, each in found.items() if each}
+
+
+def _read_by(experiments: Iterable) -> list[str]:
+    return sorted({name for each in experiments for name in registry.trainings_of(each.full)})
 
 
 def _told(files: list[Mapping[str, str]]) -> str:

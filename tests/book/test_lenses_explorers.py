@@ -53,6 +53,7 @@ def test_the_pass_falls_behind_the_step_where_prompts_are_long_and_the_mean_over
 # --- the floor ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("mu", "N", "H"), [(1.0, 4, 1), (2.5, 10, 1), (2.5, 10, 2), (4.0, 3, 3)])
 def test_the_least_risk_that_descent_finds_lies_between_the_bounds(mu, N, H):
     """Linear attention alone, and with the MLP's row; with several heads, too."""

@@ -1,6 +1,6 @@
 """Every executed notebook shows what the committed one shows, by the rules of nbval, and its numbers are the stored ones.
 
-Its main figure is that of the file that the page offers beside it, drawn anew to the same bytes.
+With `--all` its main figure is that of the file that the page offers beside it, drawn anew to the same bytes.
 
 `./run test` executes the notebooks first; without it, only those are compared that are executed for their present sources.
 """
@@ -50,13 +50,29 @@ REDRAWN = 1
 
 @pytest.mark.parametrize("name", arguments.notebook_names(LAYOUT.root))
 def test_notebook(name, request):
+    executed = executed_now(name)
+    require_none(name, [*other_outputs(executed, request.session), *other_numbers(executed)])
+    check.remember(executed, LAYOUT)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", arguments.notebook_names(LAYOUT.root))
+def test_files_beside_a_notebook(name):
+    require_none(name, other_files(executed_now(name)))
+
+
+def executed_now(name: str) -> Executed:
+    """The notebook as it was executed for its present sources; skips the test where it was not."""
     executed = cache.lookup(name, "quick", LAYOUT)
     if executed is None:
         pytest.skip(f"not executed since it changed; ./run test notebooks/{name}.ipynb does it")
-    complaints = [*other_outputs(executed, request.session), *other_numbers(executed), *other_files(executed)]
+    return executed
+
+
+def require_none(name: str, complaints: list[str]) -> None:
+    """Fail the test with the complaints about a notebook, if there are any."""
     if complaints:
         pytest.fail("\n".join([f"{name}:", *complaints]), pytrace=False)
-    check.remember(executed, LAYOUT)
 
 
 def test_committed_notebooks_are_light():

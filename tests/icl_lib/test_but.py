@@ -43,6 +43,7 @@ def displayed(monkeypatch):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("slug", "values"), TWENTY)
 def test_with_other_settings_all_that_is_shown_says_so(slug, values, displayed):
     changed = registry.experiment(slug).but(**values)
@@ -135,6 +136,7 @@ def test_nothing_of_other_settings_is_left_where_the_book_collects_its_results(t
     assert all('data-slug="zhang-quadratic-form"' in one._repr_html_() for one in theirs)
 
 
+@pytest.mark.long
 def test_the_caption_of_the_book_gives_way_to_what_the_axes_say(displayed):
     showing.show(registry.experiment("zhang-flow").but(starts=3))
     picture = displayed[0]

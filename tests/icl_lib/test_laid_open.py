@@ -136,6 +136,7 @@ def test_fields_that_are_told_together_have_the_same_words():
     assert told["start"] == told["end"] == "the first and the last number" and told["interval"].startswith("steps")
 
 
+@pytest.mark.long
 def test_the_code_that_is_shown_runs_where_it_is_pasted():
     for file, source in laid_open.sources(registry.experiment("zhang-risk")):
         done = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True)

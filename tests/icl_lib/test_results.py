@@ -131,9 +131,8 @@ FAR = 12
 
 
 @pytest.mark.parametrize("slug", registry.EXPERIMENTS)
-def test_committed_results_are_current_small_and_decided(slug):
-    experiment = registry.EXPERIMENTS[slug]
-    dataset = experiment.expect(results.stored(experiment))
+def test_committed_results_are_current_small_and_decided(slug, stored):
+    dataset = stored(slug)
     assert BOOK.result(slug).stat().st_size < SMALL
     for claim in registry.claims_of(slug):
         judgement = claim.judge(dataset)

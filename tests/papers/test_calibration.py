@@ -17,6 +17,7 @@ def formula(measured, error=0.1) -> Agreement:
     return Agreement(xr.DataArray(measured), xr.DataArray(np.ones(len(measured))), 1.0, error)
 
 
+@pytest.mark.long
 def test_sampled_formulas_are_taken_and_no_others():
     found = calibration.sampled()
     claims = {claim.id for chosen in found.values() for claim in chosen}
@@ -53,6 +54,7 @@ def test_deviations_are_held_against_student_s_t_with_the_blocks_that_there_are(
     assert [place for place, count in enumerate(found) if count] == [18]
 
 
+@pytest.mark.long
 def test_it_is_written_for_the_page(tmp_path, monkeypatch, capsys):
     claim = registry.CLAIMS["Z10"]
     monkeypatch.setattr(calibration, "sampled", lambda: {claim.experiment: [claim]})

@@ -63,6 +63,7 @@ def displayed(monkeypatch):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("slug", "values"), WORK)
 def test_all_that_is_shown_says_what_is_changed(slug, values, displayed):

@@ -93,6 +93,7 @@ def test_without_a_terminal_it_says_now_and_then_how_far_it_is(monkeypatch, caps
     assert "2 of 3 results after 0 s" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_figure_is_drawn_of_the_networks_that_were_asked_for(monkeypatch, tmp_path):
     seeds = []
     monkeypatch.setattr(weights, "trainings", lambda declaration: [(SimpleNamespace(name="network"), 0)])

@@ -25,6 +25,8 @@ from icl_lib.companion import Claim
 from papers import registry
 from tests.papers.test_streams import small
 
+pytestmark = pytest.mark.long
+
 ONE = re.compile(r"One size: ([^:]+): \S")
 """The line by which an experiment declares sizes of which it has one value."""
 FORMULAS: dict[str, list[Claim]] = defaultdict(list)
@@ -189,7 +191,6 @@ def test_formulas_are_measured_at_two_values_of_each_size(slug, stored):
     assert single(lambda: experiment.expect(measured), FORMULAS[slug]) == declared(experiment)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("slug", FORMULAS)
 def test_in_quick_as_well(slug):
     experiment = registry.experiment(slug)

@@ -203,6 +203,7 @@ def test_what_one_function_opens_in_two_places_is_two_things():
     assert role == "prompts" and len(by) == 2
 
 
+@pytest.mark.long
 def test_a_training_that_was_kept_opens_its_streams_again():
     declaration = registry.experiment("li-two-memories").quick
     for _ in range(2):

@@ -17,6 +17,8 @@ from papers.ahn.theory import depth, free_features, wishart
 from papers.ahn.theory import random_covariances as random
 from tests.papers.other_settings import made
 
+pytestmark = pytest.mark.long
+
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
     DEPTH: (replace(DEPTH.quick, d=(2, 4), N=(14, 16)), figures.depth),

@@ -129,6 +129,7 @@ def distance_from_the_loss_formula(pace: float, bias: float, H: int = 512, d: in
     return abs(loss / loss[0] - formula).max()
 
 
+@pytest.mark.long
 def test_slow_finetuning_comes_to_the_formula():
     """Wide and without biases it is close to it for slow rates, and farther off for faster ones and with biases."""
     near = distance_from_the_loss_formula(0.01, 0)

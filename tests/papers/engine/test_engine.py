@@ -27,6 +27,7 @@ def test_operations_by_hand():
     assert theory.step_operations(1, 2, 1, 1, 1) == 912
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("size", "models"), [(TINY, 1), (STANDARD, 1), (replace(TOY, layers=1, N=7, d=5), 3), (replace(TOY, B=5), 2)]
 )
@@ -163,6 +164,7 @@ def dataset():
     return replace(roofline.ENGINE_ROOFLINE, quick=SMALL_ROOFLINE).run("quick", 0)
 
 
+@pytest.mark.long
 def test_the_dataset_has_counts_and_times(dataset):
     assert dataset.size.values.tolist() == ["toy", "tiny"] and dataset.models.values.tolist() == [1, 2]
     assert (dataset.operations == dataset.operations_theory).all()
@@ -172,6 +174,7 @@ def test_the_dataset_has_counts_and_times(dataset):
     assert dataset.seconds.attrs["units"] == "s" and dataset.traffic.attrs["units"] == "B"
 
 
+@pytest.mark.long
 def test_the_roofline_is_drawn(dataset):
     picture = figures.roofline(dataset)
     assert (picture.name, picture.slug) == ("engine-roofline", "engine-roofline")

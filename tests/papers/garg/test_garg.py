@@ -207,6 +207,7 @@ def test_sparse_tasks_are_judged_both_ways(ridge_datasets):
     assert [verdict(name, best) for name in ("G2", "G2b", "G2d")] == [HOLDS, HOLDS, FAILS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slug", SMALL)
 def test_the_shipped_models_give_the_recorded_verdicts(slug):
     """Evaluation prompts of an unused seed, the shipped weights of seed 0."""

@@ -14,6 +14,8 @@ from papers.lenses.s2_own_weights.trained_blocks import TRAINED_BLOCKS
 from papers.lenses.theory import own_weights
 from tests.papers.other_settings import made
 
+pytestmark = pytest.mark.long
+
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
     OWN_OPTIMUM: (replace(OWN_OPTIMUM.quick, N=(3, 11), mean=(0.0, 1.4), noise=0.2, starts=8), figures.own_optimum),

@@ -21,6 +21,8 @@ from papers.lenses.theory import one_function
 from papers.li.classification import same_pattern
 from papers.li.pruning import small_neurons
 
+pytestmark = pytest.mark.long
+
 ROOM = (SMALL_LOGITS, TOKEN_DISTRIBUTION, HEADS, REMOVED_EXAMPLES, OWN_AND_OTHERS, ONE_VOTE)
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {

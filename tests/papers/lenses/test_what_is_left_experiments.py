@@ -15,6 +15,8 @@ from papers.lenses.s4_what_is_left.what_is_left import WHAT_IS_LEFT
 from papers.lenses.s4_what_is_left.which_vector import WHICH_VECTOR
 from tests.papers.other_settings import made
 
+pytestmark = pytest.mark.long
+
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 OTHER = {
     ANY_PRIOR: (replace(ANY_PRIOR.quick, kappa=3.0, noise=0.8), figures.any_prior),

@@ -74,6 +74,7 @@ LIKE_SCIKIT_LEARN = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("learner", "theirs"), LIKE_SCIKIT_LEARN, ids=[repr(learner) for learner, _ in LIKE_SCIKIT_LEARN])
 def test_every_label_is_that_of_scikit_learn(learner, theirs):
     for prompts in (clouds((60,)), clouds((40,), l=16, d=2), on_patterns(0.5, 6), on_patterns(3.0, 14)):

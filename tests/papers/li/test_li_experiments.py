@@ -262,6 +262,7 @@ def test_the_claim_on_positions_and_its_control(tiny_positions):
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
 
 
+@pytest.mark.long
 def test_figures_draw_and_say_what_they_show(tiny_decoder, tiny_positions, small):
     short = replace(CLASSICAL_REASONS.quick, setting=replace(QUICK, T=150), seeds=2, prompts=2, lengths=(6, 12))
     reasons = whole(short)

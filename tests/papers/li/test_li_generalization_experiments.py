@@ -102,6 +102,7 @@ def test_claims_can_be_judged_on_any_scale(claim, tiny):
     assert judgement.verdict in (HOLDS, FAILS, NOT_REPRODUCED, "undecided")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slug", [slug for slug in EXPERIMENTS if slug != "li-small-steps"])
 def test_figures_are_drawn_in_both_themes(slug, tiny):
     (drawing,) = [each for each in declared((figures, figures_of_steps), Drawing) if each.name == slug]

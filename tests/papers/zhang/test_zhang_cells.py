@@ -24,6 +24,7 @@ FORMULAS = sorted(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slug", FORMULAS)
 def test_no_two_cells_share_a_stream(slug, monkeypatch):
     """Where one line draws the same prompts or contexts twice, the experiment says why."""

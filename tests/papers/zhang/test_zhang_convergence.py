@@ -148,6 +148,7 @@ def test_isotropic_shrinkage_by_hand():
     assert error.isotropic_error(20, 40, 40) == pytest.approx(21 / 61)
 
 
+@pytest.mark.long
 def test_a_wrong_error_formula_turns_the_claim_red(monkeypatch):
     exact = error.averaged_error
     monkeypatch.setattr(error, "averaged_error", lambda Lambda, N, M: exact(Lambda, M, N))
@@ -197,6 +198,7 @@ def test_errors_over_lengths_that_a_claim_cannot_judge_are_refused(change, words
         replace(AVERAGED_ERROR.quick, **change)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
 def test_claims_hold_and_controls_fail_at_another_scale(claim):
     judgement = claim.judge(small(claim.experiment))
@@ -206,6 +208,7 @@ def test_claims_hold_and_controls_fail_at_another_scale(claim):
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("claim", "name", "fault"),
     [

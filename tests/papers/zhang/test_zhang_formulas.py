@@ -51,6 +51,7 @@ SMALL = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "sees"), [(name, name not in ("Z16a", "Z17a")) for name in SMALL])
 def test_which_claims_see_a_wrong_gamma_in_model_and_formula_alike(name, sees, monkeypatch):
     """The errors under shifts are exact for any weights, so that they say nothing about Γ."""

@@ -136,6 +136,7 @@ def test_one_kind_of_trainings_is_no_error_of_another():
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_figures_draw():
     for draw_figure, experiment in (
         (figures.curves, ZHANG_GPT2),

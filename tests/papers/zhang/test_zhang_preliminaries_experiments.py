@@ -17,6 +17,8 @@ from papers.zhang.s3_preliminaries.population_loss import POPULATION_LOSS, Popul
 from papers.zhang.s3_preliminaries.two_notions import TWO_NOTIONS, TwoNotions
 from papers.zhang.theory import error
 
+pytestmark = pytest.mark.long
+
 SMALL = {
     "zhang-one-step": OneStep((4, 2), 5.0, (1.0, 10.0), (3, 12), 20_000, (100, 1_000_000), 50),
     "zhang-two-notions": TwoNotions((4, 2), (1.0, 10.0), (8, 14), (4, 100, 1_000_000), 50, 30, 20_000),

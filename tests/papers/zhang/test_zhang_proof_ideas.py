@@ -21,6 +21,8 @@ from papers.zhang.s5_3_pl_inequality.pl import PL_INEQUALITY
 from papers.zhang.s5_3_pl_inequality.rank_one_trap import RANK_ONE_TRAP
 from papers.zhang.s5_3_pl_inequality.start_size import START_SIZE
 
+pytestmark = pytest.mark.long
+
 SMALLER = {
     "zhang-quadratic-form": replace(QUADRATIC_FORM.quick, prompts=5),
     "zhang-full-loss": replace(FULL_LOSS.quick, draws=100),

@@ -18,6 +18,8 @@ from papers.zhang.s4_2_shifts.orthogonal_query import ORTHOGONAL_QUERY, Invarian
 from papers.zhang.s4_2_shifts.query_shift import QUERY_SHIFT
 from papers.zhang.s4_2_shifts.task_shift import TASK_SHIFT
 
+pytestmark = pytest.mark.long
+
 SMALL = {
     TASK_SHIFT.slug: replace(TASK_SHIFT.quick, prompts=4_000, M=(10, 40, 80), scaled_prompts=100),
     QUERY_SHIFT.slug: replace(QUERY_SHIFT.quick, prompts=6_000, M=(5, 40)),
