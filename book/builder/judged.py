@@ -9,7 +9,7 @@ import xarray as xr
 
 from book.builder.cache import NOTE, Executed
 from book.builder.problem import Problem
-from icl_lib.companion import Experiment, Judgement, digests, results, writing
+from icl_lib.companion import Experiment, Judgement, digests, origins, results, writing
 from papers import BOOK, registry
 
 
@@ -88,8 +88,7 @@ def told() -> Iterator[None]:
 
 def _judged(dataset: xr.Dataset, kept: Callable[[Judgement], dict]) -> dict:
     claims = {claim.id: kept(claim.judge(dataset)) for claim in registry.claims_of(dataset.attrs["slug"])}
-    trained = dataset.attrs.get("trains") == "True"
-    return {"declaration": dataset.attrs["declaration"], "trained": trained, "claims": claims}
+    return {"declaration": dataset.attrs["declaration"], "trained": origins.trained(dataset.attrs), "claims": claims}
 
 
 def _with_slack(judgement: Judgement) -> dict[str, object]:

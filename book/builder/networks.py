@@ -6,7 +6,7 @@ from pathlib import Path
 
 import h5netcdf
 
-from icl_lib.companion import weights
+from icl_lib.companion import origins, weights
 from papers import registry
 
 REPEATED = ("seed", "run", "network")
@@ -33,4 +33,4 @@ def networks(slug: str, stored: Path) -> int | None:
         return max(read.values(), default=None)
     with h5netcdf.File(path) as file:
         sizes = {name: dimension.size for name, dimension in file.dimensions.items()}
-        return max(sizes.get(dim, 1) for dim in REPEATED) if file.attrs.get("trains") == "True" else 0
+        return max(sizes.get(dim, 1) for dim in REPEATED) if origins.trained(file.attrs) else 0

@@ -28,3 +28,5 @@ def require_settings(root: Path) -> None:
                 raise Problem(f"{name} cannot be read: {first}. Mend it, or restore it from git.") from error
             if not isinstance(told, dict):
                 raise Problem(f"{name} holds no table of names and values; restore it from git.")
+            if name == "_toc.yml" and not isinstance(told.get("root"), str):
+                raise Problem(f"{name} names no first page, as in 'root: book/index'; mend it, or restore it from git.")

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion.controls import Control, near_miss
+from icl_lib.companion.origins import trained
 from icl_lib.companion.paper import paper_of, section_of
 from icl_lib.companion.slack import slack
 from icl_lib.companion.strip import Strip, placed
@@ -82,7 +83,7 @@ class Claim:
         """
         if dataset.attrs.get("slug", self.experiment) != self.experiment:
             raise ValueError(f"{self.id} is judged on {self.experiment}, not on {dataset.attrs['slug']}")
-        margin, trained = self.margin_in(dataset.attrs.get("profile")), dataset.attrs.get("trains") == "True"
+        margin, learned = self.margin_in(dataset.attrs.get("profile")), trained(dataset.attrs)
         with xr.set_options(arithmetic_join="exact"):  # what has other labels would be left out in silence
             found = self._checked(dataset)
             broken = [self._checked(control(dataset.copy(deep=True))) for control in self.controls.values()]
@@ -98,7 +99,7 @@ class Claim:
                 margin=margin,
                 resolution=found.resolution,
                 positive_verdict=positive.verdict(margin) if positive else "",
-                near=any(each.near(margin, trained) for each in decided),
+                near=any(each.near(margin, learned) for each in decided),
                 origin=dataset.attrs,
                 strip=placed(found, broken, margin),
                 dataset=dataset,

@@ -65,6 +65,11 @@ def origin(
     return parts | {"identity": digests.of_json(parts)}
 
 
+def trained(attributes: Mapping[str, object]) -> bool:
+    """Return whether the run that a dataset comes from may have trained, by its attributes."""
+    return attributes.get("trains") == "True"
+
+
 def tell_of_other_versions(made_with: str | None, declaration) -> None:
     """Say, once, that what is stored for a declaration was made with other versions than those that are installed."""
     if made_with and made_with != (here := json.dumps(versions(declaration))):

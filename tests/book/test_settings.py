@@ -8,7 +8,7 @@ import pytest
 from book.builder import book, published_at, render
 from book.builder.layout import MARK, Layout
 from book.builder.problem import Problem
-from book.builder.settings import READERS
+from book.builder.settings import READERS, require_settings
 
 BASE = "https://owner.github.io/name"
 BROKEN = {
@@ -31,6 +31,15 @@ def test_settings_that_cannot_be_read_are_told_in_a_sentence(name, empty, tmp_pa
     assert book.answer(lambda layout: pytest.fail("work began"), "Nothing was changed.") == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith(f"{name} ") and "estore it from git" in first and second == "Nothing was changed."
+
+
+@pytest.mark.parametrize("contents", ["format: jb-book", "root: 5", "root:"])
+def test_a_table_of_contents_without_a_first_page_is_told_in_a_sentence(contents, tmp_path):
+    (tmp_path / "_toc.yml").write_text(contents)
+    with pytest.raises(Problem, match="_toc.yml names no first page"):
+        require_settings(tmp_path)
+    (tmp_path / "_toc.yml").write_text("root: book/index")
+    require_settings(tmp_path)
 
 
 def test_the_address_of_the_pages_is_a_setting_or_a_variable(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """seeds.stream: generators named by their role."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -54,19 +55,20 @@ SEED_AT = {
     **{"stream": 0, "standard_normal": 1, "geometric_covariance": 2, "empirical_covariances": 3, "random_Theta": 1},
     **{"trained": 1, "train_marks": 1},
 }
-EXPERIMENT_CALLS = [
-    (path.name, node)
-    for path in sorted(Path(papers.__file__).parent.rglob("*.py"))
-    if not path.stem.startswith(("claims", "figures")) and path.parent.name != "bench"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    if isinstance(node, ast.Call)
-]
+
+
+def calls_of_experiments() -> Iterator[tuple[str, ast.Call]]:
+    """Every call in the code of the experiments, with the name of its file."""
+    for path in sorted(Path(papers.__file__).parent.rglob("*.py")):
+        if not path.stem.startswith(("claims", "figures")) and path.parent.name != "bench":
+            found = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            yield from ((path.name, node) for node in found if isinstance(node, ast.Call))
 
 
 def test_experiments_draw_from_the_seed_they_are_given():
     """Whatever is drawn or measured in an experiment takes the name ``seed``, never a number of its own."""
     drawn = 0
-    for name, call in EXPERIMENT_CALLS:
+    for name, call in calls_of_experiments():
         called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         given = [keyword.value for keyword in call.keywords if keyword.arg == "seed"]
         if called in SEED_AT and not given:
