@@ -9,8 +9,14 @@ from icl_lib.companion import Book
 
 _HOME = Path(__file__).resolve().parents[1]
 _ROOT = _HOME if (_HOME / "_toc.yml").is_file() else None
-_COMMAND = "./run" if _ROOT else "python -m papers"
-BOOK = Book(_ROOT, "papers", store=_HOME / "book" / "data", build=(_ROOT or Path.cwd()) / "_build", command=_COMMAND)
+BOOK = Book(
+    _ROOT,
+    "papers",
+    store=_HOME / "book" / "data",
+    build=(_ROOT or Path.cwd()) / "_build",
+    command="./run" if _ROOT else "python -m papers",
+    codes="../book/how_to_read.html#confidence-codes",
+)
 PAPERS = ("zhang", "li", "dherin", "garg", "ahn", "lenses", "engine")
 """The wings, in the order of the ledger."""
 FLOORS = ("regression",)

@@ -8,7 +8,6 @@ from pathlib import Path
 import grimp
 
 from icl_lib.companion import identity
-from icl_lib.companion.paper import sees_results
 from papers import BOOK
 
 
@@ -38,8 +37,8 @@ def _parts(name: str) -> Iterator[str]:
 
 
 def with_rooms(modules: set[str]) -> set[str]:
-    """Add the claims and figures of every room that is among these modules: `show` finds them by itself."""
-    return modules | {each for module in modules for each in graph().find_children(module) if sees_results(each)}
+    """Add what stands in every room that is among these modules: `show` finds claims and figures by itself."""
+    return modules | {each for module in modules for each in graph().find_children(module)}
 
 
 def code_closure(*modules: str) -> list[Path]:

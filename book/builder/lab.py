@@ -3,12 +3,12 @@
 Standard library only, as in `run`, which calls it.
 """
 
-import hashlib
 import json
 from contextlib import suppress
 from pathlib import Path
 
 from book.builder.layout import COPIES, UP, Layout
+from icl_lib.companion import digests
 
 NOTE = ".copied.json"
 """The digests of the copies as they were made."""
@@ -39,7 +39,7 @@ def opened(layout: Layout, reset: bool) -> tuple[Path, str]:
         under_way = layout.lab / f".{name}"
         under_way.write_bytes(made[name])
         under_way.replace(layout.lab / name)
-        known[name] = digest(made[name])
+        known[name] = digests.of_bytes(made[name])
     (layout.lab / NOTE).write_text(json.dumps(known, indent=1, sort_keys=True), encoding="utf-8")
     kept = f"Kept as you changed them: {', '.join(changed)}; ./run lab --reset brings back those of the book."
     return layout.lab, kept if changed else ""
@@ -52,7 +52,7 @@ def content(copy: Path) -> bytes:
 
 def is_changed(path: Path, known: str | None, made: bytes) -> bool:
     """Whether a file is neither what was copied there nor what would be."""
-    return path.exists() and digest(path.read_bytes()) not in (known, digest(made))
+    return path.exists() and digests.of_bytes(path.read_bytes()) not in (known, digests.of_bytes(made))
 
 
 def noted(note: Path) -> dict[str, str]:
@@ -60,7 +60,3 @@ def noted(note: Path) -> dict[str, str]:
     with suppress(OSError, ValueError):
         return json.loads(note.read_text(encoding="utf-8"))
     return {}
-
-
-def digest(whole: bytes) -> str:
-    return hashlib.sha256(whole).hexdigest()

@@ -16,6 +16,7 @@ class Book:
     store   what is committed: full results ``<slug>.full.nc``, and ``weights/<name>.safetensors``
     build   what is made on this machine
     command   how its command line is called, which draws, judges and renews by name; empty where it has none
+    codes   the address, as a page of results sees it, of the words on confidence codes; empty where no card is to lead there
 
     >>> from pathlib import Path
     >>> from icl_lib.companion import Book
@@ -29,6 +30,7 @@ class Book:
     store: Path
     build: Path
     command: str = ""
+    codes: str = ""
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -60,5 +62,23 @@ def of_module(module: str) -> Book:
 
 
 def declared_in(module: str) -> Book | None:
-    """Return the book that the outermost package of a module declares, if it does."""
-    return getattr(sys.modules.get(module.partition(".")[0]), "BOOK", None)
+    """Return the book that the nearest package around a module declares, if one does.
+
+    >>> from icl_lib.companion import book
+    >>> book.declared_in("a.script") is None
+    True
+    """
+    while module:
+        found = getattr(sys.modules.get(module), "BOOK", None)
+        if isinstance(found, Book):
+            return found
+        module = module.rpartition(".")[0]
+    return None
+
+
+def package_of(module: str) -> str:
+    """Return the package of code that counts in which a module stands: the library, or the wings of a book; else nothing."""
+    if module.partition(".")[0] == LIBRARY:
+        return LIBRARY
+    found = declared_in(module)
+    return found.wings if found else ""

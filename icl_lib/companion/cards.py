@@ -56,6 +56,7 @@ class Cards:
         slug = self.judgements[0].claim.experiment if self.judgements else ""
         changed = any(CHANGED in judged.origin for judged in self.judgements)
         known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "factor": in_words, "percent": in_percent}
+        known["told_at"] = book.of_module(self.judgements[0].claim.module).codes if self.judgements else ""
         return CARDS.render(known, slug=slug, changed=changed, shown=self._shown(), beside=_beside_the_book)
 
     def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
@@ -105,8 +106,8 @@ data-verdict="{{ judged.verdict }}" data-kind="{{ claim.kind }}">
 else "◇ rejected on the full data only" }}</span></p>
 <details><summary>how it is judged</summary><dl>
 <dt>kind</dt><dd>{{ claim.kind }}</dd>
-<dt>wording</dt><dd>{{ codes[claim.confidence] }} <a href="../book/how_to_read.html#confidence-codes">[{{ claim.confidence }}]\
-</a></dd>
+<dt>wording</dt><dd>{{ codes[claim.confidence] }} {% if told_at %}<a href="{{ told_at }}">[{{ claim.confidence }}]</a>\
+{% else %}[{{ claim.confidence }}]{% endif %}</dd>
 <dt>margin</dt><dd>{{ "%g" % judged.margin }}: {{ claim.reason | math }}</dd>
 {% if judged.origin.get("profile") == "full" and judged.slack == judged.slack %}
 <dt>slack</dt><dd>{{ marked(factor(judged.slack)) }} is the factor by which what is measured could be worse before the verdict \

@@ -99,7 +99,7 @@ def entry(axes: Axes, label: str | None, k: int = 0, **style) -> None:
 
 
 def legend(*panels: Axes, columns: int, side: str = "lower", **style) -> None:
-    """Put one legend below all panels of a figure, or above with the side "upper": what these panels name, each once.
+    """Put one legend below all panels of a figure, or beside them, at the "upper" or "right" side: what they name, each once.
 
     >>> from matplotlib.figure import Figure
     >>> from icl_lib.companion import entry, legend

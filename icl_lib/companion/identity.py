@@ -6,6 +6,7 @@ breaks and the module in which something lives do not count, and a namesake does
 """
 
 import ast
+import importlib.util
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -54,15 +55,11 @@ def carries(module: str) -> bool:
 
 def module_file(module: str) -> Path | None:
     """Return the source file of a module or package of the library or of a book, or None when ``module`` names neither."""
-    package, *rest = module.split(".")
-    if not _ours(package):
+    package = book.package_of(module)
+    if not package:
         return None
-    base = Path(sys.modules[package].__file__).parent.joinpath(*rest)
+    base = Path(sys.modules[package].__file__).parent.joinpath(*module.removeprefix(package).split(".")[1:])
     return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
-
-
-def _ours(package: str) -> bool:
-    return package == book.LIBRARY or book.declared_in(package) is not None
 
 
 @cache
@@ -73,7 +70,7 @@ def read(module: str) -> Module:
         raise ValueError("what is declared in a cell is measured and shown, and not stored: write it in a file for that")
     found = Module({}, {}, [])
     for statement in ast.parse(Path(file).read_text(encoding="utf-8")).body:
-        _enter(found, statement)
+        _enter(found, statement, module)
     return found
 
 
@@ -82,13 +79,13 @@ def _file_of(module: str) -> Path | str | None:
     return module_file(module) or getattr(sys.modules[module], "__file__", None)
 
 
-def _enter(module: Module, statement: ast.stmt) -> None:
+def _enter(module: Module, statement: ast.stmt, name: str) -> None:
     if isinstance(statement, ast.Import):
         module.imports.update(
             {a.asname or a.name.split(".")[0]: a.name if a.asname else a.name.split(".")[0] for a in statement.names}
         )
     elif isinstance(statement, ast.ImportFrom):
-        module.imports.update({a.asname or a.name: f"{statement.module}.{a.name}" for a in statement.names})
+        module.imports.update({a.asname or a.name: whole for a, whole in _names(statement, name)})
     elif isinstance(statement, DEFINING):
         module.bindings.setdefault(statement.name, []).append(statement)
     elif not _is_text(statement) and not _is_main(statement):
@@ -98,6 +95,17 @@ def _enter(module: Module, statement: ast.stmt) -> None:
             module.bindings.setdefault(name, []).append(statement)
         if not (plain and names):
             module.loose.append(statement)
+
+
+def _names(statement: ast.ImportFrom, module: str) -> list[tuple[ast.alias, str]]:
+    """Return what a module imports by a statement, with full names."""
+    source = statement.module
+    if statement.level:
+        package = module if Path(_file_of(module)).stem == "__init__" else module.rpartition(".")[0]
+        source = importlib.util.resolve_name("." * statement.level + (source or ""), package)
+    if statement.names[0].name == "*" and book.package_of(source):
+        raise ValueError(f"{module} imports all of {source}: name what it needs, so that its code can be read")
+    return [(each, f"{source}.{each.name}") for each in statement.names]
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -156,7 +164,9 @@ class _Writer:
         elif isinstance(node, ast.Name | ast.Attribute) and (meant := self._meant(node, hidden)):
             self.parts.append(meant)
         elif isinstance(node, ast.ImportFrom):  # within a function
-            self.parts += [_imported(f"{node.module}.{each.name}", []) for each in node.names]
+            self.parts += [_imported(whole, []) for _, whole in _names(node, self.definition.module)]
+        elif isinstance(node, ast.Import) and any(book.package_of(each.name) for each in node.names):
+            self.parts += [_imported(each.name, []) for each in node.names]
         else:
             self._plain(node, hidden | _bound(node) if isinstance(node, SCOPES) else hidden)
 
@@ -187,7 +197,7 @@ class _Writer:
 
 def _imported(target: str, path: list[str]) -> str | Definition | None:
     """Return the meaning of an imported dotted name, or None when it is an attribute of something of ours."""
-    if not _ours(target.split(".")[0]):
+    if not book.package_of(target):
         return " " + ".".join([target, *path])
     module, rest = _split([*target.split("."), *path])
     if carries(module):

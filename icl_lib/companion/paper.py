@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
+from icl_lib.companion import book
+
 HERE = "__main__"
 """The module of a script or of the cells of a notebook, where all stands in one place."""
 
@@ -31,12 +33,16 @@ class Paper:
 
 def paper_of(module: str) -> str:
     """Return the wing of a module, zhang of papers.zhang.s4_1_convergence.risk; nothing in a script or a notebook."""
-    return "".join(module.split(".")[1:2])
+    return _below_wings(module)[0]
 
 
 def notebook_of(module: str) -> str:
     """Return the notebook of a module's room: zhang_4_1_convergence of papers.zhang.s4_1_convergence.risk."""
-    return "_".join(re.sub(r"^s(?=\d)", "", part) for part in module.split(".")[1:-1])
+    return "_".join(re.sub(r"^s(?=\d)", "", part) for part in _below_wings(module)[:-1])
+
+
+def _below_wings(module: str) -> list[str]:
+    return module.removeprefix(book.of_module(module).wings).removeprefix(".").split(".")
 
 
 def section_of(module: str) -> str:
@@ -44,11 +50,6 @@ def section_of(module: str) -> str:
     room = "".join(module.split(".")[-2:-1])
     numbered = re.match(r"s(\d+(?:_\d+)*)_", room)
     return numbered[1].replace("_", ".") if numbered else room.replace("_", " ")
-
-
-def sees_results(module: str) -> bool:
-    """Say whether a module's name is that of claims, of figures or of the answer: all that a room says about its results."""
-    return module.rpartition(".")[2].startswith(("claims", "figures", "minute"))
 
 
 def in_order(rooms: Iterable[str]) -> list[str]:
@@ -73,13 +74,12 @@ def declared(modules: Iterable[ModuleType], kind: type) -> list:
 
 
 def seen_by(experiment) -> list[ModuleType]:
-    """Return the modules of claims, of figures and of the answer in an experiment's room; of a script or a notebook, itself."""
+    """Return the modules of an experiment's room, its claims and figures among them; of a script or a notebook, itself."""
     room = experiment.module.rpartition(".")[0]
     return seen_in(room) if room else [sys.modules[experiment.module]]
 
 
 def seen_in(package: str) -> list[ModuleType]:
-    """Return these modules of a room."""
+    """Return the modules of a room."""
     room = importlib.import_module(package)
-    names = [found.name for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
-    return [importlib.import_module(name) for name in names if sees_results(name)]
+    return [importlib.import_module(found.name) for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]

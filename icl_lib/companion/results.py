@@ -117,10 +117,10 @@ def commit(of: Book) -> str:
     """Return the commit of a book's checkout, marked ``+`` when files differ from it, or ``unknown`` outside git."""
     if of.root is None:  # what git would find above an installed package is another's
         return "unknown"
-    git = ["git", "-C", str(of.root)]
+    git, folders = ["git", "-C", str(of.root)], [package.replace(".", "/") for package in of.packages]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        dirty = subprocess.run([*git, "status", "--porcelain", *of.packages], capture_output=True, text=True, check=True)
+        dirty = subprocess.run([*git, "status", "--porcelain", *folders], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.stdout.strip() + ("+" if dirty.stdout.strip() else "")

@@ -10,7 +10,7 @@ import torch
 
 from icl_lib.companion import bounds
 from papers.dherin.model_families import FAMILIES
-from papers.dherin.real_models.classes import package
+from papers.dherin.transformers_models import package
 
 WEIGHTS = "model.safetensors"
 BYTES = {"float32": 4, "bfloat16": 2}

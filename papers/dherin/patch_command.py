@@ -18,7 +18,7 @@ from papers.dherin import checkpoints
 from papers.dherin.context_patches import Row, Texts, largest, measured, passage, work
 from papers.dherin.model_families import seats
 from papers.dherin.patch_report import page, table
-from papers.dherin.real_models.classes import PACKAGE
+from papers.dherin.transformers_models import PACKAGE
 
 
 def say(text: str) -> None:

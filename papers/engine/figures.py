@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from icl_lib.companion import Table, drawing, each, legend, line, marked_html, points
-from papers.engine import theory
+from papers.engine.theory import operations as theory
 
 BILLION = 1e9
 

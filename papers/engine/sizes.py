@@ -14,8 +14,9 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import Checkpoint, FusedAdam, Parameters, Training, mixed_precision, summed, train
 from icl_lib.train.recording import capture
-from papers.engine import theory, traffic
+from papers.engine import traffic
 from papers.engine.speed import Stopwatch
+from papers.engine.theory import operations as theory
 from papers.regression.curriculum import Ramp
 from papers.regression.decoders import DecoderTraining, one_cycle
 

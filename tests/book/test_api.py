@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import sphinx.util.inventory
 import yaml
 
 from book.builder import api
@@ -51,18 +52,24 @@ PAGE = """
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The text of a page with the signatures of a small module, made with every warning an error."""
+def made(tmp_path_factory):
+    """A page with the signatures of a small module, as text and with what others may link, every warning an error."""
     folder = tmp_path_factory.mktemp("signatures")
     (folder / "papers").mkdir()
     (folder / "papers" / "toy_theory.py").write_text(SOURCE)
     (folder / "index.rst").write_text("Toy\n===\n" + PAGE)
     paths = [str(ROOT / "book" / "_ext"), str(folder / "papers")]
     (folder / "conf.py").write_text(f"import sys\nsys.path[:0] = {paths}\nextensions = ['signatures']\n")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "text", str(folder), str(folder / "out")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return (folder / "out" / "index.txt").read_text()
+    for form in ("text", "html"):
+        command = [sys.executable, "-m", "sphinx", "-q", "-W", "-d", folder / "read", "-b", form, folder, folder / "out"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def written(made):
+    return (made / "index.txt").read_text()
 
 
 def test_formulas_in_docstrings_stay_as_they_are(written):
@@ -81,6 +88,12 @@ def test_a_constant_that_is_shown_by_its_place_in_memory_is_left_out(written):
 
 def test_included_code_is_followed_by_its_name(written):
     assert written.rstrip().endswith('"papers.toy_theory.half"')
+
+
+def test_other_books_can_link_a_function(made):
+    with (made / "objects.inv").open("rb") as file:
+        names = sphinx.util.inventory.InventoryFile.load(file, "", lambda base, name: name)["py:function"]
+    assert names["toy_theory.half"][2] == "index.html#toy_theory.half"
 
 
 def test_every_package_has_a_page_in_the_table_of_contents_and_every_module_a_section(tmp_path):

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,18 @@ def said(python: Path, code: str, folder: Path, *path: Path) -> str:
 def code_cells(notebook: Path) -> list[str]:
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def test_what_sources_are_packed_is_the_whole_library_under_any_name_of_its_folder(tmp_path):
+    folder = tmp_path / "of any name"
+    shutil.copytree(ROOT / "icl_lib", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    code = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
+    (sources,) = tmp_path.glob("icl_lib-*.tar.gz")
+    subprocess.run([*PIP, "wheel", *OFFLINE, "--no-build-isolation", "-w", tmp_path, sources], check=True)
+    with zipfile.ZipFile(*tmp_path.glob("icl_lib-*.whl")) as wheel:
+        packed = {name for name in wheel.namelist() if name.endswith(".py")}
+    assert packed == {path.relative_to(ROOT).as_posix() for path in (ROOT / "icl_lib").rglob("*.py")}
 
 
 def test_the_wheel_holds_the_library_and_no_paper(python, tmp_path):

@@ -101,6 +101,41 @@ def test_whatever_a_run_may_use_counts(library, change):
     assert library(OTHER[change]) != before
 
 
+BODY = "\n\nclass Thing:\n    def run(self, seed):\n        {inside}return {what}(3)\n"
+IMPORTS = {
+    "from the same package": ("from .parts import double", "", "double"),
+    "a module of the same package": ("from . import parts", "", "parts.double"),
+    "another name": ("from .parts import double as twice", "", "twice"),
+    "from the same package, inside": ("", "from .parts import double\n        ", "double"),
+    "a module, inside": ("", "import icl_lib.parts\n        ", "icl_lib.parts.double"),
+    "where another package is missing": (
+        "try:\n    from fast import double\nexcept ImportError:\n    from .parts import double",
+        "",
+        "double",
+    ),
+    "where another package is missing, a module": (
+        "try:\n    import fast as parts\nexcept ImportError:\n    import icl_lib.parts as parts",
+        "",
+        "parts.double",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", IMPORTS)
+def test_code_counts_however_it_is_imported(library, form):
+    above, inside, what = IMPORTS[form]
+    files = PLAIN | {TOP: above + BODY.format(inside=inside, what=what)}
+    found = library(files)
+    assert library(files | {PARTS: PLAIN[PARTS].replace("FACTOR = 2", "FACTOR = 3")}) != found
+    assert library(files | {PARTS: PLAIN[PARTS] + "\n\n# a comment\n"}) == found
+
+
+def test_a_star_of_ours_is_refused(library):
+    with pytest.raises(ValueError, match=r"icl_lib.top imports all of icl_lib.parts: name what it needs"):
+        library(PLAIN | {TOP: "from icl_lib.parts import *" + BODY.format(inside="", what="double")})
+    library(PLAIN | {TOP: "from numpy import *" + BODY.format(inside="", what="sin")})
+
+
 def test_names_bound_within_hide_those_of_the_module(library):
     hiding = edited(PARTS, "def half(x):\n    return x / 2", "def half(double):\n    return sum(FACTOR for FACTOR in double)")
     library(hiding)

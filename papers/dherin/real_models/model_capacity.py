@@ -27,9 +27,9 @@ from icl_lib.patches.passes import Passage, Record, Rule, patched, record
 from icl_lib.patches.seats import Seat
 from icl_lib.seeds import stream
 from papers.dherin.model_families import seats
-from papers.dherin.real_models.classes import ModelSizes, Name, made, words
 from papers.dherin.real_models.model_classes import errors
 from papers.dherin.theory import model_classes as theory
+from papers.dherin.transformers_models import ModelSizes, Name, made, words
 
 TOKENS = ("half", "one less", "H", "one more", "twice", "three times")
 GAINS = {"one factor": one_factor, "equations": solved}

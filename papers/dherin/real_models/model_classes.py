@@ -18,7 +18,7 @@ from icl_lib.patches.seats import Seat
 from icl_lib.seeds import stream
 from papers.dherin.distance import relative
 from papers.dherin.model_families import seats
-from papers.dherin.real_models.classes import CLASSES, PRECISIONS, ModelSizes, Name, made, words
+from papers.dherin.transformers_models import CLASSES, PRECISIONS, ModelSizes, Name, made, words
 
 PRECISION = ("float32", "bfloat16")
 PATCHES = {

@@ -17,7 +17,7 @@ from icl_lib.companion import Count, Declaration, Positive, obtain_weights
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
 from icl_lib.train.loop import Adam, Parameters, summed, train
-from papers.dherin.real_models.classes import ModelSizes, Name, blank, made
+from papers.dherin.transformers_models import ModelSizes, Name, blank, made
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from functools import partial
 
-from papers.engine import theory
 from papers.engine.bench.scale import Scale
 from papers.engine.bench.table import Row, comparison
 from papers.engine.reference import AVAILABLE, installed
 from papers.engine.roofline import PRODUCTS_IN, plain_laps
 from papers.engine.sizes import Size, count_step, engine_laps
 from papers.engine.speed import alternating, copy_rate, product_rate
+from papers.engine.theory import operations as theory
 
 STEPS_OF_A_MODEL = 500_000
 """Steps of training at the scale of the literature."""

@@ -122,7 +122,7 @@ def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     series(right, dataset, "gap_spread", "S_1", "setting", label="{setting}")
     left.set(xlabel="$S_1$", ylabel="0-1 error", yscale="log")
     right.set(xlabel="$S_1$", ylabel="spread of the score gap", ylim=(0, None))
-    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
+    legend(left, columns=1, side="right")
 
 
 @drawing(

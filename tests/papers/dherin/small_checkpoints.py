@@ -5,7 +5,7 @@ from transformers import PreTrainedTokenizerFast
 
 from icl_lib.seeds import stream
 from papers.__main__ import main
-from papers.dherin.real_models.classes import ModelSizes, made
+from papers.dherin.transformers_models import ModelSizes, made
 
 WORDS = [f"w{k}" for k in range(31)]
 SIZES = ModelSizes(width=16, hidden=24, depth=2, heads=2, vocabulary=31)

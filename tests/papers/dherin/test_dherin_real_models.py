@@ -17,12 +17,12 @@ from icl_lib.seeds import stream
 from papers.dherin.model_families import FAMILIES, seats
 from papers.dherin.real_models import claims, figures
 from papers.dherin.real_models import recall as looked_up
-from papers.dherin.real_models.classes import CLASSES, ModelSizes, blank, made, words
 from papers.dherin.real_models.model_capacity import MODEL_CAPACITY, served
 from papers.dherin.real_models.model_classes import MODEL_CLASSES
 from papers.dherin.real_models.recall import RECALL
 from papers.dherin.real_models.recall_training import GPT, LLAMA, Facts
 from papers.dherin.theory import model_classes as theory
+from papers.dherin.transformers_models import CLASSES, ModelSizes, blank, made, words
 
 SIZES = ModelSizes(width=16, hidden=24, depth=2, heads=2, vocabulary=31)
 LAST = Rule(LeastSquares(), ("last",), one_factor)

@@ -10,7 +10,7 @@ from icl_lib.patches.gains import one_factor, solved
 from icl_lib.patches.passes import Passage, Rule, patched, record
 from icl_lib.seeds import stream
 from papers.dherin.model_families import seats
-from papers.dherin.real_models.classes import PACKAGE, ModelSizes, blank, words
+from papers.dherin.transformers_models import PACKAGE, ModelSizes, blank, words
 
 SIZES = ModelSizes(width=32, hidden=48, depth=3, heads=4, vocabulary=61)
 WINDOW = {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}

@@ -10,9 +10,10 @@ from icl_lib.companion import Checkpoint
 from icl_lib.models.gpt2 import GPT2
 from icl_lib.seeds import stream
 from icl_lib.train.loop import FusedAdam, summed, train
-from papers.engine import figures, one_layer, reference, roofline, speed, theory, traffic
+from papers.engine import figures, one_layer, reference, roofline, speed, traffic
 from papers.engine.gpt2_state import BLOCK, state_dict
 from papers.engine.sizes import STANDARD, TINY, Size, count_step, prefix_loss, train_watched
+from papers.engine.theory import operations as theory
 
 TOY = Size("toy", layers=2, heads=2, width=8, d=3, N=4, B=4, every=1)
 SMALL_ROOFLINE = roofline.Roofline(sizes=(TOY, TINY), models=2, together=3, laps=1, repeats=1, side=64, copied=2**12)

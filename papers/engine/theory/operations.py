@@ -1,4 +1,15 @@
-"""Operations of a training step of the GPT-2 decoder, and the speed that a device allows. Two operations a multiply-add."""
+"""Operations of a training step of the GPT-2 decoder, and the speed that a device allows. Two operations a multiply-add.
+
+One layer of width 1 with an example of 1 entry has T = 3 tokens, of which 2 are read: 6 + 18 + 36 + 36 + 4 operations forward.
+
+>>> from papers.engine.theory.operations import attainable, forward_operations, step_operations
+>>> forward_operations(layers=1, width=1, entries=1, examples=1, prompts=1)
+100
+>>> step_operations(layers=1, width=1, entries=1, examples=1, prompts=1)
+294
+>>> attainable(peak=1e12, bandwidth=1e11, intensity=4.0)
+np.float64(400000000000.0)
+"""
 
 import numpy as np
 
