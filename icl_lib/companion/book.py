@@ -68,11 +68,12 @@ def declared_in(module: str) -> Book | None:
     >>> book.declared_in("a.script") is None
     True
     """
-    while module:
-        found = getattr(sys.modules.get(module), "BOOK", None)
-        if isinstance(found, Book):
+    package = module
+    while package:
+        found = getattr(sys.modules.get(package), "BOOK", None)
+        if isinstance(found, Book) and f"{module}.".startswith(f"{found.wings}."):  # and not one that it uses
             return found
-        module = module.rpartition(".")[0]
+        package = package.rpartition(".")[0]
     return None
 
 

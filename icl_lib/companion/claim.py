@@ -115,7 +115,8 @@ class Claim:
 def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Check], Claim]]:
     """Return the decorator that makes a claim about an experiment of a function of its dataset.
 
-    The function's name is the claim's id, and its docstring holds all that is said::
+    The function's name is the claim's id, its code one of ``told.CODES``, its kind one of ``told.KINDS``, and its docstring
+    holds all that is said::
 
         claim = claims_of("zhang-flow")
 
@@ -176,7 +177,7 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         def made(function: Check) -> Claim:
             sentence, told = told_by(function)
             given = {"control": control, "positive": positive}
-            if why := unfit(told, given, near, of) or unknown_to_us(confidence, recorded, margin):
+            if why := unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, margin):
                 raise ValueError(f"{function.__name__}: {why}")
             controls = {told["Control"]: control} if control else {}
             controls |= {label: near_miss(of, label) for label in near}

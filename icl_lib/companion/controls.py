@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
+from icl_lib.typed import unknown
+
 Control = Callable[[xr.Dataset], xr.Dataset]
 
 
@@ -24,7 +26,19 @@ def put(**names: str) -> Control:
 
 def near_miss(name: str, mistake: str) -> Control:
     """Return the control that puts a near miss, told by its label, in the place of the theory of a variable."""
-    return lambda dataset: dataset.assign({f"{name}_theory": dataset[f"{name}_near"].sel(mistake=mistake, drop=True)})
+
+    def control(dataset: xr.Dataset) -> xr.Dataset:
+        near = dataset[f"{name}_near"]
+        _require(near, "mistake", mistake)
+        return dataset.assign({f"{name}_theory": near.sel(mistake=mistake, drop=True)})
+
+    return control
+
+
+def _require(rows: xr.Dataset | xr.DataArray, dim: str, *labels: object) -> None:
+    known = rows[dim].values.tolist()
+    if missing := [each for each in labels if each not in known]:
+        raise ValueError(unknown(dim, str(missing[0]), map(str, known)))
 
 
 def near_misses(dims: str, misses: Mapping[str, object], units: str = "1") -> xr.DataArray:
@@ -48,6 +62,7 @@ def exchanged(dim: str, one: str, other: str) -> Control:
     """Return the control that exchanges two rows: what was computed for the other stands in place of the one."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
+        _require(dataset, dim, one, other)
         names = {one: other, other: one}
         return dataset.assign_coords({dim: [names.get(name, name) for name in dataset[dim].values]})
 
@@ -63,6 +78,7 @@ def replaced(dim: str, by: object, *rows: object) -> Control:
     """Return the control that puts one row, told by its label, in the place of some others, or of all of them."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
+        _require(dataset, dim, by, *rows)
         labels = dataset[dim].values
         return dataset.sel({dim: [by if label in rows or not rows else label for label in labels]}).assign_coords({dim: labels})
 

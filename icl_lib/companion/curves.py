@@ -15,7 +15,7 @@ Places = str | Sequence[float] | np.ndarray | xr.DataArray
 """The name of a coordinate or of a variable, or places: on an axis of names, or beside a coordinate."""
 Label = str | Mapping | None
 """A text in which coordinates stand in braces, ``$N={N}$``, or one text for each value of what tells series apart."""
-COORDINATE = re.compile(r"\{(\w+):?([^{}]*)\}")
+COORDINATE = re.compile(r"(?<![\w^}])\{(\w+):?([^{}]*)\}")
 
 
 def points(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
@@ -50,8 +50,8 @@ def line(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, 
 
 
 def bars(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
-    """Draw the variable ``name`` as bars of series ``k``; ``style`` goes before the house's."""
-    axes.bar(_places(dataset, along), dataset[name], **{"color": f"C{k}", "label": said(label, dataset)} | style)
+    """Draw the variable ``name``, or its mean over seeds, as bars of series ``k``; ``style`` goes before the house's."""
+    axes.bar(_places(dataset, along), interval(dataset, name)[0], **{"color": f"C{k}", "label": said(label, dataset)} | style)
 
 
 def equality(axes: Axes, low: float, high: float, **style) -> None:

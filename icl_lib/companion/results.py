@@ -25,7 +25,10 @@ from icl_lib.companion.paper import HERE
 
 
 class StaleResult(RuntimeError):
-    """A stored result is missing, damaged, or was made by another declaration or other code."""
+    """A stored result is missing, damaged, or was made by another declaration or other code; a notebook shows its sentence."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
 
 
 class Damaged(StaleResult):

@@ -35,10 +35,12 @@ def in_one_minute(experiment: Experiment, profile: str, seed: int = 0, of_part: 
     dataset = obtain(experiment, profile, seed)
     modules = _of_its_part(experiment) if of_part else seen_by(experiment)
     pages = {claim.id: f"{notebook_of(each.__name__)}.html" for each in modules for claim in declared([each], Claim)}
-    claims, (minute,) = declared(modules, Claim), [of_part] if of_part else declared(modules, Minute)
+    claims, minutes = declared(modules, Claim), [of_part] if of_part else declared(modules, Minute)
+    if len(minutes) != 1:
+        raise ValueError(f"the room of {experiment.slug} has {len(minutes)} answers: minute_of({experiment.slug!r}) makes one")
     judged = (claim.judge(dataset) for claim in claims if claim.experiment == experiment.slug)
     found = {each.claim.id: each.verdict for each, _ in in_full_if_near(judged)}
-    display(minute.box(dataset, claims, found, pages if of_part else None))
+    display(minutes[0].box(dataset, claims, found, pages if of_part else None))
     _show_figure(experiment, dataset)
     return dataset
 
@@ -73,7 +75,8 @@ def show_claims(experiment: Experiment, dataset: xr.Dataset, claims: str | None 
     found = claims_about(experiment)
     chosen = list(found) if claims is None else claims.split()
     if unknown := [each for each in chosen if each not in found]:
-        raise ValueError(f"{unknown[0]} is no claim about {experiment.slug}: take some of {' '.join(found)}")
+        there = f"take some of {' '.join(found)}" if found else f"claims_of({experiment.slug!r}) makes one"
+        raise ValueError(f"{unknown[0]} is no claim about {experiment.slug}: {there}")
     judged = [_tried(f"{each} cannot be judged", found[each].judge, dataset) for each in chosen]
     if cards := [each for each in judged if isinstance(each, Judgement)]:
         display(Cards(*cards))

@@ -35,6 +35,8 @@ CODES = {
     "M": "from memory only",
 }
 """How the wording of a claim became known."""
+KINDS = ("identity", "formula", "approximation", "bound", "rate", "order", "convergence")
+"""What a claim may be: rounding only, an exact expectation, an asymptotic or empirical number, and so on."""
 OURS = ("D", "N")
 """Codes of findings that are ours; the others are those of a paper's own sentences."""
 PARTS = ("Margin", "Number", "Moved", "Slack", "Neglects", "Control", "Positive", "Missing", "Fails because")
@@ -73,10 +75,12 @@ def unfit(told: Mapping[str, str], given: Mapping[str, object | None], near: tup
     return "it has no near miss: give control= and tell it as Control:, or give of= and near=" if none else ""
 
 
-def unknown_to_us(confidence: str, recorded: str, margin: float) -> str:
+def unknown_to_us(confidence: str, kind: str, recorded: str, margin: float) -> str:
     """Say what a claim is given that there is not."""
     if confidence not in CODES:
         return unknown("code", confidence, CODES)
+    if kind not in KINDS:
+        return unknown("kind", kind, KINDS)
     if recorded not in VERDICTS:
         return unknown("verdict", recorded, VERDICTS)
     return "" if np.isfinite(margin) else f"its margin is {margin}: take a number"

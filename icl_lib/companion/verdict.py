@@ -174,6 +174,8 @@ def agreement(dataset: xr.Dataset, name: str) -> Agreement:
         deviation = measured - theory  # paired where the expectation depends on the seed as well
         error = deviation.std("seed", ddof=1) / blocks**0.5
         measured, theory = measured.mean("seed"), theory.mean("seed") if "seed" in theory.dims else theory
+    if {*measured.dims} - {*theory.dims} and (apart := {*theory.dims} - {*measured.dims}):
+        raise ValueError(f"{name}_theory has {' and '.join(sorted(map(str, apart)))}, which {name} has not: give both the same")
     return Agreement(measured, theory, dataset.get(f"{name}_scale", theory), error, blocks)
 
 

@@ -25,13 +25,16 @@ from icl_lib.companion import (
     near_miss,
     put,
     quick,
+    replaced,
 )
 from icl_lib.companion.claim import Claim, claims_of
 from icl_lib.companion.figure import Picture
 from icl_lib.companion.strip import Strip
-from icl_lib.companion.told import CODES
+from icl_lib.companion.told import CODES, KINDS
 from papers import registry
 from tests.elsewhere import move_book
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def claim(**changes) -> Claim:
@@ -228,8 +231,8 @@ RISK = {"risk": 1.05, "risk_theory": 1.0, "risk_se": 0.01}
 """One cell: q is 4.51 for 30 blocks."""
 
 
-def formula(**changes) -> Claim:
-    @claims_of("toy")("D", "formula", of="risk", near=("N for M", "a 2 forgotten"), **{"margin": 0.05} | changes)
+def formula(kind: str = "formula", **changes) -> Claim:
+    @claims_of("toy")("D", kind, of="risk", near=("N for M", "a 2 forgotten"), **{"margin": 0.05} | changes)
     @in_a_room
     def Z0(dataset):
         """The risk is as in theory.
@@ -248,6 +251,14 @@ def test_a_formula_names_its_quantity_and_its_near_misses():
     assert judged.resolution == pytest.approx(0.0451, abs=1e-4)
     blind = xr.Dataset(RISK | {"risk": 1.03, "risk_near": near.copy(data=[1.12, 1.01])})
     assert formula().judge(blind).control_verdict == HOLDS  # one of two mistakes is not seen
+
+
+def test_the_kinds_are_those_of_the_ledger_and_another_is_told():
+    schema = json.loads((ROOT / "book" / "ledger.schema.json").read_text(encoding="utf-8"))
+    (listed,) = re.findall(r"'kind': \{'enum': (\[.*?\])\}", str(schema))
+    assert listed == str([*KINDS])
+    with pytest.raises(ValueError, match="Z0: unknown kind 'formulae': did you mean formula"):
+        formula("formulae")
 
 
 def test_a_margin_may_be_wider_in_the_quick_profile():
@@ -276,3 +287,13 @@ def test_a_control_takes_other_places_or_other_rows():
     near = xr.Dataset({"x_near": (("k", "mistake"), [[1.0, 2.0]])}, {"k": ["a"], "mistake": ["less", "more"]})
     assert near_miss("x", "more")(near).x_theory.identical(xr.DataArray([2.0], {"k": ["a"]}, name="x_theory"))
     assert everywhere("x", k="b")(data).x.identical(data.x.where(False, 2.0))
+
+
+def test_a_row_or_a_near_miss_that_there_is_not_is_told():
+    data = xr.Dataset({"x": ("k", [1.0, 2.0])}, coords={"k": ["ridge", "zero"]})
+    for control in (exchanged("k", "ridge", "zeros"), replaced("k", "zeros"), replaced("k", "zero", "rigde")):
+        with pytest.raises(ValueError, match="unknown k '(zeros|rigde)': did you mean (zero|ridge)"):
+            control(data)
+    near = xr.Dataset({"x_near": ("mistake", [1.0, 2.0])}, {"mistake": ["less", "more"]})
+    with pytest.raises(ValueError, match="unknown mistake 'mor': did you mean more"):
+        near_miss("x", "mor")(near)

@@ -59,7 +59,8 @@ def test_csv_is_one_long_table(tmp_path):
     assert table[table.variable == "total"].value.tolist() == [3.0]
 
 
-def test_stored_results_are_used_only_when_they_match(tmp_path):
+def test_stored_results_are_used_only_when_they_match(tmp_path, monkeypatch):
+    move_book(monkeypatch)
     file = tmp_path / "zhang-toy.full.nc"
     with pytest.raises(results.StaleResult, match="missing"):
         results.stored(TOY, folder=tmp_path)

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion import over_seeds
-from icl_lib.companion.curves import each, interval, line, points, said, series, sideways
+from icl_lib.companion.curves import bars, each, interval, line, points, said, series, sideways
 
 DATA = xr.Dataset(
     {
@@ -75,3 +75,10 @@ def test_only_coordinates_are_put_into_a_label():
     one = DATA.isel(N=0)
     assert said("$u_{-1}$ at {N}", one) == "$u_{-1}$ at 10" and said(None, one) is None
     assert said({10: "ten"}, one, "N") == "ten"
+    assert said(r"$\sqrt{N}$, $x^{N}$, $x_{N}$, $N={N}$", one) == r"$\sqrt{N}$, $x^{N}$, $x_{N}$, $N=10$"
+
+
+def test_bars_of_several_seeds_are_as_high_as_their_mean():
+    axes = Figure().subplots()
+    bars(axes, xr.Dataset({"risk": (("N", "seed"), [[1.0, 3.0], [2.0, 2.5]])}, {"N": [1, 2]}), "risk", "N")
+    assert [bar.get_height() for bar in axes.patches] == [2.0, 2.25]

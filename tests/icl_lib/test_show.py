@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import pandas as pd
 import pytest
 import xarray as xr
+from sweep_toys import PLAIN
 
 from icl_lib.companion import Cards, Minute, Table, legend, minute_of, showing
 from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, drawing, in_dark
@@ -37,6 +38,10 @@ def test_another_page_shows_the_claims_that_it_names(displayed):
     assert [j.claim.id for j in cards.judgements] == [first]
     with pytest.raises(ValueError, match="Z10 is no claim about zhang-quadratic-form: take some of"):
         showing.show(experiment, "quick", 0, claims="Z10")
+    with pytest.raises(ValueError, match=r"Z10 is no claim about toy-plain: claims_of\('toy-plain'\) makes one"):
+        showing.show_claims(PLAIN, experiment.run("quick", 0), "Z10")
+    with pytest.raises(ValueError, match=r"the room of toy-plain has 0 answers: minute_of\('toy-plain'\) makes one"):
+        showing.in_one_minute(PLAIN, "quick")
 
 
 def test_the_answer_of_a_section_has_its_numbers_from_the_result_and_its_verdicts_from_the_data(displayed):

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sweep_toys
+import torch
 import xarray as xr
 from sweep_toys import DIVIDED, PLAIN, Toy, alike, cells, entries
 
@@ -32,6 +33,20 @@ def diary(tmp_path, monkeypatch):
     file.touch()
     monkeypatch.setenv(sweep_toys.DIARY, str(file))
     return file
+
+
+def test_a_cell_computes_on_one_thread_and_a_graphics_card_has_one_process():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        (cell,) = cells(1)
+        sweep.run_cell(cell, *cell_names([cell]))
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+    assert sweep.processes([cell, replace(cell, device="cuda")]) == 1
+    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert sweep.processes([cell]) == ours
 
 
 @pytest.mark.long

@@ -129,6 +129,12 @@ def test_seeds_are_the_blocks_where_no_standard_error_is_stored():
     assert agreement(xr.Dataset({"x": 0.1, "x_theory": 0.0, "x_scale": 2.0}), "x").worst()[0] == pytest.approx(0.05)
 
 
+def test_what_is_measured_along_another_dimension_than_the_theory_is_refused():
+    with pytest.raises(ValueError, match="x_theory has N, which x has not: give both the same"):
+        agreement(xr.Dataset({"x": ("M", [1.0]), "x_theory": ("N", [1.0, 2.0])}), "x")
+    assert agreement(xr.Dataset({"x": ("M", [1.0]), "x_theory": 1.0}), "x").worst()[0] == 0
+
+
 def test_a_true_formula_hardly_ever_fails_and_a_mistake_of_its_resolution_does():
     """1000 data sets of 20 cells: at 1e-4 more than 2 false alarms have a chance of 1e-4."""
     rng = np.random.default_rng(0)

@@ -246,6 +246,7 @@ def test_escape_by_hand():
     assert escape_time.velocity(np.array([2.0, 3.0, 4.0]), 6.0).tolist() == [6.0, 4.0, 4.0]
     assert escape_time.stated_steps(eta=0.5, alpha=1.0, beta=8.0, M1=1) == 0
     assert escape_time.stated_steps(eta=0.5, alpha=1.0, beta=8.0, M1=3) == pytest.approx(1.5 * np.log(3) ** 0.5)
+    assert escape_time.stated_steps(eta=0.5, alpha=1 / 8, beta=8.0, M1=3) == pytest.approx(6 * np.log(3) ** 0.5)
     with pytest.raises(ValueError, match="M1"):
         escape_time.phase(1.0)
 
