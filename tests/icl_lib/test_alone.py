@@ -120,7 +120,8 @@ def test_a_book_of_ones_own_stores_a_result_that_answers_for_its_code(python, tm
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert said(python, files["script.py"], tmp_path, tmp_path).startswith("C1: holds")
+    picture, claim = said(python, files["script.py"], tmp_path, tmp_path).split("\n", 1)
+    assert "Two bars, a half and a sixth." in picture and claim.startswith("C1: holds")
     assert (tmp_path / "results" / "toss.full.nc").exists()
     code, room = files["script.py"].replace("results.save", "print"), tmp_path / "toys" / "coins" / "s1_tosses" / "toss.py"
     for other, outdated in (("((coin) == 1)", False), ("(coin == 0)", True)):

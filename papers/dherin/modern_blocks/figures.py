@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion import LINES, Table, drawing, each, legend, line, points
+from papers.dherin.spread import spread
 
 PATCHES = {
     "none": "no patch",
@@ -42,7 +43,7 @@ FLOOR, ZERO = 1e-17, 0.01
 )
 def errors(figure: Figure, dataset: xr.Dataset) -> None:
     """Largest error of the logits by architecture, with the patch and with faulty ones."""
-    axes, position, mean = figure.subplots(), np.arange(dataset.sizes["architecture"]), _spread(dataset, "error")
+    axes, position, mean = figure.subplots(), np.arange(dataset.sizes["architecture"]), spread(dataset, "error", FLOOR)
     for k, (patch, label) in enumerate(PATCHES.items()):
         points(axes, mean.sel(patch=patch), "error", position + 0.13 * (k - 2), k, elinewidth=0.8, label=label)
     axes.set_xticks(position, [SITES.get(name, name) for name in dataset.architecture.values])
@@ -99,7 +100,7 @@ def sizes(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def depth(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the logits over the depth, for every choice of patched blocks."""
-    axes, mean = figure.subplots(), _spread(dataset.isel(architecture=0), "error")
+    axes, mean = figure.subplots(), spread(dataset.isel(architecture=0), "error", FLOOR)
     for k, name in enumerate(("none", "all but the last", "all, epsilon", "last block", "all blocks")):
         label = {"none": "no block", "all, epsilon": "all, ε in the denominator"}.get(name, name)
         style = {"linestyle": LINES[k], "linewidth": 0.6, "elinewidth": 0.8, "label": label}
@@ -140,7 +141,7 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
     middle.set_xticks(dataset.x.values, [f"{x:g}" for x in dataset.x.values])
     middle.set_yticks(ticks := [t for t in SHARES if t >= 0.8 * float(dataset.beyond.min())], [f"{t:g}" for t in ticks])
     middle.minorticks_off()
-    for k, cell in each(_spread(dataset, "median"), "form"):
+    for k, cell in each(spread(dataset, "median", FLOOR), "form"):
         for made, fill in (("in place", "full"), ("ahead", "none")):
             style = {"elinewidth": 0.8, "fillstyle": fill, "label": "{form}, {made}"}
             points(right, cell.sel(made=made), "median", position + 0.16 * (k - 0.5), k, **style)
@@ -177,11 +178,3 @@ def alone(figure: Figure, dataset: xr.Dataset) -> None:
     axes.axhline(float(dataset.miss_least.mean()), color=mpl.rcParams["text.color"], linestyle="--", linewidth=1)
     axes.set_xticks(range(3), ["nearest", "right direction", "no norm assumed"])
     axes.set(xlim=(-0.5, 2.5), ylim=(0, 1.3 * float(dataset.miss.max())), ylabel="error of the output")
-
-
-def _spread(dataset: xr.Dataset, name: str) -> xr.Dataset:
-    """Return the geometric mean of a variable over networks, with the smallest and the largest as its interval."""
-    values = dataset[name].astype(float).clip(FLOOR)
-    mean = np.exp(np.log(values).mean("seed"))
-    low, high = np.minimum(values.min("seed"), mean), np.maximum(values.max("seed"), mean)
-    return xr.Dataset({name: mean, f"{name}_low": low, f"{name}_high": high})

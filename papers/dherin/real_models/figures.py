@@ -5,6 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion import LINES, Table, drawing, each, legend, points
+from papers.dherin.spread import spread
 
 FLOOR = 1e-16
 """The least value drawn on a logarithmic axis."""
@@ -31,15 +32,15 @@ MARKS = {"no patch": 0, "reads alone": 1, "last alone": 2, "all matrices": 3, "p
 def classes(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of the logits by class, for each patch and precision."""
     axes, place = figure.subplots(), np.arange(dataset.sizes["model"])
-    mean = _spread(dataset, "error")
+    mean = spread(dataset, "error", FLOOR)
     for patch, k in MARKS.items():
         style = {"elinewidth": 0.8, "label": patch}
         points(axes, mean.sel(patch=patch, precision="float32"), "error", place + 0.12 * (k - 2), k, **style)
     style = {"elinewidth": 0.8, "fillstyle": "none", "label": "last alone, bfloat16"}
     points(axes, mean.sel(patch="last alone", precision="bfloat16"), "error", place, 2, **style)
-    own = _spread(dataset, "own")
+    own = spread(dataset, "own", FLOOR)
     points(axes, own, "own", place + 0.2, 5, marker="x", elinewidth=0.8, label="bfloat16 itself")
-    behind = _spread(dataset, "stream").sel(patch="last block", precision="float32")
+    behind = spread(dataset, "stream", FLOOR).sel(patch="last block", precision="float32")
     points(axes, behind, "stream", place + 0.36, 6, marker="*", elinewidth=0.8, label="last block: stream")
     axes.set(yscale="log", ylim=(3e-8, 30), ylabel="relative error")
     axes.set_xticks(place, dataset.model.values, rotation=40, ha="right")
@@ -75,7 +76,7 @@ def sizes(dataset: xr.Dataset) -> Table:
 def capacity(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of a joint patch by the number of tokens: those it is made for, new ones, and behind a norm."""
     left, middle, right = figure.subplots(1, 3)
-    exact, new, place = _spread(dataset, "stream"), _spread(dataset, "new"), np.arange(dataset.sizes["tokens"])
+    exact, new, place = spread(dataset, "stream", FLOOR), spread(dataset, "new", FLOOR), np.arange(dataset.sizes["tokens"])
     for m, name in enumerate(dataset.model.values):
         for s in range(dataset.sizes["shape"]):
             here, k = {"model": m, "shape": s}, 3 * m + s
@@ -178,14 +179,6 @@ def _over_contexts(dataset: xr.Dataset, name: str) -> xr.Dataset:
     count = values.sizes["network"] * values.sizes["context"]
     error = values.std(("network", "context"), ddof=1) / count**0.5
     return xr.Dataset({name: values.mean(("network", "context")), f"{name}_se": error})
-
-
-def _spread(dataset: xr.Dataset, name: str) -> xr.Dataset:
-    """Return the geometric mean of a variable over models, with the smallest and the largest as its interval."""
-    values = dataset[name].astype(float).clip(FLOOR)
-    mean = np.exp(np.log(values).mean("seed"))
-    low, high = np.minimum(values.min("seed"), mean), np.maximum(values.max("seed"), mean)
-    return xr.Dataset({name: mean, f"{name}_low": low, f"{name}_high": high})
 
 
 def _median(dataset: xr.Dataset, name: str, over: tuple[str, ...]) -> xr.Dataset:
