@@ -12,7 +12,7 @@ from papers import FLOORS, PAPERS
 
 GROUPS = {
     "shared by rooms": tuple(f"papers/{wing}/*.py" for wing in (*FLOORS, *PAPERS)),
-    "displayed formulas": ("papers/*/theory.py", "papers/*/theory/*.py"),
+    "displayed formulas": ("papers/*/theory/*.py",),
     "library": tuple(f"icl_lib/{floor}/**/*.py" for floor in ("measure", "models", "tasks", "train", "patches")),
     "verdicts": tuple(f"icl_lib/companion/{name}.py" for name in ("claim", "controls", "slack", "strip", "told", "verdict")),
     "cards": tuple(f"icl_lib/companion/{name}.py" for name in ("cards", "marks", "minute", "quick", "showing", "table")),

@@ -181,7 +181,7 @@ def called(run, monkeypatch):
 
     def pretend(command, variables):
         commands.append(command)
-        return 3 if "ruff" in command else 0
+        return 3 if "format" in command else 0
 
     monkeypatch.setattr(run, "status_of", pretend)
     return commands
@@ -189,10 +189,10 @@ def called(run, monkeypatch):
 
 def test_every_check_runs_also_after_one_has_failed(run, checkout, called, capsys):
     assert run.test(arguments.parse_test(["--all"], checkout)) == 3
-    assert len(called) == 4
+    assert len(called) == 5
     assert called[-1][-2:] == ["book.builder.check", "--all"]
     summary = capsys.readouterr().out.split("== summary")[1]
-    assert summary.count("passed") == 3 and summary.count("FAILED") == 1
+    assert summary.count("passed") == 4 and summary.count("FAILED") == 1
 
 
 def test_pytest_arguments_are_handed_on(run, checkout, called):
