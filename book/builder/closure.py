@@ -37,8 +37,10 @@ def _parts(name: str) -> Iterator[str]:
 
 
 def with_rooms(modules: set[str]) -> set[str]:
-    """Add what stands in every room that is among these modules: `show` finds claims and figures by itself."""
-    return modules | {each for module in modules for each in graph().find_children(module)}
+    """Add what stands beside one of these modules and is imported by none, as claims and figures are: `show` finds them."""
+    rooms = {module.rpartition(".")[0] for module in modules if not graph().find_children(module)}
+    beside = {each for room in rooms for each in graph().find_children(room)}
+    return modules | {each for each in beside if not graph().find_modules_that_directly_import(each)}
 
 
 def code_closure(*modules: str) -> list[Path]:
