@@ -9,11 +9,6 @@ from torch import Tensor
 from papers.li.softmax_attention import SoftmaxAttentionMLP
 
 
-def cosine(u: Float[Tensor, "... n"], v: Float[Tensor, "... n"]) -> Float[Tensor, "..."]:
-    """Return <u, v> / (|u| |v|)."""
-    return (u * v).sum(-1) / (u.norm(dim=-1) * v.norm(dim=-1))
-
-
 def bilinear_form(model: SoftmaxAttentionMLP) -> Float[Tensor, "... D D"]:
     """Return W_K^T W_Q: the score of context p under query p' is p^T W_K^T W_Q p'."""
     return torch.einsum("...ai,...aj->...ij", model.W_K, model.W_Q)

@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import expectation, variable
+from icl_lib.companion import Count, Declaration, NotNegative, Several, expectation, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
@@ -45,20 +45,23 @@ class KnownErrors(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shifts:
-    """The kinds of prompts in dimension d; contexts of ``k`` examples are the first ones of the longest context.
+class Shifts(Declaration):
+    """The kinds of prompts in dimension d.
 
-    ``noise_sd`` is that of noisy labels, ``scales`` multiply weights and inputs, and ``subspace`` is the dimension of the half
-    subspace. Raises ValueError for lengths, scales or a subspace that there are not.
+    d          entries of an input
+    k          examples of a context, the first ones of the longest
+    noise_sd   standard deviation of the noise in the labels of a context
+    scales     factors on weights and on inputs; subspace: dimension of the half subspace
     """
 
-    d: int
-    k: tuple[int, ...]
-    noise_sd: float
-    scales: tuple[str, ...]
-    subspace: int
+    d: Count
+    k: Several[Count]
+    noise_sd: NotNegative
+    scales: Several[str]
+    subspace: Count
 
     def __post_init__(self):
+        super().__post_init__()
         factors(self.scales)
         if list(self.k) != sorted(set(self.k)) or self.d <= self.k[0]:
             raise ValueError(

@@ -8,6 +8,7 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, near_misses, variable
+from icl_lib.measure.cosine import cosine
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
@@ -197,11 +198,6 @@ class Alignment(Declaration):
         S = torch.stack([path[i] for i in self.marks], 1) - W
         patch = redirection(W, bare[:, None].expand_as(a_full[:checked]), a_full[:checked])
         return cosine(patch.flatten(-2), S.flatten(-2))
-
-
-def cosine(first: Tensor, second: Tensor) -> Tensor:
-    """Return the cosine along the last dimension."""
-    return (first * second).sum(-1) / (first.norm(dim=-1) * second.norm(dim=-1))
 
 
 def share_at(plain: Plain, D: Tensor, vector: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Declaration, Experiment, expectation, variable, variables
+from icl_lib.measure.cosine import cosine
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.dherin.s4_4_finetuning.alignment import ALIGNMENT, LABELS, Alignment, error
@@ -118,11 +119,6 @@ def fitted(plain: Plain, shifts: Float[Tensor, "t i h K"], x: Float[Tensor, "K t
     """Return D of the joint patch D G^T of least norm: the least-squares fit of D K x_k to the shifts W Delta A_k."""
     inverse = torch.linalg.pinv(torch.einsum("de,kte->tdk", plain.K, x))
     return torch.einsum("tihk,tkd->tihd", shifts, inverse)
-
-
-def cosine(first: Tensor, second: Tensor) -> Tensor:
-    """Return the cosine along the last dimension."""
-    return (first * second).sum(-1) / (first.norm(dim=-1) * second.norm(dim=-1))
 
 
 NAMES = {

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.companion import Experiment, expectation, near_misses, variable
+from icl_lib.measure.cosine import cosine
 from icl_lib.measure.estimate import mean
 from papers.dherin.theory.finetuning import mean_cosine
 from papers.dherin.trained import Training
@@ -132,11 +133,6 @@ def selectivity(attention: Float[Tensor, "*B k"]) -> Float[Tensor, "*B"]:
     """Return k sum_i p_i^2 with p the attention on the k examples over its sum: 1 if uniform, k if on one example."""
     p = attention / attention.sum(-1, keepdim=True)
     return attention.shape[-1] * p.square().sum(-1)
-
-
-def cosine(first: Float[Tensor, "... d"], second: Float[Tensor, "... d"]) -> Float[Tensor, "..."]:
-    """Return the cosine along the last dimension."""
-    return (first * second).sum(-1) / (first.norm(dim=-1) * second.norm(dim=-1))
 
 
 _QUICK = SelectivityAlignment(

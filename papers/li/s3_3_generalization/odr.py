@@ -6,10 +6,12 @@ from typing import NamedTuple
 import torch
 from numpy import ndarray
 
-from icl_lib.companion import AtLeastThree, Count, Declaration, PositiveShare
+from icl_lib.companion import Count, PositiveShare
 from papers.li.classification import Readings
-from papers.li.evaluate import combined, out_of_domain, rescaled
+from papers.li.evaluate import out_of_domain, rescaled
 from papers.li.mechanism import bilinear_form, neurons
+from papers.li.odr import ODRPatterns
+from papers.li.patterns import Patterns
 from papers.li.trained import A, B, Trained
 
 SHORT = (replace(A, T=160, B=128), replace(B, T=160, B=128))
@@ -17,25 +19,20 @@ SHORT = (replace(A, T=160, B=128), replace(B, T=160, B=128))
 
 
 @dataclass(frozen=True)
-class ODRTest(Declaration):
-    """A test out of domain: ``draws`` sets of ``count`` ODR and ``distractors`` ODI patterns a model, ``prompts`` each.
+class ODRTest(ODRPatterns):
+    """A test out of domain on such patterns.
 
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
     prompts   test prompts of a draw; rescaled patterns are one set, with as many prompts in all
     alpha     share of contexts with a pattern of the task; length: examples of a test prompt
     """
 
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
     prompts: Count
     alpha: PositiveShare
     length: Count
 
     def combined(self, trained: Trained, S_1: float, seed: int, name: str) -> Readings:
         """Read the S models on combined patterns of the training norm; readings (S, draws, prompts)."""
-        number = {"count": self.count, "distractors": self.distractors, "draws": self.draws}
-        patterns = combined(trained, S_1, **number, seed=seed, name=f"{name}/patterns/{S_1:g}")
+        patterns = self.drawn(trained, S_1, seed, f"{name}/patterns/{S_1:g}")
         return self._read(trained, patterns, self.prompts, seed, f"{name}/prompts/{S_1:g}")
 
     def rescaled(self, trained: Trained, S_1: float, seed: int, name: str) -> Readings:
@@ -47,7 +44,7 @@ class ODRTest(Declaration):
         """Return the same test at another share and length."""
         return replace(self, alpha=alpha, length=length)
 
-    def _read(self, trained: Trained, patterns, prompts: int, seed: int, name: str) -> Readings:
+    def _read(self, trained: Trained, patterns: Patterns, prompts: int, seed: int, name: str) -> Readings:
         at = {"alpha": self.alpha, "length": self.length}
         name = f"{name}/{self.alpha:g}/{self.length}"
         return out_of_domain(trained, patterns, **at, prompts=prompts, seed=seed, name=name)

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
-from papers.li.evaluate import Means, combined, means, out_of_domain
+from papers.li.evaluate import Means, means, out_of_domain
 from papers.li.patterns import Patterns
 from papers.li.s3_3_generalization.odr import SHORT, ODRTest, idr_scores
 from papers.li.theory.coefficient_sum import mean_gap, rescaled_gap
@@ -58,8 +58,7 @@ class Rescaling(Declaration):
     def _new(self, trained: Trained, S_1: float, seed: int) -> Means:
         """Read the models on S_1 times ODR patterns of coefficient sum 1: patterns, tasks and prompts as at fixed norm."""
         test = self.test
-        number = {"count": test.count, "distractors": test.distractors, "draws": test.draws}
-        relevant, irrelevant = combined(trained, 1.0, **number, seed=seed, name=f"new/patterns/{S_1:g}")
+        relevant, irrelevant = test.drawn(trained, 1.0, seed, f"new/patterns/{S_1:g}")
         at = {"alpha": test.alpha, "length": test.length, "prompts": test.prompts}
         return means(out_of_domain(trained, Patterns(S_1 * relevant, irrelevant), **at, seed=seed, name=f"new/{S_1:g}"))
 

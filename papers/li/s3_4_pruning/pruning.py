@@ -8,7 +8,6 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.companion import (
-    AtLeastThree,
     AtLeastTwo,
     Count,
     Declaration,
@@ -22,8 +21,9 @@ from icl_lib.companion import (
 )
 from icl_lib.seeds import stream
 from papers.li.classification import hinge, read, wrong
-from papers.li.evaluate import beside_draws, combined
+from papers.li.evaluate import beside_draws
 from papers.li.mechanism import neurons
+from papers.li.odr import ODRPatterns
 from papers.li.patterns import Patterns
 from papers.li.pruning import largest_first, random_large, small_neurons
 from papers.li.published import pruned_points
@@ -42,11 +42,12 @@ LOSSES = ("hinge", "0-1")
 class Pruning(Declaration):
     """Deletion of fractions R of the long rows and of shares P of all rows, the shortest first.
 
-    setting, contrast               trained alike; the contrast starts with long rows, which do not become copies
-    seeds                           models of either setting
-    R                               fractions of the long rows of W_O that are deleted; P: shares of all rows that are deleted
-    S_1, count, distractors, draws  patterns out of domain; alpha, length: prompts in and out of domain
-    prompts                         test prompts of a model for each draw, in domain as many in all
+    setting, contrast   trained alike; the contrast starts with long rows, which do not become copies
+    seeds               models of either setting
+    R                   fractions of the long rows of W_O that are deleted; P: shares of all rows that are deleted
+    S_1                 coefficient sum of the ODR patterns; odr: patterns out of domain
+    alpha, length       prompts in and out of domain
+    prompts             test prompts of a model for each draw, in domain as many in all
     """
 
     setting: Setting
@@ -55,9 +56,7 @@ class Pruning(Declaration):
     R: Several[Share]
     P: Several[Share]
     S_1: float
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
+    odr: ODRPatterns
     alpha: PositiveShare
     length: Count
     prompts: Count
@@ -122,10 +121,9 @@ class Pruning(Declaration):
             patterns = Patterns(*(rows[None, None] for rows in trained.setting.patterns()))
             tasks = unseen_tasks(task_set(trained.setting.tasks, trained.setting.M1), trained.setting.M1)
         else:
-            drawn = {"count": self.count, "distractors": self.distractors, "draws": self.draws, "seed": seed}
-            patterns, tasks = combined(trained, self.S_1, **drawn, name="patterns"), task_set("all", self.count)
+            patterns, tasks = self.odr.drawn(trained, self.S_1, seed, "patterns"), task_set("all", self.odr.count)
         probe = {"alpha": self.alpha, "length": self.length, "seed": seed, "name": f"prompts/{domain}"}
-        prompts = self.prompts * self.draws // patterns.relevant.shape[1]
+        prompts = self.prompts * self.odr.draws // patterns.relevant.shape[1]
         return deleted_margins(trained, kept, patterns, tasks, prompts=prompts, **probe)
 
 
@@ -196,9 +194,7 @@ _QUICK = Pruning(
     R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
     P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
     S_1=1.1,
-    count=3,
-    distractors=10,
-    draws=5,
+    odr=ODRPatterns(count=3, distractors=10, draws=5),
     alpha=0.6,
     length=20,
     prompts=1000,
@@ -213,7 +209,7 @@ PRUNING = Experiment(
         contrast=replace(A, xi=0.3),
         seeds=12,
         P=(0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-        draws=10,
+        odr=replace(_QUICK.odr, draws=10),
         prompts=1500,
     ),
 )

@@ -8,7 +8,6 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.companion import (
-    AtLeastThree,
     AtLeastTwo,
     Count,
     Declaration,
@@ -22,7 +21,7 @@ from icl_lib.companion import (
 )
 from icl_lib.seeds import stream
 from papers.li.classification import hinge, wrong
-from papers.li.evaluate import combined
+from papers.li.odr import ODRPatterns
 from papers.li.pruning import largest_first, random_large, small_neurons
 from papers.li.published import pruned_points
 from papers.li.s3_4_pruning.magnitudes import train_each
@@ -39,10 +38,10 @@ ORDERS = ("largest first", "random")
 class PruningReasons(Declaration):
     """Deletion of fractions R of the long rows in several settings; random deletion is repeated.
 
-    settings                        name and letters of each setting; seeds: models of each setting
-    R                               fractions of the long rows of W_O that are deleted; repeats: random deletions of each
-                                    fraction
-    S_1, count, distractors, draws  patterns out of domain; alpha, length, prompts: prompts for each draw
+    settings                 name and letters of each setting; seeds: models of each setting
+    R                        fractions of the long rows of W_O that are deleted; repeats: random deletions of each fraction
+    S_1                      coefficient sum of the ODR patterns; odr: patterns out of domain
+    alpha, length, prompts   prompts for each draw
     """
 
     settings: Several[tuple[str, Setting]]
@@ -50,9 +49,7 @@ class PruningReasons(Declaration):
     R: Several[Share]
     repeats: Count
     S_1: float
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
+    odr: ODRPatterns
     alpha: PositiveShare
     length: Count
     prompts: Count
@@ -105,8 +102,7 @@ class PruningReasons(Declaration):
         kept = [~largest_first(W_O, R) for R in self.R]
         kept += [~random_large(stream(seed, f"random/{k}"), W_O, R) for R in self.R for k in range(self.repeats)]
         kept += [positive.expand_as(small), ~positive.expand_as(small)]
-        drawn = {"count": self.count, "distractors": self.distractors, "draws": self.draws, "seed": seed}
-        patterns, tasks = combined(trained, self.S_1, **drawn, name="patterns"), task_set("all", self.count)
+        patterns, tasks = self.odr.drawn(trained, self.S_1, seed, "patterns"), task_set("all", self.odr.count)
         probe = {"alpha": self.alpha, "length": self.length, "prompts": self.prompts, "seed": seed, "name": "prompts"}
         margin = deleted_margins(trained, torch.stack(kept, 1), patterns, tasks, **probe)
         plus, minus = margin[:, -2], margin[:, -1]
@@ -158,9 +154,7 @@ _QUICK = PruningReasons(
     R=(0.0, 0.2, 0.4, 0.6, 0.8, 0.9),
     repeats=25,
     S_1=1.1,
-    count=3,
-    distractors=10,
-    draws=4,
+    odr=ODRPatterns(count=3, distractors=10, draws=4),
     alpha=0.6,
     length=20,
     prompts=300,
@@ -189,7 +183,7 @@ PRUNING_REASONS = Experiment(
         seeds=12,
         R=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
         repeats=20,
-        draws=10,
+        odr=replace(_QUICK.odr, draws=10),
         prompts=600,
     ),
 )

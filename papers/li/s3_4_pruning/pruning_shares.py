@@ -6,7 +6,6 @@ import torch
 import xarray as xr
 
 from icl_lib.companion import (
-    AtLeastThree,
     AtLeastTwo,
     Count,
     Declaration,
@@ -19,7 +18,7 @@ from icl_lib.companion import (
 )
 from icl_lib.seeds import stream
 from papers.li.classification import wrong
-from papers.li.evaluate import combined
+from papers.li.odr import ODRPatterns
 from papers.li.pruning import largest_first, random_large
 from papers.li.s3_4_pruning.pruning import deleted_margins, first
 from papers.li.task_sets import task_set
@@ -38,7 +37,7 @@ class PruningShares(Declaration):
     R         fraction of rows deleted, of all rows where the smallest go first, else of the long ones
     alphas    shares alpha' of contexts with a pattern of the task; length: examples of a test prompt
     S_1       coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
+    odr       patterns out of domain
     prompts   test prompts of a draw at each share
     """
 
@@ -48,9 +47,7 @@ class PruningShares(Declaration):
     alphas: Several[PositiveShare]
     length: Count
     S_1: float
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
+    odr: ODRPatterns
     prompts: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
@@ -59,8 +56,7 @@ class PruningShares(Declaration):
         W_O, m = trained.parameters["W_O"], self.setting.m
         short = first(-W_O.norm(dim=-1), torch.full(W_O.shape[:1], round(self.R * m)))
         gone = [torch.zeros_like(short), short, largest_first(W_O, self.R), random_large(stream(seed, "random"), W_O, self.R)]
-        drawn = {"count": self.count, "distractors": self.distractors, "draws": self.draws, "seed": seed}
-        patterns, tasks = combined(trained, self.S_1, **drawn, name="patterns"), task_set("all", self.count)
+        patterns, tasks = self.odr.drawn(trained, self.S_1, seed, "patterns"), task_set("all", self.odr.count)
         probe = {"length": self.length, "prompts": self.prompts, "seed": seed}
         margins = [
             deleted_margins(trained, ~torch.stack(gone, 1), patterns, tasks, alpha=alpha, name=f"prompts/{alpha:g}", **probe)
@@ -86,14 +82,12 @@ _QUICK = PruningShares(
     alphas=(0.6, 0.8, 1.0),
     length=14,
     S_1=1.1,
-    count=3,
-    distractors=10,
-    draws=5,
+    odr=ODRPatterns(count=3, distractors=10, draws=5),
     prompts=1000,
 )
 PRUNING_SHARES = Experiment(
     slug="li-pruning-shares",
     title="Deletion over the share of the task's patterns",
     quick=_QUICK,
-    full=replace(_QUICK, setting=A, seeds=12, draws=10, prompts=1500),
+    full=replace(_QUICK, setting=A, seeds=12, odr=replace(_QUICK.odr, draws=10), prompts=1500),
 )

@@ -6,9 +6,10 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, PositiveShare, expectation, variable
+from icl_lib.companion import Count, Declaration, Experiment, PositiveShare, expectation, variable
 from icl_lib.seeds import stream
-from papers.li.evaluate import combined, in_domain, out_of_domain
+from papers.li.evaluate import in_domain, out_of_domain
+from papers.li.odr import ODRPatterns
 from papers.li.patterns import write
 from papers.li.published import ATTENTION_COURSE, ATTENTION_STEPS
 from papers.li.s4_mechanism.course import NAMES, Course, pattern_scores, unseen
@@ -24,7 +25,7 @@ class Attention(Declaration):
     alpha     share of contexts with a pattern of the task; length: examples of a prompt
     prompts   prompts of a model at a mark; out of domain they are shared among the draws
     S_1       coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
+    odr       patterns out of domain
     checked   prompts whose scores are differentiated
     """
 
@@ -33,9 +34,7 @@ class Attention(Declaration):
     length: Count
     prompts: Count
     S_1: float
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
+    odr: ODRPatterns
     checked: Count
 
     def run(self, seed: int, device: str) -> xr.Dataset:
@@ -86,10 +85,8 @@ class Attention(Declaration):
         inside = in_domain(
             trained, unseen(trained.setting), alpha=self.alpha, length=self.length, prompts=self.prompts, seed=seed, name="id"
         )
-        patterns = combined(
-            trained, self.S_1, count=self.count, distractors=self.distractors, draws=self.draws, seed=seed, name="ODR"
-        )
-        prompts = max(1, self.prompts // self.draws)
+        patterns = self.odr.drawn(trained, self.S_1, seed, "ODR")
+        prompts = max(1, self.prompts // self.odr.draws)
         outside = out_of_domain(trained, patterns, alpha=self.alpha, length=self.length, prompts=prompts, seed=seed, name="ood")
         return [inside.mass.nanmean(-1).numpy(), outside.mass.nanmean((-1, -2)).numpy()]
 
@@ -166,10 +163,12 @@ QUICK_COURSE = Course(
 )
 FULL_COURSE = Course(first=A, second=B, seeds=10, marks=(0, 10, 20, 30, 40, 50, 100, 200, 400, 1000))
 
-_QUICK = Attention(QUICK_COURSE, alpha=0.8, length=20, prompts=1000, S_1=1.1, count=3, distractors=10, draws=5, checked=5)
+_QUICK = Attention(
+    QUICK_COURSE, alpha=0.8, length=20, prompts=1000, S_1=1.1, odr=ODRPatterns(count=3, distractors=10, draws=5), checked=5
+)
 ATTENTION = Experiment(
     slug="li-attention",
     title="Attention on the query's pattern along training",
     quick=_QUICK,
-    full=replace(_QUICK, course=FULL_COURSE, prompts=5000, draws=10),
+    full=replace(_QUICK, course=FULL_COURSE, prompts=5000, odr=replace(_QUICK.odr, draws=10)),
 )

@@ -8,7 +8,8 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.companion import Declaration, Experiment, Several, Whole, expectation, variable
-from papers.li.mechanism import Neurons, cosine, neurons
+from icl_lib.measure.cosine import cosine
+from papers.li.mechanism import Neurons, neurons
 from papers.li.pruning import small_neurons
 from papers.li.published import ENDS
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE

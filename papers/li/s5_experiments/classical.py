@@ -8,13 +8,14 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, PositiveShare, Several, expectation, variable
+from icl_lib.companion import Count, Declaration, Experiment, PositiveShare, Several, expectation, variable
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.li.classification import same_pattern, wrong
 from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
 from papers.li.counted import counted
-from papers.li.evaluate import beside_draws, combined
+from papers.li.evaluate import beside_draws
+from papers.li.odr import ODRPatterns
 from papers.li.patterns import Codes, Patterns, write
 from papers.li.published import learner_points
 from papers.li.task_sets import all_tasks
@@ -37,10 +38,10 @@ RESOLVED = 0.05
 
 @dataclass(frozen=True)
 class Classical(Declaration):
-    """``seeds`` models, each with ``draws`` sets of ODR patterns of sum S_1 and ``prompts`` prompts a set and cell.
+    """``seeds`` models, each on sets of ODR patterns of sum S_1, ``prompts`` prompts a set and cell.
 
     seeds     models that are trained; S_1: coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
+    odr       patterns out of domain
     prompts   test prompts of a draw in a cell
     alphas    shares alpha' of contexts with a pattern of the task; lengths: examples of a test prompt
     The classical learners are fitted on the examples of each prompt and see nothing else; all meet the same prompts.
@@ -49,9 +50,7 @@ class Classical(Declaration):
     setting: Setting
     seeds: Count
     S_1: float
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
+    odr: ODRPatterns
     prompts: Count
     alphas: Several[PositiveShare]
     lengths: Several[Count]
@@ -60,9 +59,7 @@ class Classical(Declaration):
         """Measure every learner's error, split at the presence of the query's pattern among the examples."""
         marks = train_models((self.setting,), self.seeds, seed, device, marks=(0,))
         (untrained,), (trained,) = marks[0], marks[self.setting.T]
-        patterns = combined(
-            trained, self.S_1, count=self.count, distractors=self.distractors, draws=self.draws, seed=seed, name="odr"
-        )
+        patterns = self.odr.drawn(trained, self.S_1, seed, "odr")
         models = {"ICL": trained, "untrained": untrained}
         cells = [[self._cell(models, patterns, alpha, l, seed) for l in self.lengths] for alpha in self.alphas]
         present, absent, share = (np.moveaxis(np.array([[c[k] for c in row] for row in cells]), 2, 0) for k in range(3))
@@ -109,7 +106,7 @@ class Classical(Declaration):
             errors,
             table(neighbours_error),
             {label: table(law) for label, law in near.items()},
-            prompts=self.draws * self.prompts,
+            prompts=self.odr.draws * self.prompts,
             least=RESOLVED,
         )
 
@@ -125,8 +122,8 @@ class Classical(Declaration):
 
     def _cell(self, models: dict[str, Trained], patterns: Patterns, alpha: float, l: int, seed: int) -> list[np.ndarray]:
         """Return what is missed with and without the query's pattern, (learner, S), and the share without it, (1, S)."""
-        law = self.setting.law(all_tasks(self.count), alpha, patterns)
-        codes = law.codes(stream(seed, f"classical/{alpha}/{l}"), (self.seeds, self.draws, self.prompts), l)
+        law = self.setting.law(all_tasks(self.odr.count), alpha, patterns)
+        codes = law.codes(stream(seed, f"classical/{alpha}/{l}"), (self.seeds, self.odr.draws, self.prompts), l)
         absent = ~same_pattern(codes).any(-1)
         faults = torch.stack(
             [*icl_faults(models.values(), codes, patterns), *classical_faults(CLASSICAL.values(), codes, patterns)]
@@ -149,11 +146,19 @@ def classical_faults(learners, codes: Codes, patterns: Patterns, scale: float = 
 
 QUICK = replace(A, T=150, B=96, m=50)
 _QUICK = Classical(
-    setting=QUICK, seeds=6, S_1=1.1, count=3, distractors=10, draws=2, prompts=35, alphas=(0.8, 0.6), lengths=(6, 8)
+    setting=QUICK,
+    seeds=6,
+    S_1=1.1,
+    odr=ODRPatterns(count=3, distractors=10, draws=2),
+    prompts=35,
+    alphas=(0.8, 0.6),
+    lengths=(6, 8),
 )
 CLASSICAL_LEARNERS = Experiment(
     slug="li-classical",
     title="In-context learning against classical learners",
     quick=_QUICK,
-    full=replace(_QUICK, setting=A, seeds=10, draws=10, prompts=60, lengths=(6, 8, 10, 12, 14, 16, 18, 20)),
+    full=replace(
+        _QUICK, setting=A, seeds=10, odr=replace(_QUICK.odr, draws=10), prompts=60, lengths=(6, 8, 10, 12, 14, 16, 18, 20)
+    ),
 )

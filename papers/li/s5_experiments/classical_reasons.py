@@ -7,7 +7,6 @@ import torch
 import xarray as xr
 
 from icl_lib.companion import (
-    AtLeastThree,
     Count,
     Declaration,
     Experiment,
@@ -19,7 +18,7 @@ from icl_lib.companion import (
 )
 from icl_lib.seeds import stream
 from papers.li.classifiers import GaussianSVM, LinearSVM, LogisticRegression, NearestNeighbours
-from papers.li.evaluate import combined
+from papers.li.odr import ODRPatterns
 from papers.li.published import LEARNERS as SLIDES
 from papers.li.published import learner_points
 from papers.li.s5_experiments.classical import QUICK, classical_faults, icl_faults
@@ -61,7 +60,7 @@ class ClassicalReasons(Declaration):
     """Models trained at K = 1/2, all variants tested at one share alpha' and some lengths; otherwise as li-classical.
 
     seeds     models that are trained; S_1: coefficient sum of the ODR patterns
-    count     ODR patterns of a draw; distractors: ODI patterns of a draw; draws: sets of ODR and ODI patterns for each model
+    odr       patterns out of domain
     prompts   test prompts of a draw in a cell
     alpha     share alpha' of contexts with a pattern of the task; lengths: examples of a test prompt
     """
@@ -69,9 +68,7 @@ class ClassicalReasons(Declaration):
     setting: Setting
     seeds: Count
     S_1: float
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
+    odr: ODRPatterns
     prompts: Count
     alpha: float
     lengths: Several[Count]
@@ -100,7 +97,7 @@ class ClassicalReasons(Declaration):
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
         """Put the points of the slides beside it, and how far each variant is from them."""
         slides = np.array([learner_points(self.alpha, name, self.lengths) for name in LEARNERS])
-        resolution = 0.5 / (self.seeds * self.draws * self.prompts)
+        resolution = 0.5 / (self.seeds * self.odr.draws * self.prompts)
         errors = np.maximum(dataset.error.values.mean(-1), resolution)  # variant, l, learner
         distance = np.nanmean(abs(np.log(errors / slides.T)[..., 1:]), (1, 2))
         least = (errors[:, 0, 1:] / errors[:, 0, :1]).min(1)
@@ -113,11 +110,9 @@ class ClassicalReasons(Declaration):
     def _cell(self, trained: Trained, variant: Variant, l: int, seed: int) -> np.ndarray:
         """Return the error of every learner and seed."""
         wider = trained._replace(setting=replace(trained.setting, K=variant.K))
-        patterns = combined(
-            wider, self.S_1, count=self.count, distractors=self.distractors, draws=self.draws, seed=seed, name="odr"
-        )
-        law = wider.setting.law(all_tasks(self.count), self.alpha, patterns)
-        codes = law.codes(stream(seed, f"classical-reasons/{l}"), (self.seeds, self.draws, self.prompts), l)
+        patterns = self.odr.drawn(wider, self.S_1, seed, "odr")
+        law = wider.setting.law(all_tasks(self.odr.count), self.alpha, patterns)
+        codes = law.codes(stream(seed, f"classical-reasons/{l}"), (self.seeds, self.odr.draws, self.prompts), l)
         classical = classical_faults(variant.learners(), codes, patterns, variant.scale)
         return torch.stack([*icl_faults([wider], codes, patterns), *classical]).flatten(2).mean(-1).numpy()
 
@@ -139,9 +134,7 @@ _QUICK = ClassicalReasons(
     setting=QUICK,
     seeds=6,
     S_1=1.1,
-    count=3,
-    distractors=10,
-    draws=2,
+    odr=ODRPatterns(count=3, distractors=10, draws=2),
     prompts=20,
     alpha=0.6,
     lengths=(6, 20),
@@ -151,5 +144,7 @@ CLASSICAL_REASONS = Experiment(
     slug="li-classical-reasons",
     title="What changes the ranking of classical learners",
     quick=_QUICK,
-    full=replace(_QUICK, setting=A, seeds=10, draws=10, prompts=30, lengths=(6, 12, 20), variants=VARIANTS),
+    full=replace(
+        _QUICK, setting=A, seeds=10, odr=replace(_QUICK.odr, draws=10), prompts=30, lengths=(6, 12, 20), variants=VARIANTS
+    ),
 )

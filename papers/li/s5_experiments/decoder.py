@@ -7,9 +7,10 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import AtLeastThree, Count, Declaration, Experiment, PositiveShare, Several, expectation, variable
+from icl_lib.companion import Count, Declaration, Experiment, PositiveShare, Several, expectation, variable
 from icl_lib.seeds import stream
 from papers.li.classification import wrong
+from papers.li.odr import ODRPatterns
 from papers.li.patterns import Patterns, combined_patterns, rescaled_patterns, rotated_patterns
 from papers.li.published import ATTENTION, SHARES, sum_points
 from papers.li.s5_experiments.decoder_training import (
@@ -36,10 +37,10 @@ EYE = "read off the authors' slides by eye, about 10%"
 class DecoderPrompts(Declaration):
     """The decoders of one training, tested in and out of domain.
 
-    alphas, lengths            test shares and test lengths
-    S_1                        coefficient sum of the tests at all shares and lengths; sums: coefficient sums S_1 of the others
-    count, distractors, draws  ODR patterns, ODI patterns, and independent sets of both for each model
-    prompts                    test prompts of a model in a cell; those out of domain are shared among the draws
+    alphas, lengths   test shares and test lengths
+    S_1               coefficient sum of the tests at all shares and lengths; sums: coefficient sums S_1 of the others
+    odr               patterns out of domain
+    prompts           test prompts of a model in a cell; those out of domain are shared among the draws
     """
 
     training: DecoderTraining
@@ -47,14 +48,12 @@ class DecoderPrompts(Declaration):
     lengths: Several[Count]
     S_1: float
     sums: Several[float]
-    count: AtLeastThree
-    distractors: Count
-    draws: Count
+    odr: ODRPatterns
     prompts: Count
 
     def __post_init__(self):
         super().__post_init__()
-        require_tests(self.training, self.lengths, self.draws, self.prompts)
+        require_tests(self.training, self.lengths, self.odr.draws, self.prompts)
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Train unless the weights are shipped, then measure error and attention on unseen tasks and unseen patterns."""
@@ -94,7 +93,7 @@ class DecoderPrompts(Declaration):
         cells = [(alpha, l) for alpha in self.alphas for l in self.lengths]
         shape = (len(self.alphas), len(self.lengths))
         vote = np.reshape([floor.vote_error(l, alpha) for alpha, l in cells], shape)
-        patterns, layers = (self.training.setting.M1, self.count), dataset.sizes["layer"]
+        patterns, layers = (self.training.setting.M1, self.odr.count), dataset.sizes["layer"]
         best = [np.reshape([floor.best_error(l, a, M1) for a, l in cells], shape) for M1 in patterns]
         mass = [*ATTENTION, *[(np.nan, np.nan)] * layers][:layers]  # the slides show three
         errors = [[SHARES.get((domain, alpha), np.nan) for alpha in self.alphas] for domain in ("in", "out")]
@@ -111,7 +110,7 @@ class DecoderPrompts(Declaration):
         setting, tasks = models.setting, self.training.tasks
         if out:
             patterns = self._combined(self.S_1, seed)
-            law, prompts = setting.law(all_tasks(self.count), alpha, patterns), self.prompts // self.draws
+            law, prompts = setting.law(all_tasks(self.odr.count), alpha, patterns), self.prompts // self.odr.draws
         else:
             patterns, prompts = setting.patterns(), self.prompts
             law = setting.law(unseen_tasks(task_set(tasks, setting.M1), setting.M1), alpha)
@@ -121,10 +120,10 @@ class DecoderPrompts(Declaration):
 
     def _combined(self, S_1: float, seed: int) -> Patterns:
         """Draw ``draws`` sets of patterns for each model; (S, draws, ...)."""
-        own, shape = self.training.setting.patterns(), (self.training.replicates, self.draws)
+        own, shape = self.training.setting.patterns(), (self.training.replicates, self.odr.draws)
         generator = stream(seed, f"decoder/patterns/{self.training.tasks}/{S_1}")
-        relevant = combined_patterns(generator, own.relevant, self.count, S_1, prod(shape))
-        irrelevant = rotated_patterns(generator, own.irrelevant, self.distractors, prod(shape))
+        relevant = combined_patterns(generator, own.relevant, self.odr.count, S_1, prod(shape))
+        irrelevant = rotated_patterns(generator, own.irrelevant, self.odr.distractors, prod(shape))
         return Patterns(*(rows.unflatten(0, shape) for rows in (relevant, irrelevant)))
 
     def cells(self, models: Decoders, seed: int) -> np.ndarray:
@@ -149,7 +148,7 @@ class DecoderPrompts(Declaration):
 
     def _shifted(self, models: Decoders, rule: str, seed: int) -> np.ndarray:
         """Error on patterns with coefficient sum S_1, mean over draws and worst draw, (2, S_1, S)."""
-        setting, shape = models.setting, (self.training.replicates, self.draws)
+        setting, shape = models.setting, (self.training.replicates, self.odr.draws)
         own, found = setting.patterns(), []
         for S_1 in self.sums:
             if rule == "fixed norm":
@@ -160,8 +159,8 @@ class DecoderPrompts(Declaration):
                 )
             law = setting.law(all_tasks(patterns.relevant.shape[-2]), setting.alpha, patterns)
             name = f"decoder/{rule}/{self.training.tasks}/{S_1}"
-            codes = draw_codes(law, self.training.replicates, self.prompts // self.draws, setting.l, seed, name)
-            found.append(wrong(run_decoders(models, codes, patterns).margin).unflatten(1, (self.draws, -1)).mean(-1))
+            codes = draw_codes(law, self.training.replicates, self.prompts // self.odr.draws, setting.l, seed, name)
+            found.append(wrong(run_decoders(models, codes, patterns).margin).unflatten(1, (self.odr.draws, -1)).mean(-1))
         by_draw = torch.stack(found)
         return torch.stack([by_draw.mean(-1), by_draw.amax(-1)]).numpy()
 
@@ -192,9 +191,7 @@ _QUICK = DecoderPrompts(
     lengths=(4, 12),
     S_1=1.1,
     sums=(0.3, 0.5, 1.1),
-    count=3,
-    distractors=10,
-    draws=4,
+    odr=ODRPatterns(count=3, distractors=10, draws=4),
     prompts=160,
 )
 DECODER = Experiment(
@@ -207,7 +204,7 @@ DECODER = Experiment(
         alphas=(0.8, 0.9, 1.0),
         lengths=(2, 4, 6, 8, 10, 12, 16, 20),
         sums=SUMS,
-        draws=10,
+        odr=replace(_QUICK.odr, draws=10),
         prompts=1000,
     ),
 )

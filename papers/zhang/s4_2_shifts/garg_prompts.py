@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import Count, Declaration, Experiment, NotNegative, Several, expectation
+from icl_lib.companion import Count, Declaration, Experiment, expectation
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, Zero
 from icl_lib.models.linear_attention import LinearSelfAttention
 from papers.regression.shifted_prompts import KnownErrors, Shifts, require_chunks
@@ -17,34 +17,27 @@ CHUNK = 2_000
 
 @dataclass(frozen=True)
 class GargPrompts(Declaration):
-    """Error/d on the same prompts for all models; k context examples are the first k of the longest context.
+    """Error/d on the same prompts for all models.
 
-    d          dimension of inputs; N: training length; k: examples of a context
-    noise_sd   standard deviation of the noise in the labels of a context; scales: factors on weights and on inputs
-    subspace   dimension of the half subspace
-    prompts    test prompts of each kind; ols_every: prompts among which least squares is solved on one
+    shifts    kinds of prompts; N: training length
+    prompts   test prompts of each kind; ols_every: prompts among which least squares is solved on one
     """
 
-    d: Count
+    shifts: Shifts
     N: Count
-    k: Several[Count]
-    noise_sd: NotNegative
-    scales: Several[str]
-    subspace: Count
     prompts: Count
     ols_every: Count
 
     def __post_init__(self):
         super().__post_init__()
         require_chunks(self.prompts, CHUNK)
-        self._shifts()
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure all models."""
-        W_PV, W_KQ = stacked_limits(np.eye(self.d), (self.N,))
+        W_PV, W_KQ = stacked_limits(np.eye(self.shifts.d), (self.N,))
         models = {"LSA": LinearSelfAttention(W_PV[0], W_KQ[0]), "averaging": Averaging()}
         models |= {"OLS": MinimumNormOLS(), "zero": Zero()}
-        return self._shifts().measured(models, self.prompts, CHUNK, seed, "garg-prompts", OLS=self.ols_every)
+        return self.shifts.measured(models, self.prompts, CHUNK, seed, "garg-prompts", OLS=self.ols_every)
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
@@ -53,14 +46,14 @@ class GargPrompts(Declaration):
         def theory(known: KnownErrors, k: int) -> list[float]:
             return [known.lsa(self.N, k), known.lsa(np.inf, k), known.ols(k), known.zero]
 
-        return self._shifts().beside(dataset, theory, ", read from Garg et al. 2022")
-
-    def _shifts(self) -> Shifts:
-        return Shifts(self.d, self.k, self.noise_sd, self.scales, self.subspace)
+        return self.shifts.beside(dataset, theory, ", read from Garg et al. 2022")
 
 
 _QUICK = GargPrompts(
-    d=20, N=40, k=(10, 20, 40), noise_sd=1.0, scales=("1/3", "1/2", "2", "3"), subspace=10, prompts=2_000, ols_every=30
+    shifts=Shifts(d=20, k=(10, 20, 40), noise_sd=1.0, scales=("1/3", "1/2", "2", "3"), subspace=10),
+    N=40,
+    prompts=2_000,
+    ols_every=30,
 )
 GARG_PROMPTS = Experiment(
     slug="zhang-garg-prompts",

@@ -237,7 +237,9 @@ def test_bad_declarations():
     with pytest.raises(ValueError, match=r"\[3, 5\], among them"):
         replace(sparse.SPARSE_REGRESSION.quick, lengths=(0, 3, 8))
     with pytest.raises(ValueError, match="take the training's N, 2 d and the scale 3"):
-        replace(shifted.SHIFTS.quick, k=(4, 10))
+        replace(shifted.SHIFTS.quick, shifts=replace(shifted.SHIFTS.quick.shifts, k=(4, 10)))
+    with pytest.raises(ValueError, match="prompts of d = 6 for a model of d = 5: take the same"):
+        replace(shifted.SHIFTS.quick, shifts=replace(shifted.SHIFTS.quick.shifts, d=6))
     with pytest.raises(ValueError, match="multiple of 100"):
         replace(shifted.SHIFTS.quick, prompts=150)
 

@@ -9,6 +9,7 @@ import xarray as xr
 
 from icl_lib.seeds import stream
 from papers.li.evaluate import Readings
+from papers.li.odr import ODRPatterns
 from papers.li.s2_formulation import training
 from papers.li.s3_2_data_and_tasks import first_push
 from papers.li.s3_3_generalization import coefficient_sum, prompt_length, task_fraction
@@ -124,8 +125,7 @@ REASONS = replace(
     seeds=2,
     R=(0.0, 0.4, 0.6, 1.0),
     repeats=2,
-    distractors=2,
-    draws=1,
+    odr=ODRPatterns(count=3, distractors=2, draws=1),
     prompts=4,
 )
 

@@ -9,6 +9,7 @@ import xarray as xr
 
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, Claim, weights
 from papers import BOOK
+from papers.li.odr import ODRPatterns
 from papers.li.patterns import write
 from papers.li.s5_experiments import claims, figures
 from papers.li.s5_experiments import claims_classical as on_learners
@@ -32,7 +33,9 @@ from papers.li.theory import floor, neighbours
 TINY = replace(DECODER.quick.training.setting, M1=4, M2=3, width=4, B=3, steps=10, l=4)
 TINY_TRAINING = DecoderTraining("", TINY, "cyclic 1", replicates=2)
 LEARNED = replace(TINY_TRAINING, setting=replace(TINY, positions=TINY.l + 1))
-TESTS = replace(DECODER.quick, training=TINY_TRAINING, distractors=3, draws=2, prompts=20, lengths=(3, 4))
+TESTS = replace(
+    DECODER.quick, training=TINY_TRAINING, odr=ODRPatterns(count=3, distractors=3, draws=2), prompts=20, lengths=(3, 4)
+)
 ALL_CLAIMS = [value for module in (claims, on_learners) for value in vars(module).values() if isinstance(value, Claim)]
 ON_LEARNERS = [each for each in ALL_CLAIMS if each.experiment.startswith("li-classical") and each.kind != "formula"]
 
@@ -107,7 +110,9 @@ def test_decoder_dataset(tiny_decoder):
 @pytest.fixture(scope="module")
 def small():
     cells = {"prompts": 60, "alphas": (0.6,), "lengths": (3,)}
-    return whole(Classical(setting=replace(QUICK, T=150), seeds=2, S_1=1.1, count=3, distractors=4, draws=2, **cells))
+    return whole(
+        Classical(setting=replace(QUICK, T=150), seeds=2, S_1=1.1, odr=ODRPatterns(count=3, distractors=4, draws=2), **cells)
+    )
 
 
 def test_classical_dataset(small):
@@ -228,7 +233,7 @@ def test_claims_on_decoders_and_their_controls(claim, tiny_decoder):
 
 @pytest.fixture(scope="module")
 def tiny_positions():
-    sizes = {"distractors": 3, "draws": 2, "prompts": 20, "lengths": (3, 4)}
+    sizes = {"odr": TESTS.odr, "prompts": 20, "lengths": (3, 4)}
     return replace(DECODER_POSITIONS.quick, without=TINY_TRAINING, learned=LEARNED, **sizes).run(0, "cpu")
 
 

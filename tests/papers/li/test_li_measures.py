@@ -10,6 +10,7 @@ import xarray as xr
 from icl_lib.seeds import stream
 from papers.li.evaluate import Readings
 from papers.li.mechanism import neurons
+from papers.li.odr import ODRPatterns
 from papers.li.s1_introduction.nonlinearity import _pooled, _response
 from papers.li.s2_formulation.start import _label_rows
 from papers.li.s3_2_data_and_tasks.task_sets import _by_share
@@ -23,6 +24,7 @@ from papers.li.theory.coverage import shifts_by_share
 from papers.li.trained import A, Trained
 
 TINY = replace(A, tasks="cyclic 1", T=2, B=4, M1=4, M2=3, d_Y=2, m=8, l=6)
+FEW = ODRPatterns(count=3, distractors=2, draws=1)
 TEST = ODRTest(count=3, distractors=2, draws=2, prompts=3, alpha=0.8, length=6)
 NAN = torch.nan
 
@@ -115,7 +117,7 @@ def test_spread_of_the_gap_is_in_units_of_the_scores():
 
 def test_mixed_prompts_speak_through_both_labels(monkeypatch, start):
     """Four prompts: both, plus alone, minus alone, neither."""
-    tiny = replace(pruning_reasons.PRUNING_REASONS.quick, R=(0.0, 0.5), repeats=1, distractors=2, draws=1, prompts=4)
+    tiny = replace(pruning_reasons.PRUNING_REASONS.quick, R=(0.0, 0.5), repeats=1, odr=FEW, prompts=4)
 
     def margins(trained, kept, *_, **__):
         found = torch.ones(2, kept.shape[1], 4, dtype=torch.float64)
@@ -134,9 +136,7 @@ def test_orders_of_deletion(monkeypatch, start):
     monkeypatch.setattr(
         pruning_shares, "deleted_margins", lambda trained, mask, *_, **__: kept.append(mask) or torch.ones(2, 4, 3)
     )
-    replace(pruning_shares.PRUNING_SHARES.quick, setting=TINY, seeds=2, R=0.25, alphas=(0.8,), distractors=2, draws=1).run(
-        0, "cpu"
-    )
+    replace(pruning_shares.PRUNING_SHARES.quick, setting=TINY, seeds=2, R=0.25, alphas=(0.8,), odr=FEW).run(0, "cpu")
     none, short, long, _ = kept[0].unbind(1)
     size = start.parameters["W_O"].norm(dim=-1)
     assert none.all() and (~short).sum(-1).tolist() == [2, 2]
@@ -148,7 +148,7 @@ def test_attention_counts_where_there_is_some_to_read(monkeypatch, start):
     """Prompts without the query's pattern are left out, in domain and out of it."""
     monkeypatch.setattr(attention, "in_domain", lambda *_, **__: readings([[1.0] * 3] * 2, [[0.2, NAN, 0.4]] * 2))
     monkeypatch.setattr(attention, "out_of_domain", lambda *_, **__: readings([[[1.0] * 3]] * 2, [[[0.6, NAN, 0.8]]] * 2))
-    inside, outside = replace(attention.ATTENTION.quick, distractors=2, draws=1)._mass(start, 0)
+    inside, outside = replace(attention.ATTENTION.quick, odr=FEW)._mass(start, 0)
     assert inside == pytest.approx([0.3, 0.3]) and outside == pytest.approx([0.7, 0.7])
 
 

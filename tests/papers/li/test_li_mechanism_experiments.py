@@ -10,6 +10,7 @@ import xarray as xr
 from icl_lib.companion import HOLDS, UNDECIDED, Claim
 from icl_lib.seeds import stream
 from papers.li.classification import hinge
+from papers.li.odr import ODRPatterns
 from papers.li.patterns import write
 from papers.li.s4_mechanism import claims
 from papers.li.s4_mechanism.attention import Attention, other_contexts
@@ -25,7 +26,9 @@ from papers.li.trained import A, B
 
 SMALL = dict(M2=6, d_Y=2, m=24, B=64, l=10, T=60)
 COURSE = Course(replace(A, **SMALL), replace(B, **SMALL), seeds=2, marks=(0, 30, 60))
-ATTENTION = Attention(COURSE, alpha=0.8, length=10, prompts=2000, S_1=1.1, count=3, distractors=3, draws=2, checked=5)
+ATTENTION = Attention(
+    COURSE, alpha=0.8, length=10, prompts=2000, S_1=1.1, odr=ODRPatterns(count=3, distractors=3, draws=2), checked=5
+)
 CLAIMS = [c for c in vars(claims).values() if isinstance(c, Claim)]
 
 

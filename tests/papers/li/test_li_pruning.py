@@ -10,6 +10,7 @@ import xarray as xr
 from icl_lib.companion import FAILS, HOLDS
 from papers.li.classification import hinge, wrong
 from papers.li.evaluate import combined, out_of_domain
+from papers.li.odr import ODRPatterns
 from papers.li.pruning import prune
 from papers.li.s3_4_pruning import claims, figures
 from papers.li.s3_4_pruning import pruning as experiment
@@ -118,7 +119,10 @@ def test_activity_by_hand(trained):
 
 def tiny(experiment, **changes):
     sizes = dict(
-        distractors=3, setting=TINY, contrast=replace(TINY, xi=0.3), settings=(("A", TINY), ("m = 20", TINY), ("m = 10", TINY))
+        odr=ODRPatterns(count=3, distractors=3, draws=2),
+        setting=TINY,
+        contrast=replace(TINY, xi=0.3),
+        settings=(("A", TINY), ("m = 20", TINY), ("m = 10", TINY)),
     )
     declaration = experiment.quick
     return replace(declaration, **{k: v for k, v in (sizes | changes).items() if hasattr(declaration, k)})
@@ -142,7 +146,7 @@ def test_magnitudes_on_a_tiny_declaration(trained):
 
 
 def test_pruning_on_a_tiny_declaration():
-    sizes = dict(seeds=3, R=(0.0, 0.5, 0.9, 1.0), P=(0.0, 0.5), draws=2, prompts=60, length=8)
+    sizes = dict(seeds=3, R=(0.0, 0.5, 0.9, 1.0), P=(0.0, 0.5), prompts=60, length=8)
     dataset = result(tiny(PRUNING, **sizes))
     model = train_models((TINY, replace(TINY, xi=0.3)), 3, 0, "cpu")[20][0]
     patterns = combined(model, 1.1, count=3, distractors=3, draws=2, seed=0, name="patterns")
@@ -155,7 +159,7 @@ def test_pruning_on_a_tiny_declaration():
 
 
 def test_reasons_on_a_tiny_declaration():
-    sizes = dict(seeds=3, R=(0.0, 0.5, 0.9), repeats=2, draws=2, prompts=60, length=8)
+    sizes = dict(seeds=3, R=(0.0, 0.5, 0.9), repeats=2, prompts=60, length=8)
     dataset = result(tiny(PRUNING_REASONS, **sizes))
     assert dataset.error.dims == ("setting", "order", "R", "seed")
     assert np.allclose(dataset.error.sel(R=0, order="random"), dataset.error.sel(R=0, order="largest first"))
@@ -165,7 +169,7 @@ def test_reasons_on_a_tiny_declaration():
 
 def test_shares_on_a_tiny_declaration():
     """Without a deletion all orders are the whole network; the law is that of section 3.2."""
-    sizes = dict(seeds=3, draws=2, prompts=60, length=8)
+    sizes = dict(seeds=3, prompts=60, length=8)
     whole, pruned = (result(tiny(PRUNING_SHARES, R=R, **sizes)) for R in (0.0, 0.5))
     assert (whole.error == whole.error.sel(deleted="none")).all()
     assert np.array_equal(pruned.error.sel(deleted="none"), whole.error.sel(deleted="none"))
@@ -176,7 +180,7 @@ def test_shares_on_a_tiny_declaration():
 
 def test_wrong_shares_turn_the_formula_red(monkeypatch):
     """Counts in place of contributions: the planted fault must be seen by L12e."""
-    declaration = tiny(PRUNING, seeds=3, R=(0.0, 0.5, 1.0), P=(0.0,), draws=2, prompts=100, length=8)
+    declaration = tiny(PRUNING, seeds=3, R=(0.0, 0.5, 1.0), P=(0.0,), prompts=100, length=8)
     good = claims.L12e.check(declaration.run(0, "cpu")).worst()[0]
     monkeypatch.setattr(experiment, "shares", lambda trained, kept: (kept.double().mean(-1, keepdim=True).numpy() ** 2,) * 2)
     assert claims.L12e.check(declaration.run(0, "cpu")).worst()[0] > 5 * good

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
+from icl_lib.measure.cosine import cosine
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.li.classification import attention_mass, same_pattern
-from papers.li.mechanism import bilinear_form, cosine, growth, neurons
+from papers.li.mechanism import bilinear_form, growth, neurons
 from papers.li.patterns import Codes
 from papers.li.softmax_attention import SoftmaxAttentionMLP
 

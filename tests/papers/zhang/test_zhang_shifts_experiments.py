@@ -135,12 +135,12 @@ def test_bad_declarations():
         replace(GARG_PROMPTS.quick, prompts=1_500)
     for scales in (("half",), ("1/0",), ("-1",)):
         with pytest.raises(ValueError, match="write fractions above 0"):
-            replace(GARG_PROMPTS.quick, scales=scales)
+            replace(GARG_PROMPTS.quick.shifts, scales=scales)
     for k in ((20, 10), (20, 40), (10, 10)):
         with pytest.raises(ValueError, match="take ascending ones that begin below d = 20"):
-            replace(GARG_PROMPTS.quick, k=k)
+            replace(GARG_PROMPTS.quick.shifts, k=k)
     with pytest.raises(ValueError, match="take at most 20"):
-        replace(GARG_PROMPTS.quick, subspace=21)
+        replace(GARG_PROMPTS.quick.shifts, subspace=21)
 
 
 def test_figures_and_table(datasets):
