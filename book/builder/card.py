@@ -64,6 +64,7 @@ def _draw(axes: Axes, rows: Sequence[Row], height: float) -> float:
         filled = row.tier == "paper"
         ground, size = (colour, size) if filled else ("none", OURS * size)
         shape = shape if filled else shape.replace("X", "x")  # a thin cross has nothing to be hollow
-        axes.plot([here], [height], shape, color=colour, markerfacecolor=ground, markersize=size, markeredgewidth=1.8)
+        look = {"color": colour, "markerfacecolor": ground, "markersize": size, "markeredgewidth": 1.8}
+        axes.plot([here], [height], marker=shape, **look)  # a shape in TeX is no format string
         here += PITCH
     return height + 1.6 * PITCH

@@ -8,14 +8,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration
-from icl_lib.models.contextual.blocks import Block, Parallel, PreNorm, SandwichNorm
-from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
-from icl_lib.models.contextual.layers import RotarySoftmaxAttention
+from icl_lib.models.contextual.blocks import Block, PreNorm
+from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.norms import LayerNorm, RMSNorm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain, Site
 from icl_lib.seeds import stream
+from papers.dherin.modern_parts import MixtureOfExperts, Parallel, PostNormGatedMLP, RotarySoftmaxAttention, SandwichNorm
 from papers.dherin.network import Network, Vocabulary
 
 LIKE = torch.zeros((), dtype=torch.float64)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from icl_lib.patches.fits import LeastSquares, Ridge
-from icl_lib.patches.gains import one_factor, solved
-from icl_lib.patches.passes import Passage, Record, Rule, patched, record
-from icl_lib.patches.seats import Seat
 from papers.dherin.distance import relative
+from papers.dherin.fits import LeastSquares, Ridge
+from papers.dherin.gains import one_factor, solved
+from papers.dherin.passes import Passage, Record, Rule, patched, record
+from papers.dherin.seats import Seat
 
 EXACT = Rule(LeastSquares(), ("last",), solved)
 STATIC = Rule(Ridge(1e-3), ("last",), one_factor)

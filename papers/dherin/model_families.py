@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from icl_lib.patches.seats import Norm, Seat, Stored
+from papers.dherin.seats import Norm, Seat, Stored
 
 
 @dataclass(frozen=True)

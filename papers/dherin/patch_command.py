@@ -13,10 +13,10 @@ from pathlib import Path
 import torch
 
 from icl_lib.companion import writing
-from icl_lib.patches.passes import record
 from papers.dherin import checkpoints
 from papers.dherin.context_patches import Row, Texts, largest, measured, passage, work
 from papers.dherin.model_families import seats
+from papers.dherin.passes import record
 from papers.dherin.patch_report import page, table
 from papers.dherin.transformers_models import PACKAGE
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.weights import Weights, linear
-from icl_lib.patches.fits import Fit, LeastSquares, require_pairs
 from icl_lib.patches.rank_one import rank_one
+from papers.dherin.fits import Fit, LeastSquares, require_pairs
 from papers.dherin.network import Network
 
 

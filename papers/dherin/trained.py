@@ -11,7 +11,7 @@ from torch import Tensor
 from icl_lib.companion import Count, Declaration, Positive, obtain_weights
 from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
-from icl_lib.models.contextual.layers import GRU, ContextualLayer, SoftmaxAttention, TanhRNN
+from icl_lib.models.contextual.layers import ContextualLayer, SoftmaxAttention
 from icl_lib.models.contextual.norms import RMSNorm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.models.linear_attention import embed
@@ -20,6 +20,7 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train.loop import Adam, Parameters, train
 from papers.dherin.network import LastEntry, Network, Regression
+from papers.dherin.recurrent_layers import GRU, TanhRNN
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import matplotlib.image
 import numpy as np
+import pytest
 
 from book.builder import card
 from icl_lib.companion import FAILS, HOLDS
@@ -34,6 +35,12 @@ def test_a_card_has_one_mark_a_claim_below_each_other_by_paper_and_none_beyond_i
     assert len(lines) == 1 and green[:, 0].max() < red[:, 0].min()
     assert green[:, 1].min() > card.FIRST - 12 and green[:, 1].max() < card.LAST + card.PITCH
     assert drawn[:, :3].min() == 255 and drawn[:, -3:].min() == 255
+
+
+@pytest.mark.parametrize("tier", ["paper", "ours"])
+@pytest.mark.parametrize("verdict", card.MARKS)
+def test_every_verdict_has_its_mark(verdict, tier):
+    assert len(coloured(verdict, pixels([row("li", verdict, tier)]))) > 5
 
 
 def test_the_paper_s_own_marks_are_filled_and_ours_are_hollow():

@@ -6,14 +6,16 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm, rms_norm, silu
 
-from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, Parallel, PreNorm, SandwichNorm
-from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
-from icl_lib.models.contextual.layers import GRU, LinearAttention, RotarySoftmaxAttention, SoftmaxAttention, TanhRNN, without
+from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, PreNorm
+from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
+from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention, without
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, RMSNorm
 from icl_lib.models.contextual.weights import linear, start
 from icl_lib.seeds import stream
 from papers.dherin.along import states_along
+from papers.dherin.modern_parts import MixtureOfExperts, Parallel, PostNormGatedMLP, RotarySoftmaxAttention, SandwichNorm
 from papers.dherin.network import LastEntry, Network, Regression, Vocabulary
+from papers.dherin.recurrent_layers import GRU, TanhRNN
 
 LIKE = torch.zeros((), dtype=torch.float64)
 LAYERS = [

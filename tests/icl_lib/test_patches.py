@@ -3,15 +3,17 @@
 import pytest
 import torch
 
-from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, Parallel, PreNorm, SandwichNorm
-from icl_lib.models.contextual.feed_forward import MLP, GatedMLP, MixtureOfExperts, PostNormGatedMLP
-from icl_lib.models.contextual.layers import GRU, LinearAttention, RotarySoftmaxAttention, SoftmaxAttention, TanhRNN, without
+from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, PreNorm
+from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
+from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention, without
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, RMSNorm
 from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain, Nowhere
 from icl_lib.seeds import stream
+from papers.dherin.modern_parts import MixtureOfExperts, Parallel, PostNormGatedMLP, RotarySoftmaxAttention, SandwichNorm
 from papers.dherin.network import Network, Regression, Vocabulary
+from papers.dherin.recurrent_layers import GRU, TanhRNN
 
 LIKE = torch.zeros((), dtype=torch.float64)
 D, R = 24, RMSNorm(1e-6)

@@ -1,4 +1,4 @@
-"""The part of a block that does not mix tokens: MLPs, gated MLPs, mixtures of experts."""
+"""The part of a block that does not mix tokens: MLPs and gated MLPs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -101,72 +101,6 @@ class GatedMLP:
     def hidden(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T H"]:
         """Return h."""
         return ACTIVATIONS[self.activation](linear(weights, "W_gate", z)) * linear(weights, "W_up", z)
-
-    def __call__(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
-        """Return the output."""
-        return linear(weights, "W_down", self.hidden(weights, z))
-
-
-@dataclass(frozen=True)
-class PostNormGatedMLP(GatedMLP):
-    """m_post * n, n = u / sqrt(mean(u^2) + epsilon), u = W_down h: a gated MLP with an RMS norm behind it (Gemma).
-
-    Gemma stores the gain as 1 + weight; here m_post is the gain itself.
-    """
-
-    epsilon: float
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the weights."""
-        return {**super().shapes, "m_post": (self.width,)}
-
-    def normalised(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
-        """Return n, the output before the gain."""
-        u = linear(weights, "W_down", self.hidden(weights, z))
-        return u / (u.square().mean(-1, keepdim=True) + self.epsilon).sqrt()
-
-    def __call__(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
-        """Return the output."""
-        return weights["m_post"][..., None, :] * self.normalised(weights, z)
-
-
-@dataclass(frozen=True)
-class MixtureOfExperts:
-    """sum_e p_e W_down^e h_e over the ``active`` experts with the largest W_router z; p is the softmax of those scores.
-
-    Experts are gated MLPs. W_gate and W_up carry the experts' rows one under the other, W_down their columns side by
-    side, so that the sum is one matrix times h = concat_e p_e h_e, with p_e = 0 for the others.
-    """
-
-    width: int
-    hidden_width: int
-    experts: int
-    active: int
-    activation: str
-    reads = ("W_router", "W_gate", "W_up")
-
-    def __post_init__(self):
-        _require_activation(self.activation)
-        if not 1 <= self.active <= self.experts:
-            raise ValueError(f"{self.active} active experts of {self.experts}: take from 1 to all of them")
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the weights."""
-        D, H, E = self.width, self.hidden_width, self.experts
-        return {"W_router": (E, D), "W_gate": (E * H, D), "W_up": (E * H, D), "W_down": (D, E * H)}
-
-    def shares(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T E"]:
-        """Return p, which sums to one; experts whose scores tie with the least of those that are on are on as well."""
-        scores = linear(weights, "W_router", z)
-        least = scores.topk(self.active, -1).values[..., -1:]
-        return scores.masked_fill(scores < least, -torch.inf).softmax(-1)
-
-    def hidden(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T EH"]:
-        """Return h."""
-        h = ACTIVATIONS[self.activation](linear(weights, "W_gate", z)) * linear(weights, "W_up", z)
-        return (self.shares(weights, z)[..., None] * h.unflatten(-1, (self.experts, self.hidden_width))).flatten(-2)
 
     def __call__(self, weights: Weights, z: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
         """Return the output."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from icl_lib.companion import AtLeastTwo, Count, Experiment, Several, variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
-from icl_lib.models.contextual.layers import GRU, LinearAttention, SoftmaxAttention
+from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, RMSNorm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_block, patched_network
@@ -21,6 +21,7 @@ from icl_lib.seeds import stream
 from papers.dherin.all_positions.position_blocks import NormedNoSkip
 from papers.dherin.declared import Heads
 from papers.dherin.network import Network, Regression
+from papers.dherin.recurrent_layers import GRU
 from papers.dherin.trained import regression, tokens
 
 Name = Literal[

@@ -10,9 +10,8 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, near_misses, variable
 from icl_lib.models.contextual.blocks import State
-from icl_lib.models.contextual.feed_forward import PostNormGatedMLP
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import forward, patched_block, patched_network
 from icl_lib.patches.rank_one import rank_one
@@ -20,6 +19,7 @@ from icl_lib.patches.sites import Matrix, MatrixAndGain
 from icl_lib.seeds import stream
 from papers.dherin.architectures import LIKE, Architecture, Sizes, architecture, words
 from papers.dherin.distance import relative
+from papers.dherin.modern_parts import PostNormGatedMLP
 from papers.dherin.network import Network
 from papers.dherin.patch_rules import each_alone
 from papers.dherin.theory import modern_blocks as theory
@@ -74,6 +74,7 @@ class Gemma(Declaration):
         found = dataset.assign(over=variable("seed form", over, text))
         return self.tail(self.tail(found, "", self.sizes.width), "narrow_", self.narrow.width)
 
+    @expectation
     def tail(self, dataset: xr.Dataset, which: str, D: int) -> xr.Dataset:
         """Pool the tail over networks and blocks, each of which draws its W_down, and so n, independently of d."""
         share, first = dataset[f"{which}beyond_of"], dataset[f"{which}displacement"]
@@ -91,9 +92,9 @@ class Gemma(Declaration):
             "beyond": share.mean(blocks).assign_attrs(long_name=NAMES["beyond_of"][1]),
             "beyond_se": error.assign_attrs(long_name="standard error", blocks=number),
             "beyond_theory": (unit * first.mean(blocks)).assign_attrs(long_name="the same from the density of n at 0"),
-            "beyond_near": xr.concat(near.values(), "mistake").assign_attrs(long_name="near misses"),
+            "beyond_near": near_misses("x", near),
         }
-        return dataset.assign({which + name: values for name, values in columns.items()}).assign_coords(mistake=list(near))
+        return dataset.assign({which + name: values for name, values in columns.items()})
 
     def drawn(self, seed: int, s: int) -> tuple[Network, Weights, Tensor]:
         """Draw one network and its text."""

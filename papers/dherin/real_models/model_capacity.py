@@ -21,13 +21,13 @@ from icl_lib.companion import (
     variable,
     variables,
 )
-from icl_lib.patches.fits import Fit, LeastSquares
-from icl_lib.patches.gains import one_factor, solved
-from icl_lib.patches.passes import Passage, Record, Rule, patched, record
-from icl_lib.patches.seats import Seat
 from icl_lib.seeds import stream
+from papers.dherin.fits import Fit, LeastSquares
+from papers.dherin.gains import one_factor, solved
 from papers.dherin.model_families import seats
+from papers.dherin.passes import Passage, Record, Rule, patched, record
 from papers.dherin.real_models.model_classes import errors
+from papers.dherin.seats import Seat
 from papers.dherin.theory import model_classes as theory
 from papers.dherin.transformers_models import ModelSizes, Name, made, words
 

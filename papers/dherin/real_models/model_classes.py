@@ -11,13 +11,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, variables
-from icl_lib.patches.fits import LeastSquares
-from icl_lib.patches.gains import one_factor
-from icl_lib.patches.passes import Passage, Record, Rule, patched, record
-from icl_lib.patches.seats import Seat
 from icl_lib.seeds import stream
 from papers.dherin.distance import relative
+from papers.dherin.fits import LeastSquares
+from papers.dherin.gains import one_factor
 from papers.dherin.model_families import seats
+from papers.dherin.passes import Passage, Record, Rule, patched, record
+from papers.dherin.seats import Seat
 from papers.dherin.transformers_models import CLASSES, PRECISIONS, ModelSizes, Name, made, words
 
 PRECISION = ("float32", "bfloat16")

@@ -11,13 +11,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, expectation, variable, variables
-from icl_lib.patches.fits import Ridge
-from icl_lib.patches.gains import one_factor
-from icl_lib.patches.passes import Passage, Rule, patched, record, run
-from icl_lib.patches.seats import Seat, restored
 from icl_lib.seeds import stream
+from papers.dherin.fits import Ridge
+from papers.dherin.gains import one_factor
 from papers.dherin.model_families import seats
+from papers.dherin.passes import Passage, Rule, patched, record, run
 from papers.dherin.real_models.recall_training import GPT, LLAMA, Contexts, RecallTraining
+from papers.dherin.seats import Seat, restored
 
 WAYS = ("context", "no patch", "last alone", "all matrices", "placebo", "distilled")
 GROUPS = ("asked", "not asked")

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from icl_lib.companion import Count, Declaration, Experiment, InnerShare, Several, expectation, variable, variables
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import ContextualLayer, TanhRNN
+from icl_lib.models.contextual.layers import ContextualLayer
 from icl_lib.models.contextual.weights import Weights, start
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
 from papers.dherin.distance import relative
+from papers.dherin.recurrent_layers import TanhRNN
 from papers.dherin.s2_contextual_blocks.random_blocks import LIKE, regression_tokens, state
 from papers.dherin.theory import contextual_blocks
 from papers.dherin.trained import OneBlock, Training, trained

@@ -10,12 +10,13 @@ from torch import Tensor
 from icl_lib.companion import Count
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN
+from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights, start
 from icl_lib.models.linear_attention import embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
 from papers.dherin.declared import Heads
+from papers.dherin.recurrent_layers import GRU, TanhRNN
 
 LAYERS = ("softmax attention", "linear attention", "tanh RNN", "GRU")
 LIKE = torch.zeros((), dtype=torch.float64)

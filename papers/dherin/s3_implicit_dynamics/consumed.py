@@ -11,9 +11,10 @@ from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Several
 from icl_lib.models.contextual.blocks import Block, State
-from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, RotarySoftmaxAttention
+from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
+from papers.dherin.modern_parts import RotarySoftmaxAttention
 from papers.dherin.trained import OneBlock, Trained, Training, regression, tokens, trained
 
 LIKE = torch.zeros((), dtype=torch.float64)

@@ -13,9 +13,10 @@ from torch import Tensor
 from icl_lib.companion import AtLeastTwo, Count, Experiment, variable
 from icl_lib.models.contextual.blocks import Block, NoSkip
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import RotarySoftmaxAttention, SoftmaxAttention
+from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
+from papers.dherin.modern_parts import RotarySoftmaxAttention
 from papers.dherin.network import LastEntry, Network
 from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, Paths, trained_cases
 from papers.dherin.theory import dynamics

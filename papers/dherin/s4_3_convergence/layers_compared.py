@@ -9,12 +9,13 @@ from torch import Tensor
 
 from icl_lib.companion import AtLeastThree, AtLeastTwo, Count, Declaration, Experiment, expectation, variable, variables
 from icl_lib.measure.slope import log_log_slope
-from icl_lib.models.contextual.layers import GRU, SoftmaxAttention
+from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.dherin.along import states_along
 from papers.dherin.network import Network
+from papers.dherin.recurrent_layers import GRU
 from papers.dherin.s4_3_convergence.along import marginal_norms
 from papers.dherin.theory import agreement
 from papers.dherin.trained import Training, predictions, prefix_predictions, regression, start, tokens, trained

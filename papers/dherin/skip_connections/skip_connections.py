@@ -14,7 +14,7 @@ from torch import Tensor
 from icl_lib.companion import Count, Declaration, Experiment, Several, Share, variable
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import GRU, ContextualLayer, LinearAttention, SoftmaxAttention, TanhRNN, without
+from icl_lib.models.contextual.layers import ContextualLayer, LinearAttention, SoftmaxAttention, without
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, RMSNorm
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.network import patched_block
@@ -22,6 +22,7 @@ from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Bias
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.recurrent_layers import GRU, TanhRNN
 from papers.dherin.trained import regression, tokens
 
 WAYS = (

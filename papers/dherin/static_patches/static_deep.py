@@ -13,10 +13,10 @@ from torch import Tensor
 from icl_lib.companion import Count, Declaration, Experiment, Positive, Several, variable
 from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.weights import Weights
-from icl_lib.patches.fits import Ridge
 from icl_lib.patches.network import forward
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.fits import Ridge
 from papers.dherin.network import Network
 from papers.dherin.static_patches.static_medians import PARTS, median_interval, parts
 from papers.dherin.static_rules import StaticPatch

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from icl_lib.companion import Count, Declaration, Experiment, Several, variable
 from icl_lib.models.contextual.weights import Weights
-from icl_lib.patches.fits import LeastSquares
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
+from papers.dherin.fits import LeastSquares
 from papers.dherin.network import Network
 from papers.dherin.static_patches.static_medians import PARTS, median_interval, parts
 from papers.dherin.static_rules import Average, affine

@@ -9,7 +9,6 @@ import xarray as xr
 from torch.utils.flop_counter import FlopCounterMode
 
 from icl_lib.companion import FAILS, HOLDS
-from icl_lib.models.contextual.layers import RotarySoftmaxAttention
 from icl_lib.patches.rank_one import redirection
 from icl_lib.seeds import stream
 from papers.dherin.architectures import Sizes, architecture, words
@@ -19,6 +18,7 @@ from papers.dherin.generation.costs import COSTS
 from papers.dherin.generation.generation import GENERATION, gumbel
 from papers.dherin.generation.stale_patches import STALE_PATCHES, errors
 from papers.dherin.generation.stale_trained import STALE_TRAINED
+from papers.dherin.modern_parts import RotarySoftmaxAttention
 from papers.dherin.patched_generation import Stale, generate, greedy, reuse, sampled, with_context, with_patches
 from papers.dherin.theory import generation as theory
 from papers.dherin.trained import Trained

@@ -10,7 +10,7 @@ from torch import nn
 
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED
 from icl_lib.models.contextual.blocks import State
-from icl_lib.models.contextual.feed_forward import GatedMLP, MixtureOfExperts, PostNormGatedMLP
+from icl_lib.models.contextual.feed_forward import GatedMLP
 from icl_lib.models.contextual.weights import linear
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import redirection
@@ -23,6 +23,7 @@ from papers.dherin.modern_blocks import modern_blocks as experiment
 from papers.dherin.modern_blocks.depth import DEPTH
 from papers.dherin.modern_blocks.gemma import GEMMA, Toward, decode
 from papers.dherin.modern_blocks.modern_blocks import MODERN_BLOCKS, Text, changes, damped, each_alone, everywhere, exact
+from papers.dherin.modern_parts import MixtureOfExperts, PostNormGatedMLP
 from papers.dherin.theory import modern_blocks as theory
 
 SIZES = Sizes(width=12, heads=2, hidden=20, experts=4, active=2, vocabulary=19)

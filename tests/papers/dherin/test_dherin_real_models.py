@@ -10,11 +10,11 @@ import xarray as xr
 pytest.importorskip("transformers")
 
 from icl_lib.companion import FAILS, HOLDS
-from icl_lib.patches.fits import LeastSquares
-from icl_lib.patches.gains import one_factor
-from icl_lib.patches.passes import Passage, Rule, patched, record, run
 from icl_lib.seeds import stream
+from papers.dherin.fits import LeastSquares
+from papers.dherin.gains import one_factor
 from papers.dherin.model_families import FAMILIES, seats
+from papers.dherin.passes import Passage, Rule, patched, record, run
 from papers.dherin.real_models import claims, figures
 from papers.dherin.real_models import recall as looked_up
 from papers.dherin.real_models.model_capacity import MODEL_CAPACITY, served
@@ -146,7 +146,7 @@ def test_gains_by_theory_and_in_a_class():
     model, (whole, left) = model_of("Gemma 2", replace(SIZES, width=32, hidden=64, depth=1)), passages(9, 3)
     seat = seats(model)[0]
     full = record(model, (seat,), whole)
-    from icl_lib.patches.gains import solved
+    from papers.dherin.gains import solved
 
     W = seat.last[0].matrix.double()
     h = seat.hidden(record(model, (seat,), left).z[0]).double()

@@ -10,11 +10,12 @@ from jaxtyping import TypeCheckError
 from icl_lib.companion import FAILS, HOLDS, Claim
 from icl_lib.models.contextual.blocks import Block, OuterSkip, PreNorm
 from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import GRU, SoftmaxAttention, without
+from icl_lib.models.contextual.layers import SoftmaxAttention, without
 from icl_lib.models.contextual.norms import LayerNorm
 from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Bias
+from papers.dherin.recurrent_layers import GRU
 from papers.dherin.skip_connections import claims, figures
 from papers.dherin.skip_connections import skip_connections as experiment
 from papers.dherin.skip_connections.skip_connections import SKIP_CONNECTIONS

@@ -12,10 +12,10 @@ from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import SoftmaxAttention
 from icl_lib.models.contextual.norms import RMSNorm
-from icl_lib.patches.fits import LeastSquares, Ridge, require_pairs
 from icl_lib.patches.network import forward, patched_block
 from icl_lib.patches.sites import Matrix, Nowhere
 from icl_lib.seeds import stream
+from papers.dherin.fits import LeastSquares, Ridge, require_pairs
 from papers.dherin.network import Network, Regression
 from papers.dherin.static_patches import claims, figures, static_deep, static_one_block
 from papers.dherin.static_patches.static_deep import STATIC_DEEP, query_states

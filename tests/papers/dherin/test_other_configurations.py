@@ -5,11 +5,11 @@ import torch
 
 pytest.importorskip("transformers")
 
-from icl_lib.patches.fits import LeastSquares
-from icl_lib.patches.gains import one_factor, solved
-from icl_lib.patches.passes import Passage, Rule, patched, record
 from icl_lib.seeds import stream
+from papers.dherin.fits import LeastSquares
+from papers.dherin.gains import one_factor, solved
 from papers.dherin.model_families import seats
+from papers.dherin.passes import Passage, Rule, patched, record
 from papers.dherin.transformers_models import PACKAGE, ModelSizes, blank, words
 
 SIZES = ModelSizes(width=32, hidden=48, depth=3, heads=4, vocabulary=61)

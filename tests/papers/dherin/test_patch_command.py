@@ -15,11 +15,11 @@ from small_checkpoints import WORDS, call, saved, tokenizer_of_words, written
 from tokenizers import processors
 from transformers import AutoModelForCausalLM
 
-from icl_lib.patches.passes import record
 from papers.__main__ import parser
 from papers.dherin import checkpoints, patch_command
 from papers.dherin.context_patches import Texts, measured, passage
 from papers.dherin.model_families import seats
+from papers.dherin.passes import record
 from papers.dherin.patch_report import number
 
 ROOT = Path(__file__).parents[3]

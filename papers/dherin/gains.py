@@ -8,7 +8,7 @@ One row needs one factor: y = (2, 4) at rho = 1 asks for the gains (m'^2, m'^2) 
 the same rho both equations agree; with rho = 1 and 0.625 they do not, and a = (1/20, 9/80) solves them:
 
 >>> import torch
->>> from icl_lib.patches.gains import one_factor, solved
+>>> from papers.dherin.gains import one_factor, solved
 >>> y, m, rho = torch.tensor([[2.0, 4.0], [4.0, 2.0]]).double(), torch.ones(2).double(), torch.tensor([1.0, 0.625]).double()
 >>> [round(entry, 4) for entry in one_factor(y[:1], rho[:1], m).square().tolist()]
 [10.0, 10.0]

@@ -17,7 +17,7 @@ class Stored(NamedTuple):
     part     its place in a stack of matrices, as of experts; None where there is no stack
 
     >>> import torch
-    >>> from icl_lib.patches.seats import Stored
+    >>> from papers.dherin.seats import Stored
     >>> linear = torch.nn.Linear(2, 3)
     >>> Stored(linear, "weight", False, None).matrix.shape, Stored(linear, "weight", True, None).matrix.shape
     (torch.Size([3, 2]), torch.Size([2, 3]))

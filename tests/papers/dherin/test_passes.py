@@ -6,10 +6,10 @@ import torch
 from scipy.optimize import linprog
 from torch import nn
 
-from icl_lib.patches.fits import LeastSquares, Ridge
-from icl_lib.patches.gains import one_factor, solved
-from icl_lib.patches.passes import Passage, Record, Rule, patched, record
-from icl_lib.patches.seats import Norm, Seat, Stored, restored
+from papers.dherin.fits import LeastSquares, Ridge
+from papers.dherin.gains import one_factor, solved
+from papers.dherin.passes import Passage, Record, Rule, patched, record
+from papers.dherin.seats import Norm, Seat, Stored, restored
 
 
 def rows(*shape: int, name: int) -> torch.Tensor:

@@ -8,7 +8,7 @@ with the token 1 before, once the matrix is 3/2; afterwards it is 1 again:
 
 >>> from types import SimpleNamespace
 >>> import torch
->>> from icl_lib.patches import fits, gains, passes, seats
+>>> from papers.dherin import fits, gains, passes, seats
 >>> class Layer(torch.nn.Module):
 ...     mlp = torch.nn.Linear(1, 1, bias=False)
 ...     def forward(self, x):
@@ -40,8 +40,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from icl_lib.patches.fits import Fit
-from icl_lib.patches.seats import Norm, Seat, restored
+from papers.dherin.fits import Fit
+from papers.dherin.seats import Norm, Seat, restored
 
 Gains = Callable[[Float[Tensor, "R D"], Float[Tensor, "R"], Float[Tensor, "D"]], Float[Tensor, "D"]]
 """(y, rho, m) -> a gain m' with sum_d y_rd^2 / m'_d^2 = D rho_r, as far as the rule can."""

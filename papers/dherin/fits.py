@@ -5,7 +5,7 @@ Row k of ``reads`` is h_k, what a matrix reads; row k of ``changes`` is t_k, wha
 Two orthogonal rows, h = (1, 0) with t = 3 and h = (0, 2) with t = 4; the ridge is lambda = 0.5 (1 + 16)/(1 + 4) = 1.7:
 
 >>> import torch
->>> from icl_lib.patches.fits import LeastSquares, Ridge
+>>> from papers.dherin.fits import LeastSquares, Ridge
 >>> reads, changes = torch.tensor([[1.0, 0.0], [0.0, 2.0]]).double(), torch.tensor([[3.0], [4.0]]).double()
 >>> [[round(entry, 4) for entry in fit(reads, changes)[0].tolist()] for fit in (LeastSquares(), Ridge(0.5))]
 [[3.0, 2.0], [1.1111, 1.4035]]
