@@ -1,6 +1,9 @@
 """The pages at the address where they are published: canonical links, cards for shared links, a map of the site, `404.html`.
 
 A site without such an address is opened from files; of all this it has `404.html` alone.
+
+Not Sphinx's extensions for these: a description by sphinxext-opengraph keeps TeX and the brackets of citations and ends within
+a word; sphinx-notfound-page needs an address, and asks for what the last pass adds beside itself; sphinx-sitemap brings git.
 """
 
 import copy

@@ -55,6 +55,8 @@ class Declaration:
     """
 
     def __post_init__(self):
+        if not type(self).__dataclass_params__.frozen:
+            raise TypeError(f"{type(self).__name__} could be changed after it was checked: write @dataclass(frozen=True)")
         require_admitted(type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def run(self, seed: int, device: str) -> xr.Dataset:

@@ -200,15 +200,17 @@ class Experiment:
 
 
 def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, device: str) -> xr.Dataset:
-    """Measure what a declaration says, with provenance as attributes; raises ValueError for a negative seed."""
+    """Measure what a declaration says, with provenance as attributes; raises ValueError for what is no seed, or no result."""
     require_device(device)
-    if seed < 0:
-        raise ValueError(f"the seed is {seed}: take a whole number of at least 0")
+    if not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"the seed is {seed!r}: take a whole number of at least 0")
     known = weights.origin if identity.readable(declaration) else origins.of_a_cell
     origin = known(declaration, seed, device)  # the code as it is now
     made_from = results.provenance(slug, profile, origin, book.of(declaration))
     began = time.perf_counter()
     dataset = declaration.run(seed, device)
+    if not isinstance(dataset, xr.Dataset):
+        raise ValueError(f"run of {type(declaration).__name__} gives a {type(dataset).__name__}: return an xarray.Dataset")
     return dataset.assign_attrs(made_from, seconds=f"{time.perf_counter() - began:.2f}")
 
 

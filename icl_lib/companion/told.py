@@ -83,4 +83,5 @@ def unknown_to_us(confidence: str, kind: str, recorded: str, margin: float) -> s
         return unknown("kind", kind, KINDS)
     if recorded not in VERDICTS:
         return unknown("verdict", recorded, VERDICTS)
-    return "" if np.isfinite(margin) else f"its margin is {margin}: take a number"
+    is_number = isinstance(margin, int | float | np.number) and np.isfinite(margin)
+    return "" if is_number else f"its margin is {margin!r}: take a number"

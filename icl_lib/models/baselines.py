@@ -1,14 +1,15 @@
 """Classical predictors with a model's signature: ``baseline(prompts) -> y_hat``.
 
-With X^T X = 4 I and X^T y = (8, 16), least squares find w_hat = (2, 4), and the query is (1, 1):
+With X^T X = diag(4, 2) and X^T y = (8, 4) of three examples, least squares find w_hat = (2, 2), and the query is (1, 2):
 
 >>> import torch
 >>> from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero
 >>> from icl_lib.tasks.prompts import Prompts
->>> prompts = Prompts(2 * torch.eye(2)[None], torch.tensor([[4.0, 8.0]]), torch.ones(1, 2), torch.zeros(1))
+>>> x, y = torch.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), torch.tensor([4.0, 1.0, 3.0])
+>>> prompts = Prompts(x[None], y[None], torch.tensor([[1.0, 2.0]]), torch.zeros(1))
 >>> models = MinimumNormOLS(), Ridge(4.0), OneGradientStep(0.125), Averaging(), Zero()
 >>> [round(float(model(prompts)), 3) for model in models]
-[6.0, 3.0, 1.5, 12.0, 0.0]
+[6.0, 2.333, 0.667, 5.333, 0.0]
 """
 
 from dataclasses import dataclass

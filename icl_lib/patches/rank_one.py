@@ -29,9 +29,9 @@ def redirection(
 
     >>> import torch
     >>> from icl_lib.patches.rank_one import redirection
-    >>> W, a, a_full = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+    >>> W, a, a_full = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]), torch.tensor([3.0, 1.0])
     >>> W_patched = W + redirection(W, a, a_full)
     >>> W_patched.tolist(), (W_patched @ a).tolist(), (W @ a_full).tolist()
-    ([[2.0, 2.0], [4.0, 4.0]], [2.0, 4.0], [2.0, 4.0])
+    ([[2.0, 3.0], [6.0, 7.0]], [5.0, 13.0], [5.0, 13.0])
     """
     return rank_one(torch.einsum("...mn,...n->...m", W, a_full - a), a)

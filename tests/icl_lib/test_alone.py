@@ -102,6 +102,8 @@ def test_a_claim_of_a_script_is_judged(python, tmp_path):
     found = said(python, EXAMPLES[2], tmp_path)
     assert found.startswith("T1: holds") and "control fails" in found
     assert said(python, EXAMPLES[2].replace("drawn.mean()", "1 + drawn.mean()"), tmp_path).startswith("T1: fails")
+    with pytest.raises(AssertionError, match="ValueError: T1: its margin is '0.1': take a number"):
+        said(python, re.sub(r"margin=[\d.]+", "margin='0.1'", EXAMPLES[2]), tmp_path)
 
 
 def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(python, tmp_path):

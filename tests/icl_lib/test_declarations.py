@@ -2,7 +2,7 @@
 
 import math
 from copy import copy
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -23,6 +23,15 @@ PARTS = [part for declared in DECLARED.values() for part in identity.parts(decla
 CLASSES = {type(part): part for part in PARTS if isinstance(part, Declaration)}
 """One instance of every class of declarations and of their parts."""
 BAD = (0, -1, (), math.nan, 1.5, 0.0, -1.0)
+
+
+def test_a_declaration_that_could_change_is_refused():
+    @dataclass
+    class Loose(Declaration):
+        share: Share
+
+    with pytest.raises(TypeError, match=r"Loose could be changed after it was checked: write @dataclass\(frozen=True\)"):
+        Loose(0.5)
 
 
 def bounds(annotation) -> tuple[object, list]:

@@ -51,6 +51,20 @@ def test_round_trip(tmp_path):
     assert set(again.attrs) >= {"slug", "profile", "seed", "code", "identity", "versions", "device", "seconds", "commit"}
 
 
+@dataclasses.dataclass(frozen=True)
+class Odd(Declaration):
+    def run(self, seed: int, device: str) -> dict:
+        return {"x": seed}
+
+
+def test_what_is_no_seed_and_what_is_no_result_is_told_in_a_sentence():
+    for seed in ("7", -1, 0.5):
+        with pytest.raises(ValueError, match=f"the seed is {seed!r}: take a whole number of at least 0"):
+            TOY.run("quick", seed)
+    with pytest.raises(ValueError, match=r"run of Odd gives a dict: return an xarray\.Dataset"):
+        Experiment("zhang-odd", "No result", quick=Odd(), full=Odd()).measure("quick", 0)
+
+
 def test_csv_is_one_long_table(tmp_path):
     results.save_csv(TOY.run("quick", 0), tmp_path / "toy.csv")
     table = pd.read_csv(tmp_path / "toy.csv")

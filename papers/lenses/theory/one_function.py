@@ -82,7 +82,10 @@ def partial_sum(coefficients: Float[ndarray, "n o"], eps: float) -> Float[ndarra
 
 
 def mean_curvature(K: Float[ndarray, "D d"], z: Float[ndarray, "N D"]) -> Float[ndarray, "D D"]:
-    """E[Hessian of Phi_C at K q] over q ~ N(0, I), by Gauss and Hermite (eq-lenses-3-mean-curvature)."""
+    """E[Hessian of Phi_C at K q] over q ~ N(0, I), by Gauss and Hermite (eq-lenses-3-mean-curvature).
+
+    At 40^d points less those of no weight: for a d of 1, 2 or 3, and for K z not much longer than in the book.
+    """
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights, found = weights / weights.sum(), 0.0
     for places in product(range(NODES), repeat=K.shape[1]):

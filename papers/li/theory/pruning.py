@@ -91,7 +91,10 @@ def pruned_hinge(margin: Float[ndarray, "... B"], s: float | Float[ndarray, "...
 
 
 def hinge_bounds(margin: Float[ndarray, "B"], R: float) -> tuple[float, float]:
-    """max(0, 1 - (1 - R) E[z F]) <= hinge at share 1 - R <= R + (1 - R) hinge at share 1 (eq-li-3-4-bounds)."""
+    """max(0, 1 - (1 - R) E[z F]) <= hinge at share 1 - R <= R + (1 - R) hinge at share 1 (eq-li-3-4-bounds).
+
+    For a fraction 0 <= R <= 1 of the neurons; outside, the upper bound is none.
+    """
     return max(0.0, 1 - (1 - R) * float(margin.mean())), R + (1 - R) * float(pruned_hinge(margin, 1.0))
 
 
