@@ -15,6 +15,8 @@ MEANS_SOMETHING = re.compile(r"([\\*`|_])")
 EQUATION = re.compile(r"\((eq-[\w-]+)\)|\b(eq-[\w-]+)")
 ALIGNED = re.compile(r"^\s|\S {2,}\S")
 """A line of columns, or one that is set in."""
+NAMED = re.compile(r"(\S+(?: \S+)*) {2,}(\S.*)")
+"""A name and, in a column beside it, what it is."""
 ADDRESS = re.compile(r"\bmemory:[0-9a-f]")
 """How a template shows itself; what Python's own way tells of a place in memory, Sphinx leaves out."""
 DEFINED = re.compile(r"^(?:class|def) (\w+)", re.MULTILINE)
@@ -30,9 +32,23 @@ def shown(block: str) -> str:
     """One paragraph of a docstring as reStructuredText."""
     if block.startswith((">>> ", " ")):
         return block
-    if any(map(ALIGNED.search, block.splitlines())):
-        return "::\n\n" + indent(block.replace("``", ""), "    ")
-    return "".join(part if part.startswith("``") else escaped(part) for part in VERBATIM.split(block))
+    lines = block.splitlines()
+    if all(NAMED.fullmatch(line) or line.startswith(" ") for line in lines):
+        return ".. rst-class:: icl-columns\n\n" + "\n".join(map(column, lines))
+    if any(map(ALIGNED.search, lines)):
+        return ".. code-block:: text\n\n" + indent(block, "    ")
+    return in_words(block)
+
+
+def column(line: str) -> str:
+    """One line of columns as part of a list of definitions."""
+    named = NAMED.fullmatch(line)
+    return f"``{named[1].strip('`')}``\n    {in_words(named[2])}" if named else f"    {in_words(line.strip())}"
+
+
+def in_words(text: str) -> str:
+    """Text whose code is set as code."""
+    return "".join(part if part.startswith("``") else escaped(part) for part in VERBATIM.split(text))
 
 
 def escaped(text: str) -> str:

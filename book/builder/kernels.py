@@ -55,6 +55,9 @@ class ForkedKernelManager(AsyncKernelManager):
         self.provisioner.process, self.provisioner.pid = waiting, waiting.pid
         self._reconcile_connection_info(self.provisioner.connection_info)
 
+    async def _async_interrupt_kernel(self):
+        """Nothing: a kernel is only interrupted before it is killed, and would say so now and then."""
+
 
 def _wait_and_serve(orders: Connection, other_end: Connection) -> None:
     other_end.close()

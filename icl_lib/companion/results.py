@@ -42,21 +42,21 @@ def variable(dims: str | Sequence[str], values, long_name: str, units: str = "1"
 
 
 def variables(
-    described: Mapping[str, tuple[str, str]], found: object, dims: str, dtype: str | None = None
+    described: Mapping[str, tuple[str, ...]], found: object, dims: str, dtype: str | None = None
 ) -> dict[str, xr.Variable]:
-    """Return the labelled variables of a table: for every name its own dimensions, in the place of ``{}``, and its words.
+    """Return the labelled variables of a table: for every name its own dimensions, in the place of ``{}``, its words, and units.
 
     ``found`` holds readings by name, in lists as deep as other dimensions stand before the ``{}``.
 
     >>> from icl_lib.companion import variables
-    >>> table = {"error": ("size", "relative error"), "loss": ("", "squared error")}
+    >>> table = {"error": ("size", "relative error"), "loss": ("", "squared error", "y^2")}
     >>> both = variables(table, [{"error": [1, 2, 3], "loss": 4}, {"error": [5, 6, 7], "loss": 8}], "layer {}")
-    >>> both["error"].dims, both["loss"].values.tolist(), both["loss"].attrs["long_name"]
-    (('layer', 'size'), [4, 8], 'squared error')
+    >>> both["error"].dims, both["loss"].values.tolist(), both["loss"].attrs
+    (('layer', 'size'), [4, 8], {'long_name': 'squared error', 'units': 'y^2'})
     """
     return {
-        name: variable(dims.format(own).split(), np.array(_named(name, found), dtype), words)
-        for name, (own, words) in described.items()
+        name: variable(dims.format(own).split(), np.array(_named(name, found), dtype), *words)
+        for name, (own, *words) in described.items()
     }
 
 

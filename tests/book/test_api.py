@@ -16,7 +16,9 @@ SOURCE = '''"""The product W_KQ_* of |two| matrices (eq-a-B).
 
 first   one of two
         that goes on
-second  the other
+second  the other of (eq-c)
+
+    A = 1  (eq-c)
 """
 
 from jinja2 import Template
@@ -77,8 +79,10 @@ def test_formulas_in_docstrings_stay_as_they_are(written):
     assert 'x/2, "x" * 1/2, as in (1) and (2).' in written
 
 
-def test_columns_and_examples_stay_as_they_are(written):
-    assert "   first   one of two\n           that goes on\n   second  the other" in written
+def test_columns_are_a_list_of_names_and_formulas_and_examples_stay_as_they_are(written, made):
+    assert '"first"\n   one of two that goes on\n\n"second"\n   the other of (2)' in written
+    assert 'class="icl-columns' in (made / "index.html").read_text()
+    assert "A = 1  (eq-c)" in written
     assert "   >>> half(3.0)\n   1.5" in written
 
 
