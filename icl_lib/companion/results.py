@@ -44,7 +44,7 @@ def variable(dims: str | Sequence[str], values, long_name: str, units: str = "1"
 def variables(
     described: Mapping[str, tuple[str, ...]], found: object, dims: str, dtype: str | None = None
 ) -> dict[str, xr.Variable]:
-    """Return the labelled variables of a table: for every name its own dimensions, in the place of ``{}``, its words, and units.
+    """Return the labelled variables of a table: for every name its own dimensions, in the place of ``{}``, words and units.
 
     ``found`` holds readings by name, in lists as deep as other dimensions stand before the ``{}``.
 
