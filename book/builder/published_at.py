@@ -33,7 +33,11 @@ SHELL = "genindex.html"
 ROOT, FRONT = "index.html", "book/index.html"
 MAP = "sitemap.xml"
 FORMULA = re.compile(r"\\\((.*?)\\\)")
+PLAIN = re.compile(r"\\mathrm\{(\w+)\}|(?<=_)\{(\w+)\}")
 SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
+ENDS = (".", "?", "!", "。")
+"""What ends a sentence: a line that ends otherwise is a title, or leads to another language."""
+ANSWER = "//article//section[@class='icl-minute']/dl/dd[1]"
 LONGEST = 200
 """Letters of a description; what shows a card cuts there."""
 
@@ -101,11 +105,12 @@ def head(page: Page, base: str, book: str, picture: Mapping[str, str | int]) -> 
 
 
 def description(page: Page) -> str:
-    """The first sentences of a page that need no typesetting; empty where there are none."""
-    for paragraph in page.tree.xpath("//article/section//p[parent::section]"):
+    """The first sentences of a page that need no typesetting, those of its answer before all; empty where there are none."""
+    for paragraph in page.tree.xpath(f"{ANSWER} | //article/section//p[parent::section]"):
         text = FORMULA.sub(r"\1", " ".join(paragraph.text_content().split()))
+        text = PLAIN.sub(r"\1\2", text)
         told = " ".join(takewhile(lambda sentence: "\\" not in sentence, SENTENCES.split(text)))
-        if told:
+        if told.endswith(ENDS):
             return shorten(told, LONGEST, placeholder=" …")
     return ""
 

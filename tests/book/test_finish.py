@@ -257,12 +257,20 @@ def test_a_site_that_is_only_files_has_no_address(finished, site):
     assert links == ["book/index.html", "book/ledger.html", "search.html"]
 
 
+BOX = (
+    "<section class='icl-minute'><p>In one minute</p><dl><dt>It says</dt><dd>It is \\(\\mathrm{Γ}_{1}\\), and more.</dd>"
+    "<dt>Is it so?</dt><dd>Yes.</dd></dl></section>"
+)
+
+
 @pytest.mark.parametrize(
     ("paragraphs", "found"),
     [
         ("<p>As it grows, \\(W_i\\) does. Then \\(\\Gamma\\) stays.</p>", "As it grows, W_i does."),
         ("<p>Where \\(\\Gamma\\) is.</p><p>By A. et al. [1] so.</p>", "By A. et al. [1] so."),
-        (f"<p>{'word ' * 100}</p>", " ".join(["word"] * 39) + " …"),
+        (f"<p>{'word ' * 100}end.</p>", " ".join(["word"] * 39) + " …"),
+        ("<p>English · 中文</p><p>一句。</p>", "一句。"),
+        (f"<p>Kicker</p>{BOX}<p>A question?</p>", "It is Γ_1, and more."),
         ("<section><div><p>Aside.</p></div><p>First.</p></section>", "First."),
         ("", ""),
     ],
