@@ -76,7 +76,11 @@ def test_what_sources_are_packed_is_the_whole_library_under_any_name_of_its_fold
     code = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
     (sources,) = tmp_path.glob("icl_lib-*.tar.gz")
-    subprocess.run([*PIP, "wheel", *OFFLINE, "--no-build-isolation", "-w", tmp_path, sources], check=True)
+    gone = tmp_path / "_build" / "wheel_of_icl_lib" / "lib" / "icl_lib" / "gone.py"  # an earlier build left it beside
+    gone.parent.mkdir(parents=True)
+    gone.touch()
+    command = [*PIP, "wheel", *OFFLINE, "--no-build-isolation", "-w", tmp_path, sources]
+    subprocess.run(command, check=True, env=os.environ | {"TMPDIR": str(tmp_path)})
     with zipfile.ZipFile(*tmp_path.glob("icl_lib-*.whl")) as wheel:
         packed = {name for name in wheel.namelist() if name.endswith(".py")}
     assert packed == {path.relative_to(ROOT).as_posix() for path in (ROOT / "icl_lib").rglob("*.py")}
