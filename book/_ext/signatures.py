@@ -34,7 +34,7 @@ def shown(block: str) -> str:
         return block
     lines = block.splitlines()
     if all(NAMED.fullmatch(line) or line.startswith(" ") for line in lines):
-        return ".. rst-class:: icl-columns\n\n" + "\n".join(map(column, lines))
+        return ".. container:: icl-columns\n\n" + indent("\n".join(map(column, lines)), "    ")
     if any(map(ALIGNED.search, lines)):
         return ".. code-block:: text\n\n" + indent(block, "    ")
     return in_words(block)

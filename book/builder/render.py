@@ -27,6 +27,7 @@ def render(source: Path, output: Path) -> Path:
         failed, said = pool.submit(jupyter_book, words).result()
     html = output / "_build" / "html"
     require_rendered(failed or not (html / "index.html").exists(), said, source)
+    require_whole(html, source)
     return html
 
 
@@ -52,6 +53,13 @@ def require_rendered(failed: bool, said: str, source: Path) -> None:
     if failed:
         print(complaints(said, source))
         raise Problem("Jupyter Book reported what is printed above.")
+
+
+def require_whole(html: Path, source: Path) -> None:
+    """Raise a Problem for pages of the table of contents that are not there: a process that writes some may die in silence."""
+    names = re.findall(r"\b(?:file|root): *(\S+)", (source / "_toc.yml").read_text(encoding="utf-8"))
+    if missing := [name for name in names if not (html / f"{name}.html").exists()]:
+        raise Problem(f"Jupyter Book wrote no page of {', '.join(missing)}, and does not say why: jupyter-book build may.")
 
 
 def complaints(output: str, source: Path) -> str:

@@ -166,6 +166,17 @@ def test_a_disk_that_fills_while_pages_are_made_is_told_once(tmp_path, capsys):
     assert capsys.readouterr().out == "WARNING: a word\n\n"
 
 
+def test_a_page_that_was_not_written_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "_toc.yml").write_text("root: book/index\nparts:\n  - chapters:\n      - file: book/a\n      - file: book/b\n")
+    for name in ("index", "a"):
+        (tmp_path / "book").mkdir(exist_ok=True)
+        (tmp_path / "book" / f"{name}.html").touch()
+    with pytest.raises(book.Problem, match="wrote no page of book/b, and"):
+        render.require_whole(tmp_path, tmp_path)
+    (tmp_path / "book" / "b.html").touch()
+    render.require_whole(tmp_path, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
