@@ -77,15 +77,14 @@ class Gemma(Declaration):
     @expectation
     def tail(self, dataset: xr.Dataset, which: str, D: int) -> xr.Dataset:
         """Pool the tail over networks and blocks, each of which draws its W_down, and so n, independently of d."""
-        share, first = dataset[f"{which}beyond_of"], dataset[f"{which}displacement"]
-        second = dataset[f"{which}displacement_squared"] ** 0.5
+        share, first, square = (dataset[which + name] for name in ("beyond_of", "displacement", "displacement_squared"))
         unit = xr.DataArray([theory.tail_share(1.0, D, x) for x in self.x], dims="x")
         normal = (2 * np.pi) ** -0.5 / theory.sphere_density(D)
         blocks, number = first.dims, first.size
         error = (share - unit * first).std(blocks, ddof=1) / number**0.5
         near = {
             "one side of 0 alone": unit * first.mean(blocks) / 2,
-            "√E|d|² for E|d|": unit * second.mean(blocks),
+            "√E|d|² for E|d|": unit * (square**0.5).mean(blocks),
             "the density of a normal entry": unit * normal * first.mean(blocks),
         }
         columns = {
