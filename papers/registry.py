@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from icl_lib.companion import Claim, Experiment, Minute, weights
-from icl_lib.companion.paper import Paper, declared, in_order
+from icl_lib.companion.paper import Paper, by_name, declared, in_order
 from icl_lib.typed import unknown
 from papers import BOOK, FLOORS, PAPERS
 
@@ -39,11 +39,13 @@ _MODULES = tuple(_modules())
 
 
 def _order(claim: Claim) -> tuple[int, int, str]:
+    if not re.fullmatch(ID, claim.id):
+        raise ValueError(f"{claim.id} in {claim.module} is no claim's number: write letters of a wing's PAPER, and a number")
     letters, number, part = re.fullmatch(r"(\D+)(\d+)(\D*)", claim.id).groups()
     return [each for paper in WINGS.values() for each in paper.letters].index(letters), int(number), part
 
 
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in sorted(declared(_MODULES, Claim), key=_order)}
+CLAIMS: dict[str, Claim] = by_name(sorted(declared(_MODULES, Claim), key=_order), lambda claim: claim.id)
 """In the order of the ledger: by paper, then by number."""
 
 
@@ -53,8 +55,11 @@ def _place(experiment: Experiment) -> tuple[int, int, int]:
     return list(WINGS).index(experiment.paper), section, min(places, default=len(CLAIMS))
 
 
-EXPERIMENTS: dict[str, Experiment] = {each.slug: each for each in sorted(declared(_MODULES, Experiment), key=_place)}
+EXPERIMENTS: dict[str, Experiment] = by_name(sorted(declared(_MODULES, Experiment), key=_place), lambda each: each.slug)
 """In the order of the pages, and on a page in that of their first claims."""
+for _claim in CLAIMS.values():
+    if _claim.experiment not in EXPERIMENTS:
+        raise ValueError(f"{_claim.id} in {_claim.module}: {unknown('experiment', _claim.experiment, EXPERIMENTS)}")
 
 MINUTES: dict[str, Minute] = {each.experiment: each for each in declared(_MODULES, Minute)}
 """The answers of the pages, by the slug of their main results."""

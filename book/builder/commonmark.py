@@ -1,7 +1,7 @@
 """Cells in MyST as Markdown that any viewer of notebooks shows."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,13 +27,23 @@ def plain(text: str, page: Resolved) -> str:
     lines = iter(text.split("\n"))
     for line in lines:
         if fence := FENCE.fullmatch(line):
-            body = list(iter(lines.__next__, fence["marks"]))
+            body = _body(lines, fence)
             parts += [prose("\n".join(words), page), block(fence, body, page)]
             words = []
         else:
             words.append(line)
     parts.append(prose("\n".join(words), page))
     return "\n\n".join(part.strip("\n") for part in parts if part.strip())
+
+
+def _body(lines: Iterator[str], fence: re.Match) -> list[str]:
+    """The lines up to the end of a fence; raises ValueError where it has none."""
+    body = []
+    for line in lines:
+        if line.rstrip() == fence["marks"]:
+            return body
+        body.append(line)
+    raise ValueError(f"{fence[0]} has no end: write {fence['marks']} on a line of its own")
 
 
 def block(fence: re.Match, body: list[str], page: Resolved) -> str:

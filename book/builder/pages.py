@@ -15,7 +15,7 @@ SOURCES = {
     "T": "a retelling",
     "Q": "quoted in an article",
     "D": "derived here",
-    "N": "checked here beforehand",
+    "N": "found here numerically",
     "M": "memory",
 }
 """How the wording of a claim became known, in a few words."""

@@ -54,4 +54,4 @@ def in_words(number: float) -> str:
     unit, size = next(
         ((unit, size) for unit, size in (("hours", 3600), ("minutes", 60)) if number >= 1.5 * size), ("seconds", 1)
     )
-    return f"{number / size:.1f} {unit}" if number / size < 9.95 and unit == "hours" else f"{number / size:.0f} {unit}"
+    return f"{number / size:.1f} {unit}" if number / size < 9.95 and unit != "seconds" else f"{number / size:.0f} {unit}"

@@ -32,6 +32,11 @@ class Book:
     command: str = ""
     codes: str = ""
 
+    def __post_init__(self):
+        for name in ("root", "store", "build"):
+            if isinstance(found := getattr(self, name), str):
+                object.__setattr__(self, name, Path(found))
+
     @property
     def packages(self) -> tuple[str, ...]:
         """The packages whose code counts."""
@@ -75,6 +80,22 @@ def declared_in(module: str) -> Book | None:
             return found
         package = package.rpartition(".")[0]
     return None
+
+
+def require_declared(module: str) -> None:
+    """Raise ValueError for a module of a package that stands in no book: other code of that package would not count.
+
+    >>> from icl_lib.companion import book
+    >>> book.require_declared("script")
+    >>> book.require_declared("toys.coins.toss")
+    Traceback (most recent call last):
+    ValueError: toys.coins.toss is in no book, for its code would not count: write BOOK = Book(..., "toys", ...) in toys
+    """
+    package = module.partition(".")[0]
+    if package != module and not package_of(module):
+        found = getattr(sys.modules.get(package), "BOOK", None)
+        other = f"BOOK of {package} is of {found.wings!r}" if isinstance(found, Book) else "its code would not count"
+        raise ValueError(f'{module} is in no book, for {other}: write BOOK = Book(..., "{package}", ...) in {package}')
 
 
 def package_of(module: str) -> str:

@@ -57,13 +57,18 @@ class Cards:
         changed = any(CHANGED in judged.origin for judged in self.judgements)
         known = {"fails": FAILS, "codes": CODES, "told": TOLD, "marked": marked_html, "factor": in_words, "percent": in_percent}
         known["told_at"] = book.of_module(self.judgements[0].claim.module).codes if self.judgements else ""
-        return CARDS.render(known, slug=slug, changed=changed, shown=self._shown(), beside=_beside_the_book)
+        return CARDS.render(known, slug=slug, changed=changed, shown=self._shown(), beside=_beside_the_book, coarse=_coarse)
 
     def _shown(self) -> Iterator[tuple[Judgement, str, str]]:
         for shown, note in in_full_if_near(self.judgements):
             words = f"number {shown.shown_value}, allowed {shown.shown_allowed}"
-            missed = {"missed": "not rejected"} if CHANGED in shown.origin else {}
+            missed = {} if _coarse(shown) else {"missed": "not rejected"}
             yield shown, note, shown.strip.svg(shown.verdict, words, **missed) if shown.strip else ""
+
+
+def _coarse(judged: Judgement) -> bool:
+    """Say whether these are quick data of the book, whose full data reject every near miss."""
+    return judged.origin.get("profile") == "quick" and CHANGED not in judged.origin
 
 
 def _beside_the_book(judged: Judgement) -> str:
@@ -102,8 +107,8 @@ data-verdict="{{ judged.verdict }}" data-kind="{{ claim.kind }}">
 <p class="icl-found"><span>{{ marked(judged.shown_value | replace("-", "−")) }}</span> \
 <span>allowed {{ marked(judged.shown_allowed) }}</span>{% if judged.resolution == judged.resolution %} \
 <span>resolution {{ marked(percent(judged.resolution)) }}</span>{% endif %} \
-<span>{{ "◇ near miss rejected" if judged.control_verdict == fails else "◇ near miss not rejected" if changed \
-else "◇ rejected on the full data only" }}</span></p>
+<span>{{ "◇ near miss rejected" if judged.control_verdict == fails else "◇ rejected on the full data only" \
+if coarse(judged) else "◇ near miss not rejected" }}</span></p>
 <details><summary>how it is judged</summary><dl>
 <dt>kind</dt><dd>{{ claim.kind }}</dd>
 <dt>wording</dt><dd>{{ codes[claim.confidence] }} {% if told_at %}<a href="{{ told_at }}">[{{ claim.confidence }}]</a>\
@@ -117,7 +122,8 @@ turns. {{ claim.slack_reason | math }}</dd>
 <dt>{{ title }}</dt><dd>{{ claim.told[part] | math }}</dd>
 {% endfor %}
 <dt>control</dt><dd>{% for each in claim.controls %}{{ each | math }}{{ "." if loop.last else "; " }}{% endfor %} \
-It has to be rejected{{ ", and is" if judged.control_verdict == fails else "; these data are too coarse for it" }}.</dd>
+It has to be rejected{{ ", and is" if judged.control_verdict == fails else "; these data are too coarse for it" \
+if coarse(judged) else "; it is not" }}.</dd>
 {% if claim.positive %}<dt>input on which the check holds</dt><dd>{{ claim.told["Positive"] | math }}: \
 {{ judged.positive_verdict | verdict }}</dd>
 {% endif %}

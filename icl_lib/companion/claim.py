@@ -177,7 +177,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         def made(function: Check) -> Claim:
             sentence, told = told_by(function)
             given = {"control": control, "positive": positive}
-            if why := unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, margin):
+            margins = [margin] if quick_margin is None else [margin, quick_margin]
+            if why := unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, *margins):
                 raise ValueError(f"{function.__name__}: {why}")
             controls = {told["Control"]: control} if control else {}
             controls |= {label: near_miss(of, label) for label in near}

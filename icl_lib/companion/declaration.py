@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -35,6 +35,9 @@ BOUNDS = {
 }
 """How each bound of ``annotated_types`` is called, is put in words, and is tested."""
 
+PLAIN = {int: "a whole number", float: "a finite number", str: "a text", bool: "True or False", type(None): "nothing"}
+"""Kinds of values that are no declarations, in words."""
+
 
 class Declaration:
     """Base of frozen dataclasses whose fields are the paper's parameters; a field that is not admitted raises ValueError.
@@ -54,9 +57,16 @@ class Declaration:
     ValueError: heads is 1.5: take a finite number of at least 0 and of at most 1
     """
 
+    def __init__(self, *values: object, **named: object):
+        if values or named:
+            raise TypeError(f"{type(self).__name__} is no dataclass: write @dataclass(frozen=True) above it")
+
     def __post_init__(self):
-        if not type(self).__dataclass_params__.frozen:
-            raise TypeError(f"{type(self).__name__} could be changed after it was checked: write @dataclass(frozen=True)")
+        kind = type(self)
+        if vars(kind).get("__annotations__") and "__dataclass_params__" not in vars(kind):
+            raise TypeError(f"{kind.__name__} has fields and is no dataclass: write @dataclass(frozen=True) above it")
+        if not kind.__dataclass_params__.frozen:
+            raise TypeError(f"{kind.__name__} could be changed after it was checked: write @dataclass(frozen=True)")
         require_admitted(type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def run(self, seed: int, device: str) -> xr.Dataset:
@@ -73,10 +83,22 @@ def require_admitted(kind: type, values: Mapping[str, object]) -> None:
     """Raise ValueError in a sentence for a value that the annotation of a dataclass's field does not admit."""
     admitted = get_type_hints(kind, include_extras=True)
     for name, value in values.items():
+        if not understood(admitted[name]):
+            raise TypeError(f"{name} is annotated with {admitted[name]}: take one of those that Declaration lists")
         if not admits(admitted[name], value):
             shown = " ".join(repr(value).split())
             shown = shown if len(shown) < 80 else f"{shown[:80]}..."
             raise ValueError(f"{name} is {shown}: take {words(admitted[name])}")
+
+
+def understood(annotation: Any) -> bool:
+    """Say whether an annotation is one that a declaration can be checked by, and stored with."""
+    kind, inner = get_origin(annotation), get_args(annotation)
+    if kind is Annotated:
+        return understood(inner[0])
+    if kind in (Union, UnionType, tuple):
+        return all(each is ... or understood(each) for each in inner)
+    return kind is Literal or annotation in PLAIN or isinstance(annotation, type) and is_dataclass(annotation)
 
 
 def admits(annotation: Any, value: object) -> bool:
@@ -117,5 +139,4 @@ def words(annotation: Any) -> str:
         return " or ".join(map(words, inner))
     if kind is tuple:
         return f"a tuple, each {words(inner[0])}" if inner[1:] == (...,) else f"a tuple of {', '.join(map(words, inner))}"
-    plain = {int: "a whole number", float: "a finite number", str: "a text", bool: "True or False", type(None): "nothing"}
-    return plain.get(annotation) or f"a {annotation.__name__}"
+    return PLAIN.get(annotation) or f"a {annotation.__name__}"

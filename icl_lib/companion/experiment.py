@@ -70,6 +70,12 @@ class Experiment:
     """Of one with other settings, what it was before."""
 
     def __post_init__(self):
+        scales = [self.quick, self.full, *([self.published] if self.published else [])]
+        if not isinstance(self.quick, Declaration) or {type(each) for each in scales} != {type(self.quick)}:
+            told = ", ".join(
+                dict.fromkeys(f"{each!r:.40}" if isinstance(each, type) else type(each).__name__ for each in scales)
+            )
+            raise ValueError(f"{self.slug} is declared by {told}: quick and full are declarations of one class")
         if not self.section:
             object.__setattr__(self, "section", section_of(self.module))
 
@@ -100,7 +106,7 @@ class Experiment:
                 raise ValueError(f"{self.slug} declares nothing at the paper's own scale: take quick or full")
             return self.published
         if profile not in PROFILES:
-            raise ValueError(f"unknown profile {profile!r}: take one of {', '.join(PROFILES)}")
+            raise settings.Refused(f"unknown profile {profile!r}: take one of {', '.join(PROFILES)}")
         return getattr(self, profile)
 
     def with_settings(self, profile: str, changes: list[str]) -> "Experiment":
@@ -125,7 +131,7 @@ class Experiment:
             try:
                 declarations[profile] = settings.changed(self.declaration(profile), made)
             except ValueError as error:
-                raise ValueError(str(error) if profile == "quick" else f"in the {profile} profile, {error}") from error
+                raise settings.Refused(str(error) if profile == "quick" else f"in the {profile} profile, {error}") from None
         return self._changed(declarations)
 
     def _changed(self, declarations: dict[str, Declaration]) -> "Experiment":
@@ -187,7 +193,7 @@ class Experiment:
         try:
             yield
         except Exception as error:
-            if type(error) in (ValueError, Missing) or not (mine := self.changed_in(profile)):
+            if type(error) in (ValueError, settings.Refused, Missing) or not (mine := self.changed_in(profile)):
                 raise
             why = " ".join(f"{type(error).__name__}: {error}".split())
             raise ValueError(f"{self.slug} cannot be run with {settings.told(mine)} ({why[:120]})") from error
@@ -202,8 +208,7 @@ class Experiment:
 def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, device: str) -> xr.Dataset:
     """Measure what a declaration says, with provenance as attributes; raises ValueError for what is no seed, or no result."""
     require_device(device)
-    if not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"the seed is {seed!r}: take a whole number of at least 0")
+    results.require_seed(seed)
     known = weights.origin if identity.readable(declaration) else origins.of_a_cell
     origin = known(declaration, seed, device)  # the code as it is now
     made_from = results.provenance(slug, profile, origin, book.of(declaration))
@@ -211,6 +216,8 @@ def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, d
     dataset = declaration.run(seed, device)
     if not isinstance(dataset, xr.Dataset):
         raise ValueError(f"run of {type(declaration).__name__} gives a {type(dataset).__name__}: return an xarray.Dataset")
+    if both := [name for name in dataset.dims if name in dataset and dataset[name].dims != (name,)]:
+        raise ValueError(f"{both[0]} is a variable and a dimension of another: give one of both another name")
     return dataset.assign_attrs(made_from, seconds=f"{time.perf_counter() - began:.2f}")
 
 
@@ -219,4 +226,4 @@ def require_device(device: str) -> None:
     if device not in ("cpu", "cuda"):
         raise ValueError(f"unknown device {device!r}: take cpu or cuda")
     if device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("no CUDA device is available here: take --device cpu")
+        raise ValueError("no CUDA device is available here: take cpu")

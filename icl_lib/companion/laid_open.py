@@ -17,8 +17,9 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.html import template
 from icl_lib.companion.mathematics import plain
-from icl_lib.companion.paper import HERE, declared, seen_by
+from icl_lib.companion.paper import HERE, by_name, declared, seen_by
 from icl_lib.companion.table import Table
+from icl_lib.typed import unknown
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -53,8 +54,16 @@ def drawing_of(experiment) -> Drawing | None:
 
 
 def claims_about(experiment) -> dict[str, Claim]:
-    """Return the claims of its room about a result, by id."""
-    return {claim.id: claim for claim in declared(seen_by(experiment), Claim) if claim.experiment == experiment.slug}
+    """Return the claims of its room about a result, by id; raises ValueError for one about a result that the room has not."""
+    modules = seen_by(experiment)
+    claims, slugs = by_name(declared(modules, Claim), lambda claim: claim.id), {experiment.slug}
+    slugs |= {each.slug for each in declared(modules, type(experiment))}
+    for claim in claims.values():
+        if claim.experiment not in slugs:
+            raise ValueError(
+                f"{claim.id} is about {claim.experiment}: {unknown('experiment', claim.experiment, sorted(slugs))}"
+            )
+    return {name: claim for name, claim in claims.items() if claim.experiment == experiment.slug}
 
 
 def settings_of(experiment) -> Table:

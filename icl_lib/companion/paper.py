@@ -4,12 +4,14 @@ import importlib
 import pkgutil
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType
+from typing import TypeVar
 
 from icl_lib.companion import book
 
+T = TypeVar("T")
 HERE = "__main__"
 """The module of a script or of the cells of a notebook, where all stands in one place."""
 
@@ -71,6 +73,17 @@ def declared(modules: Iterable[ModuleType], kind: type) -> list:
     """Return what modules declare of a kind, in their order; a name such as ``_`` of a notebook is no declared one."""
     named = (item for module in modules for item in vars(module).items())
     return [value for name, value in named if isinstance(value, kind) and not name.startswith("_")]
+
+
+def by_name(found: Iterable[T], name: Callable[[T], str]) -> dict[str, T]:
+    """Return what is declared by name; raises ValueError where two modules declare one name. A cell may be run again."""
+    named: dict[str, T] = {}
+    for each in found:
+        other = named.get(name(each), each)
+        if other is not each and {other.module, each.module} != {HERE}:
+            raise ValueError(f"{name(each)} is declared twice, in {other.module} and {each.module}: rename one")
+        named[name(each)] = each
+    return named
 
 
 def seen_by(experiment) -> list[ModuleType]:

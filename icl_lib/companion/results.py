@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from icl_lib.companion import bounds, content, origins, writing
+from icl_lib.companion import book, bounds, content, origins, writing
 from icl_lib.companion.book import Book
 from icl_lib.companion.marks import CHANGED
 from icl_lib.companion.paper import HERE
@@ -170,10 +170,10 @@ def _looked_at(source: Path | bytes) -> io.BytesIO:
     return io.BytesIO(source)
 
 
-def save(dataset: xr.Dataset, path: Path) -> None:
+def save(dataset: xr.Dataset, path: Path | str) -> None:
     """Write a dataset as NetCDF, atomically; encoded in memory, so that a full disk is a plain OSError."""
     whole = encoded(dataset)
-    writing.write_atomically(path, lambda file: file.write_bytes(whole))
+    writing.write_atomically(Path(path), lambda file: file.write_bytes(whole))
 
 
 def save_csv(dataset: xr.Dataset, path: Path) -> None:
@@ -218,7 +218,12 @@ def _sound(path: Path, of: Book | None) -> Iterator[None]:
 
 
 def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
-    """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs."""
+    """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs.
+
+    Raises ValueError for an experiment of a package that stands in no book, and for what is no seed.
+    """
+    require_seed(seed)
+    book.require_declared(experiment.module)
     if folder is None and (told := experiment.not_stored(seed)):
         raise StaleResult(told)
     path = experiment.book.result(experiment.slug) if folder is None else folder / f"{experiment.slug}.full.nc"
@@ -235,12 +240,20 @@ def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
     return measured
 
 
+def require_seed(seed: int) -> None:
+    """Raise ValueError for what is no seed."""
+    if type(seed) is not int or seed < 0:
+        raise ValueError(f"the seed is {seed!r}: take a whole number of at least 0")
+
+
 def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
     """Return a result: ``quick`` is run here and now, ``full`` is read from the store.
 
     When the environment names a folder in ICL_RESULTS, the dataset of an experiment of the book is also written there as
     NetCDF and CSV.
     """
+    if not hasattr(experiment, "measure"):
+        raise ValueError(f"an experiment is shown, such as Experiment(...) makes: this is {experiment!r:.60}")
     measured = stored(experiment, seed) if profile == "full" else experiment.measure(profile, seed)
     dataset = experiment.expect(measured)
     if (folder := os.environ.get("ICL_RESULTS")) and CHANGED not in dataset.attrs and experiment.module != HERE:

@@ -7,6 +7,14 @@ from dataclasses import fields, is_dataclass, replace
 from icl_lib.companion.declaration import require_admitted
 from icl_lib.typed import unknown
 
+
+class Refused(ValueError):
+    """What a reader asks for and cannot have; a notebook shows its sentence alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 Made = Callable[[object], object]
 """What makes the new value of a field of the present one; raises ValueError when it cannot."""
 

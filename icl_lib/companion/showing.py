@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TypeVar
@@ -45,12 +45,14 @@ def in_one_minute(experiment: Experiment, profile: str, seed: int = 0, of_part: 
     return dataset
 
 
-def show(experiment: Experiment, profile: str = "quick", seed: int = 0, claims: str | None = None) -> xr.Dataset:
+def show(
+    experiment: Experiment, profile: str = "quick", seed: int = 0, claims: str | Iterable[str] | None = None
+) -> xr.Dataset:
     """Return a result, and display the figure named after it and a card for each of its claims.
 
-    ``claims`` are the ids of those to show, parted by spaces, on a page that is not the result's own; no figure is drawn
-    there. Raises ValueError when the room has no such claim. With settings of the reader's all that is displayed says which,
-    and what cannot be drawn or judged with them says why.
+    ``claims`` are the ids of those to show, parted by spaces or in a list, on a page that is not the result's own; no figure
+    is drawn there. Raises ValueError when the room has no such claim. With settings of the reader's all that is displayed
+    says which, and what cannot be drawn or judged with them says why.
 
     A full result is never computed here; where none is stored, the command that makes it is named:
 
@@ -70,10 +72,10 @@ def show(experiment: Experiment, profile: str = "quick", seed: int = 0, claims: 
     return dataset
 
 
-def show_claims(experiment: Experiment, dataset: xr.Dataset, claims: str | None = None) -> None:
+def show_claims(experiment: Experiment, dataset: xr.Dataset, claims: str | Iterable[str] | None = None) -> None:
     """Display a card for each claim about a result, or for those that are named."""
     found = claims_about(experiment)
-    chosen = list(found) if claims is None else claims.split()
+    chosen = list(found) if claims is None else claims.split() if isinstance(claims, str) else list(claims)
     if unknown := [each for each in chosen if each not in found]:
         there = f"take some of {' '.join(found)}" if found else f"claims_of({experiment.slug!r}) makes one"
         raise ValueError(f"{unknown[0]} is no claim about {experiment.slug}: {there}")

@@ -31,7 +31,7 @@ CODES = {
     "T": "seen only in a retelling by others",
     "Q": "the paper's words as an article quotes them",
     "D": "derived for this book, not stated in the paper",
-    "N": "checked numerically before the book was written",
+    "N": "found numerically for this book, not derived",
     "M": "from memory only",
 }
 """How the wording of a claim became known."""
@@ -65,6 +65,10 @@ def told_by(function: Callable) -> tuple[str, dict[str, str]]:
 
 def unfit(told: Mapping[str, str], given: Mapping[str, object | None], near: tuple[str, ...], of: str) -> str:
     """Say which control or positive input is not both given and told, if one is not."""
+    if isinstance(near, str):
+        return f"near= is one text: write near=({near!r},)"
+    if whose := [each for each in (told.get("Fails because"),) if each and each.partition(":")[0] not in WHOSE]:
+        return f"Fails because: begins with {whose[0][:40]!r}: take one of {', '.join(WHOSE)}, then a colon and why"
     for name, value in given.items():
         part = name.capitalize()
         if (part in told) != (value is not None):
@@ -75,7 +79,7 @@ def unfit(told: Mapping[str, str], given: Mapping[str, object | None], near: tup
     return "it has no near miss: give control= and tell it as Control:, or give of= and near=" if none else ""
 
 
-def unknown_to_us(confidence: str, kind: str, recorded: str, margin: float) -> str:
+def unknown_to_us(confidence: str, kind: str, recorded: str, *margins: float) -> str:
     """Say what a claim is given that there is not."""
     if confidence not in CODES:
         return unknown("code", confidence, CODES)
@@ -83,5 +87,5 @@ def unknown_to_us(confidence: str, kind: str, recorded: str, margin: float) -> s
         return unknown("kind", kind, KINDS)
     if recorded not in VERDICTS:
         return unknown("verdict", recorded, VERDICTS)
-    is_number = isinstance(margin, int | float | np.number) and np.isfinite(margin)
-    return "" if is_number else f"its margin is {margin!r}: take a number"
+    wrong = [each for each in margins if not isinstance(each, int | float | np.number) or not np.isfinite(each)]
+    return f"its margin is {wrong[0]!r}: take a number" if wrong else ""

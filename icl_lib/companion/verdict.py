@@ -39,6 +39,10 @@ class Discrepancy:
     value: float | np.ndarray | xr.DataArray
     two_se: float | np.ndarray | xr.DataArray = 0.0
 
+    def __post_init__(self):
+        if np.asarray(self.value).dtype == bool:
+            raise ValueError("a discrepancy is a number, not whether something is so: take how far it is from being so")
+
     def worst(self) -> tuple[float, float]:
         """Return the entry with the largest ``value + two_se``."""
         value, two_se = np.broadcast_arrays(np.asarray(self.value, float), np.asarray(self.two_se, float))

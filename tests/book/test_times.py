@@ -46,6 +46,9 @@ def seconds_in(path: Path) -> float:
         return float(file.metadata()["seconds"])
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(89, "89 seconds"), (90, "2 minutes"), (5400, "1.5 hours"), (43200, "12 hours")])
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(89, "89 seconds"), (90, "1.5 minutes"), (600, "10 minutes"), (5400, "1.5 hours"), (43200, "12 hours")],
+)
 def test_a_time_has_two_digits(seconds, told):
     assert times.in_words(seconds) == told

@@ -23,10 +23,12 @@ EXPLORER = re.compile(r":::\{explorer\} .*\n:::\n")
 
 REGISTRY = """
 import xarray
+from dataclasses import dataclass
 from types import SimpleNamespace
 from icl_lib.companion import Declaration, results
 from papers import BOOK
 
+@dataclass(frozen=True)
 class Declared(Declaration):
     pass
 

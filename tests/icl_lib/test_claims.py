@@ -88,7 +88,8 @@ def test_a_card_is_escaped_and_says_everything():
     assert "x &lt; 1 &amp; y" in page and "verdict-holds" in page and "near miss rejected" in page
     assert re.search(r'class="icl-strip strip-holds"[^>]*aria-label="number ', page)
     assert "verdict-fails" not in page  # a rejected control is good news
-    coarse = Cards(claim(controls={"none": lambda ds: ds}).judge(toy(0.0)))._repr_html_()
+    quick = toy(0.0).assign_attrs(profile="quick")
+    coarse = Cards(claim(controls={"none": lambda ds: ds}).judge(quick))._repr_html_()
     assert "near miss rejected" not in coarse and "too coarse for it" in coarse
 
 

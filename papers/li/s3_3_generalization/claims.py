@@ -146,7 +146,7 @@ def L7v(dataset):
 
     Margin: The larger of error($S₁ ≥ 1$) − 0.01 and 0.1 − error(0.3); a margin of 0.01 on both would let 0.09 pass for
     0.1. A trial run had errors 0.0003 and 0.26. The slides do not name their construction and have no $S₁ = 0.3$.
-    Slack: as for L7g, 0.26 where 0.1 is asked for.
+    Slack: the two bounds stand for small and large; at 0.3 the error is 0.26 where 0.1 is asked for.
     Control: patterns of the same sums and fixed norm
     """
     return _gone_from_one(dataset.error)
@@ -170,7 +170,7 @@ def L7g(dataset):
     """It is the length of the patterns that counts: three new patterns of sum 1, times $S₁$, err as L7v says.
 
     Margin: As for L7v. Patterns, tasks and prompts are those of fixed norm; only the length differs.
-    Slack: the two bounds stand for small and large, as in L7v.
+    Slack: as for L7v.
     Control: patterns of the same sums and fixed norm
     """
     return _gone_from_one(dataset.error_new)
