@@ -27,7 +27,7 @@ def plain(text: str, page: Resolved) -> str:
     lines = iter(text.split("\n"))
     for line in lines:
         if fence := FENCE.fullmatch(line):
-            body = _body(lines, fence)
+            body = _body(lines, fence, page)
             parts += [prose("\n".join(words), page), block(fence, body, page)]
             words = []
         else:
@@ -36,14 +36,14 @@ def plain(text: str, page: Resolved) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
 
-def _body(lines: Iterator[str], fence: re.Match) -> list[str]:
+def _body(lines: Iterator[str], fence: re.Match, page: Resolved) -> list[str]:
     """The lines up to the end of a fence; raises ValueError where it has none."""
     body = []
     for line in lines:
         if line.rstrip() == fence["marks"]:
             return body
         body.append(line)
-    raise ValueError(f"{fence[0]} has no end: write {fence['marks']} on a line of its own")
+    raise ValueError(f"{page.name}: {fence[0]} has no end: write {fence['marks']} on a line of its own")
 
 
 def block(fence: re.Match, body: list[str], page: Resolved) -> str:

@@ -196,7 +196,7 @@ class Experiment:
             if type(error) in (ValueError, settings.Refused, Missing) or not (mine := self.changed_in(profile)):
                 raise
             why = " ".join(f"{type(error).__name__}: {error}".split())
-            raise ValueError(f"{self.slug} cannot be run with {settings.told(mine)} ({why[:120]})") from error
+            raise settings.Refused(f"{self.slug} cannot be run with {settings.told(mine)} ({why[:120]})") from error
 
     def __repr__(self) -> str:
         return laid_open.in_words(self)

@@ -22,6 +22,7 @@ from icl_lib.companion import book, bounds, content, origins, writing
 from icl_lib.companion.book import Book
 from icl_lib.companion.marks import CHANGED
 from icl_lib.companion.paper import HERE
+from icl_lib.companion.settings import Refused
 
 
 class StaleResult(RuntimeError):
@@ -220,7 +221,7 @@ def _sound(path: Path, of: Book | None) -> Iterator[None]:
 def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
     """Return the committed measurements of an experiment at full scale; raises StaleResult naming what differs.
 
-    Raises ValueError for an experiment of a package that stands in no book, and for what is no seed.
+    Raises ValueError for an experiment of a package that stands in no book, Refused for what is no seed.
     """
     require_seed(seed)
     book.require_declared(experiment.module)
@@ -241,9 +242,9 @@ def stored(experiment, seed: int = 0, folder: Path | None = None) -> xr.Dataset:
 
 
 def require_seed(seed: int) -> None:
-    """Raise ValueError for what is no seed."""
+    """Raise Refused for what is no seed."""
     if type(seed) is not int or seed < 0:
-        raise ValueError(f"the seed is {seed!r}: take a whole number of at least 0")
+        raise Refused(f"the seed is {seed!r}: take a whole number of at least 0")
 
 
 def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
@@ -253,7 +254,7 @@ def obtain(experiment, profile: str, seed: int = 0) -> xr.Dataset:
     NetCDF and CSV.
     """
     if not hasattr(experiment, "measure"):
-        raise ValueError(f"an experiment is shown, such as Experiment(...) makes: this is {experiment!r:.60}")
+        raise Refused(f"an experiment is shown, such as Experiment(...) makes: this is {experiment!r:.60}")
     measured = stored(experiment, seed) if profile == "full" else experiment.measure(profile, seed)
     dataset = experiment.expect(measured)
     if (folder := os.environ.get("ICL_RESULTS")) and CHANGED not in dataset.attrs and experiment.module != HERE:

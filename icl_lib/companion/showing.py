@@ -19,6 +19,7 @@ from icl_lib.companion.marks import CHANGED
 from icl_lib.companion.minute import Minute
 from icl_lib.companion.paper import declared, in_order, notebook_of, seen_by, seen_in
 from icl_lib.companion.results import obtain
+from icl_lib.companion.settings import Refused
 
 T = TypeVar("T")
 
@@ -78,7 +79,7 @@ def show_claims(experiment: Experiment, dataset: xr.Dataset, claims: str | Itera
     chosen = list(found) if claims is None else claims.split() if isinstance(claims, str) else list(claims)
     if unknown := [each for each in chosen if each not in found]:
         there = f"take some of {' '.join(found)}" if found else f"claims_of({experiment.slug!r}) makes one"
-        raise ValueError(f"{unknown[0]} is no claim about {experiment.slug}: {there}")
+        raise Refused(f"{unknown[0]} is no claim about {experiment.slug}: {there}")
     judged = [_tried(f"{each} cannot be judged", found[each].judge, dataset) for each in chosen]
     if cards := [each for each in judged if isinstance(each, Judgement)]:
         display(Cards(*cards))

@@ -67,8 +67,8 @@ def unfit(told: Mapping[str, str], given: Mapping[str, object | None], near: tup
     """Say which control or positive input is not both given and told, if one is not."""
     if isinstance(near, str):
         return f"near= is one text: write near=({near!r},)"
-    if whose := [each for each in (told.get("Fails because"),) if each and each.partition(":")[0] not in WHOSE]:
-        return f"Fails because: begins with {whose[0][:40]!r}: take one of {', '.join(WHOSE)}, then a colon and why"
+    if "Fails because" in told and (whose := told["Fails because"].partition(":")[0]) not in WHOSE:
+        return f"Fails because: begins with {whose[:40]!r}: take one of {', '.join(WHOSE)}, then a colon and why"
     for name, value in given.items():
         part = name.capitalize()
         if (part in told) != (value is not None):

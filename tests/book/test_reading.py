@@ -86,6 +86,12 @@ def test_what_is_not_known_is_no_reading_copy(cell):
         plain(cell, places())
 
 
+def test_a_fence_ends_and_a_blank_behind_its_end_is_no_matter():
+    assert plain("```{note} Here\ninside\n``` \noutside", places()).endswith("\n\noutside")
+    with pytest.raises(ValueError, match="own: ```{note} Here has no end: write ``` on a line of its own"):
+        plain("```{note} Here\ninside", places())
+
+
 def test_an_explorer_is_found_on_the_page():
     told = plain("```{explorer} zhang-error\n```", places())
     assert told.startswith("> **") and "(../../notebooks/own.html#explore-zhang-error)" in told
