@@ -108,7 +108,7 @@ def test_merge_names_cells_that_differ(tmp_path, capsys):
 
 
 def test_a_failing_cell_leaves_the_other_results(tmp_path, capsys, monkeypatch):
-    failing = replace(DIVIDED, slug="toy-failing", quick=Toy(1.0, ending="error"))
+    failing = replace(PLAIN, slug="toy-failing", quick=Toy(1.0, ending="error"))
     monkeypatch.setitem(registry.EXPERIMENTS, "toy-failing", failing)
     assert main(["sweep", "toy-failing", "toy-plain", "--profile", "quick", "--out", str(tmp_path)]) == 1
     said = capsys.readouterr()
