@@ -116,10 +116,10 @@ def test_an_experiment_of_a_script_shows_itself_and_runs_with_other_settings(pyt
         found.startswith("means: Means\n") and "draws | 1000  | 1000000 | a whole number of at least 1 | in each mean" in found
     )
     assert "mean | mean of standard normals | 1    | place (20)" in found
-    with pytest.raises(AssertionError, match="ValueError: the seed is '7': take a whole number of at least 0"):
+    with pytest.raises(AssertionError, match="Refused: the seed is '7': take a whole number of at least 0"):
         said(python, EXAMPLES[3].replace("seed=7", "seed='7'"), tmp_path)
     refused = EXAMPLES[3].replace("but(draws=10)", "but(draws=0)").replace("show(", "print(").replace("described(", "(")
-    with pytest.raises(AssertionError, match="ValueError: draws is 0: take a whole number of at least 1"):
+    with pytest.raises(AssertionError, match="Refused: draws is 0: take a whole number of at least 1"):
         said(python, refused, tmp_path)
 
 
