@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from icl_lib.companion import Claim, Experiment, Minute, weights
-from icl_lib.companion.paper import Paper, by_name, declared, in_order
+from icl_lib.companion.paper import Paper, by_name, declared, in_order, require_about
 from icl_lib.typed import unknown
 from papers import BOOK, FLOORS, PAPERS
 
@@ -57,9 +57,7 @@ def _place(experiment: Experiment) -> tuple[int, int, int]:
 
 EXPERIMENTS: dict[str, Experiment] = by_name(sorted(declared(_MODULES, Experiment), key=_place), lambda each: each.slug)
 """In the order of the pages, and on a page in that of their first claims."""
-for _claim in CLAIMS.values():
-    if _claim.experiment not in EXPERIMENTS:
-        raise ValueError(f"{_claim.id} in {_claim.module}: {unknown('experiment', _claim.experiment, EXPERIMENTS)}")
+require_about(CLAIMS.values(), EXPERIMENTS)
 
 MINUTES: dict[str, Minute] = {each.experiment: each for each in declared(_MODULES, Minute)}
 """The answers of the pages, by the slug of their main results."""

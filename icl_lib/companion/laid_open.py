@@ -17,9 +17,8 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.html import template
 from icl_lib.companion.mathematics import plain
-from icl_lib.companion.paper import HERE, by_name, declared, seen_by
+from icl_lib.companion.paper import HERE, by_name, declared, require_about, seen_by
 from icl_lib.companion.table import Table
-from icl_lib.typed import unknown
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -56,13 +55,8 @@ def drawing_of(experiment) -> Drawing | None:
 def claims_about(experiment) -> dict[str, Claim]:
     """Return the claims of its room about a result, by id; raises ValueError for one about a result that the room has not."""
     modules = seen_by(experiment)
-    claims, slugs = by_name(declared(modules, Claim), lambda claim: claim.id), {experiment.slug}
-    slugs |= {each.slug for each in declared(modules, type(experiment))}
-    for claim in claims.values():
-        if claim.experiment not in slugs:
-            raise ValueError(
-                f"{claim.id} is about {claim.experiment}: {unknown('experiment', claim.experiment, sorted(slugs))}"
-            )
+    claims = by_name(declared(modules, Claim), lambda claim: claim.id)
+    require_about(claims.values(), sorted({experiment.slug, *(each.slug for each in declared(modules, type(experiment)))}))
     return {name: claim for name, claim in claims.items() if claim.experiment == experiment.slug}
 
 

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from icl_lib.companion import book
+from icl_lib.typed import unknown
 
 T = TypeVar("T")
 HERE = "__main__"
@@ -84,6 +85,14 @@ def by_name(found: Iterable[T], name: Callable[[T], str]) -> dict[str, T]:
             raise ValueError(f"{name(each)} is declared twice, in {other.module} and {each.module}: rename one")
         named[name(each)] = each
     return named
+
+
+def require_about(claims: Iterable, slugs: Iterable[str]) -> None:
+    """Raise ValueError for a claim about a result that is not among those there are."""
+    slugs = [*slugs]
+    for claim in claims:
+        if claim.experiment not in slugs:
+            raise ValueError(f"{claim.id} is about {claim.experiment}: {unknown('experiment', claim.experiment, slugs)}")
 
 
 def seen_by(experiment) -> list[ModuleType]:
