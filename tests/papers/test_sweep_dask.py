@@ -2,17 +2,16 @@
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sweep_toys
-from sweep_toys import DIVIDED, PLAIN, Toy, alike, cells, entries
+from sweep_toys import DIVIDED, ONE_DEATH, PLAIN, Toy, alike, cells, entries
 
 from icl_lib.companion import content, results, sweep
 from icl_lib.companion.sweep import Cell, Incomplete, run_sweep
@@ -44,25 +43,12 @@ def client(diary, tmp_path_factory):
         yield connected
 
 
-def just_started(diary: Path) -> int:
-    """Wait until the next cell starts, and return its process."""
-    known = len(entries(diary))
-    while not (new := entries(diary)[known:]) or new[-1][0] != "start":
-        time.sleep(0.01)
-    return new[-1][1]
-
-
 def test_dask_with_a_killed_worker_the_pool_and_three_shards_agree(client, diary, tmp_path):
-    asked, killed = cells(12, 0.4), []
-
-    def kill_one(line: str) -> None:
-        if " 3 of 12," in line:
-            killed.append(just_started(diary))
-            os.kill(killed[0], signal.SIGKILL)
-
-    by_dask = run_sweep(asked, client.get_executor(), tmp_path / "dask", kill_one)
-    assert len(killed) == 1 and ("end", killed[0]) != [entry for entry in entries(diary) if entry[1] == killed[0]][-1]
-    assert [word for word, _ in entries(diary)].count("start") > len(asked)  # a cell was lost, and computed again
+    asked = cells(12, 0.1)
+    asked[3] = replace(asked[3], declaration=Toy(1.5, 0.1, "one death"))
+    by_dask = run_sweep(asked, client.get_executor(), tmp_path / "dask")
+    words = [word for word, _ in entries(diary)]
+    assert words.count(ONE_DEATH) == 1 and words.count("start") > len(asked)  # the cell was lost, and computed again
     shards = [sweep.shard(asked, number, 3) for number in (1, 2, 3)]
     with sweep.local_pool(2) as pool:
         by_pool = run_sweep(asked, pool, tmp_path / "pool")
