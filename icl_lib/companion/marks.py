@@ -45,5 +45,7 @@ class Measured:
     __repr__ = __str__
 
     def _repr_html_(self) -> str | None:
+        if hasattr(self.shown, "marked"):  # a table marks its numbers one by one
+            return self.shown.marked()._repr_html_()
         html = getattr(self.shown, "_repr_html_", None)
         return marked_html(Markup(html())) if html else None

@@ -1,15 +1,18 @@
 """Tables on pages."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
 
-import pandas as pd
+import numpy as np
+import xarray as xr
 
 from icl_lib.companion.html import template
+from icl_lib.companion.marks import marked_html
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table shown as HTML, or as plain text where HTML is not.
+    """A table shown as HTML, or as plain text where HTML is not; the first ``names`` cells of a row name it.
 
     >>> from icl_lib.companion import Table, rounded
     >>> Table(("N", "risk"), tuple((rounded(N), rounded(1 / N)) for N in (8, 1200)))
@@ -20,13 +23,45 @@ class Table:
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    names: int = 0
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, *head: str, digits: int = 2) -> "Table":
-        """Return a data frame as a table under other titles, its index first, its numbers to so many digits."""
-        cells = frame.reset_index().itertuples(index=False)
-        rows = [[f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell) for cell in row] for row in cells]
-        return cls(head, tuple(map(tuple, rows)))
+    def by(
+        cls,
+        rows: Mapping[str, str],
+        columns: Mapping[Hashable, xr.DataArray],
+        form: str | Callable[[float], str] | Mapping[Hashable, str] = ".2f",
+    ) -> "Table":
+        """Return numbers or texts side by side: one row for each entry of the dimensions ``rows``, which have titles there.
+
+        ``form`` is how numbers are written, a format or a function, for all or by title; a number that is not there is a dash.
+
+        >>> import xarray as xr
+        >>> from icl_lib.companion import Table
+        >>> risk = xr.DataArray([[0.5, 0.25], [0.125, float("nan")]], {"N": [8, 16], "kappa": [1.0, 2.5]})
+        >>> Table.by({"N": "N", "kappa": "κ"}, {"risk": risk, "its root": risk**0.5}, ".3f")
+        N  | κ   | risk  | its root
+        8  | 1   | 0.500 | 0.707
+        8  | 2.5 | 0.250 | 0.500
+        16 | 1   | 0.125 | 0.354
+        16 | 2.5 | –     | –
+        """
+        forms = form if isinstance(form, Mapping) else dict.fromkeys(columns, form)
+        arrays = xr.broadcast(*xr.align(*(column.reset_coords(drop=True) for column in columns.values()), join="exact"))
+        if set(rows) <= {*arrays[0].dims}:  # else each array has one dimension, whose entries have these names
+            arrays = tuple(array.stack({"row of the table": [*rows]}) for array in arrays)
+        if arrays[0].ndim > 1:
+            raise ValueError(
+                f"the rows are {', '.join(rows)}, and the numbers vary along {', '.join(arrays[0].dims[:-1])}, too"
+            )
+        sides = ([_side(name) for name in arrays[0][dim].values] for dim in rows)
+        cells = ([_cell(one, forms[title]) for one in array.values] for title, array in zip(columns, arrays, strict=True))
+        return cls((*rows.values(), *map(str, columns)), tuple(zip(*sides, *cells, strict=True)), len(rows))
+
+    def marked(self) -> "Table":
+        """Return the table with marks around each number, for HTML: a machine may change digits, but no title."""
+        rows = ((*row[: self.names], *map(marked_html, row[self.names :])) for row in self.rows)
+        return replace(self, rows=tuple(rows))
 
     def __repr__(self) -> str:
         widths = [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
@@ -36,7 +71,7 @@ class Table:
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        return TABLE.render(head=self.head, rows=self.rows)
+        return TABLE.render(table=self)
 
 
 def rounded(value, digits: int = 2) -> str:
@@ -44,11 +79,36 @@ def rounded(value, digits: int = 2) -> str:
     return "0" if abs(float(value)) < 1e-9 else f"{float(f'{float(value):.{digits}g}'):g}"
 
 
+def across(array: xr.DataArray, dim: str, title: str = "{}") -> dict[str, xr.DataArray]:
+    """Return an array as columns, one for each entry of a dimension, which stands in the title.
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import Table, across
+    >>> Table.by({"N": "N"}, across(xr.DataArray([[1.0, 2.0]], {"N": [8], "M": [20, 40]}), "M", "M = {:,}"))
+    N | M = 20 | M = 40
+    8 | 1.00   | 2.00
+    """
+    return {title.format(value): array.sel({dim: value}) for value in array[dim].values}
+
+
+def _side(label) -> str:
+    return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def _cell(value, form: str | Callable[[float], str]) -> str:
+    if isinstance(value, str):
+        return value
+    if np.isnan(value):
+        return "–"
+    return form(value) if callable(form) else format(float(value), f"z{form}")  # z: no minus before a zero
+
+
 TABLE = template(
     """
-<div class="icl-table"><table><thead><tr>{% for cell in head %}<th>{{ cell }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in rows %}
-<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
+<div class="icl-table"><table><thead><tr>{% for cell in table.head %}<th>{{ cell }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in table.rows %}
+<tr>{% for name in row[:table.names] %}<th>{{ name }}</th>{% endfor %}
+{% for cell in row[table.names:] %}<td>{{ cell }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>"""
 )

@@ -76,8 +76,7 @@ def reached(dataset: xr.Dataset) -> Table:
         "hours of 500,000 steps": 500_000 * alone / 3600,
         f"{models} models as one batch, times as fast": models * alone / together,
     }
-    rows = zip(dataset.size.values, *(_digits(column) for column in columns.values()), strict=True)
-    return Table(("size", *columns), tuple(rows))
+    return Table.by({"size": "size"}, columns)
 
 
 def limits(dataset: xr.Dataset) -> Table:
@@ -91,11 +90,4 @@ def limits(dataset: xr.Dataset) -> Table:
         "products alone": rate / dataset.products_rate,
         "traffic alone": dataset.traffic / dataset.bandwidth / dataset.seconds,
     }
-    stacked = {name: column.stack(case=("size", "models")) for name, column in columns.items()}
-    cases = next(iter(stacked.values())).case.values
-    rows = zip(*zip(*cases, strict=True), *(_digits(column) for column in stacked.values()), strict=True)
-    return Table(("size", "models", *columns), tuple(tuple(map(str, row)) for row in rows))
-
-
-def _digits(values: xr.DataArray) -> list[str]:
-    return [f"{value:.2f}" if np.isfinite(value) else "–" for value in values.values]
+    return Table.by({"size": "size", "models": "models"}, columns)

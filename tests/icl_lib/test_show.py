@@ -3,12 +3,11 @@
 import re
 from contextlib import nullcontext
 
-import pandas as pd
 import pytest
 import xarray as xr
 from sweep_toys import PLAIN
 
-from icl_lib.companion import Cards, Minute, Table, legend, minute_of, showing
+from icl_lib.companion import Cards, Measured, Minute, Table, legend, minute_of, showing
 from icl_lib.companion.figure import NARROW, Drawing, NarrowFigure, Picture, drawing, in_dark
 from papers import registry
 from papers.dherin.what_it_shows.minute import minute as review
@@ -164,10 +163,28 @@ def test_a_declared_figure_is_what_was_declared():
 
 
 def test_a_table_is_the_same_in_words_and_on_a_page():
-    table = Table.of(pd.DataFrame({"error": [0.123, 2.0], "name": ["a", "b"]}, index=[3, 7]), "d", "error", "of", digits=1)
+    numbers, texts = (xr.DataArray(values, {"d": [3, 7]}) for values in ([0.123, 2.0], ["a", "b"]))
+    table = Table.by({"d": "d"}, {"error": numbers, "of": texts}, ".1f")
     assert repr(table).split("\n") == ["d | error | of", "3 | 0.1   | a", "7 | 2.0   | b"]
     cells = re.findall(r"<t([hd])>(.*?)</t", table._repr_html_())
-    assert cells == [("h", "d"), ("h", "error"), ("h", "of"), *(("d", cell) for row in table.rows for cell in row)]
+    head, rows = (
+        [("h", "d"), ("h", "error"), ("h", "of")],
+        [[("h", "3"), ("d", "0.1"), ("d", "a")], [("h", "7"), ("d", "2.0"), ("d", "b")]],
+    )
+    assert cells == [*head, *rows[0], *rows[1]]
+
+
+def test_of_a_measured_table_a_machine_may_change_the_numbers_and_no_name():
+    def left(title):
+        table = Table.by({"d": "d"}, {title: xr.DataArray([0.5], {"d": [3]})})
+        return re.sub("⟨[^⟩]*⟩", "", Measured(table)._repr_html_())
+
+    assert left("error") != left("risk") and "0.5" not in left("error")
+
+
+def test_a_table_refuses_numbers_that_vary_along_more_than_its_rows():
+    with pytest.raises(ValueError, match="the rows are d, and the numbers vary along seed, too"):
+        Table.by({"d": "d"}, {"error": xr.DataArray([[0.5, 1]], {"d": [3], "seed": [0, 1]})})
 
 
 def test_the_dark_picture_has_the_dark_counterpart_of_every_colour():

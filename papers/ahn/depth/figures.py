@@ -173,10 +173,9 @@ def free_features(figure: Figure, dataset: xr.Dataset) -> None:
 
 def losses(dataset: xr.Dataset) -> Table:
     """Return what layers that change features leave, by number of layers."""
-    rows = []
-    for L in dataset.layers.values:
-        cell = dataset.sel(layers=L)
-        for name in (FITTED, LEAST):
-            each = cell.sel(which=name)
-            rows.append((str(L), name, rounded(each.typical), rounded(each.whole), rounded(cell.labels)))
-    return Table(("layers", "numbers", "median of batches", "mean over all prompts", "labels only, at best"), tuple(rows))
+    columns = {
+        "median of batches": dataset.typical,
+        "mean over all prompts": dataset.whole,
+        "labels only, at best": dataset.labels,
+    }
+    return Table.by({"layers": "layers", "which": "numbers"}, columns, rounded)

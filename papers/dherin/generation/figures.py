@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, drawing, legend, line, points
+from icl_lib.companion import MARKERS, Table, across, drawing, legend, line, points
 
 PATCHES = {
     "none": "no patch",
@@ -110,3 +110,21 @@ def costs(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set_xticks(dataset.length.values, [str(T) for T in dataset.length.values])
     axes.minorticks_off()
     legend(axes, columns=2)
+
+
+def distinct(dataset: xr.Dataset) -> Table:
+    """Return the number of distinct tokens in a text, mean over models."""
+    rows = {"architecture": "distinct tokens in the text"}
+    return Table.by(rows, across(dataset.distinct.mean("seed"), "choice"), ".1f")
+
+
+def renumbered(dataset: xr.Dataset) -> Table:
+    """Return the largest error at other positions of the tokens: for patches alone, in a window, and with gaps."""
+    most = dataset.renumbered.max("seed")
+    columns = {"alone": most.sel(place="alone"), "window": most.sel(place="window"), "with gaps": most.sel(place="scattered")}
+    return Table.by({"architecture": "error at positions 0, 1, …"}, columns, ".1e")
+
+
+def stale_errors(dataset: xr.Dataset) -> Table:
+    """Return the error of a trained network under patches of its own, stale ones and none, mean over draws."""
+    return Table.by({"patches": "patch"}, {"relative error": dataset.error.mean("draw")})

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, drawing, each, legend, line, points
+from icl_lib.companion import LINES, Table, across, drawing, each, legend, line, points
 from papers.dherin.spread import spread
 
 PATCHES = {
@@ -153,9 +153,9 @@ def gemma(figure: Figure, dataset: xr.Dataset) -> None:
 
 def agreement(dataset: xr.Dataset) -> Table:
     """Return the share of tokens that are those of the full network, by precision, form of the patch and where it was made."""
-    found = dataset.agreement.mean("seed").stack(column=("form", "made")).transpose("precision", "column")
-    rows = ((str(p), *(f"{value:.3f}" for value in row)) for p, row in zip(found.precision.values, found.values, strict=True))
-    return Table(("precision", *(", ".join(names) for names in found.column.values)), tuple(rows))
+    share = dataset.agreement.mean("seed")
+    columns = [across(share.sel(form=form), "made", f"{form}, {{}}") for form in share.form.values]
+    return Table.by({"precision": "precision"}, {title: one for each in columns for title, one in each.items()}, ".3f")
 
 
 @drawing(

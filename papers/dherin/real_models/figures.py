@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, drawing, each, legend, points
+from icl_lib.companion import LINES, Table, across, drawing, each, legend, points
 from papers.dherin.spread import spread
 
 FLOOR = 1e-16
@@ -49,12 +49,14 @@ def classes(figure: Figure, dataset: xr.Dataset) -> None:
 
 def sizes(dataset: xr.Dataset) -> Table:
     """Return by class the largest size of a patch, and the error of one in bfloat16 over that of bfloat16 itself there."""
-    most = dataset["size"].sel(precision="float32").max("seed").sel(patch=["all matrices", "last alone"])
-    share = np.exp(np.log(dataset.share).mean(("seed", "query"))).transpose("model", "made")
-    heads = ("size, all matrices", "size, last alone", *(f"error, made {made}" for made in share.made.values))
-    cells = zip(most.model.values, most.values, share.values, strict=True)
-    rows = ((str(name), *(f"{value:.2f}" for value in (*large, *off))) for name, large, off in cells)
-    return Table(("", *heads), tuple(rows))
+    most = dataset["size"].sel(precision="float32").max("seed")
+    share = np.exp(np.log(dataset.share).mean(("seed", "query")))
+    columns = {
+        "size, all matrices": most.sel(patch="all matrices"),
+        "size, last alone": most.sel(patch="last alone"),
+        **across(share, "made", "error, made {}"),
+    }
+    return Table.by({"model": ""}, columns)
 
 
 @drawing(
@@ -104,25 +106,23 @@ def capacity(figure: Figure, dataset: xr.Dataset) -> None:
 
 def repeated(dataset: xr.Dataset) -> Table:
     """Return error and size of Llama's patch, median over models, for a query of one token repeated and for others."""
-    rows = []
-    for text in dataset.text.values:
-        for fit in dataset.fit.values:
-            cell = dataset.sel(text=text, fit=fit).median("seed")
-            rows.append((f"{text}, {fit}", f"{float(cell.repeat_error):.1e}", f"{float(cell.repeat_size):.2g}"))
-    return Table(("tokens, fit", "error", "size over that of the weights"), tuple(rows))
+    middle = dataset[["repeat_error", "repeat_size"]].median("seed")
+    columns = {"error": middle.repeat_error, "size over that of the weights": middle.repeat_size}
+    return Table.by({"text": "tokens", "fit": "fit"}, columns, {"error": ".1e", "size over that of the weights": ".2g"})
 
 
 def behind(dataset: xr.Dataset) -> Table:
     """Return for how many of the models behind a norm a gain exists, and how large patches are, by the number of tokens."""
-    there = dataset.gain_error.sel(gain="equations").notnull().sum(("normed", "seed"))
-    count = dataset.sizes["normed"] * dataset.sizes["seed"]
-    size = dataset.gain_size.median(("normed", "seed"))
-    rows = []
-    for M in dataset.rows.values:
-        cell, found = size.sel(rows=M), int(there.sel(rows=M))
-        solved = f"{float(cell.sel(gain='equations')):.2g}" if found else ""
-        rows.append((str(M), f"{found} of {count}", solved, f"{float(cell.sel(gain='one factor')):.2g}"))
-    return Table(("tokens", "a gain that keeps ρ exists in", "size, equations", "size, one factor"), tuple(rows))
+    there = dataset.gain_error.sel(gain="equations").notnull()
+    models, size = there[..., 0].size, dataset.gain_size.median(("normed", "seed"))
+    columns = {
+        "a gain that keeps ρ exists in": xr.apply_ufunc(
+            "{} of {}".format, there.sum(("normed", "seed")), models, vectorize=True
+        ),
+        "size, equations": size.sel(gain="equations"),
+        "size, one factor": size.sel(gain="one factor"),
+    }
+    return Table.by({"rows": "tokens"}, columns, ".2g")
 
 
 @drawing(
@@ -164,13 +164,9 @@ def recall(figure: Figure, dataset: xr.Dataset) -> None:
 
 def fitted(dataset: xr.Dataset) -> Table:
     """Return shares of right answers and the size of the change, by model and by what stands in for the context."""
-    rows = []
-    for model in dataset.model.values:
-        for way in dataset.way.values[2:]:
-            cell = dataset.sel(model=model, way=way)
-            shares = (f"{float(cell.accuracy.sel(group=group).mean()):.2f}" for group in dataset.group.values)
-            rows.append((f"{model}, {way}", *shares, f"{float(cell['size'].median()):.2f}"))
-    return Table(("", "asked", "not asked", "size over that of the weights"), tuple(rows))
+    dataset, seeds = dataset.isel(way=slice(2, None)), ("network", "context")
+    columns = across(dataset.accuracy.mean(seeds), "group") | {"size over that of the weights": dataset["size"].median(seeds)}
+    return Table.by({"model": "model", "way": "in place of the context"}, columns)
 
 
 def _over_contexts(dataset: xr.Dataset, name: str) -> xr.Dataset:

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, entry, legend, line, points, sideways
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, entry, legend, line, points, sideways
 
 READINGS = {
     "step": "$W_{i+1}=W_i-h\\Delta_i$",
@@ -142,3 +142,10 @@ def left_consuming(figure: Figure, dataset: xr.Dataset) -> None:
     right.set(xlabel="tokens consumed, $i$", ylabel="rank", ylim=(0, 1.45 * int(trained.bound)), title=trained.kind.item())
     right.legend(loc="upper left", ncols=2, fontsize=9)
     legend(left, columns=3, fontsize=9)
+
+
+def ends(dataset: xr.Dataset) -> Table:
+    """Return the error without context and with all of it, mean over networks."""
+    error = dataset.error.mean("seed")
+    columns = {"error without context": error.isel(i=0), "with all of it": error.isel(i=-1)}
+    return Table.by({"net": "network", "kind": "examples"}, columns)

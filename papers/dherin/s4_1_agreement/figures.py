@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points
+from icl_lib.companion import LINES, MARKERS, Table, across, drawing, each, line, points
 
 
 @drawing(
@@ -49,31 +49,33 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper right", ncols=2, fontsize=8, columnspacing=0.8)
 
 
-PREDICTORS = {
-    "loss_zero": "the prediction 0",
-    "loss_untrained": "the block before training",
-    "loss": "the block after training",
-    "loss_step": "one gradient step",
-    "loss_ols": "least squares",
+ANSWERS = {
+    "loss_zero": "error of the prediction 0",
+    "loss_untrained": "error of the block before training",
+    "loss": "error of the block after training",
+    "loss_step": "error of one gradient step",
+    "step_risk_theory": "the same, by the formula",
+    "loss_ols": "error of least squares",
+    "distance": "difference of block and step",
 }
 
 
 def plateau(dataset: xr.Dataset) -> Table:
     """Return the errors of each block and of what it is compared with, and how far it is from one gradient step."""
-    rows = [(text, *(f"{value:.4f}" for value in dataset[name].values)) for name, text in PREDICTORS.items()]
-    step = ("one gradient step, formula", *[f"{float(dataset.step_risk_theory[0]):.4f}"] * dataset.sizes["seed"])
-    apart = ("squared distance of block and step", *(f"{value:.4f}" for value in dataset.distance.values))
-    head = ("mean squared error of", *(f"network {k + 1}" for k in range(dataset.sizes["seed"])))
-    return Table(head, (*rows[:4], step, rows[4], apart))
+    errors = dataset[[*ANSWERS]].isel(shape=0).rename(ANSWERS).to_dataarray()
+    networks = across(errors.assign_coords(seed=errors.seed + 1), "seed", "network {}")
+    return Table.by({"variable": "mean square of the"}, networks, ".4f")
 
 
 def errors(dataset: xr.Dataset) -> Table:
     """Return the errors of the networks of several blocks, with the context and with less to go by."""
-    names = ("loss", "loss_step", "loss_alone", "loss_astray")
-    cells = [(name, dataset.sel(network=name)) for name in dataset.network.values]
-    rows = [(str(name), *(f"{float(cell[each]):.4f}" for each in names)) for name, cell in cells]
-    head = ("mean squared error of", "the network", "one gradient step", "no context", "labels of another task")
-    return Table(head, tuple(rows))
+    columns = {
+        "the network": dataset.loss,
+        "one gradient step, formula": dataset.loss_step,
+        "no context": dataset.loss_alone,
+        "labels of another task": dataset.loss_astray,
+    }
+    return Table.by({"network": "mean squared error of"}, columns, ".4f")
 
 
 @drawing(

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, entry, legend, line, points
+from icl_lib.companion import Table, drawing, each, entry, legend, line, points
 
 BESIDE = 1.06
 """The factor by which markers of one n are drawn apart on a logarithmic axis."""
@@ -118,3 +118,44 @@ def _law(axes: Axes, dataset: xr.Dataset, name: str) -> None:
 def _spread(n: xr.DataArray) -> np.ndarray:
     """Return places of n that lie evenly on a logarithmic axis."""
     return np.unique(np.geomspace(1, len(n), 16).round().astype(int)) - 1
+
+
+def slopes(dataset: xr.Dataset) -> Table:
+    """Return how updates decay, and how far the formulas are from them, means over networks."""
+    mean = dataset.mean("seed")
+    columns = {
+        "slope": mean.slope,
+        "of the prediction": mean.output_slope,
+        "step over κ": mean.scaled_late,
+        "distance over κ": mean.apart_late,
+        "falling steps": mean.falling,
+    }
+    return Table.by({"case": "case"}, columns)
+
+
+LAYERS = {"layer": "layer", "state": "state"}
+
+
+def ends(dataset: xr.Dataset) -> Table:
+    """Return how updates of each layer decay and where they end, means over networks."""
+    mean = dataset.mean("seed")
+    columns = {"slope": mean.slope, "last step over the update": mean["last"], "squared error at the end": mean.loss_end}
+    return Table.by(LAYERS, columns, ".3f")
+
+
+def moved(dataset: xr.Dataset) -> Table:
+    """Return how far one more example moves W A and the prediction, means over networks."""
+    mean = dataset.mean("seed")
+    return Table.by(LAYERS, {"W A moves by": mean.moved_hidden, "the prediction moves by": mean.moved_output})
+
+
+def rates(dataset: xr.Dataset) -> Table:
+    """Return errors and slopes of recurrent networks trained at two rates, beside the error of attention, one row a network."""
+    columns = {
+        "squared error, rate 0.003": dataset.loss_rnn,
+        "squared error, rate 0.01": dataset.loss_rnn_faster,
+        "squared error, attention": dataset.loss_attention,
+        "slope, rate 0.003": dataset.slope_rnn,
+        "slope, rate 0.01": dataset.slope_rnn_faster,
+    }
+    return Table.by({"seed": "initialisation"}, columns, ".3f")

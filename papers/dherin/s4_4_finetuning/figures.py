@@ -81,16 +81,15 @@ def _ends(axes: Axes, dataset: xr.Dataset) -> None:
 
 def distances(dataset: xr.Dataset) -> Table:
     """Return how far the two curves are apart at the paper's rate, on a linear axis and as a ratio, and where they end."""
-    patch = dataset.loss_patch.mean("seed").astype(float)
-    rows = []
-    for factor in dataset.factor.values:
-        own = dataset.loss_own.sel(factor=factor).mean("seed").astype(float)
-        apart = float(abs(own - patch).integrate("i") / own.i[-1] / patch[0])
-        ratio = 2 ** float(abs(np.log2(own / patch)).sel(i=slice(5, 100)).max())
-        ends = (f"{float(each[-1]):.3f}" for each in (own, patch))
-        rows.append((f"{factor:g}", f"{apart:.2f}", f"{ratio:.1f}", *ends))
-    head = ("factor of the loss", "mean distance over the first loss", "largest ratio", "end, finetuned", "end, patch")
-    return Table(head, tuple(rows))
+    mean = dataset[["loss_own", "loss_patch"]].mean("seed").astype(float)
+    own, patch = mean.loss_own, mean.loss_patch
+    columns = {
+        "mean distance along i, over the first loss": abs(own - patch).integrate("i") / own.i[-1] / patch[0],
+        "largest ratio": 2 ** abs(np.log2(own / patch)).sel(i=slice(5, 100)).max("i"),
+        "end, finetuned": own.isel(i=-1),
+        "end, patch": patch.isel(i=-1),
+    }
+    return Table.by({"factor": "factor of the loss"}, columns, dict(zip(columns, (".2f", ".1f", ".3f", ".3f"), strict=True)))
 
 
 @drawing(
@@ -184,12 +183,14 @@ FACTORS = {
 
 
 def factors(dataset: xr.Dataset) -> Table:
-    """Return what the alignment after all examples is made of."""
-    end = dataset[list(FACTORS)].isel(i=-1).mean("seed")
-    return Table(
-        ("mean over tasks and networks", "after all examples"),
-        tuple((text, f"{float(end[name]):.3f}") for name, text in FACTORS.items()),
-    )
+    """Return what the alignment after all examples is made of, means over tasks and networks."""
+    end = dataset[[*FACTORS]].isel(i=-1, drop=True).mean("seed").rename(FACTORS).to_dataarray()
+    return Table.by({"variable": "mean over tasks and networks"}, {"after all examples": end}, ".3f")
+
+
+def positive(dataset: xr.Dataset) -> Table:
+    """Return the share of tasks in which patch and finetuning agree in sign after all examples, mean over networks."""
+    return Table.by({"labels": "labels of finetuning"}, {"share of tasks": dataset.positive.isel(i=-1).mean("seed")})
 
 
 @drawing(
@@ -252,6 +253,26 @@ def starts(figure: Figure, dataset: xr.Dataset) -> None:
     panels[0].set(ylabel="alignment", ylim=(-0.1, 1.3), yticks=np.arange(0, 1.1, 0.2), title="patch for one query")
     panels[1].set_title("one patch for many queries")
     panels[0].legend(loc="upper left", fontsize=8.5)
+
+
+def two_starts(dataset: xr.Dataset) -> Table:
+    """Return alignments with finetuning on true labels after all examples, and their factors, by initial variance."""
+    end = dataset.sel(labels="true").isel(i=-1).mean("seed")
+    columns = {
+        "alignment, one query": end.alignment,
+        "alignment, many queries": end.joint,
+        "ceiling κ": end.share,
+        "label share": end.label_part,
+        "answer written in": end.answer,
+    }
+    return Table.by({"start": "initial variance"}, columns)
+
+
+def exact(dataset: xr.Dataset) -> Table:
+    """Return the alignments of the exact gradient step with finetuning after all examples, by labels of finetuning."""
+    end = dataset.isel(i=-1)
+    columns = {"alignment, one query": end.exact, "alignment, many queries": end.exact_joint}
+    return Table.by({"labels": "exact gradient step, labels"}, columns)
 
 
 def _over_examples(axes: Axes) -> None:

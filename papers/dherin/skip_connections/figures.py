@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, Table, drawing, line, points
+from icl_lib.companion import MARKERS, Table, across, drawing, line, points
 
 PARTS = ("both parts", "without the bias", "without the matrix", "no patch")
 READINGS = ("both parts", "attention alone", "one symbol, z", "one symbol, v")
@@ -13,10 +13,8 @@ READINGS = ("both parts", "attention alone", "one symbol, z", "one symbol, v")
 
 def left_over(dataset: xr.Dataset) -> Table:
     """Return the median error of every block under every way of patching, all of the context left out."""
-    error = dataset["median"].isel(share=-1).transpose("block", "way")
-    cells = [["exact" if value < 1e-13 else f"{value:.2f}" for value in row] for row in error.values]
-    rows = tuple((str(block), *row) for block, row in zip(error.block.values, cells, strict=True))
-    return Table(("block", *map(str, error.way.values)), rows)
+    error = dataset["median"].isel(share=-1)
+    return Table.by({"block": "block"}, across(error, "way"), lambda value: "exact" if value < 1e-13 else f"{value:.2f}")
 
 
 @drawing(

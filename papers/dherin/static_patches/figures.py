@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points, rounded
 
 
 @drawing(
@@ -58,8 +58,9 @@ READINGS = {
 
 def readings(dataset: xr.Dataset) -> Table:
     """Return the errors of the trained networks of one block, fitted to the most queries."""
-    cell = dataset.sel(part="median", network="trained").isel(span=-1, K=-1)
-    return Table(("median over contexts", ""), tuple((text, f"{float(cell[name]):.3f}") for name, text in READINGS.items()))
+    cell = dataset[[*READINGS]].sel(part="median", network="trained").isel(span=-1, K=-1)
+    errors = cell.reset_coords(drop=True).rename(READINGS).to_dataarray()
+    return Table.by({"variable": "median over contexts"}, {"trained networks": errors}, rounded)
 
 
 @drawing(
@@ -120,3 +121,10 @@ def _log_K(axes: Axes, K: np.ndarray) -> None:
     axes.xaxis.set_major_locator(FixedLocator([k for k in K if k in (1, 2, 5, 10, 25, 50, 100, 200)]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def ranks(dataset: xr.Dataset) -> Table:
+    """Return the rank of the patch of each block, median over contexts."""
+    rank = dataset["rank"].sel(part="median")
+    columns = {"four blocks": rank.sel(network="4 blocks"), "ten blocks": rank.sel(network="10 blocks")}
+    return Table.by({"block": "block"}, columns, ".0f")

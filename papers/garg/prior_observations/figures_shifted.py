@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion import Table, drawing, legend, rounded, sideways
+from papers.regression.prompt_tables import least_squares, measured_rows, of_garg, with_error
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -57,21 +58,13 @@ def _longest(values: xr.Dataset) -> xr.Dataset:
 
 def table(dataset: xr.Dataset) -> Table:
     """Return errors/d at every k: our GPT-2 and LSA with intervals, LSA in closed form, least squares, zero, Garg et al."""
-    rows = []
-    for name in dataset.prompt.values:
-        row = dataset.sel(prompt=name)
-        for place, k in enumerate(dataset.k.values[np.isfinite(row.risk.sel(model="GPT-2").values)]):
-            rows.append((name, str(k), *_cells(row.sel(k=k), said=place == 0)))
-    head = ("prompt", "k", "GPT-2 ± 2 s.e.", "LSA ± 2 s.e.", "LSA, formula", "least squares", "zero", "Garg et al. at 4k")
-    return Table(head, tuple(rows))
-
-
-def _cells(cell: xr.Dataset, said: bool) -> tuple[str, ...]:
-    """Return one row; words of Garg et al. are in the first of a prompt, where they are ``said``."""
-    measured = [f"{rounded(part.risk)} ± {rounded(2 * part.risk_se, 1)}" for part in map(cell.sel, _MODELS)]
-    ols = "no finite mean" if np.isinf(cell.risk_theory.sel(model="OLS")) else rounded(cell.risk.sel(model="OLS"))
-    read = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values) * said
-    return *measured, rounded(cell.risk_theory.sel(model="LSA")), ols, rounded(cell.zero), read or "–"
-
-
-_MODELS = ({"model": "GPT-2"}, {"model": "LSA"})
+    rows = measured_rows(dataset, "GPT-2")
+    columns = {
+        "GPT-2 ± 2 s.e.": with_error(rows, "GPT-2"),
+        "LSA ± 2 s.e.": with_error(rows, "LSA"),
+        "LSA, formula": rows.risk_theory.sel(model="LSA"),
+        "least squares, measured": least_squares(rows),
+        "zero": rows.zero,
+        "Garg et al. at 4k": of_garg(rows),
+    }
+    return Table.by({"prompt": "prompt", "k": "k"}, columns, rounded)

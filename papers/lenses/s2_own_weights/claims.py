@@ -125,7 +125,7 @@ def S2k(dataset):
 
 @claim("N", "bound", margin=0, control=put(unexplained_shuffled="unexplained"))
 def S2l(dataset):
-    """The labels have to be where they were: of contexts with shuffled labels the gradient leaves 80% of the step or more.
+    """The labels have to be where they were: with shuffled labels the gradient leaves 80% of the step's square or more.
 
     Margin: 0.8 less the least share that is left.
     Slack: Most is left of a step whose labels say nothing of their inputs.

@@ -74,8 +74,8 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
         f"Scatter plots of how a context moves the MLP's row, a panel for each of {dataset.sizes['block']} trained blocks in "
         f"each of {dataset.sizes['shape']} shapes. "
         "Circles, by the gradient at the MLP's own row, lie near the diagonal and leave at most "
-        f"{float(found.unexplained.max()):.1%} of the step. Crosses, by the gradient at 0, scatter widely and leave at "
-        f"least {float(found.unexplained_zero.min()):.0%}."
+        f"{float(found.unexplained.max()):.1%} of the step's square. Crosses, by the gradient at 0, scatter widely and "
+        f"leave at least {float(found.unexplained_zero.min()):.0%}."
     )
 
 
@@ -106,14 +106,14 @@ def trained_blocks(figure: Figure, dataset: xr.Dataset) -> None:
 def rows(dataset: xr.Dataset) -> Table:
     """Return what each trained block is, for tasks with a mean."""
     found = dataset.sel(tasks=WITH)
-    shown = [found.risk / found.risk_linear, found.row_off, found.unexplained, found.unexplained_zero, found.G_off]
-    cells = [
-        (name, shape, *(rounded(each.sel(block=name, shape=shape)) for each in shown))
-        for name in found.block.values
-        for shape in found["shape"].values
-    ]
-    heads = ("attention, MLP", "shape", "risk over R*", "row off μ", "left of the step", "by gradient at 0", "matrix off Γ⁻¹")
-    return Table(heads, tuple(cells))
+    columns = {
+        "risk over R*": found.risk / found.risk_linear,
+        "row off μ": found.row_off,
+        "left of the step's square": found.unexplained,
+        "left by the gradient at 0": found.unexplained_zero,
+        "matrix off Γ⁻¹": found.G_off,
+    }
+    return Table.by({"block": "attention, MLP", "shape": "shape"}, columns, rounded)
 
 
 @drawing(

@@ -12,9 +12,9 @@ def minute(found):
     This row is the mean ({S2b}), attention's values are what it leaves of the labels ({S2c}), and the row with the change is
     one preconditioned step on the context's loss ({S2d}). Without an MLP attention errs at most as much as if the mean were
     variance ({S2f}): at the largest mean here {least} to {most} times as much as the block.
-    New: With softmax and ReLU the gradient at the MLP's own row still explains 85% of the step or more ({S2k}); that
-    at the origin does not. Without an MLP, $H ≤ d$ heads of linear attention err at least $2/(NH + 2)$ times as much as no
-    answer, even on one known task ({S2g}).
+    New: With softmax and ReLU the gradient at the MLP's own row still explains 85% of the step's square or more ({S2k});
+    that at the origin does not. Without an MLP, $H ≤ d$ heads of linear attention err at least $2/(NH + 2)$ times as much
+    as no answer, even on one known task ({S2g}).
     """
     last = found.isel(mean=-1)
     ratio = last.attention / last.block

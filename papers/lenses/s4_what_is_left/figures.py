@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, bars, drawing, each, equality, legend, line, points, rounded, series
+from icl_lib.companion import Table, across, bars, drawing, each, equality, legend, line, points, rounded, series
 
 BLOCK, EVERY = "one block, N = 100", "one block, every length to 50"
 DECODERS = {"decoder, N = 10": 10, "decoder, N = 20": 20}
@@ -48,12 +48,7 @@ def what_is_left(figure: Figure, dataset: xr.Dataset) -> None:
 
 def shares(dataset: xr.Dataset) -> Table:
     """Return the share of the excess that is no vector, mean over the networks of a training."""
-    found = dataset.share.mean("seed")
-    cells = [
-        (str(k), *(f"{float(value):.0%}" if np.isfinite(value) else "" for value in found.sel(k=k).values))
-        for k in found.k.values
-    ]
-    return Table(("examples", *found.network.values), tuple(cells))
+    return Table.by({"k": "examples"}, across(dataset.share.mean("seed"), "network"), ".0%")
 
 
 @drawing(
@@ -113,15 +108,9 @@ def which_vector(figure: Figure, dataset: xr.Dataset) -> None:
 
 def distances(dataset: xr.Dataset) -> Table:
     """Return the distances after as many examples as in training, means over the networks of a training."""
-    ends = ENDS | {"linear attention": 20}
-    rows = [
-        (
-            name,
-            *(rounded(dataset.distance.sel(network=network, k=k, candidate=name).mean("seed")) for network, k in ends.items()),
-        )
-        for name in dataset.candidate.values
-    ]
-    return Table(("candidate", *(f"{network}: k = {k}" for network, k in ends.items())), tuple(rows))
+    ends, distance = ENDS | {"linear attention": 20}, dataset.distance.mean("seed")
+    columns = {f"{network}: k = {k}": distance.sel(network=network, k=k) for network, k in ends.items()}
+    return Table.by({"candidate": "candidate"}, columns, rounded)
 
 
 @drawing(
@@ -159,9 +148,8 @@ def selectivity_alignment(figure: Figure, dataset: xr.Dataset) -> None:
 
 def attention(dataset: xr.Dataset) -> Table:
     """Return selectivity and the share of attention on the examples in each layer, after as many examples as in training."""
-    rows = []
-    for name, k in ENDS.items():
-        found = dataset[["selectivity", "mass"]].sel(network=name, k=k).mean("seed").dropna("layer")
-        for layer, cell in each(found, "layer"):
-            rows.append((name, str(layer + 1), rounded(cell.selectivity), rounded(cell.mass)))
-    return Table(("network", "layer", "selectivity", "attention on examples"), tuple(rows))
+    ends = [dataset[["selectivity", "mass"]].sel(network=[name], k=k, drop=True) for name, k in ENDS.items()]
+    found = xr.concat(ends, "network").mean("seed").assign_coords(layer=dataset.layer)
+    there = found.stack(each=("network", "layer")).dropna("each")
+    columns = {"selectivity": there.selectivity, "attention on examples": there.mass}
+    return Table.by({"network": "network", "layer": "layer"}, columns, rounded)

@@ -3,7 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, legend, line, points, series
+from icl_lib.companion import Table, drawing, each, legend, line, points, series
 
 
 @drawing(
@@ -43,3 +43,17 @@ def nonlinearity(figure: Figure, dataset: xr.Dataset) -> None:
     right.minorticks_off()
     right.legend(loc="lower left")
     legend(left, columns=4)
+
+
+def parts(dataset: xr.Dataset) -> Table:
+    """Return how each network learns and how it fails out of domain, means over networks."""
+    mean = dataset.mean("seed")
+    columns = {
+        "step size": mean.eta,
+        "steps to ½": mean.half,
+        "feature part": mean.feature,
+        "hinge, small α′": mean.hinge_alpha.isel(alpha=0),
+        "error, small α′": mean.error_alpha.isel(alpha=0),
+        "hinge, small S₁": mean.hinge_S_1.isel(S_1=0),
+    }
+    return Table.by({"variant": "network"}, columns, ".3f")

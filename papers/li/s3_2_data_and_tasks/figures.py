@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, drawing, each, equality, legend, line, points, series, sideways
+from icl_lib.companion import MARKERS, Table, drawing, each, equality, legend, line, points, series, sideways
 
 
 @drawing(
@@ -146,3 +146,16 @@ def two_memories(figure: Figure, dataset: xr.Dataset) -> None:
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     legend(axes, columns=2, side="upper")
+
+
+TASKS = {"set": "training tasks"}
+
+
+def mass(dataset: xr.Dataset) -> Table:
+    """Return the attention on the query's pattern in prompts of unseen tasks, mean over networks."""
+    return Table.by(TASKS, {"attention on the query's pattern, unseen tasks": dataset.mass.mean("seed")})
+
+
+def missed(dataset: xr.Dataset) -> Table:
+    """Return the distance of the trained scores from the push that has grown, mean over networks."""
+    return Table.by(TASKS, {"relative distance from the grown push": dataset.miss.mean("seed")})

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, band, drawing, each, legend, line, points, series
+from icl_lib.companion import LINES, Table, band, drawing, each, legend, line, points, series
 
 CONVENTIONS = (("fixed norm", ""), ("rescaling", "_rescaled"))
 SMALLEST = 1e-5
@@ -186,3 +186,10 @@ def prompt_length(figure: Figure, dataset: xr.Dataset) -> None:
     right.minorticks_off()
     right.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     right.legend(loc="upper right")
+
+
+def ratios(dataset: xr.Dataset) -> Table:
+    """Return the response to features over that to labels, and what it would be were rows aligned, means over networks."""
+    mean = dataset[["ratio", "ratio_theory"]].mean("seed")
+    columns = {"feature over label response": mean.ratio, "the same if rows were aligned": mean.ratio_theory}
+    return Table.by({"setting": "setting"}, columns)

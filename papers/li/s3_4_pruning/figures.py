@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, drawing, each, legend, line, points, series, strokes
+from icl_lib.companion import LINES, Table, across, drawing, each, legend, line, points, series, strokes
 
 GROUPS = {"A": "setting A", "ξ = 1/√m": "large initialisation, ξ = 1/√m"}
 """Names of the two groups in the legend."""
@@ -150,3 +150,47 @@ def _log_errors(axes: Axes) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+SILENT = {
+    "silent_means": "start: silent on the two means",
+    "silent_means_theory": "start: silent on the two means, by the formula",
+    "silent_inputs": "start: silent on all inputs",
+    "silent_inputs_theory": "start: silent on all inputs, by the formula",
+    "pushed_means_theory": "end: by the push on the means",
+    "pushed_inputs_theory": "end: by the push on all inputs",
+    "silent_alone": "end: rows trained one by one",
+    "silent": "end: silent, measured",
+    "small": "end: small, measured",
+}
+
+
+def silent(dataset: xr.Dataset) -> Table:
+    """Return the share of rows that are silent or small, measured and by formula, in setting A, means over networks."""
+    means = dataset[[*SILENT]].isel(setting=0, drop=True).mean()
+    return Table.by({"variable": "setting A"}, {"share of the rows": means.rename(SILENT).to_dataarray()}, ".3f")
+
+
+def ends_small(dataset: xr.Dataset) -> Table:
+    """Return the share of rows that end small, of all networks, by what made them active at the start."""
+    total = dataset[["rows", "rows_small"]].sum("seed")
+    columns = {"rows": total.rows, "share that ends small": total.rows_small / total.rows}
+    return Table.by({"kind": "heard at the start under"}, columns, {"rows": ".0f", "share that ends small": ".2f"})
+
+
+def mixed(dataset: xr.Dataset) -> Table:
+    """Return the share of prompts that activate rows of both labels beside errors, whole and pruned, means over networks."""
+    error = dataset.error.mean("seed")
+    columns = {
+        "prompts that activate both labels": dataset.mixed.mean("seed"),
+        "error, whole": error.sel(R=0, order="random"),
+        "40% deleted, largest first": error.sel(R=0.4, order="largest first"),
+        "40%, at random": error.sel(R=0.4, order="random"),
+    }
+    return Table.by({"setting": "setting"}, columns, ".4f")
+
+
+def by_share(dataset: xr.Dataset) -> Table:
+    """Return the error by share of relevant contexts and by what is deleted, mean over networks, beside the vote law."""
+    columns = across(dataset.error.mean("seed"), "deleted") | {"vote law": dataset.error_theory}
+    return Table.by({"alpha": "α′; deleted: 40%"}, columns, ".4f")

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, band, drawing, each, entry, interval, legend, line, points, sideways
+from icl_lib.companion import MARKERS, Table, across, band, drawing, each, entry, interval, legend, line, points, sideways
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""
@@ -213,3 +213,18 @@ def published_floor(figure: Figure, dataset: xr.Dataset) -> None:
         points(axes, cell, "slides", "l", k, label="$\\alpha'={alpha:g}$")
     axes.set(yscale="log", xlabel="contexts $l$", ylabel="classification error", ylim=(1e-5, 0.3))
     axes.legend(loc="lower left")
+
+
+def separation(dataset: xr.Dataset) -> Table:
+    """Return how far neurons of each layer tell labels apart, before and after training, and the share of them that grows."""
+    columns = across(dataset.separation.mean("seed"), "stage", "separation, {}")
+    return Table.by({"layer": "layer"}, columns | {"share that grows": dataset.grown.mean("seed")})
+
+
+def changed(dataset: xr.Dataset) -> Table:
+    """Return the least ratio of a learner's error to the model's and the distance from the slides, by what is changed."""
+    columns = {
+        "least ratio of a learner's error to the model's, shortest prompts": dataset.least_ratio,
+        "mean factor to the slides' errors": np.exp(dataset.distance),
+    }
+    return Table.by({"variant": "changed"}, columns)

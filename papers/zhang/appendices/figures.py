@@ -85,9 +85,11 @@ def bounds(figure: Figure, dataset: xr.Dataset) -> None:
 
 def slack(dataset: xr.Dataset) -> Table:
     """Return how far u_{-1} and the PL ratio stay above their bounds, as least ratios along the flow, by distribution."""
-    least = (dataset.u.min("step") / dataset.u_bound, dataset.pl_ratio.min("step") / dataset.nu)
-    rows = ((law, *(f"{float(each.sel(law=law)):.1f}" for each in least)) for law in dataset.law.values)
-    return Table(("variances", "least u over its bound", "least PL ratio over ν"), tuple(rows))
+    columns = {
+        "least u over its bound": dataset.u.min("step") / dataset.u_bound,
+        "least PL ratio over ν": dataset.pl_ratio.min("step") / dataset.nu,
+    }
+    return Table.by({"law": "variances"}, columns, ".1f")
 
 
 @drawing(

@@ -39,11 +39,11 @@ def one_step(figure: Figure, dataset: xr.Dataset) -> None:
 def remaining(dataset: xr.Dataset) -> Table:
     """Return the error over tr Lambda by condition number: one step at two lengths, its floor, the trained model."""
     dataset = dataset.isel(d=0)
-    first, last = dataset.isel(M_long=0), dataset.isel(M_long=-1)
-    rows = []
-    for kappa in dataset.kappa.values:
-        cells = (each.sel(kappa=kappa) for each in (first.risk_long, last.risk_long, dataset.floor_theory, last.trained_long))
-        rows.append((f"{kappa:g}", *(f"{abs(float(cell)):.2g}" for cell in cells)))
-    lengths = [f"M = {int(M):,}" for M in dataset.M_long.values[[0, -1]]]
-    head = ("κ", *(f"one step, {length}" for length in lengths), "floor, formula", f"trained, {lengths[1]}")
-    return Table(head, tuple(rows))
+    first, last = (f"M = {int(dataset.M_long[place]):,}" for place in (0, -1))
+    columns = {
+        f"one step, {first}": dataset.risk_long.isel(M_long=0),
+        f"one step, {last}": dataset.risk_long.isel(M_long=-1),
+        "floor, formula": abs(dataset.floor_theory),
+        f"trained, {last}": dataset.trained_long.isel(M_long=-1),
+    }
+    return Table.by({"kappa": "κ"}, columns, ".2g")

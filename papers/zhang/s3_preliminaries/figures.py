@@ -117,5 +117,5 @@ _POINTS = {
 
 def losses(dataset: xr.Dataset) -> Table:
     """Return the population loss by formula at every point, one row a prompt length."""
-    rows = [(f"{N}", *(f"{float(dataset.loss_theory.sel(N=N, point=p)):.3f}" for p in _POINTS)) for N in dataset.N.values]
-    return Table(("N", *_POINTS.values()), tuple(rows))
+    columns = {text: dataset.loss_theory.sel(point=point) for point, text in _POINTS.items()}
+    return Table.by({"N": "N"}, columns, ".3f")

@@ -1,11 +1,14 @@
 """The table of Garg's shifted prompts, as a figure and as a table."""
 
+from functools import partial
+
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion import Table, drawing, legend, rounded, sideways
+from papers.regression.prompt_tables import least_squares, measured_rows, of_garg, with_error
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -52,19 +55,13 @@ def _at_longest(values: xr.Dataset) -> xr.Dataset:
 
 def garg_table(dataset: xr.Dataset) -> Table:
     """Return errors/d at every k: LSA in closed form and measured, averaging, least squares, zero, GPT-2 of Garg."""
-    rows = []
-    for name in dataset.prompt.values:
-        row = dataset.sel(prompt=name)
-        for k in dataset.k.values[np.isfinite(row.risk.sel(model="LSA").values)]:
-            rows.append((name, str(k), *_cells(row.sel(k=k))))
-    head = ("prompt", "k", "LSA, formula", "LSA ± 2 s.e.", "averaging", "least squares", "zero", "GPT-2 (Garg et al.)")
-    return Table(head, tuple(rows))
-
-
-def _cells(cell: xr.Dataset) -> tuple[str, ...]:
-    theory = cell.risk_theory
-    lsa = f"{rounded(cell.risk.sel(model='LSA'), 3)} ± {rounded(2 * cell.risk_se.sel(model='LSA'), 1)}"
-    ols = "no finite mean" if np.isinf(theory.sel(model="OLS")) else rounded(cell.risk.sel(model="OLS"), 3)
-    gpt2 = f"{float(cell.gpt2_of_garg):g}" if np.isfinite(cell.gpt2_of_garg) else str(cell.gpt2_words.values)
-    formula, averaging = rounded(theory.sel(model="LSA"), 3), rounded(theory.sel(model="averaging"), 3)
-    return formula, lsa, averaging, ols, rounded(cell.zero, 3), gpt2 or "–"
+    rows = measured_rows(dataset, "LSA")
+    columns = {
+        "LSA, formula": rows.risk_theory.sel(model="LSA"),
+        "LSA ± 2 s.e.": with_error(rows, "LSA", 3),
+        "averaging, formula": rows.risk_theory.sel(model="averaging"),
+        "least squares, measured": least_squares(rows, 3),
+        "zero": rows.zero,
+        "GPT-2 (Garg et al.)": of_garg(rows),
+    }
+    return Table.by({"prompt": "prompt", "k": "k"}, columns, partial(rounded, digits=3))

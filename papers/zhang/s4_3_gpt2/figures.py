@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, Table, band, drawing, each, legend, line, points
+from icl_lib.companion import LINES, MARKERS, Table, across, band, drawing, each, legend, line, points
 from papers.zhang.lines import plain_logarithms, with_range
 
 TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}
@@ -68,23 +68,18 @@ def _draw_references(axes: Axes, cell: xr.Dataset) -> None:
     plain_logarithms(axes.yaxis)
 
 
+MODELS = {"trained": "trained on", "N": "N"}
+
+
 def relative(dataset: xr.Dataset) -> Table:
     """Return the error at M = N over that of predicting 0, mean over trainings, by model and test distribution."""
     share = (dataset.risk.sel(M=dataset.N) / dataset.zero).mean("run")
-    models = [(trained, N) for trained in dataset.trained.values for N in dataset.N.values]
-    rows = ((trained, f"{N}", *(f"{float(one):.2f}" for one in share.sel(trained=trained, N=N))) for trained, N in models)
-    return Table(("trained on", "N", *map(str, dataset.test.values)), tuple(rows))
+    return Table.by(MODELS, across(share, "test"))
 
 
 def by_way(dataset: xr.Dataset) -> Table:
     """Return the error at the largest c over that of predicting 0, mean over trainings: one row a model, one column a way."""
-    share = dataset.risk.isel(c=-1).mean("run")
-    models = [(trained, N) for trained in dataset.trained.values for N in dataset.N.values]
-    rows = (
-        (trained, f"{N}", *(f"{float(share.sel(trained=trained, N=N, way=way)):.2f}" for way in dataset.way.values))
-        for trained, N in models
-    )
-    return Table(("trained on", "N", *map(str, dataset.way.values)), tuple(rows))
+    return Table.by(MODELS, across(dataset.risk.isel(c=-1).mean("run"), "way"))
 
 
 @drawing(

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, drawing, each, entry, legend, line, points, series
+from icl_lib.companion import LINES, Table, across, drawing, each, entry, legend, line, points, series
 from papers.zhang.lines import plain_logarithms
 
 
@@ -83,11 +83,9 @@ def _risk_panel(axes: Axes, cell: xr.Dataset) -> None:
 
 def gains(dataset: xr.Dataset) -> Table:
     """Return the error after training on random covariances over that after training on their mean."""
-    dataset = dataset.isel(d=0)
-    gain = dataset.risk.sel(trained="random") / dataset.risk.sel(trained="mean")
-    cells = [(law, c) for law in dataset.law.values for c in dataset.c.values]
-    rows = ((law, f"{c:g}", *(f"{float(one):.2f}" for one in gain.sel(law=law, c=c))) for law, c in cells)
-    return Table(("variances", "c", *(f"M = {M}" for M in dataset.M.values)), tuple(rows))
+    risk = dataset.risk.isel(d=0)
+    gain = risk.sel(trained="random") / risk.sel(trained="mean")
+    return Table.by({"law": "variances", "c": "c"}, across(gain, "M", "M = {}"))
 
 
 @drawing(

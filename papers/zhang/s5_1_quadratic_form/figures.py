@@ -66,7 +66,10 @@ def full_loss(figure: Figure, dataset: xr.Dataset) -> None:
 
 def curvature(dataset: xr.Dataset) -> Table:
     """Return how many eigenvalues of the Hessian are negative or zero, at the limit of training and at the origin."""
-    counts = [(dataset.negative, "limit"), (dataset.zero, "limit"), (dataset.negative, "origin")]
-    cells = dataset.setting.values
-    rows = ((cell, *(f"{int(each.sel(place=place, setting=cell))}" for each, place in counts)) for cell in cells)
-    return Table(("setting", "negative at the limit", "zero at the limit", "negative at the origin"), tuple(rows))
+    limit, origin = dataset.sel(place="limit"), dataset.sel(place="origin")
+    columns = {
+        "negative at the limit": limit.negative,
+        "zero at the limit": limit.zero,
+        "negative at the origin": origin.negative,
+    }
+    return Table.by({"setting": "setting"}, columns, ".0f")

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, Table, drawing, each, entry, equality, legend, line, points
+from icl_lib.companion import MARKERS, Table, across, drawing, each, entry, equality, legend, line, points, rounded
 from papers.zhang.lines import plain_logarithms
 
 
@@ -168,13 +168,9 @@ def _lowest_traps(dataset: xr.Dataset) -> xr.DataArray:
 
 def heights(dataset: xr.Dataset) -> Table:
     """Return the loss of the lowest local minimum found over the least loss, one row a setting; a dash where none was found."""
-    ratio = _lowest_traps(dataset) / dataset.minimum
-    found = {setting: ratio.sel(setting=setting).values for setting in dataset.setting.values}
-    rows = ((name, *("–" if np.isnan(one) else f"{one:.1f}" for one in values)) for name, values in found.items())
-    return Table(("setting", *(f"N = {N:,}" for N in dataset.N.values)), tuple(rows))
+    return Table.by({"setting": "setting"}, across(_lowest_traps(dataset) / dataset.minimum, "N", "N = {:,}"), ".1f")
 
 
 def slacks(dataset: xr.Dataset) -> Table:
     """Return the least ratio along the flow over the constant of the PL inequality, one row a dimension."""
-    rows = ((f"{d}", *(f"{float(one):.0f}" for one in dataset.slack.sel(d=d))) for d in dataset.d.values)
-    return Table(("d", *(f"κ = {kappa:g}" for kappa in dataset.kappa.values)), tuple(rows))
+    return Table.by({"d": "d"}, across(dataset.slack, "kappa", "κ = {:g}"), rounded)

@@ -1,0 +1,41 @@
+"""What the page on the training engine says of the published result."""
+
+from tests.papers.prose import says
+
+
+@says("engine", "That is the regime of one-layer models. There a batch helps most", "engine-roofline")
+def batch_of_one_layer_models(d):
+    small = d.one_layer_seconds.sel(layout="apart") / d.one_layer_seconds.sel(layout="together")
+    return bool(small > 2 * gain(d).max())
+
+
+@says("engine", "a batch gains little or loses, as when it no longer fits into the cache", "engine-roofline")
+def batch_of_larger_models(d):
+    return bool((gain(d) < 1.25).all()), bool(gain(d).min() < 1)
+
+
+def gain(d):
+    """Return the time of models one after the other over that of them as one batch."""
+    return d.models[-1] * d.seconds.isel(models=0) / d.seconds.isel(models=-1)
+
+
+@says("engine", "so a sum above 1 is possible", "engine-roofline")
+def sum_of_shares(d):
+    shares = d.operations / d.seconds / d.products_rate + d.traffic / d.bandwidth / d.seconds
+    return 1, bool((shares > 1).any())
+
+
+@says("engine", "so its stored times are of one thread beside another job", "engine-roofline")
+def one_thread(d):
+    return bool(d.threads == 1)
+
+
+@says("engine", "The formula of operations is the count of PyTorch: shown, at every size.", "engine-roofline")
+def formula_and_count(d):
+    return bool((d.operations == d.operations_theory).all())
+
+
+@says("engine", "It has 372 million, four times as many.", "engine-roofline")
+def forward_pass_of_three_layers(d):
+    tokens = 2 * 64 * 21 * 64 * 5  # read-in of B = 64 prompts of 21 tokens: no gradient of the tokens
+    return (d.operations.sel(size="tiny", models=1) + tokens) / 3 / 1e6

@@ -1,0 +1,77 @@
+"""Numbers in the prose of a notebook are found again in the stored results."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+
+from tests.papers.tables import agrees
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NUMBER = re.compile(r"(?<![\w.^_{])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?%?(?![\w}])")
+"""A number as ``plain`` prose has it; one in the name of a claim, in an exponent or an index is none."""
+
+
+def plain(words: str) -> str:
+    """Return words without references and commands of TeX, powers of ten as in 1e-4, a minus as a hyphen.
+
+    >>> plain(r"{eq}`eq-li-3` has $0.2\\pm0.01$, $3\\cdot10^{-4}$ and $10^5$, −1 at most")
+    ' has $0.2 0.01$, $3e-4$ and $1e5$, -1 at most'
+    """
+    words = re.sub(r"\{[\w:]+\}`[^`]*`", "", words.replace("−", "-"))
+    words = re.sub(r"(?<![\d.])10\^\{?(-?\d+)\}?", r"1e\1", re.sub(r"([\d.]+)\s*\\cdot\s*10\^\{?(-?\d+)\}?", r"\1e\2", words))
+    return re.sub(r"\\[A-Za-z]+", " ", words)
+
+
+class Said(NamedTuple):
+    """Words of a notebook, the results that they tell of, and what they say: numbers in their order, and what must be true."""
+
+    notebook: str
+    words: str
+    slugs: tuple[str, ...]
+    found: Callable[..., object]
+
+
+SAID: list[Said] = []
+
+
+def says(notebook: str, words: str, *slugs: str) -> Callable:
+    """Declare what words of a notebook say of stored results: the function takes them, and returns what stands there.
+
+    Numbers stand for those of the words, in their order; True and False for what is said without a number.
+    """
+
+    def declare(found: Callable[..., object]) -> Callable[..., object]:
+        SAID.append(Said(notebook, " ".join(words.split()), slugs, found))
+        return found
+
+    return declare
+
+
+@cache
+def prose(notebook: str) -> str:
+    """Return the text of a notebook, a space for every break."""
+    cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
+    return " ".join(" ".join(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+
+
+def wrong(said: Said, datasets: list) -> Iterator[str]:
+    """Say what of the words is not so."""
+    if prose(said.notebook).count(said.words) != 1:
+        yield "the notebook has these words not at all, or more than once"
+        return
+    found = said.found(*datasets)
+    found = [*found] if isinstance(found, tuple | list) else [found]
+    numbers, truths = ([each for each in found if isinstance(each, bool) == kind] for kind in (False, True))
+    shown = [text.rstrip(",") for text in NUMBER.findall(plain(said.words))]
+    if len(shown) != len(numbers):
+        yield f"the words have {len(shown)} numbers, {', '.join(shown)}, and {len(numbers)} were found"
+        return
+    yield from (
+        f"{text}, not {float(number):.6g}" for text, number in zip(shown, numbers, strict=True) if not agrees(text, number)
+    )
+    if not all(truths):
+        yield f"of what is said without a number, number {truths.index(False) + 1} is not so"

@@ -1,0 +1,26 @@
+"""What the prose of a notebook says of the published results is so, number by number."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.papers.prose import NOTEBOOKS, NUMBER, SAID, plain, prose, wrong
+
+for path in sorted(Path(__file__).parent.glob("*/prose*.py")):
+    importlib.import_module(f"tests.papers.{path.parent.name}.{path.stem}")
+SENTENCE = re.compile(r"(?<=[.:;?!])\s+")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said.notebook}: {said.words[:60]}")
+def test_what_is_said_is_so(said, stored):
+    assert not [*wrong(said, [stored(slug) for slug in said.slugs])]
+
+
+@pytest.mark.parametrize("notebook", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+def test_every_number_of_the_full_profile_is_checked(notebook):
+    words = [said.words for said in SAID if said.notebook == notebook]
+    sentences = [each for each in SENTENCE.split(prose(notebook)) if "full profile" in each and NUMBER.search(plain(each))]
+    assert not [each for each in sentences if not any(each in some or some in each for some in words)]
