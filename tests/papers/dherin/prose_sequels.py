@@ -75,7 +75,7 @@ def above_the_prediction(d):
 
 @says(
     "dherin_all_positions",
-    "the loss jumps up and down, above all without norms, and the agreement does not care",
+    "the loss jumps up and down, in the mean over networks above all without norms, and the agreement does not care",
     "dherin-positions-training",
 )
 def loss_and_agreement(d):
@@ -140,7 +140,8 @@ def lower_block_left_out(d):
 
 @says(
     "dherin_generation",
-    "Used for the same token one step later, a patch removes more than three quarters of the error in the full profile.",
+    "Used for the same token one step later, a patch removes more than three quarters of the error in the full profile, "
+    "in the mean over networks.",
     "dherin-stale-patches",
 )
 def same_token_again(d):

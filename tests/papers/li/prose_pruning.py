@@ -36,6 +36,13 @@ def formulas_of_the_start(d):
     return [fits("silent_means"), fits("silent_inputs"), *neither]
 
 
+@says(PAGE, "rows come to rest while attention still rises", "li-magnitudes")
+def sorted_while_attention_rises(d):
+    """More than half of the short rows move no more before attention has come to nine tenths of its end."""
+    rest, mass = d.at_rest.mean("seed"), d.mass.mean("seed")
+    return bool(rest.where(mass < 0.9 * mass.isel(step=-1)).max() > 0.5)
+
+
 @says(PAGE, "The push on the two means gives far too much", "li-magnitudes")
 def push_on_the_means(d):
     return bool(d.pushed_means_theory > 2 * d[["silent", "small"]].isel(setting=0).mean().to_dataarray().max())
