@@ -153,10 +153,10 @@ def _log_errors(axes: Axes) -> None:
 
 
 SILENT = {
-    "silent_means": "start: silent on the two means",
-    "silent_means_theory": "start: silent on the two means, by the formula",
-    "silent_inputs": "start: silent on all inputs",
-    "silent_inputs_theory": "start: silent on all inputs, by the formula",
+    "silent_means": "initialisation: silent on the two means",
+    "silent_means_theory": "initialisation: silent on the two means, by the formula",
+    "silent_inputs": "initialisation: silent on all inputs",
+    "silent_inputs_theory": "initialisation: silent on all inputs, by the formula",
     "pushed_means_theory": "end: by the push on the means",
     "pushed_inputs_theory": "end: by the push on all inputs",
     "silent_alone": "end: rows trained one by one",
@@ -175,7 +175,7 @@ def ends_small(dataset: xr.Dataset) -> Table:
     """Return the share of rows that end small, of all networks, by what made them active at the start."""
     total = dataset[["rows", "rows_small"]].sum("seed")
     columns = {"rows": total.rows, "share that ends small": total.rows_small / total.rows}
-    return Table.by({"kind": "heard at the start under"}, columns, {"rows": ".0f", "share that ends small": ".2f"})
+    return Table.by({"kind": "heard at the initialisation under"}, columns, {"rows": ".0f", "share that ends small": ".2f"})
 
 
 def mixed(dataset: xr.Dataset) -> Table:

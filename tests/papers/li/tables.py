@@ -67,10 +67,10 @@ def silent(d, title, share):
     means, v = atan(2 / sqrt(6)) / pi, np.linspace(0, 9, 90001)
     normal, below = np.exp(-(v**2) / 2) / sqrt(2 * pi), np.vectorize(erfc)(v / sqrt(8)) / 2
     return {
-        "start: silent on the two means": d.silent_means.sum() / models,
-        "start: silent on the two means, by the formula": means,
-        "start: silent on all inputs": d.silent_inputs.sum() / models,
-        "start: silent on all inputs, by the formula": 2 * np.trapezoid(normal * below**6, v),
+        "initialisation: silent on the two means": d.silent_means.sum() / models,
+        "initialisation: silent on the two means, by the formula": means,
+        "initialisation: silent on all inputs": d.silent_inputs.sum() / models,
+        "initialisation: silent on all inputs, by the formula": 2 * np.trapezoid(normal * below**6, v),
         "end: by the push on the means": min(means + 1 / 4, 1 / 2),
         "end: by the push on all inputs": d.pushed_inputs_theory,
         "end: rows trained one by one": main.silent_alone,
