@@ -12,8 +12,9 @@ def minute(found):
     step, the largest logit the look-up, and for Gaussian queries its mean curvature is the best change of weights
     ({S3c}). What the best change leaves depends on the tokens. With {N} Gaussian tokens it is {gaussian} of the output's
     variance, with as many patterns of the same covariance {patterns}; only the first falls with the length ({S3d}).
-    New: In Li et al.'s trained network the patch is, to 1%, one vote on the label ({S3o}), and removing an example, if the
-    answer stays, changes the output, to 1%, by the gradient of its score over what attention leaves to the others ({S3j}).
+    New: In Li et al.'s trained network one vote on the label explains 99% of the patch's square ({S3o}), and removing an
+    example, if the answer stays, changes the output, to 1%, by the gradient of its score over what attention leaves to the
+    others ({S3j}).
     """
     last = found.share.isel(d=0, x=-1, N=-1)
     told = {kind: f"{float(last.sel(tokens=kind)):.2%}" for kind in ("Gaussian", "patterns")}

@@ -111,7 +111,7 @@ def L5f(dataset):
     attention. Three shifts tell nothing: the push of all tasks comes as near to them (0.19) as their own (0.21).
     Moved: from 0.35 in both profiles; three shifts were judged as well, where the check tells nothing.
     Neglects: the change of the push with attention, once it is no longer uniform, and the noise of the batches. While it
-    is uniform each mode of the scores grows as the push says; the earlier, the nearer (L14f).
+    is uniform each mode of the scores grows as the push says; in setting A the earlier, the nearer (L14f).
     Control: the push of another set of tasks, with its own number
     """
     return over_seeds(dataset.miss.sel(set=[name for name in dataset.set.values if not name.startswith("cyclic 3")]))

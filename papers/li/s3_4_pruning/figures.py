@@ -172,10 +172,10 @@ def silent(dataset: xr.Dataset) -> Table:
 
 
 def ends_small(dataset: xr.Dataset) -> Table:
-    """Return the share of rows that end small, of all networks, by what made them active at the start."""
+    """Return the share of rows that end small, of all networks, by what makes them active at the initialisation."""
     total = dataset[["rows", "rows_small"]].sum("seed")
     columns = {"rows": total.rows, "share that ends small": total.rows_small / total.rows}
-    return Table.by({"kind": "heard at the initialisation under"}, columns, {"rows": ".0f", "share that ends small": ".2f"})
+    return Table.by({"kind": "active at the initialisation under"}, columns, {"rows": ".0f", "share that ends small": ".2f"})
 
 
 def mixed(dataset: xr.Dataset) -> Table:

@@ -20,7 +20,7 @@ def ends_of_training(d):
 
 @says(
     PAGE,
-    "with an error that is in the median of batches two hundred times below that of layers that change labels only.",
+    "Its error, in the median of batches, is a two-hundredth of that of layers that change labels only.",
     "ahn-free-features",
 )
 def below_layers_that_change_labels_only(d):

@@ -75,7 +75,7 @@ def above_the_prediction(d):
 
 @says(
     "dherin_all_positions",
-    "the loss jumps up and down, in the mean over networks above all without norms, and the agreement does not care",
+    "the loss jumps up and down, above all without norms (mean over networks), and the agreement does not care",
     "dherin-positions-training",
 )
 def loss_and_agreement(d):
@@ -199,7 +199,7 @@ def epsilon_in_the_denominator(d):
 
 @says(
     "dherin_modern_blocks",
-    "With the site left out, three quarters or more of the largest error without a patch stay.",
+    "With the site left out, three quarters or more of the largest error without a patch are left",
     "dherin-modern-blocks",
 )
 def site_left_out(d):

@@ -9,7 +9,7 @@ def batch_of_one_layer_models(d):
     return bool(small > 2 * gain(d).max())
 
 
-@says("engine", "a batch gains little or loses, as when it no longer fits into the cache", "engine-roofline")
+@says("engine", "a batch gains little or loses; it may then no longer fit into the cache", "engine-roofline")
 def batch_of_larger_models(d):
     return bool((gain(d) < 1.25).all()), bool(gain(d).min() < 1)
 

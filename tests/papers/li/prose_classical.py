@@ -94,8 +94,8 @@ def ratios(d):
 
 @says(
     PAGE,
-    "Noise is the one change that moves all learners in the direction of the slides, in the mean over lengths, while the model "
-    "stays where it is.",
+    "In the mean over lengths, noise is the one change that moves all learners towards the slides while the model stays where "
+    "it is.",
     "li-classical-reasons",
 )
 def direction_of_the_noise(d):

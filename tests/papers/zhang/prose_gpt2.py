@@ -105,7 +105,7 @@ def random_ahead(d):
     return 4, 9, bool((d.gain.sel(test=["c = 4", "c = 9"]).mean(NINE) > 0).all())
 
 
-@says("Whether it makes it grow less, nine pairs leave open.", CURVES)
+@says("Whether the error then grows less with $c$, nine pairs of trainings leave open.", CURVES)
 def random_grow_as_much(d):
     fixed, random = growth(d)
     return bool(0 < (random < fixed).sum() < 9)

@@ -97,7 +97,7 @@ def gpt2_above_zero(d):
     return row.gpt2_of_garg.sel(k=40), bool(row.gpt2_of_garg.sel(k=40) > row.zero)
 
 
-@says("LSA suffers most at $c>1$, and there by far more.", GARG)
+@says("LSA suffers most at $c>1$", GARG)
 def lsa_suffers(d):
     ours, printed = shares(d, *INPUTS).sel(k=40), (d.gpt2_of_garg / d.zero).sel(prompt=INPUTS, k=40)
     return 1, bool((ours[:2] < 1).all()), bool((ours[2:] > 2 * printed.max()).all())
