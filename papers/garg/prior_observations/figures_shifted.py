@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion import Table, drawing, legend, rounded, sideways
-from papers.regression.prompt_tables import least_squares, measured_rows, of_garg, with_error
+from papers.regression.shown_prompts import at_longest, least_squares, measured_rows, of_garg, with_error
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -36,7 +36,7 @@ def shifts(figure: Figure, dataset: xr.Dataset) -> None:
     axes = figure.subplots()
     rows = np.arange(dataset.sizes["prompt"])[::-1]
     share = dataset[["risk", "risk_se", "risk_theory", "gpt2_of_garg"]] / dataset.zero
-    longest, read = _longest(share), share.sel(k=2 * dataset.d)
+    longest, read = at_longest(share), share.sel(k=2 * dataset.d)
     squares = longest[["risk"]].sel(model="OLS").clip(FLOOR)
     sideways(axes, squares, "risk", rows, 2, marker="X", label="least squares")
     bar = {"marker": "|", "markersize": 13, "markeredgewidth": 2.2}
@@ -49,11 +49,6 @@ def shifts(figure: Figure, dataset: xr.Dataset) -> None:
     ticks = [FLOOR, 1e-3, 1e-2, 1e-1, 1, 10, 100]
     axes.set_xticks(ticks, ["0", "0.001", "0.01", "0.1", "1", "10", "100"])
     legend(axes, columns=4, side="upper", columnspacing=1.0, reverse=True)
-
-
-def _longest(values: xr.Dataset) -> xr.Dataset:
-    """Return every row's value at the longest context, at the shortest where no longer one exists."""
-    return values.isel(k=-1).fillna(values.isel(k=0))
 
 
 def table(dataset: xr.Dataset) -> Table:

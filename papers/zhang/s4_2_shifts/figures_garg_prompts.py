@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from icl_lib.companion import Table, drawing, legend, rounded, sideways
-from papers.regression.prompt_tables import least_squares, measured_rows, of_garg, with_error
+from papers.regression.shown_prompts import at_longest, least_squares, measured_rows, of_garg, with_error
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
@@ -34,7 +34,7 @@ def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 for every kind of prompt: LSA, least squares, and GPT-2 as read from Garg."""
     axes = figure.subplots()
     rows = np.arange(dataset.sizes["prompt"])[::-1]
-    read, share = dataset.isel(k=-1)[["gpt2_of_garg"]] / dataset.zero, _at_longest(dataset[["risk", "risk_se"]]) / dataset.zero
+    read, share = dataset.isel(k=-1)[["gpt2_of_garg"]] / dataset.zero, at_longest(dataset[["risk", "risk_se"]]) / dataset.zero
     share = share.assign(risk=share.risk.clip(FLOOR), risk_se=share.risk_se.where(share.risk > FLOOR, 0))
     style = {"marker": "D", "markerfacecolor": "none", "label": "GPT-2, read from Garg et al."}
     sideways(axes, read, "gpt2_of_garg", rows, 1, **style)
@@ -46,11 +46,6 @@ def garg_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     ticks = [FLOOR, 1e-3, 1e-2, 1e-1, 1, 10, 100]
     axes.set_xticks(ticks, ["0", "0.001", "0.01", "0.1", "1", "10", "100"])
     legend(axes, columns=2, side="upper")
-
-
-def _at_longest(values: xr.Dataset) -> xr.Dataset:
-    """Return every row's value at the longest context, at the shortest where no longer one exists."""
-    return values.isel(k=-1).fillna(values.isel(k=0))
 
 
 def garg_table(dataset: xr.Dataset) -> Table:

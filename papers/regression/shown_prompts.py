@@ -1,4 +1,4 @@
-"""Columns of tables of the prompts of Garg et al.: errors with their standard errors, least squares, and what is printed."""
+"""What figures and tables of the prompts of Garg et al. show: errors, also at the longest context, and what is printed."""
 
 from functools import partial
 
@@ -6,6 +6,11 @@ import numpy as np
 import xarray as xr
 
 from icl_lib.companion import rounded
+
+
+def at_longest(values: xr.Dataset) -> xr.Dataset:
+    """Return every row's value at the longest context, at the shortest where no longer one exists."""
+    return values.isel(k=-1).fillna(values.isel(k=0))
 
 
 def measured_rows(dataset: xr.Dataset, model: str) -> xr.Dataset:
