@@ -42,9 +42,13 @@ jaxtyping.install_import_hook([*(f"icl_lib.{floor}" for floor in FLOORS), "paper
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that hold long checks, so that no worker is left with one at the end."""
+    """Begin with the files that hold long checks, so that no worker is left with one at the end.
+
+    The first file about the small book builds it; the others come last of these, so that no worker waits for it.
+    """
     long = {item.path for item in items if item.get_closest_marker("long")}
-    items.sort(key=lambda item: item.path not in long)
+    small = [item.path for item in items if item.path in long and hasattr(item.getparent(pytest.Module).obj, "toy_book")]
+    items.sort(key=lambda item: (item.path not in long, item.path in small and item.path != small[0]))
 
 
 def pytest_runtest_setup() -> None:

@@ -23,8 +23,8 @@ def leave_search(app: Sphinx, env) -> None:
 
 
 def write_in_parallel(app: Sphinx, env) -> None:
-    """Two processes write the pages; one has read them, for not all extensions can join what several have read."""
-    app.parallel = 2
+    """Two processes write the pages beside one that hands them on; one has read them, for not all extensions can join."""
+    app.parallel = 3
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -47,7 +47,7 @@ def given(value: object, field: str) -> Made:
         if is_dataclass(present) and not is_dataclass(value):
             inner = ", ".join(each.name for each in fields(present))
             raise ValueError(f"{field} is made of fields: name one, such as {field}.X=VALUE with X one of {inner}")
-        plain = value.tolist() if hasattr(value, "tolist") else value  # of NumPy
+        plain = _without_numpy(value)
         several = isinstance(present, tuple)
         one = present[0] if several and present else present
         entries = tuple(plain) if several and isinstance(plain, tuple | list | range) else (plain,)
@@ -58,6 +58,13 @@ def given(value: object, field: str) -> Made:
         return entries if several else entries[0]
 
     return made
+
+
+def _without_numpy(value: object) -> object:
+    """Return a value, or the entries of several, as Python's own numbers."""
+    if isinstance(value, tuple | list):
+        return tuple(map(_without_numpy, value))
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def read(text: str, field: str) -> Made:
@@ -79,11 +86,6 @@ def read(text: str, field: str) -> Made:
         return found
 
     return made
-
-
-def altered(declaration, field: str, text: str):
-    """Return a declaration with one field changed, its value read from text."""
-    return changed(declaration, {field: read(text, field)})
 
 
 def differences(one, other, within: str = "") -> Iterator[tuple[str, object, object]]:

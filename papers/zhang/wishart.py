@@ -12,7 +12,7 @@ from icl_lib.seeds import stream
 
 
 def empirical_covariances(Lambda: Float[ndarray, "d d"], M: int, draws: int, seed: int, name: str) -> Float[Tensor, "B d d"]:
-    """Draw Lambda_hat = (1/M) sum_i x_i x_i^T, x_i ~ N(0, Lambda), exactly, from d^2 numbers whatever M is.
+    """Draw Lambda_hat = (1/M) sum_i x_i x_i^T, x_i ~ N(0, Lambda), exactly, from d^2 + d numbers whatever M is.
 
     Bartlett: M Lambda_hat = C T T^T C^T with C C^T = Lambda and T lower triangular, T_ij ~ N(0, 1) below the diagonal
     and T_ii^2 ~ chi^2 with M + 1 - i degrees of freedom, i = 1 .. d, all independent. Needs M >= d.

@@ -24,6 +24,7 @@ TWENTY = [
     ("zhang-stationarity", {"kappa": 2, "pairs": 300}),
     ("zhang-isotropic", {"d": np.int64(8), "prompts": 200}),
     ("zhang-isotropic", {"N": np.array([10, 30]), "prompts": 200}),
+    ("zhang-isotropic", {"N": [np.int64(10), np.int64(30)], "prompts": 200}),
     ("zhang-time-course", {"d": 2, "N": 5, "kappa": 3.0}),
     ("li-first-push", {"seeds": 2, "base.T": 5}),
     ("dherin-rank-one", {"networks": 2, "width": 16, "N": 10}),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import nbformat
 
+from papers import registry
 from tests.papers.tables import agrees
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -36,6 +37,12 @@ class Said(NamedTuple):
 
 
 SAID: list[Said] = []
+
+
+def both(slug: str) -> tuple:
+    """Return the declarations of an experiment, quick and full."""
+    experiment = registry.experiment(slug)
+    return experiment.quick, experiment.full
 
 
 def says(notebook: str, words: str, *slugs: str) -> Callable:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from icl_lib.companion import results
-from icl_lib.companion.settings import altered
+from icl_lib.companion.settings import changed, read
 from papers import registry
 from papers.__main__ import main
 from papers.regression.curriculum import Ramp
@@ -102,7 +102,7 @@ OUTER = Outer(Inner(2.0), 10, (4, 8), (0.5,), "cyclic 3")
     ],
 )
 def test_a_field_of_a_declaration_can_be_set(field, text, expected):
-    assert altered(OUTER, field, text) == expected
+    assert changed(OUTER, {field: read(text, field)}) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_field_of_a_declaration_can_be_set(field, text, expected):
 )
 def test_a_setting_that_does_not_fit_is_refused(field, text, says):
     with pytest.raises(ValueError, match=says):
-        altered(OUTER, field, text)
+        changed(OUTER, {field: read(text, field)})
 
 
 def test_settings_reach_the_run_and_are_recorded(tmp_path, capsys):

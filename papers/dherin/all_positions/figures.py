@@ -64,9 +64,9 @@ def _draw_epsilon(axes: Axes, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Training in float32. Test loss: half the mean squared error on test prompts, geometric mean over networks: the "
-        "network (line), the query alone with the composed patches (circles), with the last Δ<i>b</i>′ left out (squares). "
-        "Squared difference: of patched and full outputs over all tokens, relative, worst network, one marker a block; "
-        "dashed: the least of the blocks with Δ<i>b</i>′ left out."
+        "network (line), the query alone with the composed patches (circles), the last block from its true input with "
+        "Δ<i>b</i>′ left out (squares). Squared difference: of patched and full outputs over all tokens, relative, worst "
+        "network, one marker a block; dashed: the least of blocks and networks with Δ<i>b</i>′ left out."
     ),
     size=(7.6, 5.6),
 )

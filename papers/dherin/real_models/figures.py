@@ -56,7 +56,7 @@ def sizes(dataset: xr.Dataset) -> Table:
         "size, last alone": most.sel(patch="last alone"),
         **across(share, "made", "error, made {}"),
     }
-    return Table.by({"model": ""}, columns)
+    return Table.by({"model": "class"}, columns)
 
 
 @drawing(
@@ -71,7 +71,8 @@ def sizes(dataset: xr.Dataset) -> Table:
         "One patch for <i>M</i> tokens. Left: largest relative error of a token behind a block, float64; mean "
         "over random models on the logarithmic axis, bars from the smallest to the largest. Middle: distance of the logits to "
         "those with the context on as many new tokens, over that without a patch. Right: classes with a norm behind, float32, "
-        "median over those models in which a gain that keeps <i>ρ</i> exists, with the smallest and the largest."
+        "median over all models for one factor, for the equations over those in which a gain that keeps <i>ρ</i> exists, with "
+        "the smallest and the largest."
     ),
     size=(8.0, 4.2),
 )

@@ -8,9 +8,9 @@ def minute(classes):
     """Says: Sequel 2 patches the blocks of Llama, Gemma, GPT-J and Mixtral. A user of language models has their code, and not
     ours.
 
-    So: The identity holds in {count} classes of a public library as it stands, with small random weights: patched within its
-    own forward, each gives the logits that it gives with the context up to {exact} ({D60}). The last matrix of every block
-    is enough.
+    So: The identity holds in {count} classes of a public library as it stands, in small models with random weights: patched
+    within its own forward, each gives the logits that it gives with the context up to {exact} ({D60}). The last matrix of every
+    block is enough.
     New: What is exact may say little: one patch serves as many tokens as the hidden layer is wide, whatever the context
     ({D63}), and tells nothing about the next one ({D64}). Where positions are learned it is as exact at a wrong one ({D62}).
     Behind a norm the gain solves equations linear in its inverse square ({D65}). In small models that look up facts, one

@@ -29,7 +29,7 @@ def D6(dataset):
     """The update depends on the query: under one context the mean cosine between two updates is below 0.8.
 
     Margin: Mean over pairs and contexts, plus 2 s.e., worst trained or random network. The same update for all would give 1.
-    Control: queries within 1% of each other
+    Control: queries about 1% apart
     """
 
 

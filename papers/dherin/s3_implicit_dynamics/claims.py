@@ -60,7 +60,8 @@ def D13(dataset):
 def D13c(dataset):
     """The rate $1/‖A(c_{i+2}…c_N, x)‖²$, given here by a summary of v4, does not follow the path: off by 40% or more.
 
-    Margin: 0.4 minus the median error in units of the longest step. The rate is that of the left-consuming dynamics (D19).
+    Margin: 0.4 minus the median over prompts of the largest error, over the longest step. The rate is that of the
+    left-consuming dynamics (D19).
     Moved: from 0.05, after a look at the results.
     Control: the rate $1/‖A(x)‖²$
     """
@@ -90,7 +91,8 @@ def D15(dataset):
 def D16(dataset):
     """Read literally, $W_i = W_{i−1}$ $− h∇L_i(W_{i−1})$ misses $W_i$ by at least three quarters of the longest step.
 
-    Margin: 0.75 minus the median error: $Δ_i$ holds token $i + 1$, and the step to $W_i$ should hold token $i$.
+    Margin: 0.75 minus the median over prompts of the largest error: $Δ_i$ holds token $i + 1$, and the step to $W_i$ should
+    hold token $i$.
     Moved: from 0.1, after a look at the results.
     Control: the index corrected, $W_{i+1} = W_i − hΔ_i$
     """

@@ -21,9 +21,10 @@ READINGS = {
         "lies at rounding, near 1e-15, in every row; the printed index lies near 1 and the other rate between 0.03 and 30."
     ),
     caption=(
-        "Largest distance between the step of the path and the step of a formula, in units of the longest step. One "
-        "marker per prompt. Circles: the index corrected. Squares: the index as printed. Diamonds: the rate of the "
-        "left-consuming dynamics in place of 1/|<i>A</i>(<i>x</i>)|²."
+        "Largest distance between the step of the path and the step of a formula. One marker per prompt. Circles: the index "
+        "corrected, in units of the largest |<i>W<sub>i</sub></i> − <i>W</i><sub>0</sub>|. In units of the longest step, "
+        "squares: the index as printed; diamonds: the rate of the left-consuming dynamics in place of "
+        "1/|<i>A</i>(<i>x</i>)|²."
     ),
     size=(7.2, 3.4),
 )

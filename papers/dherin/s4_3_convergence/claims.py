@@ -97,7 +97,7 @@ def D26f(dataset):
 def D27(dataset):
     """The marginal updates of an untrained block fall by the same law: slope −1.
 
-    Margin: As D26, networks with fresh random weights.
+    Margin: As D26, the networks before their training.
     Control: values summed, not averaged
     """
 

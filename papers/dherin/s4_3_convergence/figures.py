@@ -63,9 +63,9 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Filled: trained, hollow: untrained. Top left: mean marginal update over trials and networks, two standard "
-        "errors. Top right: mean squared error after <i>N</i> examples; dashed: one gradient step of the best size. Bottom "
-        "left: mean weight of the newest of <i>n</i> tokens. Bottom right: error at the end of the prompt against the "
-        "log-log slope of the marginal updates, a marker for each network."
+        "errors. Top right: mean squared error after <i>N</i> examples, with Student's intervals over networks; dashed: one "
+        "gradient step of the best size. Bottom left: mean weight of the newest of <i>n</i> tokens. Bottom right: error at the "
+        "end of the prompt against the log-log slope of the marginal updates, a marker for each network."
     ),
     size=(7.6, 6.6),
 )

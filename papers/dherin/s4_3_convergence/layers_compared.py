@@ -27,7 +27,7 @@ LAYERS = ["softmax attention", "tanh RNN", "GRU"]
 
 @dataclass(frozen=True)
 class LayersCompared(Declaration):
-    """Shipped blocks that were trained on every prefix, and the same blocks with fresh random weights.
+    """Shipped blocks that were trained on every prefix, and the same blocks before their training.
 
     trials            contexts with one query each, for the updates
     tasks, held_out   prompts for the error after 0 .. N examples, and for that after N alone

@@ -26,7 +26,7 @@ from papers.dherin.trained import OneBlock, Trained, Training, regression, start
 from papers.dherin.trainings import ONE_BLOCK
 
 CASES = ("trained", "untrained", "labels are noise", "no normalisation")
-"""The trained block, fresh random weights, trained on labels that no task made, trained with a sum for the average."""
+"""The trained block, the same before its training, trained on labels that no task made, trained with a sum for the average."""
 MOTIONS, PARTS = ("step", "distance"), ("early", "late")
 """n |DeltaW_n - DeltaW_{n-1}| and sqrt(n) |DeltaW_n - DeltaW_oo|; n up to N/20, and n above N/2."""
 

@@ -107,8 +107,7 @@ claim = claims_of("dherin-two-starts")
 
 @claim("D", "bound", margin=0, control=replaced("start", OURS, OTHER))
 def D31b(dataset):
-    """From an initialisation of a third of the variance the loss $½(p − y)²$ falls by less than half at rate 0.01, though ICL
-    is as good.
+    """From an initialisation of a third of the variance the loss $½(p − y)²$ falls by less than half at rate 0.01.
 
     Margin: 0.5 minus the loss after all examples over that before, mean over networks. From our initialisation it falls to
     less than a tenth (D31).

@@ -35,7 +35,7 @@ def _alt_losses(dataset: xr.Dataset) -> str:
         "(filled; two standard errors over tasks) or half of it (hollow), its prediction (thin lines) and the patch of the "
         "same examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and "
         "½. Horizontal: the patch. Vertical: the predicted limit of stability for factor 1. Losses above 100 are drawn at "
-        "100."
+        "100. Finetuning: means over the first tasks of each network; the patch: over all of them."
     ),
     size=(7.8, 4.4),
 )
@@ -100,8 +100,8 @@ def distances(dataset: xr.Dataset) -> Table:
     ),
     caption=lambda dataset: (
         "One function, three parametrisations (<i>sW</i>, <i>sb</i>, <i>u</i>/<i>s</i>), all finetuned at rate "
-        f"{float(dataset.rate_of_paper):g} with the loss (<i>p</i> − <i>y</i>)². Mean over networks and tasks. The patch "
-        "(thick line) is the same for all of them."
+        f"{float(dataset.rate_of_paper):g} with the loss (<i>p</i> − <i>y</i>)². Means over networks and, of finetuning, their "
+        "first tasks. The patch (thick line), over all tasks, is the same for all of them."
     ),
     size=(5.6, 3.6),
 )
@@ -202,8 +202,9 @@ def positive(dataset: xr.Dataset) -> Table:
     ),
     caption=(
         "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: predicted from <i>K</i> and "
-        "<i>w</i> alone. Right: κ², the squared share of finetuning that the query sees; line: mean over queries that "
-        "finetuning does not know. Intervals: two standard errors over tasks."
+        "<i>w</i> alone. Right: κ², the squared share of finetuning that a query sees, mean over fresh queries and tasks, and "
+        "at the first example; line: expected at fresh queries. Intervals: two standard errors over tasks, on the right of "
+        "the distance from the line."
     ),
     size=(7.4, 3.5),
 )
@@ -234,8 +235,8 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Networks trained alike from matrices of variance 1/columns and of a third of it. Left: alignment of the patch for "
-        "one query with finetuning on true labels and on those of the mirrored task; dashed: the ceiling κ. Right: the same "
-        "for one patch fitted to many queries. Intervals: two standard errors over tasks."
+        "one query with finetuning on true labels and on those of the mirrored task; dashed: the ceiling κ, mean of both. "
+        "Right: the same for one patch fitted to many queries. Intervals: two standard errors over tasks."
     ),
     size=(7.6, 3.8),
 )

@@ -17,10 +17,10 @@ REFERENCES = (("zero", "predicting 0", "C3", ":"), ("lsa", "LSA", "C1", "--"), (
         "training; markers lie well below the line of LSA and above that of least squares."
     ),
     caption=(
-        "Left: loss/<i>d</i>, the mean over all prefixes, in windows of steps, one curve a model. Horizontal lines: the same "
-        "mean for predicting 0, for LSA trained at <i>N</i>, and for least squares. Right: error/<i>d</i> on fresh prompts "
-        "after <i>k</i> examples, one marker a model: circles "
-        "with curriculum or the only kind, triangles without. Lines: closed forms."
+        "Left: loss/<i>d</i>, the mean over all prefixes, of which a curriculum begins with the shorter ones, in windows of "
+        "steps, one curve a model. Horizontal lines: the mean over those of full prompts for predicting 0, for LSA trained at "
+        "<i>N</i>, and for least squares. Right: error/<i>d</i> on fresh prompts after <i>k</i> examples, one marker a model: "
+        "circles with curriculum or the only kind, triangles without. Lines: closed forms."
     ),
     size=(7.2, 3.7),
 )

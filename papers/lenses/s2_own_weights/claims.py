@@ -162,11 +162,11 @@ def S2q(dataset):
 claim = claims_of("lenses-read-out")
 
 
-@claim("D", "identity", of="tangent", margin=1e-4, near=("u uᵀ for Q", "half of Q"))
+@claim("D", "identity", of="tangent", margin=1e-4, near=("u uᵀ for Q", "half of the tangent"))
 def S2n(dataset):
     """How far the MLP's change $W r$ is from the read-out's direction follows from the initialisation's $Q = uuᵀ - WWᵀ$.
 
-    Margin: Relative, of the tangent at the end of training; the flow is integrated to 1e-8 a step.
+    Margin: Relative, of the tangent at the end of training; the flow is integrated with a relative tolerance of 1e-7 a step.
     """
 
 

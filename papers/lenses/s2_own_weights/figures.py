@@ -124,9 +124,9 @@ def rows(dataset: xr.Dataset) -> Table:
         f"scale to {float(dataset.tangent.max()):.2f} at the largest; crosses lie beside it."
     ).replace("e-0", "e-"),
     caption=(
-        "Angle of the change <i>Wr</i> to the read-out <i>u</i> at the end of gradient flow of all weights, against what the "
-        "initialisation's <i>Q</i> = <i>uu</i><sup>T</sup> − <i>WW</i><sup>T</sup> predicts. One marker a flow. Crosses: with "
-        "<i>uu</i><sup>T</sup> of the initialisation for <i>Q</i>."
+        "Tangent of the angle of the change <i>Wr</i> to the read-out <i>u</i> at the end of gradient flow of all weights, "
+        "against what the initialisation's <i>Q</i> = <i>uu</i><sup>T</sup> − <i>WW</i><sup>T</sup> predicts. One marker a "
+        "flow. Crosses: with <i>uu</i><sup>T</sup> of the initialisation for <i>Q</i>."
     ),
     size=(5.6, 4.2),
 )

@@ -100,7 +100,9 @@ class ReadOutFlow(Declaration):
         return dataset.assign(
             {
                 **told,
-                "tangent_near": near_misses(dims, {"u uᵀ for Q": abs(alone), "half of Q": 0.5 * rows["tangent_theory"]}),
+                "tangent_near": near_misses(
+                    dims, {"u uᵀ for Q": abs(alone), "half of the tangent": 0.5 * rows["tangent_theory"]}
+                ),
                 "share_near": near_misses(dims, {"-W Wᵀ for Q": without}),
                 "least": variable("", own.least_risk(*self._law(seed)[::2], self.noise, self.N), "R*(Psi)"),
             }

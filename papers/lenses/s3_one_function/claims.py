@@ -136,7 +136,8 @@ def S3j(dataset):
 
 @claim("N", "bound", margin=0.0, control=exchanged("stage", START, TRAINED))
 def S3k(dataset):
-    """Before training it does not: neurons switch, and the gradient misses 2% or more, of the same examples.
+    """Before training it does not: neurons switch, and the gradient misses 2% or more, of the examples whose
+    removal does not turn the answer there.
 
     Margin: 0.02 less the same share, in the network with the least.
     Moved: from 0.05 less the mean, as the claim is about each network now, after a full run.

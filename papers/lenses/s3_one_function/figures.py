@@ -22,9 +22,10 @@ def _alt_tokens(dataset: xr.Dataset) -> str:
     "lenses-token-distribution",
     alt=_alt_tokens,
     caption=(
-        "Left: Φ<sub>C</sub> along one axis for a context of each kind (thick), the parabola at 0 of linear attention, "
-        "and the asymptote, the largest logit. Right: share of the output's variance over queries that no affine map of the "
-        "query carries, least dimension; <i>x</i> is the variance of a logit. Both kinds of tokens have covariance <i>I</i>."
+        "Left: Φ<sub>C</sub> along one axis for a context of each kind (thick), its parabola at 0 "
+        "and its asymptote, the largest logit less a constant. Right: share of the output's variance over queries that no "
+        "affine map of the query carries, least dimension; <i>x</i> is the variance of a logit. Both kinds of tokens have "
+        "covariance <i>I</i>."
     ),
     size=(8.6, 3.9),
 )
@@ -85,8 +86,8 @@ def small_logits(figure: Figure, dataset: xr.Dataset) -> None:
     "lenses-heads",
     alt=(
         "Left, risk of two opposite heads over the risk of one step with N examples, against N: markers on the lines of N - 1 "
-        "examples, above 1. Right, scaled error of one head against the variance of its logits, for two dimensions: markers on "
-        "curves that are lowest near 1."
+        "examples, above 1. Right, scaled error of one head against the variance of its logits, for two values of d: markers "
+        "on curves that are lowest near 1."
     ),
     caption=(
         "Left: risk of a pair of opposite heads over that of one step with <i>N</i> examples; lines, one step with "
@@ -134,7 +135,7 @@ def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "lenses-one-vote",
     alt=(
-        "Share of the patch outside the label direction, logarithmic axis, for three sets of prompts, at the start and after "
+        "Share of the patch that the weighted vote leaves, logarithmic axis, for three sets of prompts, at the start and after "
         "training. At the start about three quarters in all. After training below a hundredth for unseen tasks and for other "
         "patterns with one coefficient sum, and above a tenth where the sums differ."
     ),
@@ -159,12 +160,12 @@ def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
     "lenses-own-and-others",
     alt=(
         "Length of the patch of the examples like the query over that of the others, against the formula, both axes "
-        "logarithmic: circles on the diagonal, at the start near 1, after training mostly above 10. Crosses, without the "
+        "logarithmic: open markers on the diagonal, at the start near 1, after training mostly above 10. Crosses, without the "
         "ratio of lengths, lie above the diagonal."
     ),
     caption=(
         "Patch of the examples with the query's pattern over the patch of the others, prompt by prompt, one network, against "
-        "the odds of the attention. Circles: times the ratio of lengths. Crosses: the odds alone."
+        "the odds of the attention. Open markers: times the ratio of lengths. Crosses: the odds alone."
     ),
     size=(5.6, 4.2),
 )

@@ -99,7 +99,7 @@ class AnyPrior(Declaration):
             bent_se=block.curved_se,
             bent_scale=block.missed_square,
             bent_theory=variable("prior k", beyond.values, "squared distance from the posterior mean, less that of the vector"),
-            bent_near=near_misses("prior k", {"a fit to the same half": (kept * beyond).values}),
+            bent_near=near_misses("prior k", {"less what a fit to the same half would take": (kept * beyond).values}),
         )
 
     def _network(self, place: int, prior: str, seed: int, device: str) -> np.ndarray:

@@ -47,12 +47,12 @@ def S4(dataset):
     """
 
 
-@claim("D", "formula", of="bent", margin=0.05, quick_margin=0.15, near=("a fit to the same half",))
+@claim("D", "formula", of="bent", margin=0.05, quick_margin=0.15, near=("less what a fit to the same half would take",))
 def S4r(dataset):
     """What is not linear needs no prior: a vector fitted to one half of the queries and read on the other tells it.
 
     Margin: Over the excess, one block; against the squared distance from the posterior mean less that of the vector. Read on
-    the half of its fit it is off by a tenth.
+    the half of its fit it would be off by a tenth, as a rest that is independent of the query is.
     """
 
 
@@ -61,7 +61,8 @@ claim = claims_of("lenses-what-is-left")
 
 @claim("N", "bound", margin=0.1, quick_margin=0.25, control=everywhere("share", k=1))
 def S4b(dataset):
-    """After as many examples as in training a one-block network's excess is one wrong vector: under a tenth is no vector.
+    """After as many examples as in training the excess of a block trained at one length is one wrong vector: under a tenth is
+    no vector.
 
     Margin: Share that is no vector, $N = 100$, network with the most. A first run at another seed had 4% to 6%; a tenth is the
     line that we draw.
@@ -200,7 +201,7 @@ claim = claims_of("lenses-selectivity-alignment")
 def S4l(dataset):
     """The most that a patch for one query aligns with an exact gradient step is $E|cos(h, x)|$, 0.64 for $d = 2$, 0.38 for 5.
 
-    Margin: Relative, every network and length; five standard errors over contexts.
+    Margin: Relative, every network, lengths to 10; five standard errors over contexts.
     Moved: from 0.02, which five standard errors of the full run just reach.
     """
 

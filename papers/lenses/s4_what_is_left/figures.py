@@ -24,8 +24,8 @@ ENDS = {BLOCK: 100, EVERY: 50} | DECODERS
     ),
     caption=(
         "Risk beyond that of the posterior mean, over <i>d</i>, mean over three networks. Lower part: distance of the answers' "
-        "vector from the posterior mean. Upper part: what is not linear in the query. Markers: the three networks, with two "
-        "standard errors over contexts. Line: best single gradient step."
+        "vector from the posterior mean. Upper part: the rest of the excess, an estimate of what is not linear in the query. "
+        "Markers: the three networks, with two standard errors over contexts. Line: best single gradient step."
     ),
     size=(7.2, 6.2),
 )
@@ -61,7 +61,8 @@ def shares(dataset: xr.Dataset) -> Table:
     ),
     caption=(
         "Risk of trained networks under three priors, against Bayes risk, what is not linear, and the vector's distance from "
-        "the posterior mean, two standard errors. One marker for each network and length. Crosses: distance from the task."
+        "the posterior mean; intervals of two standard errors of the difference. One marker for each network and length. "
+        "Crosses: distance from the task."
     ),
     size=(5.8, 4.6),
 )

@@ -9,9 +9,9 @@ def minute(found):
     all queries, a gradient step. How much of a trained network's context is one vector, and which?
 
     So: For linear tasks the best answer is linear in the query, whatever prior and noise. So what is no vector is excess
-    risk, one for one, and the rest of the excess is a wrong vector ({S4}). In one-block networks, at their training length,
-    {block} of the excess is no vector ({S4b}), and their vector is near Zhang et al.'s step ({S4g}). Decoders have no vector
-    for {first} of their small excess after one example ({S4d}), and for {most} where it is largest ({S4e}).
+    risk, one for one, and the rest of the excess is a wrong vector ({S4}). A block at its one training length has no vector for
+    {block} of its excess ({S4b}), and its vector is near Zhang et al.'s step ({S4g}). Decoders have no vector for {first} of
+    their small excess after one example ({S4d}), and for {most} where it is largest ({S4e}).
     New: From a decoder's vector Zhang et al.'s step is the farthest candidate ({S4i}); three best steps are nearer ({S4j}), and
     where examples are as many as dimensions a ridge is nearer than the posterior mean ({S4k}). The block that makes a gradient
     step attends nearly uniformly ({S4o}). Trained at every length it has, after 50 examples, no vector for {every} of its

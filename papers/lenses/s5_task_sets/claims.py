@@ -43,7 +43,8 @@ claim = claims_of("lenses-lu-tasks")
 def S5d(dataset):
     """Trained on sampled prompts, many of them, the layer has the gap of the optimum with the energy.
 
-    Margin: Mean gap over sets of tasks, relative, every $k/d$; finitely many prompts add a share that falls as $1/τ$.
+    Margin: Mean gap over sets of tasks, relative, every $k/d$ at $d = 10$; finitely many prompts add a share that falls as
+    $1/τ$.
     Neglects: that share, 4 times as large in the short trainings
     Control: the optimum without the energy, for the same tasks
     """
@@ -54,7 +55,8 @@ def S5d(dataset):
 def S5e(dataset):
     """Trained on as many prompts as theirs, the layer here has the gap that Lu et al. publish.
 
-    Margin: Standard errors of the difference, both of means over sets of tasks; the worst of all $d$ and $k/d$.
+    Margin: Standard errors of the difference, both of means over sets of tasks; the worst of all $k/d$ and the $d$ trained
+    here.
     Control: layers trained here without the energy
     """
     theirs = dataset.sel(d=dataset.small.values)[["published", "published_se"]].rename(d="small")

@@ -105,7 +105,7 @@ claim = claims_of("li-first-push")
 @claim("D", "approximation", margin=0.2, quick_margin=0.35, control=put(miss="miss_swapped"))
 def L5f(dataset):
     """The trained $W_KᵀW_Q$ is the first push grown for one effective time, for every set of tasks tried, covering or not,
-    but the three cyclic shifts of settings A and B.
+    but three cyclic shifts.
 
     Margin: Relative distance of all $M₁(M₁+1)$ entries, one fitted number a model. The push is exact only at uniform
     attention. Three shifts tell nothing: the push of all tasks comes as near to them (0.19) as their own (0.21).
@@ -173,7 +173,8 @@ def L6f(dataset):
 
 @claim("D", "bound", margin=0.95, control=lambda dataset: dataset.assign(best=dataset.error.isel(tasks=0).mean("seed")))
 def L6c(dataset):
-    """Half of that is no floor for every predictor: one that knows the distribution of tasks errs less than $(1−α′/2)ˡ/2$.
+    """Half the probability of a missing pattern is no floor for every predictor: one that knows the distribution of tasks errs
+    less than $(1−α′/2)ˡ/2$.
 
     Margin: Error over half the missing probability; exactly $(1−α′)/(1−α′/2)$ at $l = 1$, which is 0.89 for $α′ = 0.2$.
     Control: the trained model
@@ -187,7 +188,7 @@ def L6e(dataset):
     """If at least a share $α′/2$ of the contexts has the query's pattern, as on the slides, the error is at most 0.002.
 
     Margin: At every length, from one context on: the share guarantees at least one, so the pattern is never missing.
-    With independent contexts models err on up to half of the same prompts.
+    Over all prompts of the same draw, with independent contexts, models err on up to half.
     Number: 0-1 error.
     Moved: from $l ≥ 2/α′$, for which there was no reason.
     Slack: with independent contexts the same models err on up to a half; the bound only says that such errors are gone.

@@ -91,8 +91,8 @@ KINDS = ("own pattern", "trained together", "not trained together", "label of th
     "li-first-push",
     alt=(
         "Two scatter plots of measured against predicted entries of the trained key-query map, with the diagonal. Left, "
-        "sets that meet the condition: the query's own pattern positive, pairs trained together negative, label entries at "
-        "zero. Right, sets that violate it: large label entries of both signs."
+        "sets with balanced labels: the query's own pattern positive, pairs trained together negative, label entries at "
+        "zero. Right, one-sided and single tasks: large label entries of both signs."
     ),
     caption=(
         "Entries of the trained <i>W<sub>K</sub><sup>T</sup>W<sub>Q</sub></i> between unit vectors, mean over seeds, "
@@ -121,7 +121,7 @@ def grown_push(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Three curves against the ratio of label norm to pattern norm. The error on unseen tasks stays near 5/9 with a "
         "shallow dip in the middle. Attention on the query's pattern falls from 0.9 to 0.4. The error on contrary "
-        "contexts steps from 1 to 0 at the first dotted line."
+        "contexts steps from 1 to 0 at the second dotted line."
     ),
     caption=(
         "Models trained on one-sided tasks. Circles: error on unseen tasks; dashed: the error of a pure memory. Squares: "

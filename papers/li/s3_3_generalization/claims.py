@@ -169,7 +169,7 @@ def L7m(dataset):
 def L7g(dataset):
     """It is the length of the patterns that counts: three new patterns of sum 1, times $S₁$, err as L7v says.
 
-    Margin: As for L7v. Patterns, tasks and prompts are those of fixed norm; only the length differs.
+    Margin: As for L7v. The patterns are drawn anew, as those of fixed norm and sum 1; so are the prompts.
     Slack: as for L7v.
     Control: patterns of the same sums and fixed norm
     """

@@ -136,8 +136,8 @@ def L10p(dataset):
 
 @claim("D", "rate", margin=0.25, quick_margin=0.5, control=put(slope_escape="slope_stated"))
 def L10d(dataset):
-    """At $ξ = 0.01$ the exponents are within 0.25 (full profile) of the escape time's: −1 in $η$ and $|q|$, −2 in $β$ and
-    $δ$, and those of $Ψ$ and $ρ$ in $M₁$, $α$ and $K$.
+    """At $ξ = 0.01$ the exponents are within 0.25 (full profile) of the escape time's: −1 in $η$, $|q|$ and $α$, −2 in $β$
+    and $δ$, but for what $ρ$ adds, and those of $Ψ$ and $ρ$ in $M₁$ and $K$.
 
     Margin: Largest deviation over the letters of the sweep. 30 steps are too few to follow a continuous time: up to
     0.25, and in quick up to 0.5. A power of $α$ or of $β$ that is 0.2 off passes as well: seeds and misses leave as much.

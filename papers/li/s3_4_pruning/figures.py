@@ -31,8 +31,9 @@ def _alt_magnitudes(dataset: xr.Dataset) -> str:
         "ξ√<i>m<sub>b</sub></i>, the initial length in setting A. Top right: setting A in time: share of the small "
         "neurons that do not move any more, attention on the query's pattern, mean length of the large neurons over the final "
         "one. Bottom: share of small neurons, and of silent ones, which next to no prompt activates, in settings that differ "
-        "from A in the one thing named (<i>r</i>: shifts of the training tasks; B: another length of patterns and label). "
-        "Lines: silent neurons trained one by one while attention rests. Intervals: two standard errors over networks."
+        "from A in what is named (<i>r</i>: shifts of the training tasks; B: lengths of patterns and label, and half the step "
+        "size) and, most of them, in fewer steps. Lines: silent neurons trained one by one while attention rests. Intervals: "
+        "two standard errors over networks."
     ),
     size=(7.6, 6.2),
 )
@@ -116,7 +117,7 @@ def pruning(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "0-1 error out of domain after deleting a fraction <i>R</i> of the large neurons. Left: largest first. Right: at "
-        "random; lines: whole network's error plus a quarter of the probability that a label loses all its neurons. "
+        "random; lines: about the whole network's error plus a quarter of the probability that a label loses all its neurons. "
         "Intervals: two standard errors over networks. Thin joined points: the authors' slides, read off by eye."
     ),
     size=(7.6, 4.6),

@@ -115,7 +115,7 @@ def L14(ds):
 
 @claim("N", "bound", margin=0.003, control=everywhere("change", kind="relevant"))
 def L14b(ds):
-    """The score of an irrelevant pattern with itself stays at $δ²$ all through training.
+    """The score of an irrelevant pattern of length 1 with itself stays at $δ²$ all through training.
 
     Margin: Mean relative change, worst setting and step. To first order the expected push is 0; what is left is batch
     noise.

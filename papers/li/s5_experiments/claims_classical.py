@@ -107,7 +107,7 @@ def L20f(dataset):
     """The model errs only where no example carries the query's pattern.
 
     Margin: Share of prompts that contain the pattern and are wrong. 3-NN has 0.13 and 0.16 at $l = 6$ (full).
-    Slack: no prompt that contains the pattern is answered wrong, in 96,000.
+    Slack: of 96,000 prompts none that contains the pattern is answered wrong.
     Control: 3-NN in place of the model
     """
     return over_seeds(dataset.missed_present.sel(learner="ICL"))

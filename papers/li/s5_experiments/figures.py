@@ -22,8 +22,9 @@ FLOOR = 1e-4
     caption=(
         "Three-layer transformer: share of wrong answers over the number of contexts, by the share α′ of relevant ones; mean "
         "over models with two standard errors. The markers of one length are drawn side by side. Thick lines: the error of a "
-        "vote among all contexts, missing pattern times wrong majority. Thin lines: the least error of any predictor. Crosses: "
-        "GPT-2 on the slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 are drawn at the bottom."
+        "vote among all contexts, missing pattern times wrong majority. Thin lines: the least error when all tasks are equally "
+        "likely. Crosses, in the full profile: GPT-2 on the slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 are "
+        "drawn at the bottom."
     ),
     size=(7.6, 4.3),
 )
@@ -101,8 +102,9 @@ def _above_floor(dataset: xr.Dataset, *names: str) -> xr.Dataset:
     ),
     caption=(
         "Left: of the attention of the query to the contexts, the part on contexts with its ODR pattern, mean over "
-        "heads and over prompts that contain it; crosses are read off the slides by eye. Right: error on unseen "
-        "patterns with coefficient sum S<sub>1</sub> by both conventions. Intervals: two standard errors over models."
+        "heads, or the layer's more selective head, over prompts that contain it; crosses are read off the slides by eye. "
+        "Right: error over the coefficient sum S<sub>1</sub>, for three new patterns of fixed norm and for the training "
+        "patterns times S<sub>1</sub>. Intervals: two standard errors over models."
     ),
     size=(7.6, 3.7),
 )

@@ -99,9 +99,9 @@ def slack(dataset: xr.Dataset) -> Table:
         "it."
     ),
     caption=(
-        "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for a matrix <i>A</i> that is not symmetric. Circles: Monte "
-        "Carlo (intervals are smaller than the markers) against the identity; line: equality. Squares: the formula that takes "
-        "<i>A</i> for symmetric."
+        "Entries of E[<i>xx</i><sup>T</sup><i>Axx</i><sup>T</sup>] for two matrices <i>A</i> that are not symmetric, one of "
+        "each dimension. Circles: Monte Carlo (intervals are smaller than the markers) against the identity; line: equality. "
+        "Squares: the formula that takes <i>A</i> for symmetric."
     ),
     size=(5.4, 4.0),
 )

@@ -144,7 +144,7 @@ def Z12(dataset):
     """The error falls as $1/M$ at infinite $N$, as $1/N²$ at infinite $M$, and as $1/N$ along $N = M$.
 
     Margin: Slopes of the log of the measured error over two decades of lengths far above $tr Λ/λ_min$ (quick from $10⁴$, full
-    from $10⁵$); contexts are drawn by their covariance alone, $10¹⁴$ stands for infinite.
+    from $10⁵$); contexts are drawn by their covariance alone, $10¹⁴$ stands for infinite $M$.
     Moved: from the powers of the closed form, which say nothing of a model.
     Control: along $N = M$ from the shortest to the longest of ordinary prompts, too short for the rate
     """

@@ -47,7 +47,8 @@ def ZF2a(dataset):
     """Models trained on the fixed covariance do well on random covariances at $c = 1$: error below 0.3 of that of predicting
     0, at $M = N$.
 
-    Margin: The paper says it in words; the threshold is ours. Linear self-attention in its place is far above 1.
+    Margin: Mean over three trainings. The paper says it in words; the threshold is ours. Linear self-attention in its place is
+    far above 1.
     Number: Error over that of predicting 0.
     Control: the errors after one example
     """
@@ -61,7 +62,7 @@ def ZF2b(dataset):
     predicting 0 is more than 3 times what it is at $c = 1$.
 
     Margin: 3 times the relative error at $c = 1$ over that at $c = 4$ and 9, mean over three trainings. The paper says fail;
-    the factor is ours. Models trained on random covariances lose as much: the factor does not set the two
+    the factor is ours. Models trained on random covariances lose nearly as much: the factor does not set the two
     kinds of models apart, ZF3 does.
     Control: the errors after one example, at all scales
     """
@@ -98,7 +99,7 @@ def ZF6(dataset):
     """Under random covariances, $c = 1$ and $M = N$, models trained on them are below 1/3, the error per dimension that linear
     self-attention keeps as $N$ and $M$ grow without bound.
 
-    Margin: The limit of (4.13) for Exp(1) variances, 1/3 per dimension.
+    Margin: The limit of (4.13) for Exp(1) variances, 1/3 per dimension; mean over three trainings.
     Number: Error per dimension.
     Control: the errors after one example
     """
@@ -121,7 +122,8 @@ def ZF5a(dataset):
     """The error jumps where $M$ exceeds $N$: just above $N$ it is more than twice that at $N$, for both training distributions
     and every $N$, on covariance $I$ and on random covariances at $c = 1$.
 
-    Margin: 2 times the error at $N$ over the mean error for $N < M ≤ 1.2 N$. The paper shows a spike; the factor is ours.
+    Margin: 2 times the error at $N$ over the mean error for $N < M ≤ 1.2 N$, mean over three trainings. The paper shows a
+    spike; the factor is ours.
     Slack: A jump is twice the error at $N$; the paper's spike is higher, and by how much differs from training to training.
     Control: the lengths just below $N$ in their place
     """
@@ -160,8 +162,8 @@ def ZF8(dataset):
     """The jump above $N$ is smaller when the test covariance is larger: the error just above $N$ over that at $N$ is smaller at
     $c = 4$ and $c = 9$ than at $c = 1$, for both training distributions and every $N$.
 
-    Margin: The ratio at $c = 4$ and 9 over that at $c = 1$. That the paper means the ratio, and not the height, is our reading.
-    Set when one model had been seen.
+    Margin: The ratio at $c = 4$ and 9 over that at $c = 1$, mean over three trainings. That the paper means the ratio, and not
+    the height, is our reading. Set when one model had been seen.
     Slack: Smaller is what the sentence says; errors at $N$ grow with $c$, while the height of the jump hardly does.
     Control: $c = 1$ and $c = 9$ exchanged
     """

@@ -75,8 +75,8 @@ def ZF4b(dataset):
 
 @claim("D", "order", margin=1.0, control=cells.half_the_examples)
 def ZF7c(dataset):
-    """In the mean over three trainings of each distribution the models of $N = 20$ are better at $M = 10$ than those of $N =
-    10$, on all four test distributions.
+    """In the mean over all six trainings, three of each distribution, the models of $N = 20$ are better at $M = 10$ than those
+    of $N = 10$, on all four test distributions.
 
     Margin: As ZF7b.
     Control: the models of $N = 20$ after half as many examples

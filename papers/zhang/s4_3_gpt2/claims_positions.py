@@ -82,7 +82,8 @@ def ZF9a(dataset):
     own inputs, the error over that of predicting 0 is at most 1.5 times that at $c = 1$ without the division, for every
     model, $M = N$.
 
-    Margin: Error over that of predicting 0, at $c = 9$ so divided and at $c = 1$ not divided. 1 is what a known c would give.
+    Margin: Error over that of predicting 0, at $c = 9$ so divided and at $c = 1$ not divided, mean over three trainings. 1 is
+    what a known c would give.
     Slack: 1.5 was set when one model had been seen; a known $c$ would give 1.
     Control: not divided at $c = 9$, divided at $c = 1$
     """

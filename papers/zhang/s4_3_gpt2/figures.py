@@ -29,7 +29,8 @@ LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
         "examples <i>M</i>. A curve is the mean of three trainings that differ in their seed, its band their range. Vertical "
         "line: the training length <i>N</i>. Dotted: least squares, measured; it is 0 from <i>M</i> = <i>d</i> on. Dashes: "
         "predicting 0. Thin lines: linear self-attention trained on random covariances, exact, at the same <i>N</i> and as "
-        "<i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9 it is above the panel, the limit at 25.3 and 387."
+        "<i>N</i> and <i>M</i> grow without bound; at <i>c</i> = 4 and 9, where the limit is 25.3 and 387 and all lie at the "
+        "top of the panel or above it, they are left out."
     ),
     size=(8.4, 8.4),
 )
@@ -137,8 +138,8 @@ def _alt_scale(dataset: xr.Dataset) -> str:
     caption=(
         "Error over that of predicting 0 at <i>M</i> = <i>N</i>, random covariances times <i>c</i>, means of three "
         "trainings with their range. Inputs and labels are multiplied by √<i>c</i>, or one of them alone; own "
-        "size: both are then divided by the root mean square of the prompt's inputs, entry by entry or of all entries "
-        "together."
+        "size: labels are then divided by the root mean square of all entries of the prompt's inputs, and inputs by the same "
+        "or entry by entry."
     ),
     size=(7.6, 4.2),
 )

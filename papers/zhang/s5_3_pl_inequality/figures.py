@@ -53,7 +53,7 @@ def slack(figure: Figure, dataset: xr.Dataset) -> None:
     size=(7.4, 3.4),
 )
 def start_size(figure: Figure, dataset: xr.Dataset) -> None:
-    """Initialisations of every size: the loss they begin with, the least u_-1 and its bound."""
+    """Initialisations of every size: how far from the limit they end, the least u_-1 and its bound."""
     left, right = figure.subplots(1, 2)
     for _, cell in each(dataset, "start"):
         points(left, cell, "miss", "multiple")
@@ -128,13 +128,20 @@ def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
     legend(panels[0], columns=2)
 
 
+def _alt_long_prompts(dataset: xr.Dataset) -> str:
+    traps = _lowest_traps(dataset)
+    ratio, below = traps / dataset.minimum, (traps - dataset.minimum < dataset.height).isel(_on_the_right(dataset) | {"N": -1})
+    end = "; the local minimum falls below the wall at long prompts" if below else ""
+    return (
+        "Left: loss of the lowest local minimum found over the least loss against prompt length, one line a setting, from "
+        f"{float(ratio.min()):.2g} to {float(ratio.max()):.2g}. Right: excess loss of the local minimum, height of the wall "
+        f"and least loss on the wall for one setting{end}."
+    )
+
+
 @drawing(
     "zhang-long-prompts",
-    alt=(
-        "Left: loss of the lowest local minimum found over the least loss against prompt length, one line a setting; all rise, "
-        "from below 2 to more than 40 at ten thousand examples. Right: excess loss of the local minimum, height of the wall "
-        "and least loss on the wall for one setting; the local minimum falls below the wall at long prompts."
-    ),
+    alt=_alt_long_prompts,
     caption=(
         "Left: <i>L</i>/<i>L</i>* at local minima that are not global, the lowest that descents from two far points find; no "
         "marker where both find the optimum. Right: excess <i>L</i> − <i>L</i>* at that local minimum, the least excess that "
@@ -151,7 +158,7 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(xscale="log", yscale="log", xlabel="prompt length $N$", ylabel="$L/L^*$")
     left.legend()
     excess = dataset.assign(trap=traps - dataset.minimum, least_on_wall=dataset.least_on_wall - dataset.minimum)
-    cell = excess.isel(setting=1 % dataset.sizes["setting"])
+    cell = excess.isel(_on_the_right(dataset))
     labels = {"trap": "local minimum", "least_on_wall": "least on the wall", "height": "height of the wall"}
     for k, (name, label) in enumerate(labels.items(), start=dataset.sizes["setting"]):
         line(right, cell, name, "N", k, marker=MARKERS[k], label=label)
@@ -160,6 +167,10 @@ def long_prompts(figure: Figure, dataset: xr.Dataset) -> None:
         plain_logarithms(axes.yaxis)
     right.set_ylim(top=2.2 * right.get_ylim()[1])  # room for the legend
     right.legend(loc="upper right")
+
+
+def _on_the_right(dataset: xr.Dataset) -> dict[str, int]:
+    return {"setting": 1 % dataset.sizes["setting"]}
 
 
 def _lowest_traps(dataset: xr.Dataset) -> xr.DataArray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.papers.prose import says
+from tests.papers.prose import both, says
 
 BLOCKS = "dherin_2_contextual_blocks"
 DYNAMICS = "dherin_3_implicit_dynamics"
@@ -214,7 +214,7 @@ def distance_as_a_root(d):
     return [bool(0.3 < (d.distance.mean() / error.mean()) ** 0.5 < 0.37) for error in (d.loss, d.loss_step)]
 
 
-@says(AGREEMENT, "at three pairs of $N$ and $d$ (D23d)", "dherin-plateau")
+@says(AGREEMENT, "at three pairs of $N$ and $d$ (two in quick; D23d)", "dherin-plateau")
 def pairs_of_the_step(d):
     return d.sizes["shape"] == 3, bool((abs(d.step_risk / d.step_risk_theory - 1) < 0.01).all())
 
@@ -251,3 +251,28 @@ def half_patch(d):
 @says(AGREEMENT, "Ten blocks are not better than four here.", "dherin-agreement-deep")
 def ten_blocks(d):
     return bool(d.loss.isel(network=1) > d.loss.isel(network=0))
+
+
+# --- settings ---
+
+
+@says(AGREEMENT, "Its quick profile trains for 100 steps of 32 prompts, its full one for 5000 of 64.")
+def steps_of_agreement():
+    return [number for each in both("dherin-agreement") for number in (each.training.steps, each.training.B)]
+
+
+@says("dherin_4_3_convergence", "`quick` has 200, `full` has 1000.")
+def trials_of_marginal_updates():
+    return [each.trials for each in both("dherin-marginal-updates")]
+
+
+@says("dherin_modern_blocks", "6 blocks in the full profile and 3 in quick, width 48, 6 heads with rotary positions, 97 words.")
+def sizes_of_modern_blocks():
+    quick, full = both("dherin-modern-blocks")
+    return full.depth, quick.depth, full.sizes.width, full.sizes.heads, full.sizes.vocabulary
+
+
+@says("dherin_all_positions", "128 prompts a step, 100 steps, float32; the quick profile has 8 steps of 4 prompts.")
+def steps_of_all_positions():
+    quick, full = both("dherin-positions-training")
+    return full.B, full.steps, quick.steps, quick.B

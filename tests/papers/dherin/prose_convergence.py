@@ -57,7 +57,11 @@ def slopes_of_the_prediction(d):
     return bool((abs(d.output_slope.drop_sel(case="no normalisation").mean("seed") + 1) < 0.1).all())
 
 
-@says(CONVERGENCE, r"makes 11 to 16% of $\kappa$ in the full profile", "dherin-marginal-updates")
+@says(
+    CONVERGENCE,
+    r"makes 11 to 16% of $\kappa$ in the second half of the context, in the full profile",
+    "dherin-marginal-updates",
+)
 def tilt_in_kappa(d):
     tilt = 1 - (d.constant / d.constant_untilted).sel(part="late")
     return 100 * tilt.min(), tilt.max()

@@ -1,6 +1,7 @@
 """What the page on Garg et al. says of the published results."""
 
 from papers.garg.prior_observations.live_training import LIVE_TRAINING
+from papers.regression.trainings import SPARSE_SLOW
 from tests.papers.prose import says
 
 PAGE = "garg_prior_observations"
@@ -182,3 +183,16 @@ def times_of_the_fall(d):
     start, end = d.loss.isel(step=0), d.loss.isel(step=-1)
     fallen = (d.loss < 0.5).idxmax("step").values
     return 0, bool((abs(start - 1) < 0.3).all()), bool((end < 0.5).all()), len({*fallen.flat}) > 3
+
+
+@says(PAGE, "The quick profile trains three decoders of 2 layers and width 16 as one batch, for $d=1$ and $N=4$.")
+def trained_in_quick():
+    (one,) = LIVE_TRAINING.quick.trainings
+    return one.layers, one.width, one.d, one.N, one.replicates == 3
+
+
+@says(PAGE, "lets both grow, to 10 over 7,000 and to 20 over 6,000 of the 12,000 steps.")
+def slow_curriculum():
+    dims, points = SPARSE_SLOW.dims, SPARSE_SLOW.points
+    grown = [next(k for k in range(SPARSE_SLOW.steps) if ramp.at(k) == ramp.end) for ramp in (dims, points)]
+    return dims.end, grown[0], points.end - 1, grown[1], SPARSE_SLOW.steps

@@ -143,7 +143,7 @@ def more_noise(d):
     return [1.75, *at, 2, 3, off.sel(variant="K = 2"), off.sel(variant="K = 3"), clear]
 
 
-@says(PAGE, "the noise remembered of the paper, it is 4.6 and there is no ranking", "li-classical-reasons")
+@says(PAGE, "the largest noise remembered of the paper, it is 4.6 and there is no ranking", "li-classical-reasons")
 def remembered_noise(d):
     return factor(d).sel(variant="defaults"), bool(ratios(d).sel(variant="defaults").min() < 1)
 

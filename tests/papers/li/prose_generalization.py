@@ -5,7 +5,7 @@ import numpy as np
 from papers.li.softmax_attention import output_weights
 from papers.li.theory.coefficient_sum import mean_gap, mean_losses
 from papers.li.theory.prompt_length import label_law, vote_error
-from tests.papers.prose import says
+from tests.papers.prose import both, says
 
 PAGE = "li_3_3_generalization"
 FEW = "β = 1, r = 1"
@@ -213,3 +213,9 @@ def constant_of_the_length(d):
     floor = np.array([[vote_error(np.inf, alpha, l) for l in d.length.values.tolist()] for alpha in d.alpha.values.tolist()])
     told = (abs(d.error_counted_theory.values - floor[d.error_theory.values >= 0.05]) / d.error_counted_se.values).max()
     return 1, bool(told < 1), bool(d.error_guaranteed.max() < 0.001), bool(d.error_literal.mean("seed").min() > 0.15)
+
+
+@says(PAGE, "The models here have a width of 100 and a batch of 256 (128 in the quick profile).")
+def width_and_batch():
+    quick, full = ({(each.m, each.B) for each in declared.settings} for declared in both("li-coefficient-sum"))
+    return 100, 256, 128, full == {(100, 256)}, quick == {(100, 128)}

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tests.papers.prose import says
+from papers.li.trained import A
+from tests.papers.prose import both, says
 
 PAGE = "li_3_3_how_many_steps"
 BEHIND = "from 0.9 to 0.1"
@@ -159,3 +160,9 @@ def enough_contexts(d):
     enough = d.error.sel(training_length=5).max() < 0.01
     less = d.steps.mean("seed").sel(training_length=d.training_length >= 2).diff("alpha") < 0
     return bool(enough), bool(fewer), bool(less.all())
+
+
+@says(PAGE, "an eighth of the step (a quarter in the quick profile)")
+def smaller_steps():
+    quick, full = both("li-small-steps")
+    return bool(A.eta / full.base.eta == 8), bool(A.eta / quick.base.eta == 4)

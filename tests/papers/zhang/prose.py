@@ -146,7 +146,7 @@ def drift_in_proportion(d):
 
 @says(
     SECTION,
-    "the product is right at every step size for which descent is stable, the factors only for small ones",
+    "the product is right at every step size for which descent is stable (Z9a, Z9b), the factors only for small ones",
     "zhang-training",
 )
 def product_and_factors(d):

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from tests.papers.prose import says
+from tests.papers.prose import both, says
 
 says = partial(says, "zhang_4_2_shifts")
 
@@ -130,3 +130,9 @@ def on_words_only(d):
 @says("Stretched by 2, whole prompts were answered worse than by 0.", GARG)
 def stretched_by_two(d):
     return 2, 0, bool((shares(d, "inputs × 2") > 1).all())
+
+
+@says("least squares on every tenth of them (every thirtieth in quick)")
+def prompts_of_least_squares():
+    quick, full = both("zhang-garg-prompts")
+    return full.ols_every == 10, quick.ols_every == 30
