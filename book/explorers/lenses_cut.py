@@ -117,13 +117,14 @@ EXPLORER = Explorer(
     name="lenses-cut",
     title="One change for all queries, and its cut",
     tries=(
-        "Drag the query round: <i>D</i>∗ rests, and the tip of its cut runs on the grey circle. "
+        "Drag the query round: <i>D</i>∗ stays where it is, and the tip of its cut runs on the grey circle. "
         f"{preset('At right angles', query='1,1', other='0.8,-0.8')} the cut answers the other query by 0. "
         f"{preset('Train on long prompts', N=1000)}: the pass falls behind the step."
     ),
     note=(
         "The context has four examples, (1, 1), (1, −1), (2, 0) and (0, 1), with the labels 3, −1, 2, 2 of the task (1, 2), "
-        "marked by a cross. Queries and changes, rows, share the plane; a change answers a query by their inner product. On "
+        "marked by a cross. <i>D</i>∗ is the one change of linear attention trained on prompts of length <i>N</i> with Λ = "
+        "diag(2, 1). Queries and changes, rows, share the plane; a change answers a query by their inner product. On "
         "the dashed line stand all changes that answer the query as <i>D</i>∗ does, and the cut is the shortest of them. The "
         "pass is stochastic gradient descent through the same examples at the same rate."
     ),

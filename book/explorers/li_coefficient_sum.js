@@ -104,7 +104,7 @@
     const where = `In setting ${state.setting} at S₁ = ${number(state.S)}`;
     if (state.norm === "rescaled") {
       const rare = SUMS[errors.findLastIndex((error) => error >= RARE) + 1];
-      return `A sum of some size, yes; a sum of 1, no. ${where} as a factor of the patterns ${wrong} wrong; from `
+      return `A length of some size, yes; a sum of 1, no. ${where} as a factor of the patterns ${wrong} wrong; from `
         + `${number(rare)} on it is fewer than 1 in 100.`;
     }
     if (told.error < RARE) {

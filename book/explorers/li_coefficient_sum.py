@@ -189,7 +189,7 @@ def reading(state: State, found: Values, errors: np.ndarray) -> str:
     if state["norm"] == "rescaled":
         rare = SUMS[max(k for k, error in enumerate(errors) if error >= RARE) + 1]
         return (
-            f"A sum of some size, yes; a sum of 1, no. {where} as a factor of the patterns {wrong} wrong; from "
+            f"A length of some size, yes; a sum of 1, no. {where} as a factor of the patterns {wrong} wrong; from "
             f"{number(rare)} on it is fewer than 1 in 100."
         )
     if told["error"] < RARE:
@@ -259,8 +259,13 @@ EXPLORER = Explorer(
     name="li-coefficient-sum",
     title="Does the 0-1 error need S₁ ≥ 1?",
     tries=(
-        f"Start {preset('at 1 with fixed norm', S=1, norm='fixed')} and move S₁ down: the hinge rises, the error does not. "
+        f"Start {preset('at 1 with fixed norm', S=1, norm='fixed')} and move S₁ down to −0.5: the hinge rises, the error does "
+        "not. "
         f"Then let S₁ {preset('rescale the patterns', S=0.3, norm='rescaled')}."
+    ),
+    note=(
+        "Rows are neurons. zF is the output times the right label, v the vote that attention gathers. Prompts have 20 "
+        "examples, α′ = 0.8. A: patterns of length 2, |<i>q</i>| = 1; B: length 4, |<i>q</i>| = ½."
     ),
     controls=(
         Slider("S", "coefficient sum S₁", SUMS, 0.0),
@@ -272,10 +277,10 @@ EXPLORER = Explorer(
     numbers={
         "vote": "vote v that the attention gathers",
         "margin": "margin zF at that vote",
-        "hinge": "hinge, predicted",
-        "hinge-measured": "hinge, measured",
-        "error": "0-1 error, predicted",
-        "error-measured": "0-1 error, measured",
+        "hinge": "hinge, predicted, one network",
+        "hinge-measured": "hinge, measured, mean over networks",
+        "error": "0-1 error, predicted, one network",
+        "error-measured": "0-1 error, measured, mean over networks",
     },
     parts=parts,
     stored=stored,

@@ -175,10 +175,14 @@ SKELETON.globals["steps"] = list(enumerate(STEPS))
 
 EXPLORER = Explorer(
     name="li-training-map",
-    title="The rows take sides, then the attention moves",
+    title="Rows and attention, step by step",
     tries=(
         "In setting A, move the step from 0 to 20: most rows take their side. The attention moves between 35 and 45. "
         f"With {preset('half of the patterns', setting='half', step=1000)} in the tasks it never does for the others."
+    ),
+    note=(
+        "Map and rows: the first network, and one context of each pattern. Curves, and the numbers of attention and hinge: "
+        "means over all networks, attention on prompts of 20 contexts."
     ),
     controls=(
         Slider("step", "training step", STEPS, 40),

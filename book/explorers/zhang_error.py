@@ -130,8 +130,8 @@ EXPLORER = Explorer(
     ),
     numbers={
         "n-error": f"{swatch('line s0')}linear attention",
-        "n-variance": f"{swatch('area pale s0')}its variance, over <i>M</i>",
-        "n-bias": f"{swatch('area pale s1')}its bias",
+        "n-variance": f"{swatch('area pale s0')}its variance part",
+        "n-bias": f"{swatch('area pale s1')}its bias part",
         "n-least_squares": f"{swatch('line s2')}least squares",
         "n-zero": f"{swatch('line s3')}predicting 0",
     },

@@ -138,8 +138,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
     whose the failure is, one of ``WHOSE``, then why; ``Slack:`` why what is measured may be worse by more than a factor of 2
     before the verdict turns, by a factor that moves the variables that ``measured`` names, or all that the check reads.
     ``part_of`` is the id of another claim about the same sentence of the paper. ``rounding`` says that the number is made of
-    rounding errors, as it is where the margin is at most ROUNDING_MARGIN. ``section`` is told where the room's name does
-    not tell it.
+    rounding errors, as it is where the margin is above 0 and at most ROUNDING_MARGIN. ``section`` is told where the room's name
+    does not tell it.
 
     A claim that holds on these data, and fails as it has to where the control puts the sixes of a die:
 
@@ -178,6 +178,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             sentence, told = told_by(function)
             given = {"control": control, "positive": positive}
             margins = [margin] if quick_margin is None else [margin, quick_margin]
+            if of and check:
+                raise ValueError(f"{function.__name__}: of= and check= are both given: take one")
             if why := unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, *margins):
                 raise ValueError(f"{function.__name__}: {why}")
             controls = {told["Control"]: control} if control else {}
@@ -213,7 +215,7 @@ class Judgement:
     """A claim decided: the verdict, the number behind it (the worst case) and the verdict on the controls.
 
     control_verdict   *fails* if the check fails on every control
-    resolution        the least wrong factor of the theory that the data would show, for a formula; else NaN
+    resolution        the least x for which the data would show the theory times 1 + x or 1 - x, for a formula; else NaN
     near              whether a verdict might be another on another machine; origin: the attributes of the dataset
     strip             where the number and those of the controls lie, beside what is allowed
     dataset           what was judged
@@ -246,7 +248,7 @@ class Judgement:
 
     @property
     def shown_allowed(self) -> str:
-        """The number from which on the claim would fail, as text."""
+        """The largest number that is allowed, as text."""
         return f"{self.strip.allowed if self.strip else self.margin:.2g}"
 
 

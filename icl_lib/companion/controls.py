@@ -59,7 +59,7 @@ def at(**places) -> Control:
 
 
 def exchanged(dim: str, one: str, other: str) -> Control:
-    """Return the control that exchanges two rows: what was computed for the other stands in place of the one."""
+    """Return the control that exchanges the labels of two rows: what was computed for the other has the label of the one."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
         _require(dataset, dim, one, other)

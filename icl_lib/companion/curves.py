@@ -121,7 +121,8 @@ def legend(*panels: Axes, columns: int, side: str = "lower", **style) -> None:
 def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray | list | None]:
     """Return a variable and how far its interval reaches, None where it has none.
 
-    That is two standard errors, by ``NAME_se`` or of its mean over seeds, or down to ``NAME_low`` and up to ``NAME_high``.
+    That is two standard errors by ``NAME_se``; of a mean over seeds two, wider by ``widened``; or down to ``NAME_low`` and up
+    to ``NAME_high``.
 
     The mean over three seeds has the standard error √(0.1² + 0.2² + 0.2²) / 3 = 0.1, and its interval reaches twice as far:
 

@@ -43,8 +43,8 @@ class Declaration:
     """Base of frozen dataclasses whose fields are the paper's parameters; a field that is not admitted raises ValueError.
 
     Annotations are ``int``, ``float`` (finite), ``bool``, ``str``, ``Literal``, tuples, unions, other declarations, and any
-    of them ``Annotated`` with bounds of ``annotated_types``. What ties fields together stands in ``__post_init__``, after
-    ``super().__post_init__()``.
+    of them ``Annotated`` with Ge, Gt, Le, Lt or MinLen of ``annotated_types``. What ties fields together stands in
+    ``__post_init__``, after ``super().__post_init__()``.
 
     >>> from dataclasses import dataclass
     >>> from icl_lib.companion import Count, Declaration, Share
@@ -95,7 +95,7 @@ def understood(annotation: Any) -> bool:
     """Say whether an annotation is one that a declaration can be checked by, and stored with."""
     kind, inner = get_origin(annotation), get_args(annotation)
     if kind is Annotated:
-        return understood(inner[0])
+        return understood(inner[0]) and all(isinstance(bound, (*BOUNDS, MinLen)) for bound in inner[1:])
     if kind in (Union, UnionType, tuple):
         return all(each is ... or understood(each) for each in inner)
     return kind is Literal or annotation in PLAIN or isinstance(annotation, type) and is_dataclass(annotation)

@@ -118,7 +118,7 @@ def _name(path: Path) -> str:
 
 
 def commit(of: Book) -> str:
-    """Return the commit of a book's checkout, marked ``+`` when files differ from it, or ``unknown`` outside git."""
+    """Return the commit of a book's checkout, ``+`` when code of library or wings differs; ``unknown`` outside git."""
     if of.root is None:  # what git would find above an installed package is another's
         return "unknown"
     git, folders = ["git", "-C", str(of.root)], [package.replace(".", "/") for package in of.packages]
@@ -154,7 +154,7 @@ def written(dataset: xr.Dataset) -> bytes:
 
 
 def decoded(source: Path | bytes) -> xr.Dataset:
-    """Return the dataset in a NetCDF file, or in its bytes; raises Refused when it is not what was written."""
+    """Return the dataset in a NetCDF file, or in its bytes; raises one of ``bounds.DAMAGED`` for another."""
     with h5py.File(_looked_at(source)) as root:
         dataset = content.of_netcdf(root)
     if dataset.attrs.pop(content.NAME, None) != content.of_dataset(dataset):

@@ -64,7 +64,7 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
 
 
 def in_words(factor: float) -> str:
-    """Return a factor to two digits, or that it is beyond what is looked for."""
+    """Return a factor to two digits, three below 1.1, or that it is beyond what is looked for."""
     return f"over {MOST:,.0f}" if factor >= 0.999 * MOST else f"{factor:.3g}" if factor < 1.1 else rounded(factor)
 
 

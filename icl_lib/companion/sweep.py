@@ -53,7 +53,7 @@ def cells_of(experiment: Experiment, profile: str, seed: int, device: str) -> li
 
 
 def assembled(experiment: Experiment, profile: str, seed: int, device: str, datasets: list[xr.Dataset]) -> xr.Dataset:
-    """Return the result that the cells' datasets make up, with the attributes ``Experiment.run`` gives.
+    """Return the result that the cells' datasets make up, with the attributes that ``Experiment.measure`` gives.
 
     The result of a single cell keeps its own provenance; an assembled one has that of now, and the sum of the seconds.
     """

@@ -75,7 +75,7 @@ class Table:
 
 
 def rounded(value, digits: int = 2) -> str:
-    """Return a number to the digits that count, below a million without an exponent; 0 for what is rounding."""
+    """Return a number to some digits, 6 at most, from 0.0001 to a million without an exponent; 0 for what is below 1e-9."""
     return "0" if abs(float(value)) < 1e-9 else f"{float(f'{float(value):.{digits}g}'):g}"
 
 

@@ -42,15 +42,19 @@ class Discrepancy:
     def __post_init__(self):
         if np.asarray(self.value).dtype == bool:
             raise ValueError("a discrepancy is a number, not whether something is so: take how far it is from being so")
+        if (np.asarray(self.two_se, float) < 0).any():
+            raise ValueError("two standard errors are below 0: give their size")
 
     def worst(self) -> tuple[float, float]:
-        """Return the entry with the largest ``value + two_se``."""
+        """Return the entry with the largest ``value + two_se``; NaN where there is none."""
         value, two_se = np.broadcast_arrays(np.asarray(self.value, float), np.asarray(self.two_se, float))
+        if not value.size:
+            return np.nan, np.nan
         index = np.argmax(np.nan_to_num(value + two_se, nan=np.inf))
         return float(value.flat[index]), float(two_se.flat[index])
 
     def verdict(self, margin: float) -> str:
-        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin somewhere, or no number at all."""
+        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin or no number somewhere; or no entry."""
         value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
         if value.size == 0 or not (np.isfinite(value).all() and np.isfinite(two_se).all()):
             return FAILS
@@ -76,7 +80,7 @@ class Discrepancy:
         return np.nan
 
     def allowed(self, margin: float) -> float:
-        """Return the number from which on the worst entry is too far: the margin."""
+        """Return the largest number that is allowed, the margin; two standard errors around it a claim is undecided."""
         return margin
 
 
@@ -85,8 +89,8 @@ class Agreement:
     """Measured numbers beside their exact expectation, judged at the resolution of the data.
 
     measured, expected   of the same cells; scale: what deviations are shares of, usually the expectation
-    error                standard errors from ``blocks`` independent blocks; 0 where nothing was sampled, and then the
-                         margin is the stated numerical error
+    error                standard errors from ``blocks`` independent blocks, two or more; 0 where nothing was sampled, and
+                         then the margin is the stated numerical error
     """
 
     measured: xr.DataArray
@@ -94,6 +98,11 @@ class Agreement:
     scale: float | xr.DataArray
     error: float | xr.DataArray = 0.0
     blocks: int = BLOCKS
+
+    def __post_init__(self):
+        xr.align(self.measured, self.expected, join="exact")  # cells that one of them lacks would be left out
+        if self.blocks < 2 and (np.asarray(self.error) > 0).any():
+            raise ValueError(f"standard errors of {self.blocks} block: it takes two or more")
 
     @cached_property
     def quantile(self) -> float:
@@ -176,22 +185,32 @@ def agreement(dataset: xr.Dataset, name: str) -> Agreement:
     elif "seed" in measured.dims:
         blocks = measured.sizes["seed"]
         deviation = measured - theory  # paired where the expectation depends on the seed as well
-        error = deviation.std("seed", ddof=1) / blocks**0.5
-        measured, theory = measured.mean("seed"), theory.mean("seed") if "seed" in theory.dims else theory
+        error = deviation.std("seed", ddof=1, skipna=False) / blocks**0.5
+        measured = measured.mean("seed", skipna=False)
+        theory = theory.mean("seed", skipna=False) if "seed" in theory.dims else theory
     if {*measured.dims} - {*theory.dims} and (apart := {*theory.dims} - {*measured.dims}):
         raise ValueError(f"{name}_theory has {' and '.join(sorted(map(str, apart)))}, which {name} has not: give both the same")
     return Agreement(measured, theory, dataset.get(f"{name}_scale", theory), error, blocks)
 
 
 def over_seeds(values: xr.DataArray) -> Discrepancy:
-    """Return the mean over the dimension ``seed`` with twice its standard error: each seed is one independent model."""
+    """Return what ``over`` does of the dimension ``seed``: each seed is one independent model."""
     return over(values, "seed")
 
 
 def over(values: xr.DataArray, dim: str) -> Discrepancy:
-    """Return the mean over a dimension of independent entries with twice its standard error, wider by ``widened``."""
-    count = values.sizes[dim]
-    return Discrepancy(values.mean(dim), 2 * widened(count) * values.std(dim, ddof=1) / count**0.5)
+    """Return the mean over a dimension of independent entries with twice its standard error, wider by ``widened``.
+
+    NaN where an entry is NaN: a run that ended in no number is not left out.
+
+    >>> import numpy as np, xarray as xr
+    >>> from icl_lib.companion import over
+    >>> over(xr.DataArray([1.0, np.nan], dims="network"), "network").verdict(margin=5.0)
+    'fails'
+    """
+    count, mean = values.sizes[dim], values.mean(dim, skipna=False)
+    error = values.std(dim, ddof=1, skipna=False) / count**0.5 if count > 1 else np.nan * mean
+    return Discrepancy(mean, 2 * widened(count) * error)
 
 
 def widened(count: float) -> float:
@@ -203,6 +222,6 @@ def widened(count: float) -> float:
 
 
 def distance_over_seeds(values: xr.DataArray, target: float | xr.DataArray = 0.0) -> Discrepancy:
-    """Return how far the mean over seeds is from ``target``, with twice its standard error."""
+    """Return how far the mean over seeds is from ``target``, with what ``over_seeds`` gives of its error."""
     mean = over_seeds(values)
     return Discrepancy(abs(mean.value - target), mean.two_se)

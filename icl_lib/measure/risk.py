@@ -26,7 +26,7 @@ def squared_errors(
     """Return (y_hat - y_query)^2 on ``prompts`` fresh prompts of ``length`` examples, drawn on the CPU in the law's dtype.
 
     A model with weights (S, d+1, d+1) is S models, measured on the same prompts at once. ``name`` is the role of the
-    draws: equal (seed, name, law) give equal prompts, so that models can be compared in pairs.
+    draws: equal (seed, name, law, prompts, length) give equal prompts, so that models can be compared in pairs.
     """
     generator = stream(seed, name)
     errors = []

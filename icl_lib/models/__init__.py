@@ -1,1 +1,1 @@
-"""One class per displayed architecture, and what is done to trained weights."""
+"""One class per displayed architecture, and baselines."""

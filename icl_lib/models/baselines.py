@@ -27,7 +27,7 @@ def predict(prompts: Prompts, w_hat: Float[Tensor, "... d"]) -> Float[Tensor, ".
 
 
 def mean_label_input(prompts: Prompts) -> Float[Tensor, "... d"]:
-    """Return (1/M) sum_i y_i x_i for every prompt."""
+    """Return (1/M) sum_i y_i x_i for every prompt; NaN without examples."""
     return torch.einsum("...md,...m->...d", prompts.x, prompts.y) / prompts.x.shape[-2]
 
 

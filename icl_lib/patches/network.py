@@ -74,7 +74,7 @@ def patched_network(
 ) -> tuple[list[Weights], Float[Tensor, "... K D"]]:
     """Patch every block so that the last of ``tokens`` leaves the network as it does with the whole context.
 
-    targets   the state of that token in every block with the whole context, (..., 1, k) each; see ``Network.states``
+    targets   the state of that token in every block with the whole context, (..., 1, k) each
     tokens    (C without Y, x) as they enter the first block; the query alone for Y = C. positions are theirs
 
     Blocks are patched in order, each for the tokens that the patched blocks below really send it. Returns the weights of

@@ -28,6 +28,9 @@ class Patchable(Protocol):
 
     reads    names of the matrices that are applied to z itself; z enters in no other way
     hidden   (weights, z) -> what the last matrix is applied to
+
+    Besides, ``Gain`` and ``MatrixAndGain`` ask for ``normalised``, (weights, z) -> what the gain is applied to, and the latter
+    for ``epsilon``, that of its norm.
     """
 
     reads: tuple[str, ...]
@@ -55,7 +58,10 @@ class Nowhere:
 
 @dataclass(frozen=True)
 class Bias:
-    """b += difference (Dherin et al., v1, appendix A; Innocenti and Achour)."""
+    """b += difference, for the bias that is added last (Dherin et al., v1, appendix A; Innocenti and Achour).
+
+    Another name gives another output, and no error.
+    """
 
     name: str
 

@@ -20,7 +20,10 @@ class Prompts(NamedTuple):
 
 
 def covariance_root(covariance: Tensor) -> Float[Tensor, "d d"]:
-    """Return the symmetric root of a positive semi-definite covariance, or raise ValueError when it is none."""
+    """Return the symmetric root of a positive semi-definite covariance, or raise ValueError when it is none.
+
+    It is checked to the rounding of float64: one that was computed in float32 may be refused.
+    """
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise ValueError(f"a covariance must be a square matrix, not of shape {tuple(covariance.shape)}")
     if not torch.allclose(covariance, covariance.mT, rtol=1e-10, atol=0.0):

@@ -36,7 +36,8 @@ def replicated(loss: Callable[[Parameters, Any], Tensor]) -> Gradient:
 def summed(loss: Callable[[Parameters, Any], Float[Tensor, "S"]]) -> Gradient:
     """Return the gradient of a loss of all replicates, (parameters, batch) -> (S,).
 
-    Replicates do not meet in the loss, so the gradient of its sum holds the gradient of each.
+    Replicates do not meet in the loss, so the gradient of its sum holds the gradient of each. One number for all of them, such
+    as their mean, is not refused, and gives gradients that are smaller by their count.
     """
 
     def gradient(parameters: Parameters, batch: Batch) -> tuple[Parameters, Tensor]:

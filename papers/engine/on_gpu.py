@@ -6,7 +6,7 @@ tests     a step against the one on the CPU, that the host does not wait, and wh
 bench     the engine's figures against the plain loop on the same card
 roofline  what limits a step there
 check     the claims of the experiments that train live, judged on the card
-train     a decoder at the scale of the papers, in checkpoints, so that another call goes on
+train     two decoders at the scale of the papers, in checkpoints, so that another call goes on
 
 What is through is not done again; ``_build/gpu/steps.json`` says what was, and how long it took.
 """

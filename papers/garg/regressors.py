@@ -36,7 +36,7 @@ class LassoPath:
     penalties: tuple[float, ...]
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "P B"]:
-        """Return the predictions on (B, M, d) prompts for each penalty; raises ValueError unless they are positive and fall."""
+        """Return the predictions on (B, M, d) prompts for each penalty; raises ValueError unless positive and never rising."""
         from sklearn import config_context, linear_model  # over a second, which all but this class do without
 
         if not self.penalties or min(self.penalties) <= 0 or list(self.penalties) != sorted(self.penalties, reverse=True):

@@ -10,7 +10,7 @@ from icl_lib.seeds import stream
 from papers.li.patterns import Codes, PatternClassification
 
 CHUNK_TOKENS = 400_000
-"""Tokens drawn at a time: three numbers each in float64, 10 MB."""
+"""Tokens drawn at a time: four numbers of 8 bytes each, 13 MB."""
 
 
 class Readings(NamedTuple):

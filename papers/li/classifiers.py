@@ -99,7 +99,7 @@ def _positive(name: str, value: float) -> float:
 
 
 def one_by_one(gamma: Callable[[ndarray], float] | None = None, **settings) -> Predict:
-    """Return the labels of scikit-learn's SVM, fitted prompt by prompt; ``gamma`` maps its examples to the kernel's width."""
+    """Return the labels of scikit-learn's SVM, fitted prompt by prompt; ``gamma`` maps its examples to the kernel's gamma."""
     from sklearn import config_context, svm  # over a second, which all but the SVMs do without
 
     def predict(x: ndarray, y: ndarray, query: ndarray) -> ndarray:

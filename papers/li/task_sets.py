@@ -23,7 +23,10 @@ def cyclic_tasks(M1: int, shifts: int) -> Int[Tensor, "n 2"]:
 
 
 def one_sided_tasks(M1: int) -> Int[Tensor, "n 2"]:
-    """Return (a, a + floor(M1/2)) for a < floor(M1/2): every pattern has one label only, which violates Condition 3.2."""
+    """Return (a, a + floor(M1/2)) for a < floor(M1/2): one label for each pattern, which violates Condition 3.2.
+
+    With an odd M1 the last pattern is left out.
+    """
     _require_patterns(M1)
     half = M1 // 2
     return torch.tensor([(a, a + half) for a in range(half)])
@@ -35,7 +38,7 @@ def task_set(name: str, M1: int) -> Int[Tensor, "n 2"]:
     all              every ordered pair
     cyclic R         (a, a + h mod M1) for h = 1..R
     single           (0, 1) alone
-    one-sided        (a, a + M1/2): all patterns, one label each
+    one-sided        (a, a + floor(M1/2)): one label each; with an odd M1 the last pattern is left out
     first half       every ordered pair of the first M1/2 patterns: both labels, half of the patterns
     both directions  (0, 1), (1, 0), (2, 3), (3, 2), ...; with an odd M1 the last pattern is left out
 

@@ -81,7 +81,7 @@ A = Setting(
 )
 """The setting of most experiments; M1, M2, l and alpha are the paper's."""
 B = replace(A, beta=4.0, q=0.5, eta=0.5)
-"""Long patterns and a short label embedding: the feature part of a neuron then weighs more than its label part."""
+"""Long patterns and a short label embedding: the feature part of a neuron weighs more beside its label part than in A."""
 
 
 class Trained(NamedTuple):

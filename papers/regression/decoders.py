@@ -76,7 +76,7 @@ class DecoderTraining(Declaration):
 
     @expectation
     def references(self) -> dict[str, float]:
-        """Return losses of other predictors at the end of the curriculum: of 0, and for covariance I of least squares."""
+        """Return losses of other predictors at the end of the curriculum: of 0, and for the law "fixed" of least squares."""
         zero = {"predicting 0": float(self.sparsity if self.law == "sparse" else self.d)}
         if self.law != "fixed":
             return zero

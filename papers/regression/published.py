@@ -1,6 +1,6 @@
 """What Garg et al. print; nothing measured here.
 
-No other place holds these numbers: a test compares what docstrings quote.
+Code takes these numbers from here alone; a test compares what docstrings quote.
 """
 
 GPT2_VALUES = (

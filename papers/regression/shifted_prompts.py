@@ -120,7 +120,8 @@ class Shifts(Declaration):
     ) -> xr.Dataset:
         """Return errors/d (prompt, model, k) of models on the same prompts, with standard errors, ``chunk`` drawn at a time.
 
-        A model that is named in ``every`` is asked about every so-manieth prompt. Raises ValueError for a part of a chunk.
+        A model that is named in ``every`` is asked about every so-manieth prompt. ``prompts`` is a multiple of ``chunk``: what
+        is left over is not drawn, and ``require_chunks`` refuses it.
         """
         table = np.full((len(self.laws()), len(models), len(self.k), 2), np.nan)
         for row, (name, law) in enumerate(self.laws().items()):
@@ -181,7 +182,7 @@ def factors(scales: tuple[str, ...]) -> dict[str, float]:
 
 
 def require_chunks(prompts: int, chunk: int) -> None:
-    """Raise ValueError for a number of prompts that is no positive multiple of those drawn at a time."""
+    """Raise ValueError for a number of prompts that is no multiple of those drawn at a time."""
     if prompts % chunk:
         raise ValueError(f"prompts={prompts} must be a positive multiple of {chunk}")
 

@@ -15,8 +15,9 @@ from icl_lib.companion.paper import by_name
 
 WRONG = """
 from dataclasses import dataclass
-from typing import Any
-from icl_lib.companion import Book, Count, Declaration, Experiment, claims_of, put, show
+from typing import Annotated, Any
+from annotated_types import MultipleOf
+from icl_lib.companion import Book, Count, Declaration, Discrepancy, Experiment, claims_of, put, show
 
 @dataclass(frozen=True)
 class Toss(Declaration):
@@ -33,6 +34,10 @@ class Named(Declaration):
 @dataclass(frozen=True)
 class Loose(Declaration):
     extra: Any
+
+@dataclass(frozen=True)
+class Even(Declaration):
+    tosses: Annotated[int, MultipleOf(2)]
 
 class Bare(Declaration):
     tosses: Count
@@ -53,6 +58,7 @@ COIN, D = Experiment("toy-coin", "A coin", quick=Toss(1), full=Toss(2)), ("D", "
 for wrong in (
     lambda: Named(["a"]),
     lambda: Loose({}),
+    lambda: Even(2),
     lambda: Bare(1),
     lambda: More(1),
     lambda: Experiment("toy-coin", "A coin", quick=Toss, full=Toss(2)),
@@ -62,6 +68,7 @@ for wrong in (
     lambda: show(COIN, "full", -1),
     lambda: claim(*D, margin=1.0, quick_margin="a", control=put(heads=0)),
     lambda: claim(*D, margin=1.0, of="heads", near="1/3 for 1/2"),
+    lambda: claim(*D, margin=1.0, of="heads", near=("1/3 for 1/2",), check=Discrepancy),
 ):
     try:
         wrong()
@@ -74,6 +81,7 @@ print(Book("toys", "toys", store="toys/results", build="toys/_build").result("to
 SENTENCES = """\
 names is annotated with list[str]: take one of those that Declaration lists
 extra is annotated with typing.Any: take one of those that Declaration lists
+tosses is annotated with typing.Annotated[int, MultipleOf(multiple_of=2)]: take one of those that Declaration lists
 Bare is no dataclass: write @dataclass(frozen=True) above it
 More has fields and is no dataclass: write @dataclass(frozen=True) above it
 toy-coin is declared by <class '__main__.Toss'>, Toss: quick and full are declarations of one class
@@ -83,6 +91,7 @@ the seed is True: take a whole number of at least 0
 the seed is -1: take a whole number of at least 0
 C1: its margin is 'a': take a number
 C1: near= is one text: write near=('1/3 for 1/2',)
+C1: of= and check= are both given: take one
 toys/results/toy-coin.full.nc
 """
 

@@ -163,3 +163,20 @@ def test_a_true_formula_hardly_ever_fails_and_a_mistake_of_its_resolution_does()
 def test_a_formula_is_near_where_another_machine_may_decide_otherwise(risk, error, trained, near):
     dataset = xr.Dataset({"risk": risk, "risk_theory": 1.0, "risk_se": error})
     assert agreement(dataset, "risk").near(0.06, trained) is near
+
+
+def test_a_run_without_a_number_is_not_left_out():
+    seeds = xr.DataArray([1.0, 1.1, np.nan], dims="seed")
+    assert over_seeds(seeds).verdict(1.5) == distance_over_seeds(seeds, 1.0).verdict(1.5) == FAILS
+    assert agreement(xr.Dataset({"risk": seeds, "risk_theory": 1.0}), "risk").verdict(1.0) == FAILS
+    assert over_seeds(seeds[:2]).verdict(5.0) == HOLDS
+
+
+def test_what_is_no_standard_error_or_of_other_cells_is_refused():
+    one, other = (xr.DataArray([1.0, 2.0], {"N": N}) for N in ([8, 16], [8, 32]))
+    with pytest.raises(ValueError, match="two standard errors are below 0"):
+        Discrepancy(1.0, -2.0)
+    with pytest.raises(ValueError, match="of 1 block: it takes two or more"):
+        Agreement(one, one, 1.0, 0.1, blocks=1)
+    with pytest.raises(ValueError, match="join='exact'"):
+        Agreement(one, other, 1.0)

@@ -1,1 +1,1 @@
-"""Contextual layers, contextual blocks and networks of blocks (Dherin et al. and the sequels)."""
+"""Contextual layers and blocks, their feed-forward parts and norms (Dherin et al. and the sequels)."""

@@ -88,7 +88,7 @@ class Block:
 
 @dataclass(frozen=True)
 class NoSkip:
-    """z = A(C, x), v = 0: the contextual block of section 2."""
+    """z = A(C, x), v = 0: the contextual block of Dherin et al., section 2."""
 
     layer: ContextualLayer
 
@@ -104,7 +104,7 @@ class NoSkip:
 
 @dataclass(frozen=True)
 class OuterSkip:
-    """z = A(C, x), v = x + A(C, x): the block with skips of v1, appendix A; the MLP does not read x."""
+    """z = A(C, x), v = x + A(C, x): the block with skips of Dherin et al., v1, appendix A; the MLP does not read x."""
 
     layer: ContextualLayer
 

@@ -82,7 +82,10 @@ class MLP:
 
 @dataclass(frozen=True)
 class GatedMLP:
-    """W_down h with h = g(W_gate z) * (W_up z), without biases; SwiGLU with g = silu (Llama), GeGLU with g = gelu (Gemma)."""
+    """W_down h with h = g(W_gate z) * (W_up z), without biases; SwiGLU with g = silu (Llama), GeGLU with g = gelu.
+
+    Gemma takes the tanh form of gelu.
+    """
 
     width: int
     hidden_width: int

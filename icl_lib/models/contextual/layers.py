@@ -52,7 +52,7 @@ def without(tokens: Float[Tensor, "... T n"], Y: Sequence[int]) -> Float[Tensor,
 class SoftmaxAttention:
     """Multi-head attention: A(C, x) = W_O concat_h sum_t softmax_t(<W_K t, W_Q x>_h / sqrt(c)) (W_V t)_h, c = head_width.
 
-    The sum runs over the context and the query itself. ``causal`` says whether a token attends to later ones. No biases,
+    The sum runs over the context and the query itself. With ``causal``, the default, no token attends to later ones. No biases,
     no positions. Rows of W_Q, W_K, W_V are heads times channels.
 
     After the context 0 the query 1 has the scores 0 and ln 3, so that 1/4 of its attention is on 0, and 3/4 on itself:

@@ -1,7 +1,7 @@
 """The least error of L layers of linear attention that change labels only, as a share of that of no answer.
 
-Each layer steps by 1/N times the gradient of the context's squared error; L of them leave w - w_L = P(S) w with P(0) = 1 and
-deg P = L. At L = 1 the least error is Zhang et al.'s (d + 1)/(N + d + 1), with the step size N/(N + d + 1):
+Layer l steps by a_l times the gradient of (1/2N) sum_i (<v, x_i> - y_i)^2; L of them leave w - w_L = P(S) w with P(0) = 1
+and deg P = L. At L = 1 the least error is Zhang et al.'s (d + 1)/(N + d + 1), with the step size N/(N + d + 1):
 
 >>> from papers.ahn.theory import depth, wishart
 >>> m = wishart.moments(2, 9, 2)

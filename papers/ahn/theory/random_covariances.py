@@ -50,7 +50,8 @@ def _gaussian(words: tuple[Word, ...], N: int) -> Counter:
     """E over x of a product of traces, as a sum of products of tr Lambda^j, told by the powers j.
 
     One X of a W meets each other X: with A the rest of its trace, tr(W A) gives N tr(l A); each W in A = B W C gives
-    tr(W B) tr(l C) and tr(B l C' W), C' backwards; each W of another trace tr(W D) gives 2 tr(W A l D).
+    tr(W B) tr(l C) and tr(B l C' W), C' backwards; each W of another trace tr(W D) gives tr(W A l D) and
+    tr(W A l D').
     """
     place = next((k for k, each in enumerate(words) if "W" in each), None)
     if place is None:

@@ -3,7 +3,7 @@
 ``contextual_blocks``   section 2: the rank-1 update, its least norm, other places, joint updates for several queries
 ``one_step``            section 2: linear attention whose update is one step of gradient descent
 ``dynamics``            section 3: the path of updates along the context, and the dynamics that consumes it from the left
-``agreement``           sections 4.1 and 4.2: loss of one gradient step, rounding
+``agreement``           section 4.1: the best size of one gradient step, and its error
 ``convergence``         section 4.3: the running average behind the marginal updates
 ``finetuning``          section 4.4: finetuning of the first matrix, and its alignment with the update
 ``skip_connections``    appendix: blocks with skips

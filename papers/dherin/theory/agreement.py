@@ -1,4 +1,4 @@
-"""Sections 4.1 and 4.2 of Dherin et al.: the error of the predictors that a trained block is compared with.
+"""Section 4.1 of Dherin et al.: the error of the predictors that a trained block is compared with.
 
 At N = 8 and d = 3 the best step is 8/12, and 3 (1 - 4/3 + (4/9) (12/8)) = 3 * 4/12 is left; a step of 1 leaves 3 * 4/8:
 

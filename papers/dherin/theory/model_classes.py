@@ -10,8 +10,8 @@ a = (1/20, 9/80):
 >>> y, rho, a = np.array([[2.0, 4.0], [4.0, 2.0]]), np.array([1.0, 0.625]), np.array([1 / 20, 9 / 80])
 >>> gain_equations(y, a, rho).round(12).tolist()
 [0.0, 0.0]
->>> normed_target(np.array([2.0, 4.0]), np.array([2.0, 1.0]), 4.0, 1.0).round(4).tolist()
-[2.2361, 8.9443]
+>>> normed_target(np.array([3.0, 4.0]), np.array([5.0, 5.0]), 2.0, 2.0).round(4).tolist()  # rho = 1/2
+[1.2, 1.6]
 >>> capacity(14336)
 14336.0
 """

@@ -34,7 +34,7 @@ def ridge_strength(H: Float[ndarray, "K n"], lambda_0: float) -> float:
 def ridge(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"], strength: float) -> Float[ndarray, "m n"]:
     """T^T H (H^T H + lambda I)^-1, the minimiser of sum_k |t_k - D h_k|^2 + lambda |D|_F^2 (eq-dherin-static-ridge).
 
-    Raises LinAlgError when lambda = 0 and the h_k do not span R^n.
+    Needs lambda > 0, or h_k that span R^n: else LinAlgError, or numbers without meaning.
     """
     square = H.T @ H + strength * np.eye(H.shape[1])
     return np.linalg.solve(square, H.T @ T).T

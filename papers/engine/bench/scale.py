@@ -11,7 +11,7 @@ class Scale:
 
     sizes       decoders to train; ``batch`` of them at once for the rates
     replicates  numbers of models in one batch; ``patterns`` of the softmax-attention model
-    lengths     of prompts for linear attention; ``prompts`` on which it, and others, predict
+    lengths     of prompts for linear attention; ``prompts``: pattern prompts, as columns and as coordinates
     growth      numbers of examples, of entries of x, of models and of layers around the first size
     accuracy    of the Monte Carlo estimate against the closed form
     laps        of a training run; ``repeats``: rounds in which contenders take turns

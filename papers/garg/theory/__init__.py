@@ -2,5 +2,5 @@
 
 ``bayes``   the errors of the Bayes predictors of the dense task, without and with label noise (derived here)
 
-LSA, averaging and least squares have their closed forms in ``papers.zhang.theory.error`` and ``papers.zhang.theory.shifts``.
+LSA and averaging have theirs in ``papers.zhang.theory.error`` and ``shifts``, least squares in ``papers.regression.theory``.
 """

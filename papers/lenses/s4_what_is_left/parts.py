@@ -1,7 +1,8 @@
 """What queries tell of a network's answers after one context: how far its vector is from another, and what is no vector.
 
-t_j = T(C, x_j) are answers at Q independent queries of mean second moment Lambda, c is a vector that does not know them, and
-delta_j = t_j - <c, x_j>. Every function returns an estimate for each context whose mean is exact for every model T.
+t_j = T(C, x_j) are answers at Q independent queries of second moment Lambda, c is a vector that does not know them, and
+delta_j = t_j - <c, x_j>. ``square``, ``distance`` and ``curved`` return estimates for
+each context whose mean is exact for every model T.
 """
 
 import torch

@@ -6,5 +6,5 @@
 ``read_out``       how far patches point along the read-out, from what gradient flow conserves
 ``task_sets``      what linear attention makes of k training tasks, and of new ones
 ``one_function``   attention as the slope of a convex function, what one patch carries, and removed examples
-``what_is_left``   the best steps of gradient descent that are the same for all contexts
+``what_is_left``   the risk of a model in three parts, and its excess over the posterior mean
 """

@@ -70,7 +70,7 @@ def cut(D: Float[ndarray, "m D"], z: Float[ndarray, "D"]) -> Float[ndarray, "m D
 def tangents(
     W: Float[ndarray, "m D"], Gamma: Float[ndarray, "d d"], x: Float[ndarray, "M d"], y: Float[ndarray, "M"]
 ) -> Float[ndarray, "M m d"]:
-    """-(1/M) grad l_i(0) Gamma^-1 for each example, l_i(D) = 1/2 |D x_i - w_y y_i|^2 (eq-lenses-1-tangent).
+    """-(1/M) grad l_i(0) Gamma^-1 for each example, l_i(D) = 1/2 |D x_i - w_y y_i|^2: eq-lenses-1-tangent without P_q.
 
     The gradient is that at D = 0 for every example, wherever the examples before it have led.
     """

@@ -88,7 +88,7 @@ def trap_risk(Lambda: Float[ndarray, "d d"], Psi: Float[ndarray, "d d"], noise: 
 def without_row(
     Lambda: Float[ndarray, "d d"], mu: Float[ndarray, "d"], Psi: Float[ndarray, "d d"], noise: float, N: float
 ) -> tuple[float, float]:
-    """Bounds of the least risk of linear attention without an MLP (eq-lenses-2-gap).
+    """Bounds of the least risk of one head of linear attention without an MLP (eq-lenses-2-gap).
 
     From below the larger of R*(Psi) and (2/(N + 2)) E|w|^2_Lambda; from above R*(Psi + mu mu^T), the mean as variance.
     """

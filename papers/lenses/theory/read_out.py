@@ -35,7 +35,10 @@ def share_off(Q: Float[ndarray, "m m"], u: Float[ndarray, "m"]) -> float:
 
 
 def largest_tangent(Q: Float[ndarray, "m m"], r: Float[ndarray, "D"]) -> float:
-    """|Q| (q + (q^2 + 4 |r|^2)^1/2)/(2 |r|^2), q the largest eigenvalue of Q: no angle to W r is larger (eq-lenses-2-bound)."""
+    """|Q| (q + (q^2 + 4 |r|^2)^1/2)/(2 |r|^2): no angle to W r is larger (eq-lenses-2-bound).
+
+    q is the largest eigenvalue of Q, or 0 if all are negative.
+    """
     values = np.linalg.eigvalsh(Q)
     q = max(values[-1], 0.0)
     return float(abs(values).max() * (q + np.sqrt(q**2 + 4 * r @ r)) / (2 * r @ r))

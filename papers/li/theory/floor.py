@@ -4,8 +4,8 @@ Contexts are independent: the query's pattern (right label) with probability alp
 label) with probability alpha/2, else one of the other M1 - 2 patterns with a fair-coin label. l counts contexts.
 
 With alpha = 1/2 and l = 2: absent with chance (3/4)^2, then both wrong (2/3)^2, or one, and a coin. The best
-predictor knows that two contexts of one pattern are likelier the partner's; it errs with chance 8 B^2 + 2 A B, where
-A = alpha/2 is the chance of the partner, B = (1 - alpha)/4 that of one bystander with one label:
+predictor knows that the partner never shows the query's label; it errs with chance 8 B^2 + 2 A B, where A = alpha/2 is the
+chance of the partner, B = (1 - alpha)/4 that of one bystander with one label:
 
 >>> from papers.li.theory.floor import best_error, majority_wrong, missing, vote_error
 >>> round(vote_error(2, 0.5), 4), round(missing(2, 0.5) * majority_wrong(2, 0.5), 4)

@@ -73,7 +73,10 @@ def task_laplacian(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1 M1
 
 
 def attention_push(tasks: Int[ndarray, "n 2"], M1: int, c: float, alpha: float, l: int) -> Float[ndarray, "M1 M1"]:
-    """E[z G] = sum_jk P_jk mu_j mu_k^T with P = c (1 - 1/l) (alpha/4) Lap, at uniform attention and phi_i = c y_i."""
+    """The pattern part sum_jk P_jk mu_j mu_k^T of E[z G], all of it for balanced labels: P = c (1 - 1/l) (alpha/4) Lap.
+
+    At uniform attention and phi_i = c y_i.
+    """
     return c * (1 - 1 / l) * alpha / 4 * task_laplacian(tasks, M1)
 
 

@@ -74,7 +74,7 @@ def _counts(alpha: float, l: int) -> tuple[Int[ndarray, "C"], Int[ndarray, "C"],
 
 
 def crossing(lengths: Float[ndarray, "L"], errors: Float[ndarray, "L"], eps: float) -> float:
-    """The length at which errors that fall with length pass ``eps``: log-linear between the grid points; NaN if none does."""
+    """The length at which errors that fall with length pass ``eps``: log-linear between grid points; NaN if none or all are."""
     below = np.flatnonzero(errors <= eps)
     if len(below) == 0 or below[0] == 0:
         return float("nan")

@@ -93,13 +93,13 @@ def pruned_hinge(margin: Float[ndarray, "... B"], s: float | Float[ndarray, "...
 def hinge_bounds(margin: Float[ndarray, "B"], R: float) -> tuple[float, float]:
     """max(0, 1 - (1 - R) E[z F]) <= hinge at share 1 - R <= R + (1 - R) hinge at share 1 (eq-li-3-4-bounds).
 
-    For a fraction 0 <= R <= 1 of the neurons; outside, the upper bound is none.
+    R is the deleted share of the contributions (rho on the page), 0 <= R <= 1; outside, the upper bound is none.
     """
     return max(0.0, 1 - (1 - R) * float(margin.mean())), R + (1 - R) * float(pruned_hinge(margin, 1.0))
 
 
 def plateau(margin: float) -> float:
-    """1 - 1/margin: the fraction up to which a prompt of this margin keeps hinge loss 0 (eq-li-3-4-plateau)."""
+    """1 - 1/margin: the share of contributions without which this margin keeps hinge 0 (eq-li-3-4-plateau)."""
     return 1 - 1 / margin
 
 

@@ -8,8 +8,8 @@
 ``random_covariance``       section 4.3: Theorem 4.5 and its error
 ``quadratic``               section 5.1: the prediction as a quadratic form
 ``full_loss``               section 5.1: the loss over all live parameters, an exact polynomial
-``dynamics``                section 5.2: the reduced loss and its flow
-``pl_inequality``           section 5.3: balance, lower bound, PL constant
+``dynamics``                section 5.2: the reduced loss, its flow and what it conserves
+``pl_inequality``           section 5.3: bounds of u_-1, PL constant
 ``rank_one_trap``           section 5.3: a local minimum of the full loss that is not global
 ``random_covariance_flow``  appendix C: the flow of section 4.3
 ``wall``                    around the optimum: local minima of the full loss beyond a wall

@@ -120,7 +120,10 @@ def averaged_bound(Lambda: Float[ndarray, "d d"], N: float, M: float) -> float:
 
 
 def eta(Lambda: Float[ndarray, "d d"], N: float) -> float:
-    """eta = (1 + 2d + d^2 kappa) tr(Lambda)/N^2, the floor of Corollary 4.3; kappa is the condition number."""
+    """eta = (1 + 2d + d^2 kappa) tr(Lambda)/N^2 >= e(N, inf), the bound of Corollary 4.3.
+
+    kappa is the condition number.
+    """
     d = len(Lambda)
     return float((1 + 2 * d + d**2 * np.linalg.cond(Lambda)) * np.trace(Lambda) / N**2)
 

@@ -1,7 +1,8 @@
 """Section 4.2: the error of the trained model when tasks, queries or covariates are not those of training.
 
-Lambda is the training covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf. The
-test context has covariance Lambda_test, the query is independent of it with second moment Q, and y = <w, x>.
+Lambda is the training covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf, but M in
+``repeated_query_error``. Where a function does not say otherwise, the test context has covariance Lambda_test, the query is
+independent of it with second moment Q, and y = <w, x>.
 """
 
 import numpy as np
@@ -17,7 +18,8 @@ def error_of_weights(
 ) -> float:
     """Best linear error + (1/M) tr[Q P Sigma P^T] + ||(P Lambda_test - I) a||_Q^2, for any weights P (derived here).
 
-    y_hat = x_query^T P (1/M) sum y_i x_i; the query, with second moment Q, is independent of the context.
+    y_hat = x_query^T P (1/M) sum y_i x_i; the query, with second moment Q, is independent of the context. Labels that are not
+    linear in x need a query that has the distribution of the inputs, Q = Lambda_test.
     """
     off = P @ Lambda_test @ law.a - law.a
     return float(law.best_linear_error + np.trace(Q @ P @ law.Sigma @ P.T) / M + off @ Q @ off)

@@ -38,10 +38,10 @@ def wall_height_without_trace(Lambda: Float[ndarray, "d d"], N: float) -> float:
 
 
 def far_point(Lambda: Float[ndarray, "d d"], N: float, place: int) -> Float[ndarray, "d+1 d+1"]:
-    """u_-1 = 1, u_12 = P e/sqrt(lambda), u_21 = e/(P sqrt(lambda)), U_11 = Lambda^-1 - e e^T/lambda: beyond the wall.
+    """u_-1 = 1, u_12 = P e/sqrt(lambda), u_21 = e/(P sqrt(lambda)), U_11 = Lambda^-1 - e e^T/lambda.
 
     e is the eigenvector of the eigenvalue lambda at ``place``, in ascending order; P^4 = label_moment / ((d - 1) (1/N +
-    (d + 1)/N^2)) makes the loss least. u_-1 U_11 + u_12 u_21^T = Lambda^-1.
+    (d + 1)/N^2)) makes the loss least. u_-1 U_11 + u_12 u_21^T = Lambda^-1. Beyond the wall for prompts of ``sure_length``.
     """
     eigenvalues, basis = np.linalg.eigh(Lambda)
     e = basis[:, place] / np.sqrt(eigenvalues[place])
