@@ -38,7 +38,7 @@ class Definition(NamedTuple):
 
 @dataclass(frozen=True)
 class Module:
-    """A source file by what its top level binds; ``loose`` statements, all but plain ones, belong to every definition."""
+    """A source file by what its top level binds; ``loose`` statements, such as a loop, belong to every definition."""
 
     bindings: dict[str, list[ast.stmt]]
     imports: dict[str, str]

@@ -154,7 +154,7 @@ def written(dataset: xr.Dataset) -> bytes:
 
 
 def decoded(source: Path | bytes) -> xr.Dataset:
-    """Return the dataset in a NetCDF file, or in its bytes; raises one of ``bounds.DAMAGED`` for another."""
+    """Return the dataset in a NetCDF file, or in its bytes; raises one of ``bounds.DAMAGED`` when it is none."""
     with h5py.File(_looked_at(source)) as root:
         dataset = content.of_netcdf(root)
     if dataset.attrs.pop(content.NAME, None) != content.of_dataset(dataset):

@@ -173,7 +173,7 @@ def L12e(dataset):
 
 @claim("S", "bound", margin=0, recorded=NOT_REPRODUCED, control=_small_deleted, positive=_all_of_one_label)
 def L12f(dataset):
-    """Deleting 40% of the neurons, the smallest first, or 40% of the large ones at least doubles the 0-1 error out of domain.
+    """Deleting 40% of the neurons, the smallest first, or 40% of the large ones, at least doubles the 0-1 error out of domain.
 
     Margin: 1 minus the rise over the whole network's error; of the large ones the largest, or random ones. The plot shows
     factors 4 to 6.

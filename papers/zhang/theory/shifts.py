@@ -1,8 +1,8 @@
 """Section 4.2: the error of the trained model when tasks, queries or covariates are not those of training.
 
-Lambda is the training covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf, but M in
-``repeated_query_error``. Where a function does not say otherwise, the test context has covariance Lambda_test, the query is
-independent of it with second moment Q, and y = <w, x>.
+Lambda is the training covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf, but not
+M in ``repeated_query_error``. Where a function does not say otherwise, the test context has covariance Lambda_test, the query
+is independent of it with second moment Q, and y = <w, x>.
 """
 
 import numpy as np
