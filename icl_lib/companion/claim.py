@@ -178,9 +178,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             sentence, told = told_by(function)
             given = {"control": control, "positive": positive}
             margins = [margin] if quick_margin is None else [margin, quick_margin]
-            if of and check:
-                raise ValueError(f"{function.__name__}: of= and check= are both given: take one")
-            if why := unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, *margins):
+            twice = "of= and check= are both given: take one" if of and check else ""
+            if why := twice or unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, *margins):
                 raise ValueError(f"{function.__name__}: {why}")
             controls = {told["Control"]: control} if control else {}
             controls |= {label: near_miss(of, label) for label in near}

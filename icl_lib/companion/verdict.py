@@ -184,8 +184,7 @@ def agreement(dataset: xr.Dataset, name: str) -> Agreement:
         blocks = int(error.attrs.get("blocks", BLOCKS))
     elif "seed" in measured.dims:
         blocks = measured.sizes["seed"]
-        deviation = measured - theory  # paired where the expectation depends on the seed as well
-        error = deviation.std("seed", ddof=1, skipna=False) / blocks**0.5
+        error = _standard_error(measured - theory, "seed")  # paired where the expectation depends on the seed as well
         measured = measured.mean("seed", skipna=False)
         theory = theory.mean("seed", skipna=False) if "seed" in theory.dims else theory
     if {*measured.dims} - {*theory.dims} and (apart := {*theory.dims} - {*measured.dims}):
@@ -208,9 +207,13 @@ def over(values: xr.DataArray, dim: str) -> Discrepancy:
     >>> over(xr.DataArray([1.0, np.nan], dims="network"), "network").verdict(margin=5.0)
     'fails'
     """
-    count, mean = values.sizes[dim], values.mean(dim, skipna=False)
-    error = values.std(dim, ddof=1, skipna=False) / count**0.5 if count > 1 else np.nan * mean
-    return Discrepancy(mean, 2 * widened(count) * error)
+    return Discrepancy(values.mean(dim, skipna=False), 2 * widened(values.sizes[dim]) * _standard_error(values, dim))
+
+
+def _standard_error(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return that of the mean over a dimension; NaN where an entry is NaN, and of a single one."""
+    count = values.sizes[dim]
+    return values.std(dim, ddof=1, skipna=False) / count**0.5 if count > 1 else np.nan * values.isel({dim: 0}, drop=True)
 
 
 def widened(count: float) -> float:

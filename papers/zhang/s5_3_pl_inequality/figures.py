@@ -130,8 +130,8 @@ def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _alt_long_prompts(dataset: xr.Dataset) -> str:
     traps = _lowest_traps(dataset)
-    ratio, below = traps / dataset.minimum, (traps - dataset.minimum < dataset.height).isel(_on_the_right(dataset) | {"N": -1})
-    end = "; the local minimum falls below the wall at long prompts" if below else ""
+    ratio, below = traps / dataset.minimum, traps - dataset.minimum < dataset.height
+    end = "; the local minimum falls below the wall at long prompts" if below.isel(_on_the_right(dataset)).isel(N=-1) else ""
     return (
         "Left: loss of the lowest local minimum found over the least loss against prompt length, one line a setting, from "
         f"{float(ratio.min()):.2g} to {float(ratio.max()):.2g}. Right: excess loss of the local minimum, height of the wall "

@@ -217,5 +217,5 @@ def constant_of_the_length(d):
 
 @says(PAGE, "The models here have a width of 100 and a batch of 256 (128 in the quick profile).")
 def width_and_batch():
-    quick, full = ({(each.m, each.B) for each in declared.settings} for declared in both("li-coefficient-sum"))
-    return 100, 256, 128, full == {(100, 256)}, quick == {(100, 128)}
+    ((width, fewer),), ((same, batch),) = ({(each.m, each.B) for each in one.settings} for one in both("li-coefficient-sum"))
+    return width, batch, fewer, same == width
