@@ -103,7 +103,7 @@
     if (Math.abs(after / trapLoss - 1) < 0.01) {
       return `From here the flow ends in a local minimum. Its loss is ${number(after)} times the least.`;
     }
-    return `From here the flow has not arrived at time ${number(TIME)}. Its loss is then ${number(after)} times the least.`;
+    return `At time ${number(TIME)} the flow from here is at neither end. Its loss is then ${number(after)} times the least.`;
   }
 
   function thinned(points) {

@@ -83,7 +83,7 @@ def reading(found: Values, trap_loss: float) -> str:
         return "From here the flow reaches the optimum."
     if abs(found["after"] / trap_loss - 1) < 0.01:
         return f"From here the flow ends in a local minimum. Its loss is {number(found['after'])} times the least."
-    late = f"From here the flow has not arrived at time {number(zhang_slice.TIME)}."
+    late = f"At time {number(zhang_slice.TIME)} the flow from here is at neither end."
     return f"{late} Its loss is then {number(found['after'])} times the least."
 
 

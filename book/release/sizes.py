@@ -14,5 +14,5 @@ def require_sizes(name: str, content: bytes) -> None:
         if name.endswith(".safetensors"):
             bounds.require_safetensors(io.BytesIO(content), len(content))
     except bounds.DAMAGED as error:
-        told = str(error)[:160] if isinstance(error, bounds.Refused) else "is not what its name says"
+        told = str(error)[:160] if isinstance(error, bounds.BadFile) else "is not what its name says"
         raise Problem(f"{name} {told}.") from error

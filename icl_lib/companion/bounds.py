@@ -30,52 +30,52 @@ LARGEST_HEADER = 4 * MB
 WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "F16": 2, "BF16": 2, "I16": 2, "F32": 4, "I32": 4, "F64": 8, "I64": 8}
 """Bytes of a number, by its name in safetensors."""
 DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError, struct.error)
-"""What reading a file that is not what its name says may raise; `Refused` is a ValueError."""
+"""What reading a file that is not what its name says may raise; `BadFile` is a ValueError."""
 
 
-class Refused(ValueError):
+class BadFile(ValueError):
     """A file is larger than what is read, or does not hold what it claims; says so as the end of a sentence."""
 
 
 def require_size(size: int, largest: int) -> None:
-    """Raise Refused for a file that is larger than the limit for its kind."""
+    """Raise BadFile for a file that is larger than the limit for its kind."""
     if size > largest:
-        raise Refused(f"has {size / MB:,.0f} MB, and {largest / MB:,.0f} MB is the most that is read")
+        raise BadFile(f"has {size / MB:,.0f} MB, and {largest / MB:,.0f} MB is the most that is read")
 
 
 # --- NetCDF -------------------------------------------------------------------------------------------------------
 
 
 def require_netcdf(whole: bytes) -> None:
-    """Look at the bytes of a NetCDF file; raises Refused before any variable is read."""
+    """Look at the bytes of a NetCDF file; raises BadFile before any variable is read."""
     require_size(len(whole), LARGEST_NETCDF)
     if any(int.from_bytes(found[1], "little") > LARGEST_HEAP for found in HEAP.finditer(whole)):
-        raise Refused(f"holds longer texts than the {LARGEST_HEAP / MB:.0f} MB that are the most")
+        raise BadFile(f"holds longer texts than the {LARGEST_HEAP / MB:.0f} MB that are the most")
     with h5py.File(io.BytesIO(whole)) as root:
         _require_few("the file", root, "variables")
         for name in root:  # a link could lead to another file
             own = isinstance(root.get(name, getlink=True), h5py.HardLink)
             if not (own and isinstance(root[name], h5py.Dataset)):
-                raise Refused(f"holds {name!r}, which is no variable of its own")
+                raise BadFile(f"holds {name!r}, which is no variable of its own")
         texts = sum(_attributes(name, each) for name, each in (("the file", root), *root.items()))
         if texts > len(whole):
-            raise Refused(f"claims {texts:,} bytes of attributes, which it does not have")
+            raise BadFile(f"claims {texts:,} bytes of attributes, which it does not have")
         with h5netcdf.File(root) as file:
             _require_held({name: root[name] for name in file.variables}, len(whole))
 
 
 def _require_few(name: str, each: h5py.File | h5py.AttributeManager, what: str) -> None:
     if len(each) > MOST_ENTRIES:
-        raise Refused(f"has {len(each):,} {what} of {name!r}, and {MOST_ENTRIES:,} is the most that is read")
+        raise BadFile(f"has {len(each):,} {what} of {name!r}, and {MOST_ENTRIES:,} is the most that is read")
 
 
 def _require_held(variables: dict[str, h5py.Dataset], size: int) -> None:
-    """Raise Refused where a file cannot hold its variables, or they are too much together; then unpack them, piece by piece."""
+    """Raise BadFile where a file cannot hold its variables, or they are too much together; then unpack them, piece by piece."""
     claimed = {name: _claimed(name, stored, size) for name, stored in variables.items()}
     if sum(claimed.values()) > LARGEST_UNPACKED:
         largest = max(claimed, key=claimed.get)
         told = f"{sum(claimed.values()) / MB:,.0f} MB once unpacked, most of it {largest!r}"
-        raise Refused(f"claims {told}, and {LARGEST_UNPACKED / MB:,.0f} MB is the most that is read")
+        raise BadFile(f"claims {told}, and {LARGEST_UNPACKED / MB:,.0f} MB is the most that is read")
     for name, stored in variables.items():
         if stored.chunks:
             _require_pieces(name, stored)
@@ -84,28 +84,28 @@ def _require_held(variables: dict[str, h5py.Dataset], size: int) -> None:
 def _claimed(name: str, stored: h5py.Dataset, size: int) -> int:
     """Return the bytes that a variable will take, which the file must be able to hold."""
     if stored.external or stored.is_virtual:
-        raise Refused(f"takes {name!r} from another file")
+        raise BadFile(f"takes {name!r} from another file")
     if stored.dtype.kind not in "biufcSO" or (stored.dtype.kind == "O" and h5py.check_string_dtype(stored.dtype) is None):
-        raise Refused(f"holds {name!r}, which is neither numbers nor texts")
+        raise BadFile(f"holds {name!r}, which is neither numbers nor texts")
     claimed, held = math.prod(stored.shape) * stored.dtype.itemsize, stored.id.get_storage_size()
     if stored.chunks:
         piece = math.prod(stored.chunks) * stored.dtype.itemsize
         if piece > max(MB, claimed):
-            raise Refused(f"would unpack a larger piece of {name!r} than there is of it")
+            raise BadFile(f"would unpack a larger piece of {name!r} than there is of it")
         held = stored.id.get_num_chunks() * piece
     if claimed > held or not (stored.chunks or held <= size):
-        raise Refused(f"claims {claimed:,} bytes of {name!r}, which it does not have")
+        raise BadFile(f"claims {claimed:,} bytes of {name!r}, which it does not have")
     if stored.dtype.kind == "O":
         return claimed + _texts(name, stored, size)
     return max(held, math.prod(stored.shape) * max(8, stored.dtype.itemsize))
 
 
 def _require_pieces(name: str, stored: h5py.Dataset) -> None:
-    """Raise Refused where a piece of a variable does not unpack to what it should be; HDF5 would unpack it to any length."""
+    """Raise BadFile where a piece of a variable does not unpack to what it should be; HDF5 would unpack it to any length."""
     made = stored.id.get_create_plist()
     packed = [made.get_filter(place)[0] for place in range(made.get_nfilters())] == [h5py.h5z.FILTER_DEFLATE]
     if stored.dtype.kind == "O" or not (packed or made.get_nfilters() == 0):
-        raise Refused(f"has packed {name!r} in another way than this book does")
+        raise BadFile(f"has packed {name!r} in another way than this book does")
     places, piece = [], math.prod(stored.chunks) * stored.dtype.itemsize
     stored.id.chunk_iter(lambda found: places.append(found.chunk_offset))
     for place in places:
@@ -113,23 +113,23 @@ def _require_pieces(name: str, stored: h5py.Dataset) -> None:
         unpack = zlib.decompressobj()
         length = len(unpack.decompress(content, piece + 1)) if packed and not mask else len(content)
         if length != piece or (packed and not mask and not unpack.eof):
-            raise Refused(f"does not hold the {piece:,} bytes of a piece of {name!r}")
+            raise BadFile(f"does not hold the {piece:,} bytes of a piece of {name!r}")
 
 
 def _texts(name: str, stored: h5py.Dataset, size: int) -> int:
     """Return the bytes of all texts of a variable, which lie in the file as they are, each at a place of its own."""
     if stored.size > MOST_TEXTS:
-        raise Refused(f"holds {stored.size:,} texts in {name!r}, and {MOST_TEXTS:,} is the most that is read")
+        raise BadFile(f"holds {stored.size:,} texts in {name!r}, and {MOST_TEXTS:,} is the most that is read")
     total = 0
     for place in np.ndindex(stored.shape):  # one at a time: many may point at one that is large
         total += len(stored[place])
         if total > size:
-            raise Refused(f"claims more bytes of {name!r} than it has")
+            raise BadFile(f"claims more bytes of {name!r} than it has")
     return total
 
 
 def _attributes(name: str, owner: h5py.Dataset | h5py.File) -> int:
-    """Return the bytes of all texts among the attributes; raises Refused for what is neither number, text nor dimension."""
+    """Return the bytes of all texts among the attributes; raises BadFile for what is neither number, text nor dimension."""
     total = 0
     _require_few(name, owner.attrs, "attributes")
     for each in owner.attrs:
@@ -137,7 +137,7 @@ def _attributes(name: str, owner: h5py.Dataset | h5py.File) -> int:
         entries, text = math.prod(stored.shape or ()), h5py.check_string_dtype(stored.dtype)
         few = entries <= (1 if text else MOST_DIMENSIONS if each == "DIMENSION_LIST" else 0)
         if not (few or stored.dtype.kind in "biufS" or each == "REFERENCE_LIST"):  # which is never read
-            raise Refused(f"has {entries:,} entries of the attribute {each!r} of {name!r}, neither numbers nor one text")
+            raise BadFile(f"has {entries:,} entries of the attribute {each!r} of {name!r}, neither numbers nor one text")
         total += sum(map(len, np.ravel(owner.attrs[each]))) if text and text.length is None else 0
     return total
 
@@ -146,7 +146,7 @@ def _attributes(name: str, owner: h5py.Dataset | h5py.File) -> int:
 
 
 def require_safetensors(source, size: int) -> None:
-    """Look at the header of an open safetensors file of ``size`` bytes; raises Refused before any tensor is read.
+    """Look at the header of an open safetensors file of ``size`` bytes; raises BadFile before any tensor is read.
 
     Two numbers in float32 have 8 bytes, half of which are cut off here:
 
@@ -157,27 +157,27 @@ def require_safetensors(source, size: int) -> None:
     >>> for whole in (save({"w": torch.ones(2)}), save({"w": torch.ones(2)})[:-4]):
     ...     require_safetensors(BytesIO(whole), len(whole))
     Traceback (most recent call last):
-    icl_lib.companion.bounds.Refused: claims 8 bytes of tensors, and has 4
+    icl_lib.companion.bounds.BadFile: claims 8 bytes of tensors, and has 4
     """
     require_size(size, LARGEST_TENSORS)
     held_tensors(source, size, LARGEST_HEADER)
 
 
 def held_tensors(source, size: int, largest_header: int) -> dict[str, dict]:
-    """Return what a header says of each tensor; raises Refused when its file does not hold just these, one after another."""
+    """Return what a header says of each tensor; raises BadFile when its file does not hold just these, one after another."""
     length = int.from_bytes(source.read(8), "little")
     if length > min(largest_header, size - 8):
-        raise Refused(f"claims a header of {length:,} bytes, and has {max(size - 8, 0):,} in all")
+        raise BadFile(f"claims a header of {length:,} bytes, and has {max(size - 8, 0):,} in all")
     header = json.loads(source.read(length))
     header.pop("__metadata__", None)
     end = 0
     for name, entry in sorted(header.items(), key=lambda each: each[1]["data_offsets"]):
         begins, ends = entry["data_offsets"]
         if entry["dtype"] not in WIDTHS:
-            raise Refused(f"holds {name!r} in numbers of the kind {entry['dtype']!r}, which are not read")
+            raise BadFile(f"holds {name!r} in numbers of the kind {entry['dtype']!r}, which are not read")
         if begins != end or ends - begins != math.prod(entry["shape"]) * WIDTHS[entry["dtype"]]:
-            raise Refused(f"claims other bytes of {name!r} than its shape has, or a place that is not behind the one before")
+            raise BadFile(f"claims other bytes of {name!r} than its shape has, or a place that is not behind the one before")
         end = ends
     if 8 + length + end != size:
-        raise Refused(f"claims {end:,} bytes of tensors, and has {size - 8 - length:,}")
+        raise BadFile(f"claims {end:,} bytes of tensors, and has {size - 8 - length:,}")
     return header

@@ -44,7 +44,7 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except weights.UNREADABLE as error:
-            why = f" (it {error})" if isinstance(error, bounds.Refused) else ""
+            why = f" (it {error})" if isinstance(error, bounds.BadFile) else ""
             warnings.warn(f"checkpoint {self.path.name} is damaged{why}: the run starts anew", stacklevel=2)
             return None
 

@@ -138,7 +138,7 @@ def encoded(dataset: xr.Dataset) -> bytes:
     found = written(dataset)
     try:
         decoded(found)
-    except bounds.Refused as error:
+    except bounds.BadFile as error:
         raise ValueError("its file does not give back what was computed: use numbers and strings only") from error
     return found
 
@@ -158,7 +158,7 @@ def decoded(source: Path | bytes) -> xr.Dataset:
     with h5py.File(_looked_at(source)) as root:
         dataset = content.of_netcdf(root)
     if dataset.attrs.pop(content.NAME, None) != content.of_dataset(dataset):
-        raise bounds.Refused("was changed after it was written")
+        raise bounds.BadFile("was changed after it was written")
     return dataset
 
 
@@ -212,7 +212,7 @@ def _sound(path: Path, of: Book | None) -> Iterator[None]:
     remedy = f"restore it from git, or {made_by} makes it anew"
     try:
         yield
-    except bounds.Refused as error:
+    except bounds.BadFile as error:
         raise Damaged(f"{path.name} {error}: {remedy}") from error
     except bounds.DAMAGED as error:
         raise Damaged(f"{path.name} is damaged: {remedy}") from error

@@ -107,7 +107,7 @@ def kept(name: str, folder: Path) -> xr.Dataset | None:
         return None
     try:
         dataset = results.decoded(written)
-    except bounds.Refused:
+    except bounds.BadFile:
         return None
     return dataset if dataset.attrs.pop("cell", None) == name else None
 

@@ -18,7 +18,7 @@ STANDARD_ERRORS, TOLERANCE = 5, 0.01
 WIDER = 2
 """A standard error of a few networks may be so many times wider on another machine, where training ends in others."""
 FALSE_ALARM = 1e-4
-"""The chance that a true formula fails, over all its cells together."""
+"""The chance that a true formula fails, over all its cells together, where the entries of a mean are nearly normal."""
 BLOCKS = 30
 """Independent blocks behind a standard error that does not say how many it has."""
 ROUNDING = 1e-9
@@ -44,6 +44,9 @@ class Discrepancy:
             raise ValueError("a discrepancy is a number, not whether something is so: take how far it is from being so")
         if (np.asarray(self.two_se, float) < 0).any():
             raise ValueError("two standard errors are below 0: give their size")
+        dims = [getattr(each, "dims", ()) for each in (self.value, self.two_se)]
+        if all(dims) and dims[0] != dims[1]:
+            raise ValueError(f"numbers by {dims[0]} and their errors by {dims[1]} would be paired by place: give both the same")
 
     def worst(self) -> tuple[float, float]:
         """Return the entry with the largest ``value + two_se``; NaN where there is none."""
@@ -54,9 +57,12 @@ class Discrepancy:
         return float(value.flat[index]), float(two_se.flat[index])
 
     def verdict(self, margin: float) -> str:
-        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin or no number somewhere; or no entry."""
+        """holds: value + 2 se <= margin everywhere; fails: value - 2 se > margin or no number somewhere; or no entry.
+
+        An infinite error, that of a single network, leaves it undecided.
+        """
         value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
-        if value.size == 0 or not (np.isfinite(value).all() and np.isfinite(two_se).all()):
+        if value.size == 0 or not np.isfinite(value).all() or np.isnan(two_se).any():
             return FAILS
         if (value + two_se <= margin).all():
             return HOLDS
@@ -101,12 +107,14 @@ class Agreement:
 
     def __post_init__(self):
         xr.align(self.measured, self.expected, join="exact")  # cells that one of them lacks would be left out
-        if self.blocks < 2 and (np.asarray(self.error) > 0).any():
+        if self.blocks < 2 and (np.isfinite(self.error) & (np.asarray(self.error) > 0)).any():
             raise ValueError(f"standard errors of {self.blocks} block: it takes two or more")
 
     @cached_property
     def quantile(self) -> float:
         """q: Student's t for ``blocks`` - 1 degrees of freedom, two-sided, at FALSE_ALARM over all cells together."""
+        if self.blocks < 2:
+            return np.inf
         cells = math.prod({**self.measured.sizes, **self.expected.sizes}.values())
         return float(stdtrit(self.blocks - 1, 1 - FALSE_ALARM / (2 * max(cells, 1))))
 
@@ -133,7 +141,7 @@ class Agreement:
     def verdict(self, margin: float) -> str:
         """fails: a deviation beyond q standard errors; undecided: q standard errors exceed the margin; else holds."""
         share, error = self.cells
-        if share.size == 0 or not (np.isfinite(share).all() and np.isfinite(error).all()):
+        if share.size == 0 or not np.isfinite(share).all() or np.isnan(error).any():
             return FAILS
         room = self.quantile * error + ROUNDING if (error > 0).any() else np.full(share.shape, margin)
         if (share > room).any():
@@ -177,6 +185,8 @@ def agreement(dataset: xr.Dataset, name: str) -> Agreement:
 
     Standard errors are ``<name>_se``, of as many blocks as its attribute ``blocks`` says; or those of the mean over a
     dimension ``seed``, of independent models; or none. Deviations are shares of ``<name>_scale``, or of the theory.
+
+    Where no model met an event, the error by seeds is 0: give counts of rare events a ``<name>_se`` by their distribution.
     """
     measured, theory, error, blocks = dataset[name], dataset[f"{name}_theory"], 0.0, BLOCKS
     if f"{name}_se" in dataset:
@@ -211,17 +221,20 @@ def over(values: xr.DataArray, dim: str) -> Discrepancy:
 
 
 def _standard_error(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return that of the mean over a dimension; NaN where an entry is NaN, and of a single one."""
+    """Return that of the mean over a dimension; NaN where an entry is NaN, infinite where there is a single one."""
     count = values.sizes[dim]
-    return values.std(dim, ddof=1, skipna=False) / count**0.5 if count > 1 else np.nan * values.isel({dim: 0}, drop=True)
+    if count > 1:
+        return values.std(dim, ddof=1, skipna=False) / count**0.5
+    single = values.isel({dim: 0}, drop=True)
+    return xr.full_like(single, np.inf, float).where(single.notnull())
 
 
 def widened(count: float) -> float:
     """Return Student's t over the normal quantile, with which 2 standard errors of ``count`` entries cover as much as of many.
 
-    2.26 for three entries, 1.43 for five, 1.16 for ten.
+    2.26 for three entries, 1.43 for five, 1.16 for ten; of one entry nothing is known.
     """
-    return float(stdtrit(count - 1, ndtr(2)) / 2)
+    return float(stdtrit(count - 1, ndtr(2)) / 2) if count > 1 else np.inf
 
 
 def distance_over_seeds(values: xr.DataArray, target: float | xr.DataArray = 0.0) -> Discrepancy:

@@ -41,7 +41,7 @@ def read(path: Path) -> tuple[Weights, dict[str, str]]:
     with safetensors.safe_open(path, framework="torch") as file:
         origin, tensors = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if origin.pop(content.NAME, None) != _digest(tensors, origin):
-        raise bounds.Refused("was changed after it was written")
+        raise bounds.BadFile("was changed after it was written")
     return tensors, origin
 
 
@@ -96,7 +96,7 @@ def outdated(path: Path, declaration, seed: int) -> str | None:
 
 
 def _damaged(path: Path, declaration, error: Exception) -> str:
-    told = error if isinstance(error, bounds.Refused) else "is damaged"
+    told = error if isinstance(error, bounds.BadFile) else "is damaged"
     return f"{path.name} {told}: restore it from git, or {book.of(declaration).renewal(path.stem)} makes it anew"
 
 

@@ -123,7 +123,7 @@ def _header(path: Path) -> dict[str, int]:
             entries = bounds.held_tensors(file, path.stat().st_size, LARGEST)
     except OSError:
         raise
-    except bounds.Refused as error:
+    except bounds.BadFile as error:
         raise ValueError(f"{path} is damaged, cut off or of another kind: it {error}") from error
     except bounds.DAMAGED as error:
         raise ValueError(f"{path} is damaged, cut off or of another kind: its header cannot be read") from error

@@ -18,7 +18,7 @@ from papers.dherin.context_patches import Row, Texts, largest, measured, passage
 from papers.dherin.model_families import seats
 from papers.dherin.passes import record
 from papers.dherin.patch_report import page, table
-from papers.dherin.transformers_models import PACKAGE
+from papers.dherin.transformers_models import PACKAGE, round_weights
 
 
 def say(text: str) -> None:
@@ -88,17 +88,11 @@ def judged(model: torch.nn.Module, texts: Texts, options: argparse.Namespace) ->
     one = (time.perf_counter() - began) / whole.tokens.numel()
     say(f"about {1 + one * work(texts, options.keep):.0f} s to go")
     if (asked := getattr(torch, options.dtype)) != full.logits.dtype:
-        rounded(model, asked)
+        round_weights(model, asked)
         exact, full = full, record(model, found, whole)
         rounding = largest(full.logits, exact.logits)
     rows = told(measured(model, found, texts, full, options.keep), began)
     return {"rounding": rounding, "rows": [asdict(row) for row in rows]}
-
-
-def rounded(model: torch.nn.Module, dtype: torch.dtype) -> None:
-    """Round the weights, and no buffer: rotary frequencies stay in float32, as the classes read them."""
-    for weight in model.parameters():
-        weight.data = weight.data.to(dtype)
 
 
 def told(rows: Iterator[Row], began: float) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.companion import Count, Declaration, Positive, obtain_weights
+from icl_lib.companion.weights import seed_of
 from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import ContextualLayer, SoftmaxAttention
@@ -125,6 +126,16 @@ def regression(d: int, dtype: torch.dtype = torch.float64) -> LinearRegression:
     return LinearRegression(torch.eye(d, dtype=dtype))
 
 
+def tasks(prompts: Prompts) -> Float[Tensor, "... d"]:
+    """Return w of prompts of at least d examples: labels have no noise, so least squares gives w itself."""
+    return torch.linalg.lstsq(prompts.x, prompts.y[..., None]).solution[..., 0]
+
+
+def of_other_tasks(prompts: Prompts) -> Prompts:
+    """Return B prompts with their inputs and queries, and the labels that the task of the prompt before gives the inputs."""
+    return prompts._replace(y=torch.einsum("bnd,bd->bn", prompts.x, tasks(prompts).roll(1, 0)))
+
+
 def tokens(prompts: Prompts) -> Float[Tensor, "... T n"]:
     """Return the columns (x_i; y_i) and (x_query; 0) as the rows of one sequence."""
     return embed(prompts).mT
@@ -209,3 +220,9 @@ def trained(training: Training, seed: int, device: str) -> Trained:
 
     weights = obtain_weights(training.name, training, seed, device, lambda: training.train(seed, device))
     return Trained(training.model.network(), {name: w.double() for name, w in weights.items()})
+
+
+def untrained(training: Training, seed: int) -> Trained:
+    """Return the networks of ``trained`` before their first step; shipped ones have a seed of their own."""
+    drawn = start(training, seed_of(training, seed), "cpu")
+    return Trained(training.model.network(), {name: w.double() for name, w in drawn.items()})

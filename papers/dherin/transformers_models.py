@@ -117,3 +117,9 @@ def _named(name: str, sizes: ModelSizes) -> dict[str, object]:
 def words(seed: int, role: str, vocabulary: int, shape: tuple[int, ...]) -> Int[Tensor, "..."]:
     """Return random tokens, none of them 0, which pads in some classes and whose embedding they may keep at 0."""
     return torch.randint(1, vocabulary, shape, generator=stream(seed, role))
+
+
+def round_weights(model: torch.nn.Module, dtype: torch.dtype) -> None:
+    """Round the weights, and no buffer: rotary frequencies stay in float32, as the classes read them."""
+    for weight in model.parameters():
+        weight.data = weight.data.to(dtype)

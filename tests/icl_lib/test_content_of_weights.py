@@ -129,14 +129,14 @@ def test_safetensors_are_looked_at_before_they_are_read(tmp_path, monkeypatch):
         bounds.require_safetensors(io.BytesIO(content), len(content))
 
     looked_at(sound)
-    with pytest.raises(bounds.Refused, match="^claims a header of 1,099,511,627,776 bytes, and has"):
+    with pytest.raises(bounds.BadFile, match="^claims a header of 1,099,511,627,776 bytes, and has"):
         looked_at(struct.pack("<Q", 2**40) + sound[8:])
-    with pytest.raises(bounds.Refused, match="^claims other bytes of 'W'"):
+    with pytest.raises(bounds.BadFile, match="^claims other bytes of 'W'"):
         looked_at(sound.replace(b"[0,16]", b"[8,16]"))
-    with pytest.raises(bounds.Refused, match="^claims 16 bytes of tensors, and has 15"):
+    with pytest.raises(bounds.BadFile, match="^claims 16 bytes of tensors, and has 15"):
         looked_at(sound[:-1])
-    with pytest.raises(bounds.Refused, match="^claims other bytes of 'W'"):
+    with pytest.raises(bounds.BadFile, match="^claims other bytes of 'W'"):
         looked_at(sound.replace(b"[4]", b"[5]"))
     monkeypatch.setattr(bounds, "LARGEST_TENSORS", 10)
-    with pytest.raises(bounds.Refused, match="is the most that is read"):
+    with pytest.raises(bounds.BadFile, match="is the most that is read"):
         looked_at(sound)

@@ -172,10 +172,23 @@ def test_a_run_without_a_number_is_not_left_out():
     assert over_seeds(seeds[:2]).verdict(5.0) == HOLDS
 
 
+def test_a_single_run_decides_nothing():
+    """Not even where it is what the formula says, or far from it."""
+    one = xr.DataArray([1.0], dims="seed")
+    for expected in (1.0, 9.0):
+        assert over_seeds(one - expected).verdict(5.0) == UNDECIDED
+        found = agreement(xr.Dataset({"risk": one, "risk_theory": expected}), "risk")
+        assert found.verdict(1.0) == UNDECIDED and found.allowed(1.0) == np.inf and not found.near(1.0, trained=True)
+    assert over_seeds(one * np.nan).verdict(5.0) == FAILS
+
+
 def test_what_is_no_standard_error_or_of_other_cells_is_refused():
     one, other = (xr.DataArray([1.0, 2.0], {"N": N}) for N in ([8, 16], [8, 32]))
     with pytest.raises(ValueError, match="two standard errors are below 0"):
         Discrepancy(1.0, -2.0)
+    square = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("N", "M"))
+    with pytest.raises(ValueError, match="would be paired by place"):
+        Discrepancy(square, square.T)
     with pytest.raises(ValueError, match="of 1 block: it takes two or more"):
         Agreement(one, one, 1.0, 0.1, blocks=1)
     with pytest.raises(ValueError, match="join='exact'"):

@@ -48,7 +48,7 @@ def A2(dataset):
 
 @claim("D", "approximation", margin=0.05, quick_margin=0.1, control=put(equal_limit="equal_geometric"))
 def A2b(dataset):
-    """With one step in all layers it is $1 - Σ_{j<L} C_j ρ^j/(1 + ρ)^(2j+1)$, $C_j$ Catalan's numbers: more, from two on.
+    """With one step in all layers it is $1 - Σ_{j<L} C_j ρ^j/(1 + ρ)^(2j+1)$, $C_j$ Catalan's numbers.
 
     Margin: Relative, at the largest dimension, as for the best steps.
     Slack: As for the best steps.

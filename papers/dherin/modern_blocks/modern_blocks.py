@@ -105,13 +105,15 @@ class ModernBlocks(Declaration):
 def everywhere(text: Text, rule: Callable, shift: int, *looks: Callable) -> dict[str, Tensor]:
     """Patch for every token alone, from the states ``shift`` tokens before, and return what is found by position.
 
+    Where there is no token so far before, from those of the first.
+
     error, same   of the logits: relative error, and whether the most likely token is the same
     off           relative error of the token behind a block, of the worst one
     looks         read the patched blocks too
     """
     (network, weights, tokens, states, expected), found = text, []
     for places in torch.arange(len(tokens), device=tokens.device).split(CHUNK):
-        targets, full = ([each_alone(state, at) for state in states] for at in (places - shift, places))
+        targets, full = ([each_alone(state, at) for state in states] for at in ((places - shift).clamp(min=0), places))
         alone = tokens[places][:, None]
         patched, left = rule(network, weights, targets, alone)
         logits, off = network.read(weights, left)[:, 0], behind(network, patched, weights, full, alone)

@@ -18,7 +18,7 @@ from papers.dherin.gains import one_factor
 from papers.dherin.model_families import seats
 from papers.dherin.passes import Passage, Record, Rule, patched, record
 from papers.dherin.seats import Seat
-from papers.dherin.transformers_models import CLASSES, PRECISIONS, ModelSizes, Name, made, words
+from papers.dherin.transformers_models import CLASSES, PRECISIONS, ModelSizes, Name, made, round_weights, words
 
 PRECISION = ("float32", "bfloat16")
 PATCHES = {
@@ -79,7 +79,8 @@ class ModelClasses(Declaration):
         logits, found = {}, {key: [] for key in ("error", "stream", "size")}
         rounded = [self.rounded(Text(model, seats(model), tokens), place) for place in self.places]
         for precision in PRECISION:
-            text = Text(model.to(PRECISIONS[precision]), seats(model), tokens)
+            round_weights(model, PRECISIONS[precision])
+            text = Text(model, seats(model), tokens)
             cells = [[self.patch(text, place, label) for label in PATCHES] for place in self.places]
             for key in found:
                 found[key].append([max(cell[k][key] for cell in cells) for k in range(len(PATCHES))])
@@ -93,7 +94,8 @@ class ModelClasses(Declaration):
         """Return the logits in bfloat16 with a patch of the last matrices that was made in float32."""
         alone, rule = self.alone(text, place, place), Rule(LeastSquares(), ("last",), one_factor)
         with patched(text.model, text.seats, whole(text, place), alone, rule):
-            other = copy.deepcopy(text.model).to(torch.bfloat16)
+            other = copy.deepcopy(text.model)
+        round_weights(other, torch.bfloat16)
         return record(other, seats(other), alone).logits
 
     def alone(self, text: Text, place: int, at: int) -> Passage:

@@ -155,7 +155,8 @@ def other_sites(figure: Figure, dataset: xr.Dataset) -> None:
         "Pairs of queries under one context, <i>Y</i> = <i>C</i>. Left: cosine between their updates (Frobenius); line: "
         "distribution of cos² of two random directions in <b>R</b><sup>d</sup>. Right: "
         "relative error of the prediction when a query gets the other's update, the worse of the two. Each marker "
-        "is the median over the pairs of a bin in one network. Dashed and dotted: no update at all (trained and random)."
+        "is the median over the pairs of a bin in one network. Dashed and dotted: no update at all, again the worse of the "
+        "two, over all pairs (trained and random)."
     ),
     size=(7.6, 3.8),
 )
@@ -168,7 +169,7 @@ def query_dependence(figure: Figure, dataset: xr.Dataset) -> None:
         entry(left, cell.kind.item(), k)
         for _, network in each(cell[["miss"]].where(cell.pairs >= 5), "replicate"):
             points(right, network, "miss", network.cosine_bin + 0.015 * (2 * k - 1), k, markersize=3.5)
-        right.axhline(float(cell.error_bare.mean()), color=f"C{k}", linestyle=LINES[1 + 2 * k], linewidth=0.9)
+        right.axhline(float(cell.miss_bare.mean()), color=f"C{k}", linestyle=LINES[1 + 2 * k], linewidth=0.9)
     seen = dataset.isel(cosine_bin=(dataset.share_theory > 0).values)
     line(left, seen, "share_theory", "cosine_bin", color=mpl.rcParams["text.color"], label="cos² at random")
     left.set(xlabel="cosine of two updates", ylabel="share of the pairs", ylim=(0, None))

@@ -99,9 +99,10 @@ class QueryDependence(Declaration):
         network, found = self.training.model.network(), []
         role = f"query dependence/d={self.training.model.d}, N={self.training.N}"
         weights = network.start(stream(seed, f"{role}/drawn"), (self.drawn,), LIKE)
-        prompts = self._prompts(seed, role)[0]
-        x, (i, j) = prompts[..., -1, :-1], np.triu_indices(self.queries, 1)
-        for s in range(self.drawn):
+        i, j = np.triu_indices(self.queries, 1)
+        for s in range(self.drawn):  # each with prompts of its own: so their readings are independent
+            prompts = self._prompts(seed, f"{role}/{s}")[0]
+            x = prompts[..., -1, :-1]
             (block,) = network.blocks({name: weight[s] for name, weight in weights.items()})
             a, full = reads(network, block, prompts)
             both = cosines(a) * cosines(torch.einsum("mn,ckn->ckm", block["W"], full - a))
@@ -141,6 +142,7 @@ class QueryDependence(Declaration):
             "error_own": own.max(-1),
             "error_swapped": median_of_others(swapped),
             "error_bare": np.median(bare, -1),
+            "miss_bare": np.median(np.maximum(bare[:, i], bare[:, j])),
         }
 
 
@@ -197,7 +199,8 @@ NAMES = {
     "cosine_gap": ("", "first context: largest distance of a cosine from the product of those of columns and rows"),
     "cosine_gap_columns": ("", "first context: largest distance of the columns' cosine from the product"),
     "pairs": ("cosine_bin", "pairs of queries by the cosine of their updates"),
-    "miss": ("cosine_bin", "median over these pairs of the relative error of the prediction with the other's update"),
+    "miss": ("cosine_bin", "median over these pairs of the relative error with the other's update, the worse of the two"),
+    "miss_bare": ("", "median over all pairs of the relative error of the prediction without a patch, the worse of the two"),
     "error_own": ("context", "largest relative error of the output with the query's own update"),
     "error_swapped": ("context", "median relative error of the prediction with another query's update"),
     "error_bare": ("context", "median relative error of the prediction without a patch"),

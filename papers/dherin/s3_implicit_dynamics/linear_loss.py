@@ -15,7 +15,7 @@ from icl_lib.tasks.prompts import normal
 from papers.dherin.s3_implicit_dynamics.consumed import LIKE, Case, first_block
 from papers.dherin.s3_implicit_dynamics.dynamics import vector_error
 from papers.dherin.theory import dynamics
-from papers.dherin.trained import OneBlock, Trained, Training, regression, start, tokens, trained
+from papers.dherin.trained import OneBlock, Trained, Training, regression, tokens, trained, untrained
 from papers.dherin.trainings import ONE_BLOCK
 
 KINDS = ("true labels", "shuffled labels", "noise tokens")
@@ -54,11 +54,10 @@ class LinearLoss(Declaration):
         law = regression(self.training.model.d)
         prompts = law.sample(stream(seed, "prompts"), (self.tasks,), self.N)
         contexts = [context(kind, tokens(prompts), seed) for kind in KINDS]
-        like = start(self.training, seed, "cpu")
-        untrained = Trained(self.training.model.network(), {name: w.double() for name, w in like.items()})
+        both = trained(self.training, seed, device), untrained(self.training, seed)
         found = [
             [self.measure(networks, name, context, prompts.y_query) for context in contexts]
-            for name, networks in zip(NETS, (trained(self.training, seed, device), untrained), strict=True)
+            for name, networks in zip(NETS, both, strict=True)
         ]
         coords = {"net": list(NETS), "kind": list(KINDS), "i": np.arange(self.N + 1), "t": list(self.slope_at)}
         return xr.Dataset(variables(NAMES, found, "net kind {}"), coords=coords)

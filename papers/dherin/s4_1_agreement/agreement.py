@@ -14,7 +14,7 @@ from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.dherin.network import Network
-from papers.dherin.trained import OneBlock, Training, regression, tokens, train_marks
+from papers.dherin.trained import OneBlock, Training, of_other_tasks, regression, tokens, train_marks
 from papers.dherin.trainings import ONE_BLOCK
 
 WAYS = ("context", "patch", "no patch", "another task's patch", "the last mark's patch")
@@ -66,7 +66,7 @@ def compare(network: Network, weights: Weights, prompts: Prompts, before: Tensor
     small = {name: w.float() for name, w in weights.items()}
     coarse, _ = answers(network, small, Prompts(*(part.float() for part in prompts)), None)
     y, size = prompts.y_query, exact[0].square().mean().sqrt()
-    astray = answers(network, weights, prompts._replace(y=prompts.y.roll(1, 0)), None)[0][0]
+    astray = answers(network, weights, of_other_tasks(prompts), None)[0][0]
     loss = (exact - y).square().mean(-1)
     coarse_loss = (coarse - y.float()).square().mean(-1)
     return {

@@ -16,7 +16,7 @@ from icl_lib.tasks.prompts import Prompts
 from papers.dherin.network import Network
 from papers.dherin.patch_rules import behind, exact, some
 from papers.dherin.theory.agreement import best_step_risk
-from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained
+from papers.dherin.trained import ManyBlocks, Training, of_other_tasks, regression, tokens, trained
 from papers.dherin.trainings import FOUR_BLOCKS, TEN_BLOCKS
 
 MATRICES = ("W_gate", "W_up", "W_down")
@@ -110,7 +110,7 @@ def streams(network: Network, weights: Weights, sequence: Tensor) -> list[Tensor
 def errors(network: Network, weights: Weights, prompts: Prompts) -> dict[str, float]:
     """Return the mean squared error with the context, its standard error, and the errors with less to go by."""
     square = (network(weights, tokens(prompts))[..., -1] - prompts.y_query).square()
-    astray = network(weights, tokens(prompts._replace(y=prompts.y.roll(1, 0))))[..., -1]
+    astray = network(weights, tokens(of_other_tasks(prompts)))[..., -1]
     alone = network(weights, tokens(prompts)[..., -1:, :])[..., -1]
     return {
         "loss": square.mean().item(),

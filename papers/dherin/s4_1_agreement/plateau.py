@@ -13,7 +13,7 @@ from icl_lib.models.baselines import MinimumNormOLS, OneGradientStep
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
 from papers.dherin.theory.agreement import best_step, best_step_risk, step_risk
-from papers.dherin.trained import Training, predictions, regression, start, trained
+from papers.dherin.trained import Training, predictions, regression, trained, untrained
 from papers.dherin.trainings import ONE_BLOCK
 
 
@@ -33,20 +33,14 @@ class Plateau(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Predict in every way on the same prompts."""
-        N, d, networks = self.training.N, self.training.model.d, trained(self.training, seed, device)
-        untrained = start(self.training, seed, "cpu")
+        N, d = self.training.N, self.training.model.d
         prompts = regression(d).sample(stream(seed, "held-out"), (self.training.replicates, self.tasks), N)
         step = OneGradientStep(best_step(N, d))(prompts)
         short = OneGradientStep(0.8 * best_step(N, d))(prompts)
         each = [Prompts(*(part[s] for part in prompts)) for s in range(self.training.replicates)]
         block, raw = (
-            torch.stack(
-                [
-                    predictions(networks.network, {k: w[s].double() for k, w in weights.items()}, each[s])
-                    for s in range(self.training.replicates)
-                ]
-            )
-            for weights in (networks.weights, untrained)
+            torch.stack([predictions(networks.network, networks.replicate(s), one) for s, one in enumerate(each)])
+            for networks in (trained(self.training, seed, device), untrained(self.training, seed))
         )
         y, ols = prompts.y_query, MinimumNormOLS()(prompts)
         columns = {

@@ -18,7 +18,7 @@ from papers.dherin.network import Network
 from papers.dherin.recurrent_layers import GRU
 from papers.dherin.s4_3_convergence.along import marginal_norms
 from papers.dherin.theory import agreement
-from papers.dherin.trained import Training, predictions, prefix_predictions, regression, start, tokens, trained
+from papers.dherin.trained import Training, predictions, prefix_predictions, regression, tokens, trained, untrained
 from papers.dherin.trainings import PREFIX_ATTENTION, PREFIX_GRU, PREFIX_RNN
 
 STATES = ("trained", "untrained")
@@ -74,13 +74,8 @@ class LayersCompared(Declaration):
 
     def readings(self, training: Training, state: str, seed: int, device: str) -> list[dict]:
         """Return the readings of every replicate of one layer."""
-        found = trained(training, seed, device)
-        fresh = {name: w.double() for name, w in start(training, seed, "cpu").items()}
-        weights = found.weights if state == "trained" else fresh
-        return [
-            self.read(found.network, {name: w[s] for name, w in weights.items()}, training.model.d, s, seed)
-            for s in range(training.replicates)
-        ]
+        found = trained(training, seed, device) if state == "trained" else untrained(training, seed)
+        return [self.read(found.network, found.replicate(s), training.model.d, s, seed) for s in range(found.replicates)]
 
     def read(self, network: Network, weights: Weights, d: int, s: int, seed: int) -> dict[str, np.ndarray | float]:
         """Return the readings of one block; all layers meet the same prompts."""

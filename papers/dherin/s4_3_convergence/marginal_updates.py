@@ -22,7 +22,7 @@ from papers.dherin.s4_3_convergence.endless import distances, task_values, tilt,
 from papers.dherin.s4_3_convergence.heads import parts, seen, sums_along
 from papers.dherin.s4_3_convergence.single_updates import CHECKS, of_matrices
 from papers.dherin.theory import convergence
-from papers.dherin.trained import OneBlock, Trained, Training, regression, start, tokens, trained
+from papers.dherin.trained import OneBlock, Training, regression, tokens, trained, untrained
 from papers.dherin.trainings import ONE_BLOCK
 
 CASES = ("trained", "untrained", "labels are noise", "no normalisation")
@@ -61,7 +61,7 @@ class MarginalUpdates(Declaration):
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Measure all cases, compare matrices with the formula of the increment, and read the constant at longer queries."""
         network, shipped = self.training.model.network(), trained(self.training, seed, device)
-        fresh = Trained(network, {name: w.double() for name, w in start(self.training, seed, "cpu").items()})
+        fresh = untrained(self.training, seed)
 
         def of_networks(read, case: str) -> list[dict]:
             found = fresh if case == "untrained" else shipped

@@ -12,7 +12,7 @@ from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.dherin.along import states_along
 from papers.dherin.s4_3_convergence.along import marginal_norms
-from papers.dherin.trained import OneBlock, Trained, Training, predictions, regression, start, tokens, trained
+from papers.dherin.trained import OneBlock, Trained, Training, predictions, regression, tokens, trained, untrained
 from papers.dherin.trainings import PREFIX_ATTENTION, PREFIX_RNN, PREFIX_RNN_FAST
 
 
@@ -48,8 +48,7 @@ class RNNRate(Declaration):
         prompts = law.sample(stream(seed, "held-out"), (self.tasks,), self.training.N)
         sequence = tokens(law.sample(stream(seed, "trials"), (self.trials,), self.training.N))
         found = {kind: trained(training, seed, device) for kind, training in kinds.items()}
-        raw = start(self.training, seed, "cpu")
-        found["rnn_start"] = Trained(found["rnn"].network, {name: w.double() for name, w in raw.items()})
+        found["rnn_start"] = untrained(self.training, seed)
         columns = {}
         for kind, networks in found.items():
             read = np.array([self.read(networks, s, prompts, sequence) for s in range(networks.replicates)])

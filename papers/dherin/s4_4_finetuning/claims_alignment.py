@@ -156,7 +156,8 @@ def D34f(dataset):
     Margin: Alignment of the patch minus that of the step, every length. So it shows that an update is right at the query.
     Control: another query's label written in
     """
-    return _pooled(dataset.alignment.sel(labels="true") - dataset.answer, dataset.answer_se)
+    true = dataset[["alignment", "alignment_se"]].sel(labels="true")
+    return _pooled(true.alignment - dataset.answer, np.hypot(true.alignment_se, dataset.answer_se))
 
 
 claim = claims_of("dherin-two-starts")

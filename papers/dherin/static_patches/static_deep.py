@@ -20,13 +20,13 @@ from papers.dherin.fits import Ridge
 from papers.dherin.network import Network
 from papers.dherin.static_patches.static_medians import PARTS, median_interval, parts
 from papers.dherin.static_rules import StaticPatch
-from papers.dherin.trained import ManyBlocks, Training, regression, tokens, trained
+from papers.dherin.trained import ManyBlocks, Training, regression, tasks, tokens, trained
 from papers.dherin.trainings import FOUR_BLOCKS, TEN_BLOCKS
 
 PATCHES = ("down projection", "all matrices")
 """Which matrices of each block are patched."""
 TARGETS = ("own", "other context", "shuffled")
-"""What the down projections are fitted to: states under the context, under another context, and at other queries."""
+"""What the down projections are fitted to: states under the context, under another context at the same queries, at others."""
 
 
 def down_only(strength: float) -> StaticPatch:
@@ -40,10 +40,14 @@ def every_matrix(strength: float) -> StaticPatch:
 
 
 class Asked(NamedTuple):
-    """All queries of every context: tokens alone, states in every block with the context, the predictions to reach."""
+    """All queries of every context: tokens alone, states in every block with the context, the predictions to reach.
+
+    elsewhere: the states of the same queries behind another context.
+    """
 
     alone: Float[Tensor, "C Q 1 D"]
     states: list[State]
+    elsewhere: list[State]
     aim: Float[Tensor, "C Q"]
     none: Float[Tensor, "C Q"]
     label: Float[Tensor, "C Q"]
@@ -112,12 +116,13 @@ class StaticDeep(Declaration):
         d, name, count = training.model.d, training.name or repr(training), max(self.K) + self.queries
         prompts = regression(d).sample(stream(seed, f"contexts/{name}"), (self.contexts,), self.N)
         x = normal(stream(seed, f"queries/{name}"), (self.contexts, count, d), prompts.x)
-        w = torch.linalg.lstsq(prompts.x, prompts.y[..., None]).solution  # labels have no noise, so this is w itself
         queries = network.embed(weights, torch.cat([x, torch.zeros_like(x[..., :1])], -1)[..., None, :])
-        states, out = query_states(network, weights, network.embed(weights, tokens(prompts)[:, :-1]), queries)
+        context = network.embed(weights, tokens(prompts)[:, :-1])
+        states, out = query_states(network, weights, context, queries)
+        elsewhere, _ = query_states(network, weights, context.roll(1, 0), queries)
         none = network.states(weights, queries)[1]
         aim, none = (network.read(weights, rows)[..., -1] for rows in (out, none))
-        return Asked(queries, states, aim, none, torch.einsum("cqd,cdk->cqk", x, w)[..., 0])
+        return Asked(queries, states, elsewhere, aim, none, torch.einsum("cqd,cd->cq", x, tasks(prompts)))
 
     def fitted(self, network: Network, weights: Weights, asked: Asked, k: int, level: Float[Tensor, "C"]) -> dict[str, Tensor]:
         """Return the readings of patches fitted to the first k calibration queries."""
@@ -137,8 +142,8 @@ class StaticDeep(Declaration):
     def wrong(self, network: Network, weights: Weights, asked: Asked, k: int, level: Float[Tensor, "C"]) -> list[Tensor]:
         """Return the errors of down projections fitted to the states of another context, and of other queries."""
         errors, new = [], slice(max(self.K), None)
-        for dim in (0, 1):
-            other = asked._replace(states=[State(z.roll(1, dim), v.roll(1, dim)) for z, v in asked.states])
+        for states in (asked.elsewhere, [State(z.roll(1, 1), v.roll(1, 1)) for z, v in asked.states]):
+            other = asked._replace(states=states)
             patched = self.patched(network, weights, down_only(self.strength), other, list(range(k)))
             errors.append((predict(network, weights, patched, asked.alone) - asked.aim)[:, new].square().mean(-1) / level)
         return errors

@@ -17,21 +17,25 @@ from papers.dherin.fits import LeastSquares
 from papers.dherin.network import Network
 from papers.dherin.static_patches.static_medians import PARTS, median_interval, parts
 from papers.dherin.static_rules import Average, affine
-from papers.dherin.trained import OneBlock, Training, regression, start, tokens, trained
+from papers.dherin.trained import OneBlock, Trained, Training, regression, tasks, tokens, trained, untrained
 from papers.dherin.trainings import ONE_BLOCK
 
 FITS = ("least squares", "average", "average times rank", "affine")
 """How the change is made of K pairs; affine changes the bias b as well."""
 TARGETS = ("own", "other context", "shuffled")
-"""What least squares is fitted to: the context's own changes, those of another context, and its own at other queries."""
+"""What least squares is fitted to: the context's own changes, another context's at the same queries, its own at others."""
 NETWORKS = ("trained", "before training")
 
 
 class Asked(NamedTuple):
-    """All queries of the contexts of one network: the calibration ones, then the new ones."""
+    """All queries of the contexts of one network: the calibration ones, then the new ones.
+
+    changes: what the context changes; elsewhere: what another context would change at the same queries.
+    """
 
     reads: Float[Tensor, "C Q n"]
     changes: Float[Tensor, "C Q m"]
+    elsewhere: Float[Tensor, "C Q m"]
     aim: Float[Tensor, "C Q"]
     label: Float[Tensor, "C Q"]
 
@@ -66,11 +70,10 @@ class StaticOneBlock(Declaration):
 
     def run(self, seed: int, device: str) -> xr.Dataset:
         """Fit and test on every context of every trained network, and of the networks before their training."""
-        found, d = trained(self.training, seed, "cpu"), self.training.model.d
+        d, both = self.training.model.d, (trained(self.training, seed, "cpu"), untrained(self.training, seed))
         spans = sorted({1, d})
         K = sorted({*self.K, *(k for span in spans for k in (span - 1, span, span + 1) if k)})
-        before = {name: w.double() for name, w in start(self.training, seed, "cpu").items()}
-        cells = [[self.readings(found.network, w, span, K, seed) for span in spans] for w in (found.weights, before)]
+        cells = [[self.readings(found, span, K, seed) for span in spans] for found in both]
         columns = {}
         for name, (dims, text) in NAMES.items():
             values = np.stack([np.stack([cell[name] for cell in row], -1) for row in cells], -1)
@@ -78,11 +81,11 @@ class StaticOneBlock(Declaration):
         coords = {"part": list(PARTS), "fit": list(FITS), "targets": list(TARGETS), "K": K, "span": spans}
         return xr.Dataset(columns, coords=coords | {"network": list(NETWORKS)})
 
-    def readings(self, network: Network, weights: Weights, span: int, K: list[int], seed: int) -> dict[str, np.ndarray]:
+    def readings(self, found: Trained, span: int, K: list[int], seed: int) -> dict[str, np.ndarray]:
         """Return medians and intervals (part, ...) over the contexts of all replicates."""
-        each = []
-        for s in range(self.training.replicates):
-            block = network.blocks({name: w[s] for name, w in weights.items()})[0]
+        network, each = found.network, []
+        for s in range(found.replicates):
+            block = network.blocks(found.replicate(s))[0]
             each.append(self.read(network, block, self.ask(network, block, span, max(K), f"{s}", seed), K))
         return {name: median_interval(np.concatenate([one[name] for one in each], -1)) for name in NAMES}
 
@@ -92,13 +95,13 @@ class StaticOneBlock(Declaration):
         prompts = regression(d).sample(stream(seed, f"contexts/{name}"), (self.contexts,), self.N)
         x = normal(stream(seed, f"queries/{name}"), (self.contexts, count, d), prompts.x)
         x[..., span:] = 0
-        w = torch.linalg.lstsq(prompts.x, prompts.y[..., None]).solution  # labels have no noise, so this is w itself
         queries = torch.cat([x, torch.zeros_like(x[..., :1])], -1)[..., None, :]
         context = tokens(prompts)[:, None, :-1].expand(-1, count, -1, -1)
         layer, mlp = network.block.joint.layer, network.block.feed_forward
-        full, bare = layer(block, torch.cat([context, queries], -2)), layer(block, queries)
-        changes = torch.einsum("mn,cqn->cqm", block["W"], full - bare)
-        return Asked(bare, changes, network.read({}, mlp(block, full)), torch.einsum("cqd,cdk->cqk", x, w)[..., 0])
+        bare, *full = (layer(block, torch.cat([*seen, queries], -2)) for seen in ((), (context,), (context.roll(1, 0),)))
+        changes = [torch.einsum("mn,cqn->cqm", block["W"], each - bare) for each in full]
+        label = torch.einsum("cqd,cd->cq", x, tasks(prompts))
+        return Asked(bare, *changes, network.read({}, mlp(block, full[0])), label)
 
     def read(self, network: Network, block: Weights, asked: Asked, K: list[int]) -> dict[str, np.ndarray]:
         """Return all readings of one network, contexts last."""
@@ -133,7 +136,7 @@ class StaticOneBlock(Declaration):
         estimate = [len(held) / k * error(least(*without(held, H, T)), rows=held) for held in parts(k)]
         return {
             "error": torch.stack([error(D), error(Average()(H, T)), error(Average(float(rank))(H, T)), error(*affine(H, T))]),
-            "error_targets": torch.stack([error(D), error(least(H, T.roll(1, 0))), error(least(H, shuffled))]),
+            "error_targets": torch.stack([error(D), error(least(H, asked.elsewhere[:, :k])), error(least(H, shuffled))]),
             "calibration": error(D, rows=slice(0, k)),
             "held_out": sum(estimate) if k > 1 else level * torch.nan,
             "task": (predict(network, block, new, D) - new.label).square().mean(-1),

@@ -71,7 +71,7 @@ def G3d(dataset):
 
 @claim("V", "order", margin=1.0, control=replaced("prompt", "skewed covariance"))
 def G3e(dataset):
-    """Inputs scaled by 3 are not tolerated: after $N$ examples the error/$d$ is above one half, without a shift far below.
+    """Inputs scaled by 3 are not tolerated: after $N$ examples the error/$d$ is above one half.
 
     Margin: 0.5 over the error/$d$. Garg et al. print 0.58, against 0.0006 without a shift.
     Slack: One half lies between the 0.0006 without a shift and the 0.58 that Garg et al. print; ours errs more.

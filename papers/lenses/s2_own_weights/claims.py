@@ -76,9 +76,10 @@ claim = claims_of("lenses-head-floor")
 
 @claim("D", "identity", of="share", margin=1e-5, near=("H + 1 heads", "N H for N H + 2", "no end at d + 1 heads"))
 def S2g(dataset):
-    """One known task, $H$ heads, no MLP: the least risk is $2/(NH + 2)$ of that of no answer, up to $H = d + 1$ heads.
+    """One known task, $H$ heads, no MLP: the least risk is $2/(NH + 2)$ of that of no answer, up to $H = d + 1$ heads;
+    without noise, up to $d$.
 
-    Margin: Relative; descents end within 1e-8 of a minimum. Without noise the floor ends at d heads.
+    Margin: Relative; descents end within 1e-8 of a minimum.
     """
 
 

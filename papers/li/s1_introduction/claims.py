@@ -32,7 +32,7 @@ def L0a(dataset):
 )
 def L0b(dataset):
     """Without both nonlinearities the mean margin over all tasks is $(α′/2)·G$, with $G$ a closed form in the weights:
-    proportional to the share $α′$ of relevant contexts. With the softmax it is not.
+    proportional to the share $α′$ of relevant contexts.
 
     Margin: Relative: the mean over $α′$ and seeds, and small against large $α′$. The law is exact for any weights, so that the
     draws alone decide: 2000 prompts a cell in quick, 5000 in full.

@@ -130,15 +130,16 @@ class Iterations(Declaration):
 
 
 def first_passage(losses: ndarray, level: float, window: int) -> ndarray:
-    """Return the middle of the first ``window`` steps whose mean loss is below ``level``; NaN if there are none.
+    """Return the middle of the first ``window`` losses in a row whose mean is below ``level``; NaN if there are none.
 
-    ``losses`` are (steps, seeds); raises ValueError when there are fewer steps than ``window``.
+    ``losses`` are (steps, seeds), each that after as many updates as its place says; raises ValueError when there are fewer
+    steps than ``window``.
     """
     if not 1 <= window <= len(losses):
         raise ValueError(f"window = {window}: the mean over it needs 1 to {len(losses)} steps")
     sums = np.cumsum(np.vstack([np.zeros_like(losses[:1]), losses]), axis=0)
     below = (sums[window:] - sums[:-window]) / window < level
-    return np.where(below.any(0), below.argmax(0) + window / 2, np.nan)
+    return np.where(below.any(0), below.argmax(0) + (window - 1) / 2, np.nan)
 
 
 ITERATIONS = Experiment(

@@ -92,7 +92,7 @@ claim = claims_of("li-hinge-margin")
 def L13d(ds):
     """What stops it is the hinge: trained on with $max(0, c − zF)$ and $c = 20$, setting A exceeds 0.99 within 10 steps.
 
-    Margin: 1 − attention mass, the bound of L13c. The same weights, batch size and step size; only the margin differs.
+    Margin: 1 − attention mass, the bound of L13c. The same weights, batch size and step size; each $c$ has batches of its own.
     Control: the same number of further steps with $c = 1$
     """
     return over_seeds(1 - ds.mass.isel(c=-1).sel(resumed=10))
@@ -103,10 +103,10 @@ claim = claims_of("li-growth")
 
 @claim("S", "bound", margin=0.5, control=everywhere("length", setting=UNCOVERED, kind="relevant, in no task"))
 def L14(ds):
-    """$W_Q$ and $W_K$ at least double the length of every trained relevant pattern, for $r = 3$ and $r = 1$.
+    """$W_Q$ and $W_K$ at least double the length of trained relevant patterns, for $r = 3$ and $r = 1$.
 
-    Margin: Length at the start over length at the end, settings A, B and $r = 1$. The authors' plot has 0.40 → 1.75,
-    0.23.
+    Margin: Mean over these patterns, length at the start over length at the end, settings A, B and $r = 1$. The authors'
+    plot has 0.40 → 1.75, 0.23.
     Control: relevant patterns that no training task names
     """
     length = ds.length.sel(kind="relevant", setting=COVERING, quantity=["|W_Q p|", "|W_K p|"])

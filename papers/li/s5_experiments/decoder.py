@@ -71,8 +71,7 @@ class DecoderPrompts(Declaration):
                 "mass": variable(where, layers[:, 0], "attention to the query's pattern, of that to contexts"),
                 "mass_head": variable(where, layers[:, 1], "the same, in the layer's more selective head"),
                 "itself": variable(where, layers[:, 2], "attention of the query to itself"),
-                "shifted": variable("convention sum seed", shifted[:, 0], "error on patterns with sum S_1"),
-                "worst_draw": variable("convention sum seed", shifted[:, 1], "the same, worst draw of patterns"),
+                "shifted": variable("convention sum seed", shifted, "error on patterns with sum S_1"),
             },
             coords={
                 "domain": ["in", "out"],
@@ -99,7 +98,7 @@ class DecoderPrompts(Declaration):
         errors = [[SHARES.get((domain, alpha), np.nan) for alpha in self.alphas] for domain in ("in", "out")]
         columns = {
             "error_vote": variable("alpha l", vote, "error of a vote among all contexts"),
-            "error_best": variable("domain alpha l", best, "least error of a predictor that knows the law of tasks"),
+            "error_best": variable("domain alpha l", best, "least error when all tasks are equally likely"),
             "slides_error": variable("domain alpha", errors, f"GPT-2 at l = 20, {EYE}"),
             "slides_shifted": variable("sum", [sum_points(S, 20) for S in self.sums], f"GPT-2 at l = 20, {EYE}"),
             "slides_mass": variable("stage layer", np.array(mass).T, f"GPT-2, {EYE}"),
@@ -147,7 +146,7 @@ class DecoderPrompts(Declaration):
         return np.array(rows).swapaxes(0, 1)
 
     def _shifted(self, models: Decoders, rule: str, seed: int) -> np.ndarray:
-        """Error on patterns with coefficient sum S_1, mean over draws and worst draw, (2, S_1, S)."""
+        """Error on patterns with coefficient sum S_1, (S_1, S)."""
         setting, shape = models.setting, (self.training.replicates, self.odr.draws)
         own, found = setting.patterns(), []
         for S_1 in self.sums:
@@ -160,9 +159,8 @@ class DecoderPrompts(Declaration):
             law = setting.law(all_tasks(patterns.relevant.shape[-2]), setting.alpha, patterns)
             name = f"decoder/{rule}/{self.training.tasks}/{S_1}"
             codes = draw_codes(law, self.training.replicates, self.prompts // self.odr.draws, setting.l, seed, name)
-            found.append(wrong(run_decoders(models, codes, patterns).margin).unflatten(1, (self.odr.draws, -1)).mean(-1))
-        by_draw = torch.stack(found)
-        return torch.stack([by_draw.mean(-1), by_draw.amax(-1)]).numpy()
+            found.append(wrong(run_decoders(models, codes, patterns).margin).mean(-1))
+        return torch.stack(found).numpy()
 
 
 def require_tests(training: DecoderTraining, lengths: tuple[int, ...], draws: int, prompts: int) -> None:

@@ -20,6 +20,7 @@ from icl_lib.companion import (
     Whole,
     obtain_weights,
 )
+from icl_lib.companion.weights import seed_of
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
@@ -153,8 +154,9 @@ def trained(training: DecoderTraining, seed: int, device: str) -> tuple[Decoders
 
 
 def untrained(training: DecoderTraining, seed: int, device: str) -> Decoders:
-    """Return the models before training."""
-    return Decoders(training.setting, {name: weight.cpu() for name, weight in training.start(seed, device).items()})
+    """Return the models of ``trained`` before their first step; shipped ones have a seed of their own."""
+    drawn = training.start(seed_of(training, seed), device)
+    return Decoders(training.setting, {name: weight.cpu() for name, weight in drawn.items()})
 
 
 def start_by_fan_in(decoder: GPT2, generator: torch.Generator, models: int, like: Tensor) -> Weights:

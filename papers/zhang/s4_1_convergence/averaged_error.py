@@ -20,7 +20,7 @@ from papers.zhang.near_misses import of_averages, of_blocks
 from papers.zhang.theory import error, optimum
 from papers.zhang.wishart import empirical_covariances, risk_over_contexts
 
-ENDLESS = 10**14
+ENDLESS = 10**17
 """A test prompt so long that the training length alone is seen."""
 PATHS = {"M": lambda end: (np.inf, end), "N": lambda end: (end, ENDLESS), "both": lambda end: (end, end)}
 """(N, M) where the one, the other or both are as long as ``end``."""

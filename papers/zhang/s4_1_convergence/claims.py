@@ -144,7 +144,7 @@ def Z12(dataset):
     """The error falls as $1/M$ at infinite $N$, as $1/N²$ at infinite $M$, and as $1/N$ along $N = M$.
 
     Margin: Slopes of the log of the measured error over two decades of lengths far above $tr Λ/λ_min$ (quick from $10⁴$, full
-    from $10⁵$); contexts are drawn by their covariance alone, $10¹⁴$ stands for infinite $M$.
+    from $10⁵$); contexts are drawn by their covariance alone, $10¹⁷$ stands for infinite $M$.
     Moved: from the powers of the closed form, which say nothing of a model.
     Control: along $N = M$ from the shortest to the longest of ordinary prompts, too short for the rate
     """
@@ -165,8 +165,8 @@ def _half_as_long_again(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "order", margin=-0.1, control=_half_as_long_again)
 def Z13b(dataset):
-    """Training on much longer prompts than the test's makes the measured error larger, by at least a tenth at the larger of two
-    dimensions, 20 in the full profile.
+    """At the larger of two dimensions, 20 in the full profile, training on much longer prompts than the test's makes the
+    measured error larger, by at least a tenth.
 
     Margin: Minus the paired increase over the error at $N = M$; the closed form puts it at 18.6% or more ($κ = 1$ and the
     longest $M$ of full). At small $d$ all errors are close to their limit.
@@ -197,7 +197,7 @@ claim = claims_of("zhang-isotropic")
     near=("d for d + 1", "d + 2 for d + 1", "1.05 d for d + 1", "N + 1 for N"),
 )
 def Z14b(dataset):
-    """At $Λ = I$ and $N = M$ its error per dimension is $(d+1)/(N+d+1)$: far from least squares at finite $N$.
+    """At $Λ = I$ and $N = M$ its error per dimension is $(d+1)/(N+d+1)$.
 
     Margin: Relative; a little above q standard errors of the worst length.
     Moved: from 12%, when formulas came to be judged at the resolution of their data, and from 2.6%, when $d = 5$ came in.

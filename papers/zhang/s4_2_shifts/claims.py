@@ -41,8 +41,7 @@ def Z15b(dataset):
     """Task shift is tolerated: with $N = M$ the excess over the best linear predictor vanishes like $1/M$, for linear,
     noisy and cubic tasks.
 
-    Margin: On the log-log slope over the two longest prompts; by the formula it is still 0.86 to 0.92 at $M = 40$ to
-    160.
+    Margin: On the log-log slope over the two longest prompts; by the formula it is from 0.86 to 1.14 at $M = 40$ to 160.
     Control: training at $N = 10$ while $M$ grows: the bias stays
     """
     last = dataset.sel(training="matched").isel(M=[-2, -1])

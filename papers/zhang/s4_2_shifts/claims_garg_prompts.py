@@ -35,8 +35,8 @@ def _and_exact(value, two_se, shares: np.ndarray) -> Discrepancy:
 def _with_exact_ols(dataset: xr.Dataset, prompts: list[str], value, two_se) -> Discrepancy:
     """Join the ratios with the error of least squares over that of predicting 0, wherever it should be 0."""
     ols = _model(dataset, prompts, "OLS")
-    exact = (ols.risk / ols.zero).where(ols.risk_theory == 0).values.ravel()
-    return _and_exact(value, two_se, exact[~np.isnan(exact)])
+    share, none = xr.broadcast(ols.risk / ols.zero, ols.risk_theory == 0)
+    return _and_exact(value, two_se, share.values[none.values])
 
 
 claim = claims_of("zhang-garg-prompts")

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import Discrepancy, widened
+from icl_lib.companion import Discrepancy, over
 
 TRAINING_LAWS = {"fixed": "covariance I", "random": "c = 1"}
 ERRORS = ("risk", "risk_se")
@@ -21,21 +21,17 @@ def at_N(values: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
 
 
 def over_trainings(value: xr.DataArray, two_se: xr.DataArray, *dims: str) -> Discrepancy:
-    """Return the mean over trainings; its interval is that of Student over them, and that of the prompts, which they share.
+    """Return the mean over trainings; its interval is Student's over their seeds, beside that of the prompts, which they share.
 
-    The first of ``dims`` is that along which trainings are alike, as ``run``; without any it is about one network. Those after
-    it, as N, tell kinds of networks apart: the mean of their means is taken, and the scatter of each kind about its own mean.
+    The first of ``dims`` counts the seeds, as ``run``; without any it is about one network. Those after it, as N, tell kinds of
+    networks apart. Trainings of one seed begin with the same weights and meet the same tasks, whatever their kind: so the mean
+    over kinds is taken first, and the seeds alone scatter.
     """
     if not dims:
         return Discrepancy(value, two_se)
     run, *kinds = dims
-    alike = value.sizes[run]
-    variance = value.var(run, ddof=1) / alike
-    squares = (variance**2).sum(kinds)
-    freedom = xr.where(squares > 0, (alike - 1) * variance.sum(kinds) ** 2 / squares, alike - 1)  # Welch and Satterthwaite
-    count = int(np.prod([value.sizes[kind] for kind in kinds]))
-    spread = 2 * xr.apply_ufunc(np.vectorize(widened), freedom + 1) * np.sqrt(variance.sum(kinds)) / count
-    return Discrepancy(value.mean(dims), np.hypot(spread, two_se.mean(dims)))
+    found = over(value.mean(kinds, skipna=False), run)
+    return Discrepancy(found.value, np.hypot(found.two_se, two_se.mean(dims, skipna=False)))
 
 
 def over_jump(dataset: xr.Dataset, factor: float, *dims: str) -> Discrepancy:

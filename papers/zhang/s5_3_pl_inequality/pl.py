@@ -66,7 +66,6 @@ class PL(Declaration):
             "u_last_unbalanced": "u_-1 at the end, u_-1(0) = 2 sigma",
             "pl_ratio": "least ||grad l||^2 / (l - min l) over the flow",
             "u_last_least": "least u_-1 over the flow",
-            "u_last_least_zero_start": "the same from u_-1(0) = 0",
         }
         isotropic = [[self._isotropic_ratio(d, kappa, seed) for kappa in self.kappa] for d in self.d]
         return xr.Dataset(
@@ -132,15 +131,14 @@ class PL(Declaration):
     def _flow(self, d: int, kappa: float, start: int, seed: int) -> list[float]:
         Lambda, N, Theta, sigma = self._start(d, kappa, start, seed)
         balanced = balanced_start(Theta, sigma)
-        starts = (balanced, balanced._replace(u_last=2 * sigma), balanced._replace(u_last=0.0))
-        times = self._times(Lambda, N)
-        even, uneven, from_zero = (reduced_flow(Lambda, N, weights, times) for weights in starts)
+        starts, times = (balanced, balanced._replace(u_last=2 * sigma)), self._times(Lambda, N)
+        even, uneven = (reduced_flow(Lambda, N, weights, times) for weights in starts)
         return [
             *(max(abs(dynamics.balance(weights)) for weights in flow) for flow in (even, uneven)),
             dynamics.balance(uneven[0]),
             uneven[-1].u_last,
             least_pl_ratio(Lambda, N, even),
-            *(min(weights.u_last for weights in flow) for flow in (even, from_zero)),
+            min(weights.u_last for weights in even),
         ]
 
     @expectation

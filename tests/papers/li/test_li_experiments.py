@@ -98,7 +98,7 @@ def test_decoder_dataset(tiny_decoder):
     cell = tiny_decoder.sel(alpha=0.8, l=4)
     assert float(cell.error_vote) == floor.vote_error(4, 0.8)
     assert cell.error_best.values.tolist() == [floor.best_error(4, 0.8, 4), floor.best_error(4, 0.8, 3)]
-    assert (tiny_decoder.mass_head >= tiny_decoder.mass).all() and (tiny_decoder.worst_draw >= tiny_decoder.shifted).all()
+    assert (tiny_decoder.mass_head >= tiny_decoder.mass).all()
     assert float(tiny_decoder.slides_shifted.sel(sum=1.1)) == 0.0035
     assert tiny_decoder.slides_mass.sel(stage="after").values.tolist() == [0.85, 0.77, 0.88]
     assert abs(tiny_decoder.untrained.mean() - 0.5) < 0.25

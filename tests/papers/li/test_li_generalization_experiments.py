@@ -166,8 +166,8 @@ def test_predicted_margin_meets_the_layer(trained):
 
 def test_first_passage_by_hand():
     losses = np.array([[1.0, 1.0], [0.8, 1.0], [0.2, 1.0], [0.1, 1.0]])
-    assert first_passage(losses, 0.55, 2)[0] == 2.0 and np.isnan(first_passage(losses, 0.55, 2)[1])
-    assert first_passage(losses, 0.95, 1)[0] == 1.5
+    assert first_passage(losses, 0.55, 2)[0] == 1.5 and np.isnan(first_passage(losses, 0.55, 2)[1])
+    assert first_passage(losses, 0.95, 1)[0] == 1.0  # after one update
     for window in (0, 5):
         with pytest.raises(ValueError, match="window"):
             first_passage(losses, 0.5, window)
