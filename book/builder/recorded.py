@@ -122,6 +122,7 @@ def calibration_page(stored: Path) -> str:
     verdicts, failed = found["seeds"] * len(found["claims"]), sum(row["failed"] for row in found["claims"])
     outdated = [row["claim"] for row in found["claims"] if row["identity"] != _identity_now(row["experiment"])]
     told = {"bars": bars, "total": total, "verdicts": verdicts, "failures": failed, "outdated": outdated}
+    told["skewed"] = bars[0] > 1.05 and bars[-1] < 0.95
     return GENERATED + CALIBRATION.render(found, **told)
 
 
@@ -135,9 +136,10 @@ CALIBRATION = template(
     """
 # Calibration
 
-Is a standard error of this book a standard error? Every formula that is compared with samples was measured anew with
-{{ seeds }} seeds, in the quick profile. If formula and error are right, the deviations in standard errors follow Student's t,
-and the chance that t lies below a deviation is spread evenly between 0 and 1. Pooled over all formulas, cells and seeds:
+Is a standard error of this book a standard error? Formulas that are compared with samples, those in the table, were measured
+anew with {{ seeds }} seeds, in the quick profile. If formula and error are right, the deviations in standard errors follow
+Student's t, and the chance that t lies below a deviation is spread evenly between 0 and 1. Pooled over all formulas, cells
+and seeds:
 
 <figure class="icl-figure"><svg viewBox="0 0 420 150" role="img" width="560" \
 aria-label="Histogram in {{ bars | length }} bins; even would be 1 in each, and they lie between \
@@ -151,7 +153,13 @@ height="{{ 80 * bar }}" fill="var(--icl-holds)" opacity="0.55"/>
 <text x="403" y="145" fill="currentColor" font-size="11">1</text>
 </svg><figcaption>Chance below the deviation, {{ total }} cells. Dashed: even.</figcaption></figure>
 
-A formula fails beyond q standard errors, q chosen so that a true one does so once in 10,000. Here {{ failures }} of \
+{% if skewed %}
+Low deviations are more frequent than high ones: squared errors are skewed, and a mean that is too low comes with a standard
+error that is too small.
+{% endif %}
+
+A formula fails beyond q standard errors, q chosen so that a true one does so once in 10,000 where errors are nearly normal. \
+Here {{ failures }} of \
 {{ verdicts }} verdicts fail.
 
 | claim | result | cells | root mean square | mean | largest | q | fails |

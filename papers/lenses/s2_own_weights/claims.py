@@ -90,7 +90,8 @@ claim = claims_of("lenses-trained-blocks")
 def S2i(dataset):
     """Trained on tasks with a mean, a linear MLP answers with the mean where it has no context, under softmax attention, too.
 
-    Margin: Distance of its row from $μ$, over $|μ|$; a finite number of steps leaves some percent.
+    Margin: Distance of its row from $μ$, over $|μ|$; a finite number of steps leaves some percent. Quick has linear attention
+    alone.
     Moved: It was asked of ReLU as well, whose row the full run found off by 17%; the margin is the same.
     Slack: The better trained, the nearer; the margin is that of short trainings.
     Neglects: what training by samples leaves, and what softmax adds to linear attention

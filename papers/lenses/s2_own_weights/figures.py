@@ -107,7 +107,7 @@ def rows(dataset: xr.Dataset) -> Table:
     """Return what each trained block is, for tasks with a mean."""
     found = dataset.sel(tasks=WITH)
     columns = {
-        "risk over R*": found.risk / found.risk_linear,
+        "risk over the optimum's": found.risk / found.risk_optimum,
         "row off μ": found.row_off,
         "left of the step's square": found.unexplained,
         "left by the gradient at 0": found.unexplained_zero,

@@ -92,6 +92,7 @@ class TrainedBlocks(Declaration):
         cells = [self._theory(seed, place) for place in range(len(self.d))]
         mu, shrunk, inverse, plain, short = (np.array([self._padded(each[k]) for each in cells]) for k in range(5))
         size, least = (xr.DataArray(list(values), dims="shape") for values in zip(*(each[5:] for each in cells), strict=True))
+        optima = xr.DataArray([self._risk_of_optima(seed, place) for place in range(len(self.d))], dims=["shape", "tasks"])
 
         def off(name: str, target: np.ndarray, dims: list[str], over, words: str) -> xr.DataArray:
             distance = ((dataset[name] - xr.DataArray(target, dims=["shape", *dims])) ** 2).sum(dims) ** 0.5 / over
@@ -105,7 +106,21 @@ class TrainedBlocks(Declaration):
             G_off_plain=off("G", plain, ["entry", "column"], size, "distance of the matrix from Lambda^-1"),
             G_off_short=off("G", short, ["entry", "column"], size, "distance of the matrix from (Gamma - Lambda/N)^-1"),
             risk_linear=(0 * dataset.risk + least).assign_attrs(long_name="R* of linear attention and MLP", units="1"),
+            risk_optimum=(0 * dataset.risk + optima).assign_attrs(
+                long_name="what its block errs on the same prompts", units="1"
+            ),
         )
+
+    @expectation
+    def _risk_of_optima(self, seed: int, place: int) -> list[float]:
+        """Return what the blocks of the least risk R* err on the prompts on which ``risk`` is read, with a mean and without."""
+        (Lambda, mu), (tokens, x_query, target) = self._law(seed, place), self._prompts(seed, place, "risk", 4 * self.contexts)
+        inverse = torch.tensor(np.linalg.inv(own.Gamma(Lambda, np.eye(self.d[place]), self.noise, self.N[place]))).float()
+        found, rows = [], (torch.tensor(mu).float(), torch.zeros(self.d[place]))
+        for row, each, values in zip(rows, tokens[:: self.networks], target[:: self.networks], strict=True):
+            answer = row + _descent(row, each[..., :-1], each[..., -1]) @ inverse
+            found.append(((x_query * answer).sum(-1) - values).square().mean().item())
+        return found
 
     @expectation
     def _theory(self, seed: int, place: int) -> tuple:

@@ -15,7 +15,7 @@ def S5(dataset):
 
 @claim("D", "identity", of="new", margin=1e-9, near=("without the energy", "1 + 1/N for 1 + 2/N", "N + 1 for N"))
 def S5b(dataset):
-    """On new tasks the same weights err as the formula says: without the energy's column they would err less.
+    """On new tasks the same weights err as the formula says.
 
     Margin: Relative; both are solved in double precision.
     """

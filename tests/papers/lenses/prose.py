@@ -93,7 +93,7 @@ def relu_at_zero(d):
 def relu_beyond_the_theorem(d):
     cell = d.sel(block=RELU, tasks=WITH)
     ends = [bool(0.9 / 8 < cell.row_off.min() < 1.1 / 8), bool(0.9 / 3 < cell.row_off.max() < 1.1 / 3)]
-    return [bool((cell.risk < cell.risk_linear).all()), *ends]
+    return [bool((cell.risk < cell.risk_optimum).all()), *ends]
 
 
 @says(

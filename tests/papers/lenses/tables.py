@@ -19,7 +19,7 @@ def rows(d, title, block, shape):
     """Of the tasks with a mean; what is left of the step is a share of its square, the other distances are lengths."""
     cell = d.sel(block=block, shape=shape, tasks="with a mean")
     return {
-        "risk over R*": cell.risk / cell.risk_linear,
+        "risk over the optimum's": cell.risk / cell.risk_optimum,
         "row off μ": cell.row_off,
         "left of the step's square": cell.unexplained,
         "left by the gradient at 0": cell.unexplained_zero,
