@@ -60,9 +60,9 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
         "context, which never train the model, have no marker."
     ),
     caption=(
-        "Steps until the hinge on unseen tasks is below ½, rounded up to the next reading (every 10 steps, in quick 20), over "
-        "the number of contexts in a training prompt; two standard errors over networks. Dotted, in the colour of its share: "
-        "1/α. No marker: not reached. Thin lines join the markers."
+        "Steps until the hinge on unseen tasks falls to ½, by a line between readings, over the number of contexts in a "
+        "training prompt; two standard errors over networks. Dotted, in the colour of its share: 1/α. No marker: not reached. "
+        "Thin lines join the markers."
     ),
     size=(6.4, 3.6),
 )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, PositiveShare, Several, variable
 from papers.li.evaluate import in_domain, means
@@ -37,7 +38,7 @@ class TrainingLength(Declaration):
             raise ValueError(f"each = {self.each}: the last step T = {self.base.T} is to be among those that are read")
 
     def run(self, seed: int, device: str) -> xr.Dataset:
-        """Train one batch a length; keep the last error, and the first mark at which the hinge on test prompts is below 1/2."""
+        """Train one batch a length; keep the last error, and the step at which the hinge on test prompts first falls to 1/2."""
         marks = tuple(range(0, self.base.T + 1, self.each))
         hinges, errors = [], []
         for l in self.lengths:
@@ -45,13 +46,12 @@ class TrainingLength(Declaration):
             found = train_models(settings, self.seeds, seed, device, marks)
             hinges.append([[self._read(found[mark][k], seed).hinge for mark in marks] for k in range(len(settings))])
             errors.append([self._read(found[self.base.T][k], seed).error for k in range(len(settings))])
-        below = np.array(hinges) < 0.5
-        steps = np.where(below.any(2), np.array(marks)[below.argmax(2)], np.nan)
+        steps = first_fall(np.moveaxis(np.array(hinges), 2, 0), 0.5) * self.each
         dims, names = "training_length alpha seed", (list(self.lengths), list(self.alphas))
         return xr.Dataset(
             {
                 "error": variable(dims, np.array(errors), "0-1 error on unseen tasks at the end of training"),
-                "steps": variable(dims, steps, "steps until the hinge on unseen tasks is below 1/2"),
+                "steps": variable(dims, steps, "steps until the hinge on unseen tasks falls to 1/2"),
             },
             coords=dict(zip(dims.split(), names, strict=False)),
         )
@@ -61,6 +61,14 @@ class TrainingLength(Declaration):
         tasks = unseen_tasks(task_set(setting.tasks, setting.M1), setting.M1)
         at = {"alpha": self.alpha_test, "length": self.length, "prompts": self.prompts}
         return means(in_domain(trained, tasks, **at, seed=seed, name="unseen"))
+
+
+def first_fall(readings: Float[np.ndarray, "marks ..."], level: float) -> Float[np.ndarray, "..."]:
+    """Return where readings first fall to a level, in marks from the first, by a line between two; NaN where they do not."""
+    below = readings <= level
+    last = np.maximum(below.argmax(0), 1)
+    high, low = (np.take_along_axis(readings, place[None], 0)[0] for place in (last - 1, last))
+    return np.where(below.any(0), np.where(below[0], 0.0, last - (level - low) / (high - low)), np.nan)
 
 
 _QUICK = TrainingLength(

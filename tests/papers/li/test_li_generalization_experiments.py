@@ -24,7 +24,7 @@ from papers.li.s3_3_how_many_steps import claims as how_many_steps
 from papers.li.s3_3_how_many_steps import figures as figures_of_steps
 from papers.li.s3_3_how_many_steps.iterations import ITERATIONS, Iterations, first_passage
 from papers.li.s3_3_how_many_steps.small_steps import SMALL_STEPS
-from papers.li.s3_3_how_many_steps.training_length import TRAINING_LENGTH, TrainingLength
+from papers.li.s3_3_how_many_steps.training_length import TRAINING_LENGTH, TrainingLength, first_fall
 from papers.li.theory import escape_time
 from papers.li.trained import A, Trained, train_models
 
@@ -173,6 +173,12 @@ def test_first_passage_by_hand():
             first_passage(losses, 0.5, window)
 
 
+def test_first_fall_by_hand():
+    """Halfway between the second and the third reading; at the first; at none."""
+    readings = np.array([[1.0, 0.4, 1.0], [0.6, 0.3, 0.9], [0.4, 0.7, 0.8]])
+    assert first_fall(readings, 0.5)[:2].tolist() == pytest.approx([1.5, 0.0]) and np.isnan(first_fall(readings, 0.5)[2])
+
+
 def test_slopes_are_those_of_a_planted_law(monkeypatch):
     """Losses that fall on the scale of the escape time give back its exponents."""
     law = replace(TINY["li-iterations"], base=replace(SHORT, T=4000, eta=0.01), window=1)
@@ -195,17 +201,17 @@ def test_slopes_are_those_of_a_planted_law(monkeypatch):
 
 
 def test_steps_of_a_planted_course(monkeypatch):
-    """The hinge falls by 0.1 a mark: below 1/2 from the sixth on; an error that is read only at the end."""
+    """The hinge falls by 0.2 in three steps: to 1/2 between the sixth and the ninth; an error that is read only at the end."""
     law = replace(TINY["li-training-length"], base=replace(SHORT, T=18))
     course = [*2 * list(range(7)), 6, 6]  # all marks of both shares, then the last of each
     planted = iter(len(law.lengths) * course)
 
     def read(self, trained, seed):
-        return evaluate.Means(np.full(2, 0.25), np.full(2, 1 - 0.1 * next(planted)), None, None)
+        return evaluate.Means(np.full(2, 0.25), np.full(2, 1 - 0.2 * next(planted)), None, None)
 
     monkeypatch.setattr(TrainingLength, "_read", read)
     dataset = law.run(0, "cpu")
-    assert (dataset.steps == 18).all() and (dataset.error == 0.25).all()
+    assert np.allclose(dataset.steps, 7.5) and (dataset.error == 0.25).all()
 
 
 def test_prompts_without_the_pattern_count_in_the_literal_error_only(monkeypatch, trained):
