@@ -9,7 +9,8 @@ def stream(seed: int, name: str, device: str | torch.device = "cpu") -> torch.Ge
     """Return the generator of ``name`` under ``seed``.
 
     Equal arguments give equal draws, whatever was drawn elsewhere; different names give independent draws.
-    Batch 17 of a training run is ``stream(seed, "data/17")``.
+    Batch 17 of a training run is ``stream(seed, "data/17")``. On the CPU PyTorch's generator reads 32 bits of its seed: of n
+    names about n^2/2^33 pairs draw alike, among 500,000 batches some thirty.
 
     >>> import torch
     >>> from icl_lib.seeds import stream

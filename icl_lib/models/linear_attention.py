@@ -44,7 +44,7 @@ class LinearSelfAttention:
         return E + torch.einsum("...ij,...bjm,...bmn->...bin", self.W_PV, E, scores)
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "... B"]:
-        """Return y_hat = [f_LSA(E)]_{d+1, M+1} from the query's column alone; O(M d + d^2) per prompt, NaN without examples.
+        """Return y_hat = [f_LSA(E)]_{d+1, M+1} from the query's column alone; O(M d + d^2) per prompt, no number at M = 0.
 
         Only the last row (p, p_y) of W_PV and the first d columns of W_KQ enter:
         y_hat = sum_j value_j score_j, over the M examples and the query token (x_query, 0).

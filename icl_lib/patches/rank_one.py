@@ -8,7 +8,8 @@ from torch import Tensor
 def rank_one(change: Float[Tensor, "... m"], a: Float[Tensor, "... n"]) -> Float[Tensor, "... m n"]:
     """Return D = change a^T / |a|^2, the matrix of least Frobenius norm with D a = change.
 
-    No epsilon is added: at a = 0 there is no such matrix unless change = 0. Raises ValueError naming how many a are 0.
+    No epsilon is added: at a = 0 there is no such matrix unless change = 0. Raises ValueError naming how many a are 0. In
+    float16 |a|^2 has to be below 65,504.
     """
     zero = (a == 0).all(-1)
     if zero.any():

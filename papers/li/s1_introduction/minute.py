@@ -11,7 +11,7 @@ def minute(four):
     So: In part. On the paper's task neither is needed to get the labels right. Four networks, with and without each, err on
     at most {worst} of the prompts of unseen tasks ({L0a}). What the two change is the margin, by which the output is right.
     New: With the ReLU the margin depends on $S₁$, a sum of coefficients of new patterns ({L0c}). Without both it is
-    proportional to the share of relevant contexts, and with the softmax it is not ({L0b}). On prompts of {l} contexts linear
+    proportional to the share of relevant contexts ({L0b}). On prompts of {l} contexts linear
     attention makes {factor} times fewer errors than the softmax ({L0d}).
     """
     short = four.error_short.isel(short=-1).mean("seed")

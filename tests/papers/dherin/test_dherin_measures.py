@@ -125,7 +125,7 @@ def asked() -> tuple:
     network = SMALL.network()
     role = f"query dependence/d={SMALL.d}, N=12"
     weights = {name: w[0] for name, w in network.start(stream(0, f"{role}/drawn"), (2,), LIKE).items()}
-    prompts, near = tiny._prompts(0, role)
+    prompts, near = tiny._prompts(0, f"{role}/0")
     return tiny, network, weights, prompts, tiny._one_network(network, weights, prompts, near)
 
 
