@@ -10,9 +10,9 @@ def minute(curves):
     jumps.
 
     So: In part, at a small size. From scale 1 to scale 9 the error, over that of predicting 0, goes from {near} to {far} in the
-    mean of models trained on one covariance ({ZF2a}); it grows in each of nine trainings ({ZF2d}). Training on random ones helps
-    in each of nine pairs ({ZF3c}). By how much in the mean, three seeds leave open ({ZF2b}, {ZF2c}, {ZF3}, {ZF3b}). Just above the training
-    length the error jumps ({ZF5a}), {jump}-fold or more at scale 1, less at 4 and 9 ({ZF8}).
+    mean of models trained on one covariance ({ZF2a}); it grows in each of nine trainings ({ZF2d}). Training on random ones
+    helps in each of nine pairs ({ZF3c}). By how much in the mean, three seeds leave open ({ZF2b}, {ZF2c}, {ZF3}, {ZF3b}). Just
+    above the training length the error jumps ({ZF5a}), {jump}-fold or more at scale 1, less at 4 and 9 ({ZF8}).
     New: Training never touches the positions beyond. In each of six networks, on positions that it has touched, the error there
     is at most twice that at the training length ({ZF5f}). And it is the scale that hurts: divided by its own size a prompt of
     scale 9 is answered about as well as one of 1 ({ZF9a}).

@@ -127,8 +127,8 @@ def every_model_learns(d):
 
 @says(
     PAGE,
-    "Two contexts take 1.9 to 2.3 times the steps of twenty. Twice the share takes between 0.46 and 0.58 of the steps, at every "
-    "length",
+    "Two contexts take 1.9 to 2.3 times the steps of twenty. Twice the share takes between 0.46 and 0.58 of the steps, at "
+    "every length",
     "li-training-length",
 )
 def steps_by_length_and_share(d):
