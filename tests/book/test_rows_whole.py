@@ -186,9 +186,9 @@ def test_the_page_of_the_calibration_tells_its_counts(tmp_path):
     found = {"commit": "abc", "seeds": 50, "histogram": [6, 2, 4, 0], "claims": [row, row | {"claim": "Z2", "failed": 2}]}
     stored = tmp_path / "calibration.json"
     stored.write_text(json.dumps(found), encoding="utf-8")
-    page = recorded.calibration_page(stored)
+    page = " ".join(recorded.calibration_page(stored).split())
     assert "even would be 1 in each, and they lie between 0.00 and 2.00" in page and "deviation, 12 cells" in page
-    assert "anew with\n50 seeds" in page and "Here 3 of 100 verdicts fail." in page
+    assert "anew with 50 seeds" in page and "Here 3 of 100 verdicts fail." in page
     assert "| Z1 | toy | 3 | 1.02 | −0.100 | 3.3 | 4.5 | 1 |" in page and 'y="-30.0"' in page and 'height="160.0"' in page
 
 

@@ -45,7 +45,7 @@ def G1b(dataset):
     Control: averaging in the models' place
     """
     own = _own(dataset).sel(label="clean")
-    return _judged(dataset, dataset.d, own.risk / dataset.lsa, 2 * own.risk_se / dataset.lsa)
+    return _judged(dataset, int(dataset.d), own.risk / dataset.lsa, 2 * own.risk_se / dataset.lsa)
 
 
 @claim("M", "order", margin=0.5, control=_models_by("3 nearest"))
@@ -59,7 +59,7 @@ def G1c(dataset):
     least = others.risk.min("predictor")
     ratio = own.risk / least
     spread = 2 * (own.risk_se + ratio * others.risk_se.max("predictor")) / least
-    return _judged(dataset, dataset.d, ratio, spread)
+    return _judged(dataset, int(dataset.d), ratio, spread)
 
 
 def _from_bayes(label: str):
