@@ -149,7 +149,8 @@ def other_sites(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Two panels against the cosine between the updates of two queries, from -1 to 1. Left: share of the pairs; peaks "
         "near 0 and near 1, as the line for random directions predicts, and a few negative ones. Right: error of the "
-        "prediction with the other query's update, log scale: about 1 at cosine 0, as without an update, 0.1 to 0.6 near 1."
+        "prediction with the other query's update, log scale: at cosine 0 about 1 in trained networks and nearly 2 in random "
+        "ones, little more than without an update; 0.1 to 0.6 near 1."
     ),
     caption=(
         "Pairs of queries under one context, <i>Y</i> = <i>C</i>. Left: cosine between their updates (Frobenius); line: "
