@@ -27,6 +27,7 @@ from icl_lib.companion import (
         (0.05, 0.06, UNDECIDED),
         (0.15, 0.06, UNDECIDED),
         (0.15, 0.04, FAILS),
+        (0.2, 0.1, UNDECIDED),
         ([0.0, 0.2], 0.01, FAILS),
         ([0.0, 0.09], 0.02, UNDECIDED),
         (np.nan, 0.0, FAILS),

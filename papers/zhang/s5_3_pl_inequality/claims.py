@@ -38,12 +38,12 @@ def Z24(dataset):
     return Discrepancy(dataset.pl_constant / dataset.pl_ratio)
 
 
-@claim("V", "bound", margin=0, control=lambda dataset: dataset.assign(u_last_bound=2 * dataset.u_last_bound))
+@claim("V", "bound", margin=0, control=lambda dataset: dataset.assign(u_last_bound=3 * dataset.u_last_bound))
 def Z24b(dataset):
     """Lemma A.5: $u₋₁(t)$ stays above a bound set by $σ$, $Θ$, $Λ$ and $Γ$.
 
     Margin: The bound minus the least $u₋₁$ along the flow.
-    Control: twice the bound
+    Control: three times the bound
     """
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 

@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import normal
 from papers.dherin.s3_implicit_dynamics.linear_loss import LINEAR_LOSS
 from papers.dherin.s4_1_agreement import agreement, agreement_deep
 from papers.dherin.s4_3_convergence import layers_compared, rnn_rate
 from papers.dherin.static_patches.static_deep import STATIC_DEEP
+from papers.dherin.static_patches.static_one_block import STATIC_ONE_BLOCK
 from papers.dherin.trained import ManyBlocks, OneBlock, Trained, Training, predictions, regression, tokens
 
 LIKE = torch.zeros((), dtype=torch.float64)
@@ -115,3 +117,28 @@ def test_directions_above_the_ridge_by_eigenvalues():
         ranks.append([(each > 0.03 * (each**2).sum() / each.sum()).sum() for each in values])
         alone = network.block.feed(block, state)
     assert declaration.rank(network, weights, asked).tolist() == ranks and np.min(ranks) < 9
+
+
+def test_wrong_targets_are_those_of_another_context_at_the_same_queries():
+    """Row by row: behind the context before, the state of a query, and what it adds to W's product in one block."""
+    declaration = replace(STATIC_DEEP.quick, training=DEEP, deeper=DEEP, N=6, contexts=6, queries=3, K=(1, 2))
+    found = untrained(DEEP, 0)
+    network, weights = found.network, found.replicate(0)
+    asked = declaration.ask(network, weights, DEEP, 0)
+    before = tokens(regression(2).sample(stream(0, f"contexts/{DEEP!r}"), (6,), 6))[:, :-1].roll(1, 0)
+    for c, q in ((0, 1), (3, 4)):
+        joined = torch.cat([network.embed(weights, before)[c], asked.alone[c, q]])[None]
+        for state, expected in zip(asked.elsewhere, network.states(weights, joined)[0], strict=True):
+            assert torch.allclose(state.z[c, q], expected.at(-1).z[0])
+
+    one = replace(STATIC_ONE_BLOCK.quick, training=TINY, N=6, contexts=6, queries=3, K=(1, 2))
+    found = untrained(TINY, 0)
+    network, block = found.network, found.network.blocks(found.replicate(0))[0]
+    asked = one.ask(network, block, 2, 2, "0", 0)
+    before = tokens(regression(2).sample(stream(0, "contexts/0"), (6,), 6))[:, :-1].roll(1, 0)
+    x = normal(stream(0, "queries/0"), (6, 5, 2), before)
+    layer = network.block.joint.layer
+    for c, q in ((0, 1), (3, 4)):
+        query = torch.cat([x[c, q], torch.zeros(1, dtype=x.dtype)])[None]
+        change = layer(block, torch.cat([before[c], query])[None]) - layer(block, query[None])
+        assert torch.allclose(asked.elsewhere[c, q], (change @ block["W"].mT)[0])

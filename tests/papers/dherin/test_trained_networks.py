@@ -16,13 +16,16 @@ from papers.dherin.trained import (
     OneBlock,
     Training,
     cosine,
+    of_other_tasks,
     predictions,
     prefix_predictions,
     regression,
     start,
+    tasks,
     tokens,
     train_marks,
     trained,
+    untrained,
 )
 from papers.dherin.trainings import TRAININGS
 from papers.regression.trainings import FIXED, FROZEN, RANDOM
@@ -226,3 +229,18 @@ def test_train_writes_the_shipped_file(nowhere, monkeypatch, capsys):
     assert weights.load_weights(nowhere / "shipped" / "weights" / "tiny.safetensors", TINY, 0) is not None
     assert main(["train", "nothing"]) == 2
     assert "unknown training 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "drawn_with"), [("tiny", 0), ("", 7)])
+def test_networks_before_training_are_those_that_were_trained(name, drawn_with):
+    """Networks that are shipped were drawn with their own seed, whatever the run's seed is; others with that of the run."""
+    found, expected = untrained(replace(TINY, name=name), 7), start(TINY, drawn_with, "cpu")
+    assert all(torch.equal(found.weights[key], expected[key].double()) for key in expected)
+
+
+def test_labels_of_another_task_are_those_that_it_gives_these_inputs():
+    drawn = prompts(2)
+    found, w = of_other_tasks(drawn), tasks(drawn)
+    assert torch.allclose((drawn.x * w[:, None]).sum(-1), drawn.y)
+    for k in range(7):
+        assert torch.allclose(found.y[k], drawn.x[k] @ w[k - 1]) and torch.equal(found.x[k], drawn.x[k])

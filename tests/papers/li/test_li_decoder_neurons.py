@@ -56,3 +56,10 @@ def test_a_tiny_declaration_and_its_claim():
     assert dataset.separation.dims == ("stage", "layer", "seed") and float(abs(dataset.separation).max()) <= 2
     assert ((dataset.grown >= 0) & (dataset.grown <= 1)).all()
     assert claims.L18c.judge(dataset).positive_verdict == "holds"
+
+
+def test_decoders_before_training_are_those_that_were_trained():
+    """Shipped ones were drawn with seed 0, whatever the run's seed is."""
+    for name, seed in (("li-decoder", 0), ("", 7)):
+        found, expected = untrained(replace(TRAINING, name=name), 7, "cpu").weights, TRAINING.start(seed, "cpu")
+        assert all(torch.equal(found[key], expected[key]) for key in expected)
