@@ -32,7 +32,8 @@ KINDS += ["narrow code", "off the line", "fitting", "print"]
 def test_no_page_shows_a_fault(visits, kind):
     """Nothing from outside, nothing missing, no error, no bare TeX, no picture without words, no inline code, nothing against
     the policy, no cut page, nothing that axe finds, no column of code under twelve characters, no comma of a formula off its
-    line, nothing beyond its card, no formula cut in the contents, no fold too low for a finger, no title missing in print."""
+    line, no formula cut or upright in the contents, nothing beyond its card, no fold too low for a finger, no title missing in
+    print."""
     assert visits.of(kind) == {}
 
 

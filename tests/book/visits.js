@@ -70,7 +70,7 @@ window.visit = {
 
   /* What lies beyond the right edge of its card or box, folds too low for a finger, and formulas on a line of their own that
      scroll though the line holds four fifths of them; a shadow on what does not scroll; sliders too short for a finger;
-     formulas of the contents that are cut. */
+     formulas of the contents that are cut, or in the letters of text. */
   fitting() {
     const faults = [];
     const right = (part) => part.getBoundingClientRect().right;
@@ -90,8 +90,9 @@ window.visit = {
     const short = parts("input[type=range]").filter((part) => part.getBoundingClientRect().width < 140);
     faults.push(...short.map((part) => `a slider of ${part.getBoundingClientRect().width} px`));
     const listed = [...document.querySelectorAll(".bd-toc-nav span.math")].filter((part) => part.checkVisibility());
-    const cut = listed.filter((part) => getComputedStyle(part).overflow !== "visible");
-    faults.push(...cut.map((part) => `a cut formula: ${part.closest("a").textContent.trim().slice(0, 40)}`));
+    const lettered = (part) => getComputedStyle(part.querySelector("mjx-c"), "::before").fontFamily.includes("MJX");
+    const bad = listed.filter((part) => getComputedStyle(part).overflow !== "visible" || !lettered(part));
+    faults.push(...bad.map((part) => `a formula of the contents: ${part.closest("a").textContent.trim().slice(0, 40)}`));
     const still = parts(".icl-scrolls").filter((part) => part.scrollWidth <= part.clientWidth);
     faults.push(...still.map((part) => `a shadow on ${part.textContent.trim().slice(0, 40)}`));
     return faults;
