@@ -121,8 +121,8 @@ def calibration_page(stored: Path) -> str:
     bars = [count * len(found["histogram"]) / total for count in found["histogram"]]
     verdicts, failed = found["seeds"] * len(found["claims"]), sum(row["failed"] for row in found["claims"])
     outdated = [row["claim"] for row in found["claims"] if row["identity"] != _identity_now(row["experiment"])]
-    told = {"bars": bars, "total": total, "verdicts": verdicts, "failures": failed, "outdated": outdated}
-    told["skewed"] = bars[0] > 1.05 and bars[-1] < 0.95
+    skewed = bars[0] > 1.05 and bars[-1] < 0.95
+    told = {"bars": bars, "total": total, "verdicts": verdicts, "failures": failed, "outdated": outdated, "skewed": skewed}
     return GENERATED + CALIBRATION.render(found, **told)
 
 
@@ -159,8 +159,7 @@ error that is too small.
 {% endif %}
 
 A formula fails beyond q standard errors, q chosen so that a true one does so once in 10,000 where errors are nearly normal. \
-Here {{ failures }} of \
-{{ verdicts }} verdicts fail.
+Here {{ failures }} of {{ verdicts }} verdicts fail.
 
 | claim | result | cells | root mean square | mean | largest | q | fails |
 |---|---|---|---|---|---|---|---|

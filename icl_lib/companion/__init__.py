@@ -76,7 +76,7 @@ if TYPE_CHECKING:  # as type checkers and the graph of imports read it; ``__geta
         over_seeds,
         widened,
     )
-    from icl_lib.companion.weights import obtain_weights
+    from icl_lib.companion.weights import obtain_weights, seed_of
 
 _HOMES = {
     alias.name: node.module

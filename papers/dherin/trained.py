@@ -8,8 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import Count, Declaration, Positive, obtain_weights
-from icl_lib.companion.weights import seed_of
+from icl_lib.companion import Count, Declaration, Positive, obtain_weights, seed_of
 from icl_lib.models.contextual.blocks import Block, NoSkip, PreNorm
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import ContextualLayer, SoftmaxAttention

@@ -91,7 +91,7 @@ class TrainedBlocks(Declaration):
         """Measure the rows from the mean of the tasks, and the matrices from Gamma^-1 and Lambda^-1."""
         cells = [self._theory(seed, place) for place in range(len(self.d))]
         mu, shrunk, inverse, plain, short = (np.array([self._padded(each[k]) for each in cells]) for k in range(5))
-        size, least = (xr.DataArray(list(values), dims="shape") for values in zip(*(each[5:] for each in cells), strict=True))
+        size = xr.DataArray([each[5] for each in cells], dims="shape")
         optima = xr.DataArray([self._risk_of_optima(seed, place) for place in range(len(self.d))], dims=["shape", "tasks"])
 
         def off(name: str, target: np.ndarray, dims: list[str], over, words: str) -> xr.DataArray:
@@ -105,7 +105,6 @@ class TrainedBlocks(Declaration):
             G_off=off("G", inverse, ["entry", "column"], size, "distance of the matrix from Gamma^-1, over its norm"),
             G_off_plain=off("G", plain, ["entry", "column"], size, "distance of the matrix from Lambda^-1"),
             G_off_short=off("G", short, ["entry", "column"], size, "distance of the matrix from (Gamma - Lambda/N)^-1"),
-            risk_linear=(0 * dataset.risk + least).assign_attrs(long_name="R* of linear attention and MLP", units="1"),
             risk_optimum=(0 * dataset.risk + optima).assign_attrs(
                 long_name="what its block errs on the same prompts", units="1"
             ),
@@ -124,12 +123,11 @@ class TrainedBlocks(Declaration):
 
     @expectation
     def _theory(self, seed: int, place: int) -> tuple:
-        """Return mu, Gamma^-1 Lambda mu, Gamma^-1, Lambda^-1 and (Gamma - Lambda/N)^-1 of a shape, the norm of Gamma^-1, R*."""
+        """Return mu, Gamma^-1 Lambda mu, Gamma^-1, Lambda^-1 and (Gamma - Lambda/N)^-1 of a shape, the norm of Gamma^-1."""
         (Lambda, mu), N, one = self._law(seed, place), self.N[place], np.eye(self.d[place])
         Gamma = own.Gamma(Lambda, one, self.noise, N)
         inverse, plain, short = (np.linalg.inv(each) for each in (Gamma, Lambda, Gamma - Lambda / N))
-        least = own.least_risk(Lambda, one, self.noise, N)
-        return mu, inverse @ Lambda @ mu, inverse, plain, short, np.linalg.norm(inverse), least
+        return mu, inverse @ Lambda @ mu, inverse, plain, short, np.linalg.norm(inverse)
 
     def _padded(self, part: Float[np.ndarray, "..."]) -> np.ndarray:
         """Fill all axes up with zeros to the largest dimension, so that smaller ones stand in the same table."""

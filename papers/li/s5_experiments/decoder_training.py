@@ -19,8 +19,8 @@ from icl_lib.companion import (
     PositiveShare,
     Whole,
     obtain_weights,
+    seed_of,
 )
-from icl_lib.companion.weights import seed_of
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal

@@ -7,8 +7,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, variable
-from icl_lib.companion.weights import seed_of
+from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, seed_of, variable
 from icl_lib.measure.estimate import mean
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
