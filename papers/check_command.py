@@ -80,20 +80,13 @@ def contradiction(judgement: Judgement, profile: str, own_settings: bool = False
     return "" if told_apart else f"its near miss {_said(near)}, and has to fail"
 
 
-def agrees(judgement: Judgement, profile: str) -> bool:
-    """Say whether a judgement contradicts nothing that is recorded."""
-    return not contradiction(judgement, profile)
-
-
 def remark(judgement: Judgement, profile: str, own_settings: bool = False) -> str:
     """Return what a reader has to know of a judgement that contradicts nothing: a near miss that these data do not reject."""
     near = judgement.control_verdict
     if near == FAILS or contradiction(judgement, profile, own_settings):
         return ""
-    return f"its near miss {_said(near)}; these data cannot tell it from the claim" + (FULL if profile == "quick" else "")
-
-
-FULL = ", those of --profile full may"
+    finer = ", those of --profile full may" if profile == "quick" else ""
+    return f"its near miss {_said(near)}; these data cannot tell it from the claim{finer}"
 
 
 def _said(verdict: str) -> str:

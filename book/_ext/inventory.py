@@ -16,9 +16,8 @@ def add_labels(app: Sphinx, env: BuildEnvironment) -> None:
     std = env.get_domain("std")
     ledger = Path(app.srcdir) / "extra" / "ledger.json"
     for row in json.loads(ledger.read_text(encoding="utf-8")) if ledger.exists() else []:
-        if "links" in row:
-            page, _, anchor = row["links"]["card"].partition("#")
-            std.note_hyperlink_target(anchor.lower(), page.removesuffix(".html"), anchor, f"Claim {row['id']}")
+        page, _, anchor = row["links"]["card"].partition("#")
+        std.note_hyperlink_target(anchor.lower(), page.removesuffix(".html"), anchor, f"Claim {row['id']}")
     for page in sorted(name for name in env.found_docs if name.startswith("notebooks/")):
         for anchor in figures(env.get_doctree(page)):
             if anchor not in std.labels:

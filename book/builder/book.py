@@ -97,7 +97,7 @@ def bring_up_to_date(
     def keep(name: str, outcome: workers.Outcome) -> None:
         found[name] = cache.keep(name, profile, origins[name], outcome.seconds, places[name], layout)
 
-    require_success(workers.run_all(tasks, layout.root, env, execute.IMPORTED, keep, workers.AT_A_TIME + 1))
+    workers.require_success(workers.run_all(tasks, layout.root, env, execute.IMPORTED, keep, workers.AT_A_TIME + 1))
     return found
 
 
@@ -109,13 +109,7 @@ def judge_stored(executed: list[Executed], layout: Layout) -> None:
 
         print(f"Judging the stored results of {len(due)} notebooks.", flush=True)
         tasks = {one.name: (judged.work, (one.name, str(one.folder), "full")) for one in due}
-        require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED))
-
-
-def require_success(outcomes: dict[str, workers.Outcome]) -> None:
-    failures = [f"{name}: {outcome.complaint}" for name, outcome in outcomes.items() if outcome.status]
-    if failures:
-        raise Problem("\n".join(failures))
+        workers.require_success(workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED))
 
 
 def make_site(layout: Layout, executed: list[Executed], quick: list[Executed], inputs: str, record: Record) -> None:
@@ -159,13 +153,14 @@ def alone(layout: Layout) -> Iterator[None]:
             render.clear(layout)
 
 
-def answer(work: Callable[[Layout], int], untouched: str) -> int:
-    """Do the work of a command and return its exit status; whatever stops it is told in a sentence, with what is untouched."""
+def answer(work: Callable[[Layout], int | None], untouched: str, place: str = ".") -> int:
+    """Do the work of a command, `alone` in a place; its exit status. Whatever stops it is told, with what is untouched."""
     for stop in (signal.SIGINT, signal.SIGTERM):  # a background job is handed a SIGINT that is ignored
         signal.signal(stop, signal.default_int_handler)
     try:
         require_settings(Path.cwd())
-        return work(Layout(Path.cwd()))
+        with alone(Layout(Path.cwd() / place)):
+            return work(Layout(Path.cwd())) or 0
     except Problem as problem:
         print(problem, untouched, sep="\n", file=sys.stderr)
         return 1
@@ -185,13 +180,10 @@ def in_words(error: OSError) -> str:
 
 
 def main(words: list[str]) -> int:
-    started = time.monotonic()
+    started, asked = time.monotonic(), arguments.parse(words, Path.cwd())
 
-    def work(layout: Layout) -> int:
-        asked = arguments.parse(words, layout.root)
-        with alone(layout):
-            build(asked, layout)
+    def work(layout: Layout) -> None:
+        build(asked, layout)
         print(f"The book is ready after {time.monotonic() - started:.0f} s: open _build/html/index.html")
-        return 0
 
     return answer(work, UNTOUCHED)

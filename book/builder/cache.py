@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
@@ -21,13 +20,14 @@ from IPython.core.inputtransformer2 import TransformerManager
 from book.builder import closure
 from book.builder.layout import Layout
 from book.builder.problem import Problem
-from icl_lib.companion import digests, identity, quick, writing
+from icl_lib.companion import digests, modules, quick, writing
 
 NOTE = "judged.{}.json"
 """What the claims say, noted beside an executed notebook, by profile."""
 
 
-class Origin(NamedTuple):
+@dataclass(frozen=True)
+class Origin:
     """What the outputs of a notebook depend on: its sources, the stored files that it may load, the claims near their margins.
 
     sources: digests of notebook, library and requirements; stored: one of every file; near: by experiment, as ``near_claims``
@@ -40,12 +40,9 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Origin):
     """What is known about one execution; ``made`` are digests of the notebook with its outputs and of every result."""
 
-    sources: dict[str, str]
-    stored: dict[str, str]
-    near: dict[str, list[str]]
     made: dict[str, str]
     profile: str
     cells: int
@@ -136,7 +133,7 @@ def origin(name: str, profile: str, layout: Layout) -> Origin:
     experiments = [
         experiment
         for experiment in registry.EXPERIMENTS.values()
-        if experiment.notebook == name or identity.module_file(type(experiment.full).__module__) in needed
+        if experiment.notebook == name or modules.module_file(type(experiment.full).__module__) in needed
     ]
     weights = {name for each in experiments for name in registry.trainings_of(getattr(each, profile))}
     stored = [f"weights/{name}.safetensors" for name in sorted(weights)]
@@ -185,7 +182,7 @@ def keep(name: str, profile: str, before: Origin, seconds: float, work: Path, la
     """Give a finished execution its final place. `before` was taken before it began."""
     notebook = read_notebook(work / f"{name}.ipynb")
     record = Record(
-        **before._asdict(),
+        **asdict(before),
         made=made_in(work, name),
         profile=profile,
         cells=sum(cell.cell_type == "code" for cell in notebook.cells),

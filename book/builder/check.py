@@ -5,6 +5,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 from book.builder import arguments, book, cache, workers
 from book.builder.cache import Executed
@@ -55,12 +56,9 @@ def _compared(one: Executed, layout: Layout) -> str:
 
 
 def main(words: list[str]) -> int:
-    def work(layout: Layout) -> int:
-        asked = arguments.parse_test(words, layout.root)
-        with book.alone(layout):
-            return check(asked.notebooks or arguments.notebook_names(layout.root), asked.all, layout)
-
-    return book.answer(work, "The committed notebooks are as they were.")
+    asked = arguments.parse_test(words, Path.cwd())
+    names = asked.notebooks or arguments.notebook_names(Path.cwd())
+    return book.answer(lambda layout: check(names, asked.all, layout), "The committed notebooks are as they were.")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from book.builder import failures
 from book.builder.figures import BOTH, SIDES
-from book.builder.site import Page, by_class, has_class, piece, remove
+from book.builder.site import Page, by_class, piece
 from book.builder.verdicts import Row
 from book.sentences import BOOK, ID
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
@@ -86,7 +86,7 @@ def taken_apart(part: HtmlElement) -> tuple[str, list[Markup]]:
                 shown, places = f"{shown}{{}}", [*places, escape(child.tail or "")]
         elif inside:
             places[-1] += Markup(html.tostring(child, encoding="unicode"))
-        elif has_class(child, "icl-chip"):
+        elif "icl-chip" in child.classes:
             shown, places = f"{shown}{{{child.text.split()[0]}}}", [*places, chip(child)]
         else:
             shown += child.text_content()
@@ -107,9 +107,9 @@ def caption_of(caption: HtmlElement) -> tuple[str, dict[str, str]]:
     own, panels = copy.deepcopy(caption), {}
     for narrow in list(by_class(own, "icl-slim")):
         panels[panel_name(narrow.getprevious().text)] = panel_name(narrow.text)
-        remove(narrow)
+        narrow.drop_tree()
     for links in own.xpath("./ol"):
-        remove(links)
+        links.drop_tree()
     sides = {panel_name(wide): panel_name(narrow) for wide, narrow in SIDES.items()}
     return " ".join(own.text_content().split()), sides | panels if panels else {}
 

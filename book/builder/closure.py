@@ -7,7 +7,7 @@ from pathlib import Path
 
 import grimp
 
-from icl_lib.companion import identity
+from icl_lib.companion.modules import module_file
 from papers import BOOK
 
 
@@ -45,7 +45,5 @@ def with_rooms(modules: set[str]) -> set[str]:
 
 def code_closure(*modules: str) -> list[Path]:
     """Return the source files of these modules and of all they import from this library, directly or not, sorted."""
-    if unknown := [name for name in modules if name not in graph().modules]:
-        raise ValueError(f"no module {unknown[0]} in this library: name one such as icl_lib.seeds")
     needed = {each for name in modules for each in (name, *graph().find_upstream_modules(name))}
-    return sorted({identity.module_file(part) for name in needed for part in _parts(name)})
+    return sorted({module_file(part) for name in needed for part in _parts(name)})

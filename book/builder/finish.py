@@ -21,8 +21,7 @@ from book.builder import (
 )
 from book.builder.site import Page, as_html, of_html, read_site, sentences, write_site
 from book.builder.workers import beside
-from book.citation import claim_files
-from book.citation.details import Citations
+from book.citation import claim_files, details
 from book.citation.record import Record
 
 SCRIPTS = ("reading.js", "previews.js")
@@ -99,9 +98,7 @@ def together(site: Path, pages: dict[str, Page], record: Record, base: str) -> N
     read = {path: page for path, page in pages.items() if page.article is not None and page.article.xpath(".//h1")}
     neighbours.place(read)
     refer(read)
-    citations = Citations(site, record)
-    for page in read.values():
-        citations.add(page)
+    details.cite(read.values(), site, record)
     claim_files.write(site, record)
     search.add(site, pages)
 
@@ -139,7 +136,7 @@ def claims_of(pages: dict[str, Page]) -> dict[str, tuple[str, str]]:
 
 def without_blanks(page: Page) -> None:
     """Drop the empty lines that templates leave; what is set as code keeps its lines."""
-    for owner, which in list(sentences(page.tree, lambda element: element.tag not in KEPT, blank=True)):
+    for owner, which in list(sentences(page.tree, KEPT, blank=True)):
         setattr(owner, which, EVENLY.sub("\n", getattr(owner, which)))
 
 

@@ -3,12 +3,11 @@
 Standard library only, as in `run`, which calls it.
 """
 
-import json
-from contextlib import suppress
 from pathlib import Path
 
 from book.builder.layout import COPIES, UP, Layout
 from icl_lib.companion import digests
+from icl_lib.companion.writing import read_json, write_json
 
 NOTE = ".copied.json"
 """The digests of the copies as they were made."""
@@ -33,14 +32,14 @@ def opened(layout: Layout, reset: bool) -> tuple[Path, str]:
     if not made:
         return layout.notebooks, "No book is built, so these are the notebooks as committed; ./run book makes copies to change."
     layout.lab.mkdir(parents=True, exist_ok=True)
-    known = {} if reset else noted(layout.lab / NOTE)
+    known = {} if reset else read_json(layout.lab / NOTE, dict) or {}  # without a sound note every copy counts as changed
     changed = [name for name in made if not reset and is_changed(layout.lab / name, known.get(name), made[name])]
     for name in made.keys() - changed:
         under_way = layout.lab / f".{name}"
         under_way.write_bytes(made[name])
         under_way.replace(layout.lab / name)
         known[name] = digests.of_bytes(made[name])
-    (layout.lab / NOTE).write_text(json.dumps(known, indent=1, sort_keys=True), encoding="utf-8")
+    write_json(layout.lab / NOTE, known)
     kept = f"Kept as you changed them: {', '.join(changed)}; ./run lab --reset brings back those of the book."
     return layout.lab, kept if changed else ""
 
@@ -53,10 +52,3 @@ def content(copy: Path) -> bytes:
 def is_changed(path: Path, known: str | None, made: bytes) -> bool:
     """Whether a file is neither what was copied there nor what would be."""
     return path.exists() and digests.of_bytes(path.read_bytes()) not in (known, digests.of_bytes(made))
-
-
-def noted(note: Path) -> dict[str, str]:
-    """The digests that were noted; without a sound note every copy counts as changed."""
-    with suppress(OSError, ValueError):
-        return json.loads(note.read_text(encoding="utf-8"))
-    return {}

@@ -72,14 +72,11 @@ class Ledger:
                 SOURCES[code]: words for code, words in CODES.items() if any(row.claim.confidence == code for row in self.rows)
             },
             form=raw(FORM.render(choices=self._choices(), verdicts=self._verdicts(), tiers=TIERS, total=len(self.rows))),
-            parts=[(wing, self._summary(key, own), self._table(key, own)) for key, wing, own in parts],
+            parts=[(wing, raw(summaries.block(wing, own)), self._table(key, own)) for key, wing, own in parts],
         )
 
     def _of_paper(self, key: str) -> list[Row]:
         return [row for row in self.rows if row.claim.paper == key]
-
-    def _summary(self, key: str, rows: list[Row]) -> str:
-        return raw(summaries.block(registry.WINGS[key], rows))
 
     def _table(self, key: str, rows: list[Row]) -> str:
         tiers = [(tier, [row for row in rows if row.tier == tier]) for tier in TIERS]

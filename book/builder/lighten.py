@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 
 from book.builder import icons
 from book.builder.pages import GENERATED
-from book.builder.site import Page, by_class, unwrap
+from book.builder.site import Page, by_class
 
 SPARE = ("**/*.map", "**/*.ttf", "locales", "webpack-macros.html", "sbt-webpack-macros.html", "vendor/fontawesome/*/js")
 SPARE += (
@@ -50,7 +50,7 @@ def plain_code(page: Page) -> None:
         for span in code.xpath(".//span"):
             kind = span.get("class", "")
             if kind in PLAIN:
-                unwrap(span)
+                span.drop_tag()
             elif kind in ALIKE:
                 span.set("class", ALIKE[kind])
 

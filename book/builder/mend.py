@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from book.builder.site import Page, add_class, by_class, has_class, piece, remove
+from book.builder.site import Page, by_class, piece
 from icl_lib.companion import digests
 from icl_lib.companion.html import template
 
@@ -41,10 +41,10 @@ def take_scripts_out(page: Page, static: Path) -> None:
     for script in page.tree.xpath("//script"):
         code, address = script.text or "", script.get("src", "")
         if DROPPED.search(script.get("type", "") + (address or code)) or ICONS in address:
-            remove(script)
+            script.drop_tree()
         elif written := WRITES.fullmatch(code):
             script.addprevious(piece(written[1]))  # a page that waits here for a file would be seen later
-            remove(script)
+            script.drop_tree()
         elif not address and script.get("type", "") in CODE:
             name = f"inline-{digests.of_text(code)[:8]}.js"
             (static / name).write_text(code.strip() + "\n", encoding="utf-8")
@@ -68,7 +68,7 @@ def name_regions(page: Page) -> None:
     for form in by_class(page.tree, "bd-search"):
         form.set("role", "search")
     for contents in by_class(page.tree, "onlyprint"):
-        remove(contents)  # a second heading and a second table of contents
+        contents.drop_tree()  # a second heading and a second table of contents
     for label in by_class(page.tree, "overlay-primary", "overlay-secondary"):
         label.text = label.text or ""
         label.set("aria-hidden", "true")
@@ -116,7 +116,7 @@ def name_letters(page: Page) -> None:
     """Mark the fold of a page's letters, which a wide screen shows in the margin."""
     for words in by_class(page.tree, "sd-summary-text"):
         if words.text_content().strip() == LETTERS:
-            add_class(next(words.iterancestors("details")), "icl-letters")
+            next(words.iterancestors("details")).classes.add("icl-letters")
 
 
 def name_page(page: Page) -> None:
@@ -135,18 +135,18 @@ def drop_hints(page: Page) -> None:
     if not page.tree.xpath("//link[@rel='icon']"):
         page.tree.head.append(page.tree.makeelement("link", {"rel": "icon", "href": "data:,"}))
     for link in page.tree.xpath("//link[@rel='preload']"):
-        remove(link)
+        link.drop_tree()
     for style in page.tree.xpath("//link[contains(@href, 'thebe')]"):
-        remove(style)
+        style.drop_tree()
     for viewport in page.tree.xpath("//meta[@name='viewport']")[1:]:
-        remove(viewport)
+        viewport.drop_tree()
 
 
 def unique_ids(page: Page) -> None:
     """Keep an identifier for its first bearer; the theorems' contents all have the same."""
     seen = set()
     for element in page.tree.xpath("//*[@id]"):
-        if element.get("id") in seen or (element.get("id") == "proof-content" and not has_class(element, "proof")):
+        if element.get("id") in seen or (element.get("id") == "proof-content" and "proof" not in element.classes):
             del element.attrib["id"]
         else:
             seen.add(element.get("id"))

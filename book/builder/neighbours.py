@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lxml.html import HtmlElement
 
-from book.builder.site import Page, by_class, has_class, piece, words
+from book.builder.site import Page, by_class, piece, words
 from icl_lib.companion.html import template
 
 WORDS_A_MINUTE = 200
@@ -77,7 +77,7 @@ def rests_on(page: Page, pages: dict[str, Page], order: dict[str, int]) -> list[
         if link.tag != "a" or path == page.path or path not in order or not path.startswith("notebooks/"):
             continue
         target = pages[path].places.get(anchor)
-        if target is not None and any(has_class(target, kind) for kind in STATEMENTS):
+        if target is not None and any(kind in target.classes for kind in STATEMENTS):
             statements[path, anchor] += 1
             texts.setdefault((path, anchor), name_of(target, link))
         elif order[path] < order[page.path]:

@@ -51,11 +51,9 @@ def main(words: list[str]) -> int:
     told = "Put fresh outputs of the quick profile into the committed notebooks, and their numbers into book/data/quick.json."
     arguments.Parser(prog="./run outputs", description=told).parse_args(words)
 
-    def work(layout: Layout) -> int:
-        with book.alone(layout):
-            names = refresh(layout)
+    def work(layout: Layout) -> None:
+        names = refresh(layout)
         print(f"Written: {', '.join(names)}." if names else "Every notebook already had these outputs.")
-        return 0
 
     return book.answer(work, "The notebooks not yet written are as they were.")
 

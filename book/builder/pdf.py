@@ -9,12 +9,12 @@ from pathlib import Path
 from lxml.html import HtmlElement
 
 from book.builder.arguments import Parser
-from book.builder.book import alone, answer
+from book.builder.book import answer
 from book.builder.layout import Layout
 from book.builder.neighbours import reading_order
 from book.builder.problem import Problem
 from book.builder.render import WHOLE
-from book.builder.site import Page, piece, read_site, remove, write_site
+from book.builder.site import Page, piece, read_site, write_site
 from icl_lib.companion.html import template
 from icl_lib.companion.writing import write_atomically
 
@@ -43,7 +43,7 @@ def one_document(pages: dict[str, Page], static: Path) -> Page:
         body[0].append(as_chapter(pages[path], whole, set(order)))
     for script in whole.tree.xpath("//script"):
         if not is_for_print(script.get("src", ""), static):
-            remove(script)
+            script.drop_tree()
     whole.tree.set("data-theme", "light")
     return whole
 
@@ -63,7 +63,7 @@ def as_chapter(page: Page, whole: Page, order: set[str]) -> HtmlElement:
     article = copy.deepcopy(page.article)
     article.tail = None
     for part in article.xpath(UNPRINTED.replace("//", ".//")):
-        remove(part)
+        part.drop_tree()
     for element in article.iter():
         if not isinstance(element.tag, str):
             continue
@@ -117,11 +117,9 @@ def write_pdf(layout: Layout) -> Path:
 def main(words: list[str]) -> int:
     Parser(prog="./run pdf", description="Print the book that was built: _build/icl-companion.pdf.").parse_args(words)
 
-    def work(layout: Layout) -> int:
-        with alone(layout):
-            target = write_pdf(layout)
+    def work(layout: Layout) -> None:
+        target = write_pdf(layout)
         print(f"The book is printed: {target.relative_to(layout.root)}, {target.stat().st_size / 1e6:.1f} MB")
-        return 0
 
     return answer(work, "No page of the book was changed.")
 

@@ -4,7 +4,7 @@ import copy
 
 from lxml.html import HtmlElement
 
-from book.builder.site import Page, by_class, has_class, piece, remove
+from book.builder.site import Page, by_class, piece
 from icl_lib.companion.html import template
 
 TOLD_ALREADY = " | ".join(
@@ -19,7 +19,7 @@ def add_previews(page: Page, pages: dict[str, Page]) -> None:
     shown: dict[tuple[str, str], str] = {}
     templates = []
     for link in page.article.xpath(".//a[@href]"):
-        if has_class(link, "headerlink") or link.xpath(TOLD_ALREADY):
+        if "headerlink" in link.classes or link.xpath(TOLD_ALREADY):
             continue
         where = page.leads_to(link.get("href"))
         if where not in shown:
@@ -48,10 +48,10 @@ def preview(where: tuple[str, str], page: Page, pages: dict[str, Page]) -> HtmlE
     if target is None:
         return None
     if target.get("data-claim"):
-        return claim(target)
+        return claim(target, pages[path], page)
     if target.tag == "tr":
         return row(target)
-    if anchor.startswith("equation-") or (has_class(target, "proof") and has_class(target, "admonition")):
+    if anchor.startswith("equation-") or ("proof" in target.classes and "admonition" in target.classes):
         return moved(target, pages[path], page)
     return None
 
@@ -61,7 +61,7 @@ def moved(target: HtmlElement, source: Page, page: Page) -> HtmlElement:
     own = copy.deepcopy(target)
     own.tail = None
     for extra in list(by_class(own, *DROPPED)):
-        remove(extra)
+        extra.drop_tree()
     for element in own.iter():
         if isinstance(element.tag, str):
             for name in ("id", "tabindex", "data-preview"):
@@ -72,18 +72,11 @@ def moved(target: HtmlElement, source: Page, page: Page) -> HtmlElement:
     return own
 
 
-def claim(card: HtmlElement) -> HtmlElement:
+def claim(card: HtmlElement, source: Page, page: Page) -> HtmlElement:
     """A claim's number, sentence and verdict."""
-    says = next(by_class(card, "icl-says"), None)
-    verdict = next(by_class(card, "verdict"), None)
     told = piece(CLAIM.render(verdict=card.get("data-verdict", ""), id=card.get("data-claim")))
-    for part in (says, verdict):
-        if part is not None:
-            own = copy.deepcopy(part)
-            own.tail = None
-            for element in own.iter():
-                element.attrib.pop("id", None)
-            told.append(own)
+    for name in ("icl-says", "verdict"):
+        told.extend(moved(part, source, page) for part in list(by_class(card, name))[:1])
     return told
 
 

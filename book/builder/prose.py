@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from lxml.html import HtmlElement
 
-from book.builder.site import Page, by_class, piece, replace_text, sentences, words
+from book.builder.site import Page, by_class, piece, replace_in, words
 from icl_lib.companion.html import template
 from icl_lib.companion.told import CODES
 
@@ -28,7 +28,7 @@ def claim_pattern(ids: set[str]) -> re.Pattern:
 
 def link_claims(page: Page, pattern: re.Pattern, address: Callable[[str], str]) -> None:
     """Make every claim that a sentence names a link to its card."""
-    replace_in(page.article, pattern, lambda id: piece(LINK.render(id=id, address=address(id))))
+    replace_in(page.article, (TAGS, CLASSES), pattern, lambda id: piece(LINK.render(id=id, address=address(id))))
 
 
 LINK = template('<a class="icl-claim-link" href="{{ address }}">{{ id }}</a>')
@@ -36,26 +36,13 @@ LINK = template('<a class="icl-claim-link" href="{{ address }}">{{ id }}</a>')
 
 def explain_codes(page: Page) -> None:
     """Say in words what a confidence code means, to those who point at it and to those who listen."""
-    replace_in(page.article, CODE, lambda code: piece(ABBREVIATION.render(code=code, meaning=CODES[code])))
+    replace_in(page.article, (TAGS, CLASSES), CODE, lambda code: piece(ABBREVIATION.render(code=code, meaning=CODES[code])))
 
 
 ABBREVIATION = template(
     """
 <abbr class="icl-code" title="{{ meaning }}">[{{ code }}]<span class="visually-hidden">, {{ meaning }}</span></abbr>"""
 )
-
-
-def replace_in(tree: HtmlElement, pattern: re.Pattern, element: Callable[[str], HtmlElement]) -> None:
-    """Put an element in the place of whatever the pattern's first group finds in the sentences below `tree`."""
-    for owner, which in list(sentences(tree, is_prose)):
-        text = getattr(owner, which)
-        if pattern.search(text):
-            parts = pattern.split(text)  # texts and what was found, in turn
-            replace_text(owner, which, [element(part) if number % 2 else part for number, part in enumerate(parts)])
-
-
-def is_prose(element: HtmlElement) -> bool:
-    return element.tag not in TAGS and CLASSES.isdisjoint((element.get("class") or "").split())
 
 
 def hold_together(page: Page) -> None:

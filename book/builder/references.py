@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 from book.builder.cache import read_notebook
 from book.builder.layout import Layout
@@ -47,17 +47,8 @@ class Page:
 
 def pages(layout: Layout) -> dict[str, Page]:
     """Every page of the table of contents that is written by hand, in its order, by name."""
-    contents = yaml.safe_load((layout.root / "_toc.yml").read_text(encoding="utf-8"))
-    found = [_page(layout.root, file) for file in (contents["root"], *_files(contents.get("parts", [])))]
+    found = [_page(layout.root, file) for file in parse_toc_yaml(layout.root / "_toc.yml")]
     return {page.name: page for page in found if page}
-
-
-def _files(contents: object) -> Iterator[str]:
-    for each in contents if isinstance(contents, list) else contents.values():
-        if isinstance(each, list | dict):
-            yield from _files(each)
-    if isinstance(contents, dict) and "file" in contents:
-        yield contents["file"]
 
 
 def _page(root: Path, file: str) -> Page | None:

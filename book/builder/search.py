@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
-from book.builder.site import FOLDERS, Page, by_class, has_class, remove
+from book.builder.site import FOLDERS, Page, by_class
 from papers import PAPERS
 
 PAGE = "search.html"
@@ -37,7 +37,7 @@ def add(site: Path, pages: Mapping[str, Page]) -> None:
     (folder / "sections.js").write_text(f"globalThis.PAGES = [\n{lines}\n];\n", encoding="utf-8")
     for script in page.tree.xpath("//script[@src]"):
         if any(name in script.get("src") for name in SPHINX):
-            remove(script)
+            script.drop_tree()
     for path in (site / "searchindex.js", *(site / "_static" / name for name in SPHINX)):
         path.unlink(missing_ok=True)
     for script in (*_mathjax(page, pages), *(f"_static/search/{name}" for name in SCRIPTS)):
@@ -51,9 +51,9 @@ def sections(page: Page) -> Iterator[tuple[str, str, str]]:
     own = copy.deepcopy(page.article)
     for name in ("pre", "template", "script", "svg", "article/details"):
         for element in own.xpath(f".//{name}"):
-            remove(element)
+            element.drop_tree()
     for element in list(by_class(own, *SILENT)):
-        remove(element)
+        element.drop_tree()
     for power in own.iter("sup"):
         power.text = (power.text or "").translate(RAISED)
     for element in own.iter(*BLOCKS):
@@ -61,7 +61,7 @@ def sections(page: Page) -> Iterator[tuple[str, str, str]]:
     starts = [element for element in own.iter() if _starts(element)]
     for start in reversed(starts):  # the inner ones first, so that what is left of the outer ones is their own
         heading, text = _heading(start), _words(start)
-        remove(start)
+        start.drop_tree()
         if text or heading:
             yield start.get("id"), heading, text
 
@@ -76,7 +76,7 @@ def titled(page: Page) -> str:
 def _starts(element: HtmlElement) -> bool:
     if not isinstance(element.tag, str) or not element.get("id"):
         return False
-    theorem = has_class(element, "proof") and element.xpath("./*[contains(@class, 'admonition-title')]/*")
+    theorem = "proof" in element.classes and element.xpath("./*[contains(@class, 'admonition-title')]/*")
     return bool(element.tag == "section" or element.get("data-claim") or theorem)
 
 
@@ -84,7 +84,7 @@ def _heading(start: HtmlElement) -> str:
     """Take the heading out of a section or a theorem, or number and verdict out of a claim."""
     for heading in start.xpath("./h1 | ./h2 | ./h3 | ./h4 | ./h5") or list(by_class(start, "icl-head", "admonition-title"))[:1]:
         parts = heading.xpath("./*") if start.get("data-claim") else [heading]
-        remove(heading)
+        heading.drop_tree()
         return " · ".join(map(_words, parts))
     return ""
 

@@ -16,7 +16,7 @@ from nbformat.v4 import new_output
 from book.builder import raster
 from book.builder.commonmark import quoted
 from book.builder.figures import IMAGE, html_outputs
-from book.builder.site import by_class, has_class
+from book.builder.site import by_class
 from icl_lib.companion.strip import WIDTH
 
 Address = Callable[[str, str], str]
@@ -39,10 +39,10 @@ def plain_output(output: nbformat.NotebookNode, address: Address) -> Iterator[nb
         return
     for part in html.fragments_fromstring(unhidden(data["text/html"]), no_leading_text=True):
         part.tail = None
-        if has_class(part, "icl-figure"):
+        if "icl-figure" in part.classes:
             yield from picture(part, data["text/plain"], address)
         else:
-            told = next((told for name, told in TOLD.items() if has_class(part, name)), None)
+            told = next((told for name, told in TOLD.items() if name in part.classes), None)
             shown = {"text/markdown": hidden(told(part, address))} if told else {"text/html": hidden(bare(part))}
             yield new_output("display_data", {**shown, "text/plain": data["text/plain"]})
 
@@ -96,14 +96,14 @@ def escaped(text: str | None) -> str:
 
 
 def _piece(element: HtmlElement, address: Address) -> str:
-    if has_class(element, "math"):
+    if "math" in element.classes:
         return f"${element.text_content().removeprefix(chr(92) + '(').removesuffix(chr(92) + ')').strip()}$"
     if element.tag == "code":
         return f"`{element.text_content()}`"
     inner = words(element, address)
     if element.tag == "a":
         return _linked(inner, element.get("href"), address)
-    return AROUND["b" if has_class(element, "verdict") else element.tag].format(inner)
+    return AROUND["b" if "verdict" in element.classes else element.tag].format(inner)
 
 
 def _linked(inner: str, link: str, address: Address) -> str:
@@ -137,7 +137,7 @@ def card(claim: HtmlElement, address: Address) -> str:
         elif part.tag == "details":
             entries = [f"- **{words(title, address)}**: {words(title.getnext(), address)}" for title in part.iter("dt")]
             lines.append("\n".join([f"<details>\n<summary>{part.findtext('summary')}</summary>\n", *entries, "\n</details>"]))
-        elif has_class(part, "icl-found"):
+        elif "icl-found" in part.classes:
             found = [_piece(each, address) for each in part]
             lines.append(" · ".join(filter(None, [f"number {found[0]}", *found[1:], place])))
         elif part.xpath("./span[not(@class)]"):

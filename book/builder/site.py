@@ -2,7 +2,8 @@
 
 import copy
 import posixpath
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,14 +85,6 @@ def piece(markup: Markup | str) -> HtmlElement:
     return html.fragment_fromstring(str(markup).strip())
 
 
-def has_class(element: HtmlElement, name: str) -> bool:
-    return name in (element.get("class") or "").split()
-
-
-def add_class(element: HtmlElement, name: str) -> None:
-    element.set("class", " ".join([*(element.get("class") or "").split(), name]))
-
-
 def by_class(tree: HtmlElement, *names: str) -> Iterator[HtmlElement]:
     """Elements below `tree` that have one of these classes."""
     told = " or ".join(
@@ -109,30 +102,29 @@ def words(element: HtmlElement) -> int:
     return len(own.text_content().split())
 
 
-def unwrap(element: HtmlElement) -> None:
-    """Put an element's content in its place."""
-    element.drop_tag()
-
-
-def remove(element: HtmlElement) -> None:
-    """Take an element away and leave the text behind it."""
-    element.drop_tree()
-
-
 def sentences(
-    tree: HtmlElement, inside: Callable[[HtmlElement], bool], blank: bool = False
+    tree: HtmlElement, tags: Container[str], classes: frozenset[str] = frozenset(), blank: bool = False
 ) -> Iterator[tuple[HtmlElement, str]]:
-    """Every text below `tree`, as its owner with "text" or "tail", but not in elements for which `inside` says no.
+    """Every text below `tree`, as its owner with "text" or "tail", but not in elements of these tags and classes.
 
     Texts of nothing but blanks are left out, unless `blank`.
     """
-    if isinstance(tree.tag, str) and inside(tree):
+    if isinstance(tree.tag, str) and tree.tag not in tags and classes.isdisjoint(tree.classes):
         if tree.text and (blank or not tree.text.isspace()):
             yield tree, "text"
         for child in tree:
-            yield from sentences(child, inside, blank)
+            yield from sentences(child, tags, classes, blank)
             if child.tail and (blank or not child.tail.isspace()):
                 yield child, "tail"
+
+
+def replace_in(tree: HtmlElement, outside: tuple, pattern: re.Pattern, element: Callable[[str], HtmlElement]) -> None:
+    """Put an element in the place of whatever the pattern's first group finds in the `sentences` of `tree`."""
+    for owner, which in list(sentences(tree, *outside)):
+        text = getattr(owner, which)
+        if pattern.search(text):
+            parts = pattern.split(text)  # texts and what was found, in turn
+            replace_text(owner, which, [element(part) if number % 2 else part for number, part in enumerate(parts)])
 
 
 def replace_text(owner: HtmlElement, which: str, parts: list[str | HtmlElement]) -> None:

@@ -69,8 +69,8 @@ class Stage:
         """Pictures and data, which pages only ask for: they join the site once it is rendered."""
         return self.source.parent / "files"
 
-    def fill(self, executed: list[Executed], quick: list[Executed]) -> list[str]:
-        """Gather everything; the names of the notebooks that are shown without outputs.
+    def fill(self, executed: list[Executed], quick: list[Executed]) -> None:
+        """Gather everything.
 
         `executed` are this build's notebooks, `quick` those whose quick results are in the ledger.
         """
@@ -83,7 +83,7 @@ class Stage:
         book, ledger = self.source / "book", self._ledger(executed, quick)
         self._add_ledger(ledger)
         front.fill(book, shown, ledger)
-        CitePages(self.record, ledger.rows, self.extra, shown, address).fill(book, ledger_files.as_objects(ledger))
+        CitePages(self.record, ledger.rows, self.files, shown, address).fill(book, ledger_files.as_objects(ledger))
         faults, calibration = (self.layout.stored_results / f"{name}.json" for name in ("faults", "calibration"))
         (book / "faults.md").write_text(recorded.faults_page(faults), encoding="utf-8")
         sharp = sharpness.section(ledger.rows)
@@ -93,7 +93,6 @@ class Stage:
         times.fill(book, self.layout.stored_results)
         api.fill(book, self.layout.root)
         (book / "statistics.md").write_text(pages.statistics_page(executed, missing), encoding="utf-8")
-        return missing
 
     def _configure(self) -> str:
         """Stage `_config.yml`; the repository's address, or an empty string."""

@@ -21,7 +21,9 @@ def table(stored: Path) -> str:
     """The seconds that stored files carry, a row for each paper; a network that two papers read counts once in the last row."""
     made = {key: [each for each in registry.EXPERIMENTS.values() if each.paper == key] for key in registry.WINGS}
     rows = {registry.WINGS[key].authors or key: own for key, own in made.items()} | {"all": [*registry.EXPERIMENTS.values()]}
-    full, trained = _results(rows["all"], stored), _networks(rows["all"], stored)
+    full = {each.slug: results.attributes(path) for each in rows["all"] if (path := stored / f"{each.slug}.full.nc").exists()}
+    found = {name: weights.attributes(stored / "weights" / f"{name}.safetensors") for name in _read_by(rows["all"])}
+    trained = {name: each for name, each in found.items() if each}
     lines = ["| stored files | full results | networks that they read | computed on |", "|---|---|---|---|"]
     for name, own in rows.items():
         computed = [full[each.slug] for each in own if each.slug in full]
@@ -29,16 +31,6 @@ def table(stored: Path) -> str:
         devices = sorted({found["device"].upper() for found in (*computed, *read)})
         lines.append(f"| {name} | {_told(computed)} | {_told(read)} | {', '.join(devices) or '–'} |")
     return "\n".join(lines)
-
-
-def _results(experiments: Iterable, stored: Path) -> dict[str, Mapping[str, str]]:
-    files = {each.slug: stored / f"{each.slug}.full.nc" for each in experiments}
-    return {slug: results.attributes(path) for slug, path in files.items() if path.exists()}
-
-
-def _networks(experiments: Iterable, stored: Path) -> dict[str, Mapping[str, str]]:
-    found = {name: weights.attributes(stored / "weights" / f"{name}.safetensors") for name in _read_by(experiments)}
-    return {name: each for name, each in found.items() if each}
 
 
 def _read_by(experiments: Iterable) -> list[str]:

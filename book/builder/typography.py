@@ -7,7 +7,7 @@ import re
 
 from lxml.html import HtmlElement
 
-from book.builder.site import Page, piece, replace_text, sentences
+from book.builder.site import Page, piece, replace_in, sentences
 from icl_lib.companion.html import template
 
 TAGS = {"code", "kbd", "math", "pre", "samp", "script", "select", "style", "svg", "template", "textarea"}
@@ -28,15 +28,13 @@ def set_type(page: Page) -> None:
     if page.article is None:
         return
     without_parentheses(page.article)
-    for owner, which in list(sentences(page.article, is_read)):
+    for owner, which in list(sentences(page.article, TAGS, CLASSES)):
         text = OPENING.sub("“", getattr(owner, which))
         if which == "tail" and owner.tag == "a" and owner.text_content().endswith("al.") and STOP.match(text):
             text = text[1:]  # a title such as "Garg et al." ends the sentence
         text = MINUS.sub("−", APOSTROPHE.sub("’", text.replace('"', "”")))
         setattr(owner, which, BROKEN.sub("0\N{NON-BREAKING HYPHEN}1", text))
-        if POWER.search(text):
-            parts = POWER.split(getattr(owner, which))
-            replace_text(owner, which, [power(part) if number % 2 else part for number, part in enumerate(parts)])
+    replace_in(page.article, (TAGS, CLASSES), POWER, power)
 
 
 def without_parentheses(article: HtmlElement) -> None:
@@ -48,10 +46,6 @@ def without_parentheses(article: HtmlElement) -> None:
         if opened.endswith("(") and closed.startswith(")") and NUMBERED.fullmatch(link.text_content()):
             setattr(owner, which, opened[:-1])
             link.tail = closed[1:]
-
-
-def is_read(element: HtmlElement) -> bool:
-    return element.tag not in TAGS and CLASSES.isdisjoint((element.get("class") or "").split())
 
 
 def power(number: str) -> HtmlElement:

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +21,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tqdm import tqdm
+
+from book.builder.problem import Problem
 
 AT_A_TIME = 2
 """As many as the cores that are counted on; of notebooks one more, for each waits for its kernel now and then."""
@@ -66,6 +68,8 @@ def run_all(
 
     The modules in `imported` are there before a task begins. An interrupt ends all tasks.
     """
+    if not tasks:
+        return {}
     prepare(imported, env)
     context = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
     children: list[multiprocessing.Process] = []
@@ -98,6 +102,12 @@ def run_all(
             for child in children:
                 child.kill()
             raise
+
+
+def require_success(outcomes: Mapping[str, Outcome]) -> None:
+    """Raise a Problem that names the tasks that failed."""
+    if failures := [f"{name}: {outcome.complaint}" for name, outcome in outcomes.items() if outcome.status]:
+        raise Problem("\n".join(failures))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 from book.builder.site import read_site
 from icl_lib.companion.laid_open import drawing_of
@@ -24,9 +24,7 @@ def promised() -> set[str]:
 
 def of_book(root: Path) -> Iterator[str]:
     """The addresses that the book has as it is declared, without building it."""
-    contents = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    files = [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
-    yield from (f"{file}.html" for file in files)
+    yield from (f"{file}.html" for file in parse_toc_yaml(root / "_toc.yml"))
     for claim in registry.CLAIMS.values():
         yield f"notebooks/{registry.EXPERIMENTS[claim.experiment].notebook}.html#claim-{claim.id}"
     for id in registry.CLAIMS:

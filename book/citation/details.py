@@ -1,13 +1,13 @@
 """The citation of one figure and of one claim, folded below it: it names the version, the data and their digest."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from lxml.html import HtmlElement
 
-from book.builder.site import Page, by_class, has_class, piece
+from book.builder.site import Page, by_class, piece
 from book.citation import bibtex
 from book.citation.record import Record
 from icl_lib.companion import digests
@@ -17,38 +17,19 @@ DATA = "data"
 LEDGER = "ledger.json"
 
 
-class Citations:
-    """What can be cited of one site."""
-
-    def __init__(self, site: Path, record: Record):
-        self.site, self.record = site, record
-        self._digests: dict[str, str] = {}
-
-    @cached_property
-    def homes(self) -> Mapping[str, str]:
-        """The address of every claim's card; a card may stand on more than one page."""
-        ledger = self.site / LEDGER
-        rows = json.loads(ledger.read_text(encoding="utf-8")) if ledger.exists() else []
-        return {f"claim-{row['id']}": row["links"]["card"] for row in rows if "links" in row}
-
-    def add(self, page: Page) -> None:
-        """Fold a citation below every figure and on every card of a page."""
+def cite(pages: Iterable[Page], site: Path, record: Record) -> None:
+    """Fold a citation below every figure and on every card of pages of a site."""
+    ledger, digest = site / LEDGER, cache(digests.of_file)
+    rows = json.loads(ledger.read_text(encoding="utf-8")) if ledger.exists() else []
+    homes = {f"claim-{row['id']}": row["links"]["card"] for row in rows}  # a card may stand on more than one page
+    for page in pages:
         offered = [page.leads_to(link.get("href"))[0] for link in page.article.xpath(".//a[@href]")]
         for element, slug in cited(page):
-            name = element.get("id")
-            kind, _, own = name.partition("-")
-            address = self.homes.get(name, f"{page.path}#{name}")
-            data = data_file(offered, slug, self.site)
-            entry = bibtex.of_part(
-                self.record, f"{ {'fig': 'figure'}.get(kind, kind) } {own}", address, data, self.digest(data)
-            )
+            kind, _, own = (name := element.get("id")).partition("-")
+            address, data = homes.get(name, f"{page.path}#{name}"), data_file(offered, slug, site)
+            told = f"{'figure' if kind == 'fig' else kind} {own}"
+            entry = bibtex.of_part(record, told, address, data, digest(site / data) if data else "")
             element.append(piece(DETAILS.render(entry=entry)))
-
-    def digest(self, data: str) -> str:
-        """The SHA-256 of a file of the site."""
-        if data not in self._digests:
-            self._digests[data] = digests.of_file(self.site / data) if data else ""
-        return self._digests[data]
 
 
 DETAILS = template(
@@ -62,7 +43,7 @@ def cited(page: Page) -> Iterator[tuple[HtmlElement, str]]:
     """Every figure with data and every card of a page, with its result."""
     for element in list(by_class(page.article, "icl-figure", "icl-card")):
         row = next(element.iterancestors("div"), None)
-        slug = element.get("data-slug") if has_class(element, "icl-figure") else row is not None and row.get("data-slug")
+        slug = element.get("data-slug") if "icl-figure" in element.classes else row is not None and row.get("data-slug")
         if slug and element.get("id") and page.path.startswith("notebooks/"):
             yield element, slug
 

@@ -1,8 +1,9 @@
 """The pages on citing and on editions: what the build puts at their marks."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from book.builder.verdicts import Row
@@ -43,28 +44,18 @@ class CitePages:
 
     def bibtex(self, key: str, bibliography: Path) -> str:
         """A block with the entry of the book, of an example, or of a paper by its key."""
-        own: Mapping = {"book": self.of_book, "claim": self.of_claim, "figure": self.of_figure}
+        row = self.example
+        slug, data = row.claim.experiment, f"data/{row.claim.experiment}.{row.profile}.nc"
+        part = partial(bibtex.of_part, self.record, data=data, digest=digests.of_file(self.site / data))
+        own = {
+            "book": lambda: bibtex.of_book(self.record, address=self.address),
+            "claim": lambda: part(f"claim {row.claim.id}", row.card),
+            "figure": lambda: part(f"figure {slug}", f"notebooks/{row.notebook}.html#fig-{slug}"),
+        }
         return f"```bibtex\n{own[key]() if key in own else bibtex.of_paper(bibliography, key)}\n```"
-
-    def of_book(self) -> str:
-        return bibtex.of_book(self.record, address=self.address)
-
-    def of_claim(self) -> str:
-        row = self.example
-        return bibtex.of_part(self.record, f"claim {row.claim.id}", row.card, *self._data(row))
-
-    def of_figure(self) -> str:
-        row = self.example
-        name = row.claim.experiment
-        address = f"notebooks/{row.notebook}.html#fig-{name}"
-        return bibtex.of_part(self.record, f"figure {name}", address, *self._data(row))
 
     @property
     def example(self) -> Row:
         """The first formula whose result is drawn, or else the first claim."""
         drawn = (row for row in self.rows if row.claim.kind == "formula" and row.claim.experiment in self.figures)
         return next(drawn, self.rows[0])
-
-    def _data(self, row: Row) -> tuple[str, str]:
-        name = f"data/{row.claim.experiment}.{row.profile}.nc"
-        return name, digests.of_file(self.site / name)

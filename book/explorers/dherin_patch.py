@@ -6,7 +6,7 @@ import numpy as np
 
 from book.explorers.controls import Point, State
 from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
-from book.explorers.plane import Axis, Plane, arrow, number, path
+from book.explorers.plane import Axis, Plane, arrow, number, path, ring
 from icl_lib.companion.html import template
 from papers.dherin.theory import contextual_blocks
 
@@ -75,7 +75,7 @@ def patched(found: Values, a: np.ndarray, full: np.ndarray, other: np.ndarray) -
         "got": arrow(VECTORS, other, other + shown),
         "right": {"d": path(VECTORS(*end) for end in right)},
         "curve": {"d": path(GROWTH(t, min(max(norm, 0.1), 100)) for t, norm in growth(a, full))},
-        "now": {"d": f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0"},
+        "now": {"d": ring(x, y, 5)},
     }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from book.explorers.controls import Choice, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
-from book.explorers.plane import Axis, Plane, number, path
+from book.explorers.plane import Axis, Plane, number, path, ring
 from icl_lib.companion.html import template
 from papers.lenses.theory import own_weights, population
 
@@ -49,7 +49,7 @@ def parts(state: State) -> Parts:
         | {
             "between": {"d": path(curves["upper"] + curves["lower"][::-1]) + "Z"},
             "now": {"d": f"M{now} 225V30"},
-            "points": {"d": "".join(dotted(*plane(state[over], found[name])) for name in ("floor", "block"))},
+            "points": {"d": "".join(ring(*plane(state[over], found[name]), 4) for name in ("floor", "block"))},
             "across": {"text": ACROSS[over]},
             "n-between": {"text": between(found)},
             "n-nothing": {"text": "1"},
@@ -62,11 +62,6 @@ def ticked(over: str, k: int) -> dict[str, str]:
     """Return one label below the plane."""
     value = TICKS[over][k]
     return {"x": f"{OVER[over].x(value):.1f}", "text": number(value)}
-
-
-def dotted(x: float, y: float) -> str:
-    """Return a dot as a piece of a path."""
-    return f"M{x - 4:.1f} {y:.1f}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0"
 
 
 def between(found: Values) -> str:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from book.explorers.controls import Choice, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset
-from book.explorers.plane import Axis, Plane, number, path
+from book.explorers.plane import Axis, Plane, dots, number, path, ring
 from icl_lib.companion import over_seeds, results, rounded
 from icl_lib.companion.html import template
 from papers import BOOK
@@ -121,14 +121,14 @@ def parts(state: State) -> Parts:
     }
     for name in ("hinge", "error"):
         drawn |= markers(name, data["S"], data[name][norm])
-        drawn[f"{name}-now"] = ring(LOSSES.x(state["S"]), height(found[name]))
+        drawn[f"{name}-now"] = {"d": ring(LOSSES.x(state["S"]), height(found[name]), 5.5)}
     seen = measured_at(state)
     x, y = MARGIN(state["S"], found["margin"])
     measured = zip(data["S"], data["margin"], strict=True) if norm == "fixed" else ()
     return drawn | {
         "margin-line": {"d": path(MARGIN(S, value) for S, value in zip(SUMS, over["margin"], strict=True))},
         "margin-dots": {"d": dots(MARGIN(S, value) for S, value in measured)},
-        "margin-now": ring(x, y),
+        "margin-now": {"d": ring(x, y, 5.5)},
         "kinks": {"d": "".join(f"M{MARGIN.x(S):.1f} {MARGIN.y(0):.1f}v-6" for S in kinks(norm, setting))},
         "cursor": {"d": f"M{x:.1f} 40V178M{x:.1f} 225V300"},
         "reading": {"text": reading(state, found, over["error"])},
@@ -143,16 +143,6 @@ def parts(state: State) -> Parts:
 def height(loss: float) -> float:
     """Return where a loss lies."""
     return LOSSES.y(min(loss, 1.0) ** 0.5)
-
-
-def ring(x: float, y: float) -> dict[str, str]:
-    """Return a circle around the present value, as the attribute of a path."""
-    return {"d": f"M{x - 5.5:.1f} {y:.1f}a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0"}
-
-
-def dots(places) -> str:
-    """Return points as lines of no length: their ends are what is seen."""
-    return "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
 
 
 def markers(name: str, sums: list[float], measured: list[list[float]]) -> Parts:

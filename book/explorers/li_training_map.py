@@ -8,7 +8,7 @@ import xarray as xr
 
 from book.explorers.controls import Choice, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset
-from book.explorers.plane import Axis, Plane, number, path
+from book.explorers.plane import Axis, Plane, dots, number, path, ring
 from icl_lib.companion import results
 from icl_lib.companion.html import template
 from papers import BOOK
@@ -76,7 +76,7 @@ def parts(state: State) -> Parts:
         f"{name}-line": {"d": path(COURSE(place, value) for place, value in enumerate(cell[name]))}
         for name in ("mass", "hinge")
     }
-    lines |= {f"{name}-now": ring(*COURSE(k, found[name])) for name in ("mass", "hinge")}
+    lines |= {f"{name}-now": {"d": ring(*COURSE(k, found[name]), 5)} for name in ("mass", "hinge")}
     return (
         lines
         | squares(attention(np.reshape(cell["scores"][k], (6, 6))))
@@ -101,16 +101,6 @@ def squares(share: np.ndarray) -> Parts:
         side = 2 * half
         found["map-own" if key == query else "map-other"] += f"M{x:.1f} {y:.1f}h{side:.1f}v{side:.1f}h{-side:.1f}z"
     return {name: {"d": d} for name, d in found.items()}
-
-
-def dots(places) -> str:
-    """Return points as lines of no length: their ends are what is seen."""
-    return "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
-
-
-def ring(x: float, y: float) -> dict[str, str]:
-    """Return a circle around the present value, as the attribute of a path."""
-    return {"d": f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0"}
 
 
 def percent(share: float) -> str:

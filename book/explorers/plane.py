@@ -91,6 +91,16 @@ def arrow(plane: Plane, start: Iterable[float], end: Iterable[float], before: fl
     return {"d": path([(x0, y0), (x1, y1)]) + path([barbs[0], (x1, y1), barbs[1]])}
 
 
+def dots(places: Iterable[tuple[float, float]]) -> str:
+    """Return points as lines of no length, as the ``d`` of a path: their ends are what is seen."""
+    return "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+
+
+def ring(x: float, y: float, r: float) -> str:
+    """Return a circle as the ``d`` of a path."""
+    return f"M{x - r:.1f} {y:.1f}a{r:g} {r:g} 0 1 0 {2 * r:g} 0a{r:g} {r:g} 0 1 0 {-2 * r:g} 0"
+
+
 def number(value: float) -> str:
     """Return a number with three digits as a reader writes it: 0.0123, 120, −3.4, 1.2·10⁻⁵, ∞."""
     size, sign = abs(value), "−" if value < 0 else ""

@@ -6,7 +6,7 @@ import numpy as np
 
 from book.explorers.controls import Choice, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
-from book.explorers.plane import Axis, Plane, number, path
+from book.explorers.plane import Axis, Plane, number, path, ring
 from icl_lib.companion.html import template
 from papers.regression.theory.least_squares import least_squares_error
 from papers.zhang.theory import shifts
@@ -52,7 +52,7 @@ def parts(state: State) -> Parts:
         "variance": {"d": path(total + bias[::-1]) + "Z"},
         "error": {"d": path(total)},
         "least": {"d": path(least)},
-        "now": {"d": f"M{x - 5.5:.1f} {y:.1f}a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0"},
+        "now": {"d": ring(x, y, 5.5)},
         "equal": {"d": f"M{equal:.1f} 225V30"},
         "equal-label": {"x": f"{equal + (4 if equal < 290 else -42):.1f}", "text": "N = M"},
         "across": {"text": ACROSS[over]},

@@ -109,14 +109,14 @@ def contradicted(slug: str, profile: str) -> Iterator[str]:
     """Yield the claims that `./run check` would call contradicted."""
     from icl_lib.companion import results
     from papers import registry
-    from papers.check_command import agrees
+    from papers.check_command import contradiction
 
     experiment = registry.experiment(slug)
     try:
         measured = results.stored(experiment) if profile == "full" else experiment.measure(profile, 0)
         dataset = experiment.expect(measured)
         for claim in registry.claims_of(slug):
-            if not agrees(judged := claim.judge(dataset), profile):
+            if contradiction(judged := claim.judge(dataset), profile):
                 yield f"{claim.id} {judged.verdict}, its control {judged.control_verdict}"
     except ImportError:  # no fault does that: something is missing here
         raise

@@ -12,7 +12,6 @@ from types import CodeType
 
 from book.builder import closure, workers
 from book.builder.layout import Layout
-from book.builder.problem import Problem
 from book.faults import catch, plant
 from book.faults.catch import QUICK, STORED, TEST, WRITTEN, Check
 from icl_lib.companion import writing
@@ -42,11 +41,7 @@ def reached(layout: Layout) -> dict[str, list[Check]]:
         for name, path in notes.items()
         if writing.read_json(path, list) is None
     }
-    for name, outcome in (
-        workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED).items() if tasks else ()
-    ):
-        if outcome.status:
-            raise Problem(f"{name}: {outcome.complaint}")
+    workers.require_success(workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED))
     found: dict[str, list[Check]] = {}
     for name, path in notes.items():
         for check, seconds, called in json.loads(path.read_text(encoding="utf-8")):

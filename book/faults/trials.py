@@ -6,7 +6,6 @@ from typing import Protocol
 
 from book.builder import workers
 from book.builder.layout import Layout
-from book.builder.problem import Problem
 from book.faults import catch, plant, traced
 from icl_lib.companion import writing
 
@@ -51,10 +50,7 @@ def tried(changes: Mapping[str, Change], layout: Layout, name: str) -> dict[str,
         )
         for each, change in waiting.items()
     }
-    outcomes = workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED, keep) if tasks else {}
-    for each, outcome in outcomes.items():
-        if outcome.status:
-            raise Problem(f"{each}: {outcome.complaint}")
+    workers.require_success(workers.run_all(tasks, layout.root, layout.child_environment(), catch.IMPORTED, keep))
     return known
 
 

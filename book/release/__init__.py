@@ -10,10 +10,8 @@
 
 `verify`    ./run verify, in these steps:
 `opened`    what the zip says of itself, before anything is unpacked
-`line`      texts that may be printed, names that a file may have
 `intact`    every file against the manifest
 `recorded`  what was found, to compare with; `requirements` the versions that are asked for
-`sizes`     what data files claim to hold, before they are read
 `unpacked`  the source in a folder; `rerun` executes it there
 `certificate`  what was found
 

@@ -103,22 +103,16 @@ def tell(target: Path, files: Mapping[str, archive.Content], record: Record) -> 
 
 def parse(words: list[str]) -> None:
     """Exit with 2 on anything that cannot be asked."""
-    parser = Parser(prog="./run bundle", description="Make the release of the last commit: one zip, with a manifest.")
-    parser.add_argument("--profile", metavar="full", default=edition.PROFILE, help="the stored results; there is no other")
-    asked = parser.parse_args(words)
-    if asked.profile != edition.PROFILE:
-        parser.error(f"a bundle shows the stored results, so that it can be made again; there is none of '{asked.profile}'")
+    Parser(prog="./run bundle", description="Make the release of the last commit: one zip, with a manifest.").parse_args(words)
 
 
 def main(words: list[str]) -> int:
     parse(words)
     started = time.monotonic()
 
-    def work(layout: Layout) -> int:
-        with book.alone(layout):
-            bundle(layout)
+    def work(layout: Layout) -> None:
+        bundle(layout)
         print(f"\nThe bundle is ready after {time.monotonic() - started:.0f} s.")
-        return 0
 
     return book.answer(work, UNTOUCHED)
 

@@ -55,13 +55,8 @@ def without_times(one: Executed) -> Executed:
 def main(words: list[str]) -> int:
     child.end_with_caller()
     edition = Edition(words[0], int(words[1]))
-
-    def work(layout: Layout) -> int:
-        with book.alone(layout):
-            make(layout, edition)
-        return 0
-
-    return book.answer(work, "No bundle was written; what was executed is kept for the next call.")
+    untouched = "No bundle was written; what was executed is kept for the next call."
+    return book.answer(lambda layout: make(layout, edition), untouched)
 
 
 if __name__ == "__main__":

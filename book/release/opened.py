@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from book.builder.problem import Problem
-from book.release.line import is_line
+from book.release.wellformed import is_line
 
 MOST_FILES, LARGEST, TOTAL = 20_000, 256 * 2**20, 2 * 2**30
 RATIO, SMALL = 100, 2**20

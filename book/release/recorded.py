@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from book.builder.problem import Problem
 from book.release.unpacked import SOURCE
-from book.release.wellformed import LINE, WORDS, read
+from book.release.wellformed import LINE, read
+from icl_lib.companion.told import VERDICTS
 
 QUICK, LEDGER, PINS = (f"{SOURCE}book/data/quick.json", "html/ledger.json", f"{SOURCE}requirements.txt")
 CLAIM = {
     "type": "object",
     "required": ["verdict", "control", "value", "two_se", "margin", "positive", "near", "rounding"],
     "properties": {
-        **{"verdict": {"enum": WORDS}, "control": {"enum": WORDS}, "positive": {"enum": ["", *WORDS]}},
+        **{"verdict": {"enum": VERDICTS}, "control": {"enum": VERDICTS}, "positive": {"enum": ["", *VERDICTS]}},
         **dict.fromkeys(("value", "two_se", "margin"), {"type": "number"}),
         **dict.fromkeys(("near", "rounding"), {"type": "boolean"}),
     },
@@ -48,8 +49,8 @@ STORED = {
     "type": "object",
     "required": ["verdict", "control_verdict", "positive_verdict", "margin"],
     "properties": {
-        "verdict": {"enum": [*WORDS, NOT_RUN]},
-        **dict.fromkeys(("control_verdict", "positive_verdict"), {"enum": ["", *WORDS]}),
+        "verdict": {"enum": [*VERDICTS, NOT_RUN]},
+        **dict.fromkeys(("control_verdict", "positive_verdict"), {"enum": ["", *VERDICTS]}),
         "margin": {"type": ["number", "null"]},
         "found": {
             "type": "object",

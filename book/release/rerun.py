@@ -60,13 +60,7 @@ def renew(files: list[str], layout: Layout) -> None:
 
 def main(words: list[str]) -> int:
     child.end_with_caller()
-
-    def work(layout: Layout) -> int:
-        with book.alone(layout):
-            rerun(layout, "--full" in words)
-        return 0
-
-    return book.answer(work, "The same command goes on where this one ended.")
+    return book.answer(lambda layout: rerun(layout, "--full" in words), "The same command goes on where this one ended.")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ its own.
 """
 
 import argparse
+import io
 import math
 import shutil
 import sys
@@ -19,16 +20,14 @@ from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.builder.quick import differences, near_differences, of_claim
 from book.release import archive, certificate, child, intact, rerun
-from book.release.line import is_line
 from book.release.manifest import FILE
 from book.release.opened import Opened, opened
 from book.release.recorded import FOUND, LEDGER, NOT_RUN, PINS, QUICK, Recorded
 from book.release.requirements import require_same
-from book.release.sizes import require_sizes
 from book.release.unpacked import require_source, unpack
-from book.release.wellformed import read
+from book.release.wellformed import is_line, read
 from icl_lib import typed
-from icl_lib.companion import digests
+from icl_lib.companion import bounds, digests
 
 UNTOUCHED = "No certificate was written."
 STORED = "book/data/"
@@ -87,6 +86,18 @@ def check(bundle: Opened, digest: str | None) -> Checked:
             kept[name] = content
     whole = digests.of_open(bundle.file)
     return Checked(manifest, found, whole, Recorded.of(kept), whole == written_again(bundle))
+
+
+def require_sizes(name: str, content: bytes) -> None:
+    """Raise a Problem where a NetCDF file or a file of weights claims too much, or more than it has."""
+    try:
+        if name.endswith(".nc"):
+            bounds.require_netcdf(content)
+        if name.endswith(".safetensors"):
+            bounds.require_safetensors(io.BytesIO(content), len(content))
+    except bounds.DAMAGED as error:
+        told = str(error)[:160] if isinstance(error, bounds.BadFile) else "is not what its name says"
+        raise Problem(f"{name} {told}.") from error
 
 
 def written_again(bundle: Opened) -> str:
@@ -162,12 +173,7 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def main(words: list[str]) -> int:
     asked = parse(words)
-
-    def work(layout: Layout) -> int:
-        with book.alone(Layout(layout.build / "verify")):
-            return verify(asked, layout)
-
-    return book.answer(work, UNTOUCHED)
+    return book.answer(lambda layout: verify(asked, layout), UNTOUCHED, "_build/verify")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,23 @@
 """JSON that a bundle brings: no name is told twice, all is as a schema says, and what will be printed is one line."""
 
 import json
+import re
 
 import jsonschema
 
 from book.builder.problem import Problem
-from book.release.line import is_line
-from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 
-WORDS = [HOLDS, FAILS, UNDECIDED, NOT_REPRODUCED]
-"""The verdicts that there are."""
+BLANK = re.compile("  |[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Printable, and yet nothing is seen. Spaces in a row would fill a line of a terminal, so that what follows begins another."""
 LINE = {"type": "string", "minLength": 1, "maxLength": 200, "format": "line"}
 """A text that a certificate may print."""
 RULES = jsonschema.FormatChecker(formats=())
 
 
-RULES.checks("line")(is_line)
+@RULES.checks("line")
+def is_line(text: object) -> bool:
+    """Whether a text has nothing that breaks a line, turns its direction, cannot be seen or cannot be written."""
+    return not isinstance(text, str) or (text.isprintable() and not BLANK.search(text))
 
 
 def read(name: str, content: bytes, schema: dict):

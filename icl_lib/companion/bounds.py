@@ -40,7 +40,7 @@ class BadFile(ValueError):
 def require_size(size: int, largest: int) -> None:
     """Raise BadFile for a file that is larger than the limit for its kind."""
     if size > largest:
-        raise BadFile(f"has {size / MB:,.0f} MB, and {largest / MB:,.0f} MB is the most that is read")
+        raise BadFile(f"has {size:,} bytes, and {largest:,} is the most that is read")
 
 
 # --- NetCDF -------------------------------------------------------------------------------------------------------

@@ -42,6 +42,8 @@ class Cards:
     """
 
     def __init__(self, *judgements: Judgement):
+        if wrong := [each for each in judgements if not isinstance(each, Judgement)]:
+            raise ValueError(f"cards are of judgements, one argument each, such as C1.judge(data): {wrong[0]!r:.40} is none")
         self.judgements = judgements
 
     def __repr__(self) -> str:

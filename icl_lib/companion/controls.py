@@ -20,8 +20,21 @@ Control = Callable[[xr.Dataset], xr.Dataset]
 
 
 def put(**names: str) -> Control:
-    """Return the control that puts one variable in the place of another."""
-    return lambda dataset: dataset.assign({name: dataset[other] for name, other in names.items()})
+    """Return the control that puts, for each NAME=OTHER, the variable OTHER in the place of NAME.
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion import put
+    >>> float(put(risk="near")(xr.Dataset({"risk": 1.0, "near": 2.0})).risk)
+    2.0
+    """
+
+    def control(dataset: xr.Dataset) -> xr.Dataset:
+        known = list(dataset.data_vars)
+        if missing := [each for pair in names.items() for each in pair if each not in known]:
+            raise ValueError(unknown("variable", missing[0], known))
+        return dataset.assign({name: dataset[other] for name, other in names.items()})
+
+    return control
 
 
 def near_miss(name: str, mistake: str) -> Control:

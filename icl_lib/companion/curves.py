@@ -147,9 +147,14 @@ def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray
 
 
 def said(label: Label, dataset: xr.Dataset, by: str | None = None) -> str | None:
-    """Return the label of a part of a dataset, with the coordinates at which it was taken."""
+    """Return the label of a part of a dataset, with the coordinates at which it was taken.
+
+    Labels by row need ``by``, the dimension of the rows. Braces around anything but a coordinate stay, as those of TeX.
+    """
     here = {key: value.item() for key, value in dataset.coords.items() if not value.ndim}
     if isinstance(label, Mapping):
+        if by is None:
+            raise ValueError("labels by row are for curves along another dimension: give one label here")
         return label[here[by]]
     return label and COORDINATE.sub(lambda found: format(here[found[1]], found[2]) if found[1] in here else found[0], label)
 

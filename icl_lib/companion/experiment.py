@@ -1,5 +1,6 @@
 """A declared experiment: two frozen declarations and one run."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +71,8 @@ class Experiment:
     """Of one with other settings, what it was before."""
 
     def __post_init__(self):
+        if not re.fullmatch(r"\w[\w-]*", self.slug):
+            raise ValueError(f"the slug is {self.slug!r}, and names files: take letters, digits and hyphens")
         scales = [self.quick, self.full, *([self.published] if self.published else [])]
         if not isinstance(self.quick, Declaration) or {type(each) for each in scales} != {type(self.quick)}:
             told = ", ".join(

@@ -6,20 +6,16 @@ breaks and the module in which something lives do not count, and a namesake does
 """
 
 import ast
-import importlib.util
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from icl_lib.companion import book, digests
+from icl_lib.companion.modules import DEFINING, SCOPES, Module, file_of, is_text, module_file, names_of, read, stored
 
 CARRIER = f"{book.LIBRARY}.companion"
 """The package that carries results and computes none of their numbers: a change there leaves stored numbers valid."""
-DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 SILENT = {"annotation", "returns", "type_params", "type_comment", "kind", "ctx"}
 """Fields of syntax trees that compute nothing."""
 
@@ -36,98 +32,9 @@ class Definition(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True)
-class Module:
-    """A source file by what its top level binds; ``loose`` statements, such as a loop, belong to every definition."""
-
-    bindings: dict[str, list[ast.stmt]]
-    imports: dict[str, str]
-    loose: list[ast.stmt]
-
-
 def carries(module: str) -> bool:
     """Say whether a module carries results."""
     return f"{module}.".startswith(f"{CARRIER}.")
-
-
-# --- modules ------------------------------------------------------------------------------------------------------
-
-
-def module_file(module: str) -> Path | None:
-    """Return the source file of a module or package of the library or of a book, or None when ``module`` names neither."""
-    package = book.package_of(module)
-    if not package:
-        return None
-    base = Path(sys.modules[package].__file__).parent.joinpath(*module.removeprefix(package).split(".")[1:])
-    return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
-
-
-@cache
-def read(module: str) -> Module:
-    """Return one of our modules, or the loaded one of a reader, by what its top level binds."""
-    file = _file_of(module)
-    if file is None:
-        raise ValueError("what is declared in a cell is measured and shown, and not stored: write it in a file for that")
-    found = Module({}, {}, [])
-    for statement in ast.parse(Path(file).read_text(encoding="utf-8")).body:
-        _enter(found, statement, module)
-    return found
-
-
-def _file_of(module: str) -> Path | str | None:
-    """Return the file of one of our modules, or of the loaded one of a reader; a cell has none."""
-    return module_file(module) or getattr(sys.modules[module], "__file__", None)
-
-
-def _enter(module: Module, statement: ast.stmt, name: str) -> None:
-    if isinstance(statement, ast.Import):
-        module.imports.update(
-            {a.asname or a.name.split(".")[0]: a.name if a.asname else a.name.split(".")[0] for a in statement.names}
-        )
-    elif isinstance(statement, ast.ImportFrom):
-        module.imports.update({a.asname or a.name: whole for a, whole in _names(statement, name)})
-    elif isinstance(statement, DEFINING):
-        module.bindings.setdefault(statement.name, []).append(statement)
-    elif not _is_text(statement) and not _is_main(statement):
-        plain = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
-        names = _stored(statement)
-        for name in names:
-            module.bindings.setdefault(name, []).append(statement)
-        if not (plain and names):
-            module.loose.append(statement)
-
-
-def _names(statement: ast.ImportFrom, module: str) -> list[tuple[ast.alias, str]]:
-    """Return what a module imports by a statement, with full names."""
-    source = statement.module
-    if statement.level:
-        package = module if Path(_file_of(module)).stem == "__init__" else module.rpartition(".")[0]
-        source = importlib.util.resolve_name("." * statement.level + (source or ""), package)
-    if statement.names[0].name == "*" and book.package_of(source):
-        raise ValueError(f"{module} imports all of {source}: name what it needs, so that its code can be read")
-    return [(each, f"{source}.{each.name}") for each in statement.names]
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return constant and isinstance(statement.value.value, str)
-
-
-def _is_main(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
-
-
-def _stored(node: ast.AST) -> set[str]:
-    """Return the names that a statement binds in its own scope."""
-    if isinstance(node, DEFINING):
-        return {node.name}
-    found = {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else set()
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    if isinstance(node, ast.ExceptHandler) and node.name:
-        found.add(node.name)
-    inner = () if isinstance(node, SCOPES) else ast.iter_child_nodes(node)
-    return found.union(*(_stored(child) for child in inner))
 
 
 # --- one definition -----------------------------------------------------------------------------------------------
@@ -152,9 +59,13 @@ def written(definition: Definition) -> tuple[str | Definition, ...]:
 class _Writer:
     def __init__(self, module: Module, definition: Definition):
         self.module, self.definition, self.parts = module, definition, []
+        self.outside: dict[int, frozenset[str]] = {}
 
     def write(self, node: Any, hidden: frozenset[str]) -> None:
         """Write a node; ``hidden`` are the names that enclosing functions bind, and so hide the module's."""
+        hidden = self.outside.get(id(node), hidden)
+        if isinstance(node, SCOPES):
+            self.outside |= {id(each): hidden for each in _evaluated_outside(node)}
         if isinstance(node, list):
             for each in node:
                 if not _leaves_no_trace(each):
@@ -164,7 +75,7 @@ class _Writer:
         elif isinstance(node, ast.Name | ast.Attribute) and (meant := self._meant(node, hidden)):
             self.parts.append(meant)
         elif isinstance(node, ast.ImportFrom):  # within a function
-            self.parts += [_imported(whole, []) for _, whole in _names(node, self.definition.module)]
+            self.parts += [_imported(whole, []) for _, whole in names_of(node, self.definition.module)]
         elif isinstance(node, ast.Import) and any(book.package_of(each.name) for each in node.names):
             self.parts += [_imported(each.name, []) for each in node.names]
         else:
@@ -217,18 +128,26 @@ def _split(parts: list[str]) -> tuple[str, list[str]]:
 
 
 def _leaves_no_trace(node: Any) -> bool:
-    if isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and _is_text(node)):
+    if isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and is_text(node)):
         return True
     marks = node.decorator_list if isinstance(node, DEFINING) else ()
     return any(isinstance(mark, ast.Name) and mark.id == expectation.__name__ for mark in marks)
+
+
+def _evaluated_outside(scope: ast.AST) -> list[ast.AST]:
+    """Return what is evaluated before a function or a comprehension is entered, where the names that it binds hide none."""
+    if hasattr(scope, "generators"):
+        return [scope.generators[0].iter]
+    given = [*scope.args.defaults, *filter(None, scope.args.kw_defaults)]
+    return given + getattr(scope, "decorator_list", [])
 
 
 def _bound(scope: ast.AST) -> frozenset[str]:
     """Return the names that a function or a comprehension binds."""
     arguments = [node.arg for node in ast.walk(scope.args) if isinstance(node, ast.arg)] if hasattr(scope, "args") else []
     elsewhere = {name for node in ast.walk(scope) if isinstance(node, ast.Global) for name in node.names}
-    stored = (name for child in ast.iter_child_nodes(scope) for name in _stored(child))
-    return frozenset({*arguments, *stored} - elsewhere)
+    own = (name for child in ast.iter_child_nodes(scope) for name in stored(child))
+    return frozenset({*arguments, *own} - elsewhere)
 
 
 # --- what is reached ----------------------------------------------------------------------------------------------
@@ -258,11 +177,11 @@ def parts(declaration) -> list:
 
 def readable(declaration) -> bool:
     """Say whether the code of a declaration is in files: that of a cell is not, and has no identity."""
-    return all(_file_of(type(part).__module__) for part in parts(declaration))
+    return all(file_of(type(part).__module__) for part in parts(declaration))
 
 
 def definitions(declaration) -> tuple[Definition, ...]:
-    """Return every definition that a run of a declaration may use.
+    """Return every definition that a run of a declaration may use; raises ValueError for what is declared in a cell.
 
     What a class reaches is its code; the numbers of a declaration are no part of it:
 

@@ -17,6 +17,7 @@ from icl_lib.companion.claim import Claim
 from icl_lib.companion.figure import Drawing
 from icl_lib.companion.html import template
 from icl_lib.companion.mathematics import plain
+from icl_lib.companion.modules import DEFINING
 from icl_lib.companion.paper import HERE, by_name, declared, require_about, seen_by
 from icl_lib.companion.table import Table
 
@@ -117,7 +118,7 @@ def code(thing) -> str:
     files = (inspect.unwrap(each).__code__.co_filename for each in methods)
     lines = next((found for each in files if (found := linecache.getlines(each))), [])  # of a cell, too
     tree = ast.parse("".join(lines))
-    own = [each for each in tree.body if isinstance(each, identity.DEFINING) and each.name == thing.__name__]
+    own = [each for each in tree.body if isinstance(each, DEFINING) and each.name == thing.__name__]
     if not own:
         return "# its code cannot be read here"
     first = min(each.lineno for each in (own[-1], *own[-1].decorator_list))
@@ -133,7 +134,7 @@ def _needed(tree: ast.Module, own: ast.stmt, module: str) -> Iterator[ast.stmt]:
         if isinstance(statement, IMPORTS):
             yield from imported(statement, used)
         else:
-            bound = [statement.name] if isinstance(statement, identity.DEFINING) else _assigned(statement)
+            bound = [statement.name] if isinstance(statement, DEFINING) else _assigned(statement)
             beside += [ast.alias(name) for name in bound if name in used]
     if beside and module != HERE:
         yield ast.ImportFrom(module, beside, 0)

@@ -72,7 +72,7 @@ class Box:
 
     def _count(self) -> str:
         failing = [claim_id for claim_id, verdict in self.verdicts.items() if verdict != HOLDS]
-        rest = f"; not so: {', '.join(failing)}" if failing else ""
+        rest = f"; the others: {', '.join(failing)}" if failing else ""
         return f"{len(self.verdicts) - len(failing)} of {len(self.verdicts)} claims hold{rest}."
 
     def _repr_html_(self) -> str:
@@ -101,7 +101,7 @@ BOX = template(
 {% endfor %}
 </dl>
 {% if total %}
-<p class="icl-tally">{{ holding }} of {{ total }} claims {{ where }} hold{% if failing %}. Not so: \
+<p class="icl-tally">{{ holding }} of {{ total }} claims {{ where }} hold{% if failing %}. The others: \
 {% for each in failing %}{{ each }}{{ "" if loop.last else ", " }}{% endfor %}{% endif %}.</p>
 {% endif %}
 </section>"""

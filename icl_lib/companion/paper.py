@@ -19,7 +19,7 @@ HERE = "__main__"
 
 @dataclass(frozen=True)
 class Paper:
-    """One wing, ``papers/<key>``; its claims are numbered by ``letters``.
+    """One wing, ``papers/<key>``; its claims are numbered by ``letters``. The library itself does not read it.
 
     scope   what of the paper the book covers, and what it was read from; easy, hard: what was so when it was recomputed
     """

@@ -189,18 +189,19 @@ def save_csv(dataset: xr.Dataset, path: Path) -> None:
     writing.write_atomically(path, lambda file: table[["variable", *dims, "value"]].to_csv(file, index=False))
 
 
-def load(path: Path, of: Book | None = None) -> xr.Dataset:
+def load(path: Path | str, of: Book | None = None) -> xr.Dataset:
     """Read a dataset; raises StaleResult when the file is missing, Damaged when it is not what was written, and what to do.
 
     of   the book whose command makes it anew, if there is one
     """
+    path = Path(path)
     with _sound(path, of):
         return decoded(path)
 
 
-def attributes(path: Path, of: Book | None = None) -> dict[str, object]:
-    """Read where a dataset comes from, and not its data; raises StaleResult as ``load`` does."""
-    with _sound(path, of), h5netcdf.File(_looked_at(path)) as file:
+def attributes(path: Path) -> dict[str, object]:
+    """Read where a dataset comes from, and not its data, whose digest is not looked at; raises StaleResult as ``load`` does."""
+    with _sound(path, None), h5netcdf.File(_looked_at(path)) as file:
         return dict(file.attrs)
 
 

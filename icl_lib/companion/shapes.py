@@ -57,6 +57,8 @@ def stage(axes: Axes, x: float, y: float, width: float, height: float, text: str
 def grid(axes: Axes, x: float, y: float, tints: Sequence[Sequence[str]], cell: float | tuple[float, float]) -> None:
     """Draw a matrix by its lower left corner, a cell for each entry: ``tints`` by rows, the first one on top.
 
+    cell   its side, or its width and height, in inches
+
     Only the live cell has a ground, and it lies on top, since it is the first row:
 
     >>> from matplotlib.figure import Figure

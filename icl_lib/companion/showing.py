@@ -24,7 +24,7 @@ from icl_lib.companion.settings import Refused
 T = TypeVar("T")
 
 
-def in_one_minute(experiment: Experiment, profile: str, seed: int = 0, of_part: Minute | None = None) -> xr.Dataset:
+def in_one_minute(experiment: Experiment, profile: str = "quick", seed: int = 0, of_part: Minute | None = None) -> xr.Dataset:
     """Return the main result of a section, and display its box and its figure: the answer before the derivation.
 
     The cards of its claims stand further down, where ``show_claims`` displays them. ``of_part`` is the box of a page that
@@ -37,8 +37,9 @@ def in_one_minute(experiment: Experiment, profile: str, seed: int = 0, of_part: 
     modules = _of_its_part(experiment) if of_part else seen_by(experiment)
     pages = {claim.id: f"{notebook_of(each.__name__)}.html" for each in modules for claim in declared([each], Claim)}
     claims, minutes = declared(modules, Claim), [of_part] if of_part else declared(modules, Minute)
-    if len(minutes) != 1:
-        raise ValueError(f"the room of {experiment.slug} has {len(minutes)} answers: minute_of({experiment.slug!r}) makes one")
+    if [each.experiment for each in minutes if each is not of_part] != [experiment.slug] * (not of_part):
+        there = ", ".join(each.experiment for each in minutes) or "none"
+        raise ValueError(f"a room has one answer, of minute_of({experiment.slug!r}); here it has: {there}")
     judged = (claim.judge(dataset) for claim in claims if claim.experiment == experiment.slug)
     found = {each.claim.id: each.verdict for each, _ in in_full_if_near(judged)}
     display(minutes[0].box(dataset, claims, found, pages if of_part else None))

@@ -74,17 +74,19 @@ def _x(place: float) -> float:
 
 STRIP = template(
     """
-<svg class="icl-strip strip-{{ verdict }}" viewBox="0 0 {{ width }} {{ height }}" role="img" aria-label="{{ words }}">
-<rect class="band" x="2" y="{{ middle - 4 }}" width="{{ edge - 2 }}" height="8"/>
-<path class="edge" d="M{{ edge }} 3V{{ height - 3 }}"/>
-<path class="rest" d="M{{ edge }} {{ middle }}H{{ width - 2 }}"/>
+<svg class="icl-strip strip-{{ verdict }}" viewBox="0 0 {{ width }} {{ height }}" width="{{ width }}" height="{{ height }}" \
+role="img" aria-label="{{ words }}">
+<rect class="band" x="2" y="{{ middle - 4 }}" width="{{ edge - 2 }}" height="8" fill="steelblue" opacity="0.3"/>
+<path class="edge" d="M{{ edge }} 3V{{ height - 3 }}" stroke="gray"/>
+<path class="rest" d="M{{ edge }} {{ middle }}H{{ width - 2 }}" stroke="gray"/>
 {% if miss is not none %}
-<path class="miss" d="M{{ miss }} {{ middle - 5 }}l5 5l-5 5l-5 -5z"/>
+<path class="miss" d="M{{ miss }} {{ middle - 5 }}l5 5l-5 5l-5 -5z" fill="white" stroke="gray"/>
 {% endif %}
 {% if within %}
 <text class="within" x="{{ edge - 3 }}" y="{{ height - 1.5 }}">◇ {{ missed }}</text>
 {% endif %}
-<path class="spread" d="M{{ ends[0] }} {{ middle }}H{{ ends[1] }}"/>
-<circle class="dot" cx="{{ dot }}" cy="{{ middle }}" r="4.5"/>
+<path class="spread" d="M{{ ends[0] }} {{ middle }}H{{ ends[1] }}" stroke="steelblue" stroke-width="2"/>
+<circle class="dot" cx="{{ dot }}" cy="{{ middle }}" r="4.5" fill="steelblue"/>
 </svg>"""
 )
+"""Its own colours are for pages without a style sheet, whose rules have the last word."""

@@ -70,6 +70,8 @@ def unfit(told: Mapping[str, str], given: Mapping[str, object | None], near: tup
     if "Fails because" in told and (whose := told["Fails because"].partition(":")[0]) not in WHOSE:
         return f"Fails because: begins with {whose[:40]!r}: take one of {', '.join(WHOSE)}, then a colon and why"
     for name, value in given.items():
+        if not (value is None or callable(value)):
+            return f"{name}= is {value!r}: take a function of the dataset, such as put(...)"
         part = name.capitalize()
         if (part in told) != (value is not None):
             return f"{name}= is given, and {part}: is missing" if value else f"{part}: is told, and {name}= is missing"

@@ -158,8 +158,9 @@ def obtain_weights(
 ) -> Weights:
     """Return the shipped weights ``name`` if this training and code made them; else train, or ``make`` those without a name.
 
-    ``run`` counts trainings that differ in their seed alone. What was made is kept under ``_build/weights`` and found there
-    the next time.
+    ``training`` is a declaration with a field ``name``, empty where nothing is shipped, and ``train(seed, device)`` -> weights.
+    ``run`` counts trainings that differ in their seed alone. What was made is kept under ``_build/weights`` and found there the
+    next time; to ship it, copy it to ``book.weights(name)``.
     """
     own, home = seed_of(training, seed) + run, book.of(training)
     shipped_file = home.weights(name, own)

@@ -70,7 +70,7 @@ class OneGradientStep:
 
 @dataclass(frozen=True)
 class Averaging:
-    """Garg et al.'s averaging estimator: w_hat = (1/M) sum y_i x_i."""
+    """Garg et al.'s averaging estimator: w_hat = (1/M) sum y_i x_i; NaN without examples."""
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
         """Return the predictions."""

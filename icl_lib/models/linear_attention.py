@@ -10,7 +10,7 @@ from icl_lib.tasks.prompts import Prompts
 
 
 def embed(prompts: Prompts) -> Float[Tensor, "... D T"]:
-    """Return the token matrix E = [[x_1 .. x_M x_query], [y_1 .. y_M 0]], D = d+1 by T = M+1 (Zhang et al., section 3.2)."""
+    """Return the token matrix E = [[x_1 .. x_M x_query], [y_1 .. y_M 0]], D = d+1 by T = M+1, M >= 1 (Zhang et al., 3.2)."""
     inputs = torch.cat([prompts.x, prompts.x_query[..., None, :]], dim=-2)
     labels = torch.cat([prompts.y, torch.zeros_like(prompts.y[..., :1])], dim=-1)
     return torch.cat([inputs.mT, labels[..., None, :]], dim=-2)

@@ -37,7 +37,7 @@ class PatchableNetwork(Protocol):
 
 
 def patched_block(block: PatchableBlock, site: Site, weights: Weights, bare: State, full: State) -> Weights:
-    """Return weights with which the block computes from ``bare`` what it computes from ``full``.
+    """Return weights with which the block computes from ``bare`` what it computes from ``full`` (Dherin et al., theorem 2.2).
 
     block.feed(patched, bare) = block.feed(weights, full), where both states are of one token, (..., 1, k). Every matrix W
     that reads z becomes W + DeltaW with (W + DeltaW) z = W z_full, so that what follows is as with the context; then the

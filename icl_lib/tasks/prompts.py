@@ -22,7 +22,7 @@ class Prompts(NamedTuple):
 def covariance_root(covariance: Tensor) -> Float[Tensor, "d d"]:
     """Return the symmetric root of a positive semi-definite covariance, or raise ValueError when it is none.
 
-    It is checked to the rounding of float64: one that was computed in float32 may be refused.
+    Each pair of entries has to agree to 1e-10 of its own size: symmetrise a computed matrix.
     """
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise ValueError(f"a covariance must be a square matrix, not of shape {tuple(covariance.shape)}")
@@ -40,7 +40,7 @@ def normal(generator: torch.Generator, shape: tuple[int, ...], like: Tensor) -> 
 
 
 def gaussian(generator: torch.Generator, shape: tuple[int, ...], covariance: Float[Tensor, "d d"]) -> Tensor:
-    """Draw ``shape`` vectors from N(0, covariance)."""
+    """Draw ``shape`` vectors from N(0, covariance), (*shape, d), in its dtype; raises as ``covariance_root`` does."""
     root = covariance_root(covariance).to(generator.device)
     return normal(generator, (*shape, len(covariance)), covariance) @ root
 

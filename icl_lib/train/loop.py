@@ -194,6 +194,7 @@ def train(
     """Minimise ``loss`` from ``parameters`` by ``steps`` steps, all replicates as one batch.
 
     loss           one replicate's parameters and batch -> scalar; or, with ``summed``, those of all -> (S,)
+    parameters     each with the replicates first, (S, ...): a single one's as ``W[None]``
     draw           step -> batch with the replicates first; a function of the step alone, so that a resumed run
                    sees the same batches (draw from ``stream(seed, f"data/{step}")``)
     differentiate  ``replicated`` maps the loss over replicates by torch.func; ``summed`` takes a loss of all

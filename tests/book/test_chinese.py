@@ -5,6 +5,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from html import unescape
 
 import pytest
@@ -34,6 +35,7 @@ MARKS = re.compile(r"[一-鿿][,;:?!()]|[,;:?!(][一-鿿]|[一-鿿] [一-鿿]|[�
 ENGLISH, CHINESE = "At $d = 2$, {Z8}, {worst} of 10 runs fail.", "$d = 2$ 时，10 次中 {worst} 失败（{Z8}）。"
 
 
+@cache
 def captions() -> dict[str, str]:
     """Every caption as it is shown, by the name of its figure or by itself; those that need data with the book's."""
     shown = {

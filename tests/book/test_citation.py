@@ -11,7 +11,7 @@ from lxml import html
 from book.builder.site import Page
 from book.citation import addresses, bibtex, editions
 from book.citation import record as citation
-from book.citation.details import Citations
+from book.citation.details import cite
 from book.citation.record import Edition, Record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,7 @@ def test_a_figure_and_a_card_carry_the_digest_of_the_data_on_their_page(tmp_path
         "<div data-slug='b'><article class='icl-card' id='claim-Z1'></article></div>"
         "<figure class='icl-figure' id='fig-drawing' data-slug=''></figure>",
     )
-    Citations(tmp_path, RECORD).add(page)
+    cite([page], tmp_path, RECORD)
     figure, card = (each.text_content() for each in page.tree.xpath("//details[@class='icl-cite']"))
     assert "data/a.quick.nc, SHA-256 " in figure and "notebooks/page.html#fig-a" in figure
     assert "data/b.full.nc, SHA-256 " in card and "notebooks/home.html#claim-Z1" in card

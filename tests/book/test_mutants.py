@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +49,13 @@ def test_words_are_not_changed():
     assert made("def of(f):\n    for _ in f(strict=True):\n        pass") == set()
 
 
+@cache
+def all_mutants() -> list[Mutant]:
+    return mutants.every(ROOT)
+
+
 def test_every_group_has_mutants_and_every_function_one_before_any_has_two():
-    every = mutants.every(ROOT)
+    every = all_mutants()
     assert {each.group for each in every} == {*mutants.GROUPS} and len({*map(str, every)}) == len(every) > 5000
     functions = {(each.file, each.function) for each in every}
     assert len({(each.file, each.function) for each in every[: len(functions)]}) == len(functions)
@@ -60,7 +66,7 @@ def test_every_pattern_of_a_group_finds_a_file():
 
 
 def first(function: str, rule: str) -> Mutant:
-    return next(each for each in mutants.every(ROOT) if (each.function, each.rule) == (function, rule))
+    return next(each for each in all_mutants() if (each.function, each.rule) == (function, rule))
 
 
 def tried(one: trials.Change, checks: list) -> str:
@@ -77,9 +83,7 @@ def test_a_mutant_is_caught_by_a_claim_or_a_test_that_calls_it_and_by_nothing_el
     assert tried(wrong, [(0.1, catch.STORED, "zhang-risk")]).startswith("a claim in full: ")
     assert tried(wrong, [(0.1, catch.TEST, "tests/icl_lib/test_verdict.py")]) == ""
     unloaded = next(
-        each
-        for each in mutants.every(ROOT)
-        if each.file.endswith("theory/skip_connections.py") and each.function == "layer_norm"
+        each for each in all_mutants() if each.file.endswith("theory/skip_connections.py") and each.function == "layer_norm"
     )
     assert tried(unloaded, [(0.1, catch.TEST, "tests/papers/dherin/test_dherin_skip_connections.py")]).startswith(
         "a unit test: papers"
@@ -100,7 +104,7 @@ def test_a_trace_names_the_functions_that_a_check_calls():
 
 
 def test_survivors_are_told_and_equivalent_ones_with_their_reason(tmp_path, monkeypatch, capsys):
-    every = mutants.every(ROOT)[:3]
+    every = all_mutants()[:3]
     (tmp_path / "book" / "faults").mkdir(parents=True)
     (tmp_path / "book" / "data").mkdir()
     (tmp_path / "book" / "faults" / everywhere.FILE).write_text(f"# words\n{every[2]} | a colour\n")
@@ -127,7 +131,7 @@ def test_a_line_without_a_reason_is_named(tmp_path):
 
 
 def test_no_line_of_the_equivalent_ones_is_left_over():
-    assert {*everywhere.read(ROOT)} <= {*map(str, mutants.every(ROOT))}
+    assert {*everywhere.read(ROOT)} <= {*map(str, all_mutants())}
 
 
 def test_nothing_is_caught_where_nothing_is_wrong():

@@ -167,7 +167,7 @@ def test_a_piece_of_a_variable_that_is_larger_than_the_variable(tmp_path):
 
 
 def test_the_shipped_data_are_within_the_limits():
-    from book.release.sizes import require_sizes
+    from book.release.verify import require_sizes
 
     files = [*(ROOT / "book" / "data").rglob("*.nc"), *(ROOT / "book" / "data").rglob("*.safetensors")]
     for path in files:

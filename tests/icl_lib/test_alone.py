@@ -104,7 +104,7 @@ def test_the_patched_block_does_without_its_context(python, tmp_path):
 
 def test_a_claim_of_a_script_is_judged(python, tmp_path):
     found = said(python, EXAMPLES[2], tmp_path)
-    assert found.startswith("T1: holds") and "control fails" in found
+    assert found.startswith("T1: holds") and "\nT2: holds" in found and found.count("control fails") == 2
     assert said(python, EXAMPLES[2].replace("drawn.mean()", "1 + drawn.mean()"), tmp_path).startswith("T1: fails")
     with pytest.raises(AssertionError, match="ValueError: T1: its margin is '0.1': take a number"):
         said(python, re.sub(r"margin=[\d.]+", "margin='0.1'", EXAMPLES[2]), tmp_path)
@@ -131,6 +131,9 @@ def test_a_book_of_ones_own_stores_a_result_that_answers_for_its_code(python, tm
     picture, claim = said(python, files["script.py"], tmp_path, tmp_path).split("\n", 1)
     assert "Two bars, a half and a sixth." in picture and claim.startswith("C1: holds")
     assert (tmp_path / "results" / "toss.full.nc").exists()
+    shown = f"{files['test_claims.py']}\n{{}}\nfrom icl_lib.companion import in_one_minute\nin_one_minute(TOSS, 'full')"
+    told = said(python, shown.format("test_the_verdict_is_the_recorded_one_and_the_control_fails()"), tmp_path, tmp_path)
+    assert "Yes, C1 (holds); it shows heads ⟨50.1%⟩ of the time." in told
     code, room = files["script.py"].replace("results.save", "print"), tmp_path / "toys" / "coins" / "s1_tosses" / "toss.py"
     for other, outdated in (("((coin) == 1)", False), ("(coin == 0)", True)):
         room.write_text(files["toys/coins/s1_tosses/toss.py"].replace("(coin == 1)", other))

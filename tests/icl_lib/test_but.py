@@ -98,10 +98,10 @@ def test_what_was_changed_is_known_through_two_calls_and_a_change_back_is_none()
     assert book.with_settings("quick", ["d=10"]).quick == book.but(d=10).quick
 
 
-def test_a_value_that_is_the_books_at_one_scale_is_no_change_there(displayed):
-    book = registry.experiment("zhang-risk")
-    same = book.but(N=book.quick.N)
-    assert same.changed == {"N": book.quick.N} and same.changed_in("quick") == {} and same.quick == book.quick
+def test_a_value_that_is_the_books_at_one_scale_is_no_change_there():
+    book = registry.experiment("zhang-quadratic-form")
+    same = book.but(d=book.quick.d)
+    assert same.changed == {"d": book.quick.d} and same.changed_in("quick") == {} and same.quick == book.quick
     assert "changed" not in same.expect(book.measure("quick", 0)).attrs
 
 

@@ -138,7 +138,7 @@ def test_a_box_says_which_hold_and_links_the_others():
     page = BeautifulSoup(Box(told, {"n": "7%"}, verdicts, {"Z2": "two.html"})._repr_html_(), "html.parser")
     assert " ".join(page.get_text(" ").split()).replace(" .", ".").replace(" ,", ",") == (
         "In one minute It says It is 7%. Is it so? Yes, Z1 holds. New here Z2 undecided and Z3 not reproduced here. "
-        "2 of 4 claims in this part hold. Not so: Z2 undecided, Z3 not reproduced here."
+        "2 of 4 claims in this part hold. The others: Z2 undecided, Z3 not reproduced here."
     )
     links = [(link.get_text(), link["href"], link["class"][1]) for link in page.select("a")]
     assert links[0] == ("Z1 holds", "#claim-Z1", "chip-holds") and len(links) == 5

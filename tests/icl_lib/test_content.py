@@ -152,7 +152,7 @@ def test_a_netcdf_file_that_unpacks_to_more_than_is_read_is_refused(stored, monk
     monkeypatch.setattr(bounds, "LARGEST_UNPACKED", 20 * bounds.MB)
     require_refused(stored, "claims 24 MB once unpacked, most of it 'zeros', and 20 MB is the most that is read")
     os.truncate(stored, 300 * bounds.MB)
-    require_refused(stored, "has 300 MB, and 256 MB is the most that is read")
+    require_refused(stored, "has 314,572,800 bytes, and 268,435,456 is the most that is read")
 
 
 def test_a_netcdf_file_that_reads_another_file_is_refused(stored, tmp_path):

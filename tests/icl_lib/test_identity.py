@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from icl_lib.companion import identity, origins
+from icl_lib.companion import identity, modules, origins
 from icl_lib.companion.identity import Definition
 from papers import registry
 
@@ -32,7 +32,7 @@ TOP, PARTS = "icl_lib/top.py", "icl_lib/parts.py"
 @pytest.fixture
 def library(tmp_path, monkeypatch):
     """Return the digest of ``Thing`` in a library of given files."""
-    identity_caches = (identity.read, identity.written, identity.reached, identity.digest)
+    identity_caches = (modules.read, identity.written, identity.reached, identity.digest)
     monkeypatch.setitem(sys.modules, "icl_lib", SimpleNamespace(__file__=str(tmp_path / "icl_lib" / "__init__.py")))
 
     def digest(files: dict[str, str]) -> str:
@@ -142,6 +142,13 @@ def test_names_bound_within_hide_those_of_the_module(library):
     assert identity.reached(Definition("icl_lib.parts", "half")) == (Definition("icl_lib.parts", "half"),)
     library(edited(TOP, "size: int", "parts: int\n    double: int = 2"))
     assert Definition("icl_lib.parts", "unused") not in identity.reached(Definition("icl_lib.top", "Thing"))
+
+
+@pytest.mark.parametrize("half", ["(x, COUNT=COUNT):\n    return x / COUNT", "(x):\n    return [x for COUNT in range(COUNT)]"])
+def test_what_is_evaluated_before_a_scope_is_entered_is_hidden_by_none_of_its_names(library, half):
+    files = PLAIN | {PARTS: "COUNT = 2\n\n" + PLAIN[PARTS].replace("(x):\n    return x / 2", half)}
+    found = library(files)
+    assert library(files | {PARTS: files[PARTS].replace("COUNT = 2", "COUNT = 3")}) != found
 
 
 def test_a_module_that_is_handed_on_counts_as_a_whole(library):

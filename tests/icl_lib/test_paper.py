@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from icl_lib.companion import Cards
-from icl_lib.companion.identity import module_file
 from icl_lib.companion.laid_open import claims_about
+from icl_lib.companion.modules import module_file
 from icl_lib.companion.paper import in_order, notebook_of, section_of
 from papers import registry
 from tests.icl_lib.test_alone import EXAMPLES

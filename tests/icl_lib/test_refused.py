@@ -17,7 +17,7 @@ WRONG = """
 from dataclasses import dataclass
 from typing import Annotated, Any
 from annotated_types import MultipleOf
-from icl_lib.companion import Book, Count, Declaration, Discrepancy, Experiment, claims_of, put, show
+from icl_lib.companion import Book, Cards, Count, Declaration, Discrepancy, Experiment, claims_of, put, show
 
 @dataclass(frozen=True)
 class Toss(Declaration):
@@ -69,6 +69,9 @@ for wrong in (
     lambda: claim(*D, margin=1.0, quick_margin="a", control=put(heads=0)),
     lambda: claim(*D, margin=1.0, of="heads", near="1/3 for 1/2"),
     lambda: claim(*D, margin=1.0, of="heads", near=("1/3 for 1/2",), check=Discrepancy),
+    lambda: claim(*D, margin=1.0, control="a die"),
+    lambda: Experiment("../coin", "A coin", quick=Toss(1), full=Toss(2)),
+    lambda: Cards([1]),
 ):
     try:
         wrong()
@@ -92,6 +95,9 @@ the seed is -1: take a whole number of at least 0
 C1: its margin is 'a': take a number
 C1: near= is one text: write near=('1/3 for 1/2',)
 C1: of= and check= are both given: take one
+C1: control= is 'a die': take a function of the dataset, such as put(...)
+the slug is '../coin', and names files: take letters, digits and hyphens
+cards are of judgements, one argument each, such as C1.judge(data): [1] is none
 toys/results/toy-coin.full.nc
 """
 

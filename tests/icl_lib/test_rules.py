@@ -131,10 +131,10 @@ def box(found: dict) -> str:
 
 
 def test_a_box_takes_what_was_found_before_what_is_recorded_and_counts_only_what_holds():
-    assert "2 of 3 claims hold; not so: Z1." in box({})
+    assert "2 of 3 claims hold; the others: Z1." in box({})
     assert "It says: Z1 (holds)" in box({"Z1": HOLDS}) and "3 of 3 claims hold." in box({"Z1": HOLDS})
-    assert "2 of 3 claims hold; not so: Z2." in box({"Z1": HOLDS, "Z2": UNDECIDED})
-    assert "2 of 3 claims hold; not so: Z2." in box({"Z1": HOLDS, "Z2": NOT_REPRODUCED})
+    assert "2 of 3 claims hold; the others: Z2." in box({"Z1": HOLDS, "Z2": UNDECIDED})
+    assert "2 of 3 claims hold; the others: Z2." in box({"Z1": HOLDS, "Z2": NOT_REPRODUCED})
 
 
 @pytest.mark.parametrize(("x", "verdict"), [(0.05, HOLDS), (0.12, UNDECIDED), (0.3, NOT_REPRODUCED)])

@@ -75,6 +75,8 @@ def test_only_coordinates_are_put_into_a_label():
     one = DATA.isel(N=0)
     assert said("$u_{-1}$ at {N}", one) == "$u_{-1}$ at 10" and said(None, one) is None
     assert said({10: "ten"}, one, "N") == "ten"
+    with pytest.raises(ValueError, match="give one label here"):
+        said({10: "ten"}, one)
     assert said(r"$\sqrt{N}$, $x^{N}$, $x_{N}$, $N={N}$", one) == r"$\sqrt{N}$, $x^{N}$, $x_{N}$, $N=10$"
 
 

@@ -39,13 +39,13 @@ def test_another_page_shows_the_claims_that_it_names(displayed):
         showing.show(experiment, "quick", 0, claims="Z10")
     with pytest.raises(ValueError, match=r"Z10 is no claim about toy-plain: claims_of\('toy-plain'\) makes one"):
         showing.show_claims(PLAIN, experiment.run("quick", 0), "Z10")
-    with pytest.raises(ValueError, match=r"the room of toy-plain has 0 answers: minute_of\('toy-plain'\) makes one"):
+    with pytest.raises(ValueError, match=r"a room has one answer, of minute_of\('toy-plain'\); here it has: none"):
         showing.in_one_minute(PLAIN, "quick")
 
 
 def test_the_answer_of_a_section_has_its_numbers_from_the_result_and_its_verdicts_from_the_data(displayed):
     experiment = registry.experiment("zhang-averaged-error")
-    dataset = showing.in_one_minute(experiment, "quick", 0)
+    dataset = showing.in_one_minute(experiment, "full")
     box, picture = displayed
     assert isinstance(picture, Picture) and picture.slug == experiment.slug
     html = box._repr_html_()

@@ -173,6 +173,11 @@ def test_a_run_without_a_number_is_not_left_out():
     assert over_seeds(seeds[:2]).verdict(5.0) == HOLDS
 
 
+def test_a_formula_without_its_theory_is_told():
+    with pytest.raises(ValueError, match="there is no risk_theory: `expect` puts it there"):
+        agreement(xr.Dataset({"risk": 1.0}), "risk")
+
+
 def test_a_single_run_decides_nothing():
     """Not even where it is what the formula says, or far from it."""
     one = xr.DataArray([1.0], dims="seed")
@@ -194,3 +199,12 @@ def test_what_is_no_standard_error_or_of_other_cells_is_refused():
         Agreement(one, one, 1.0, 0.1, blocks=1)
     with pytest.raises(ValueError, match="join='exact'"):
         Agreement(one, other, 1.0)
+    with pytest.raises(ValueError, match="a standard error is below 0"):
+        Agreement(one, one, 1.0, -0.1)
+
+
+def test_no_entry_fails_and_no_margin_never_holds():
+    nothing, one = (xr.DataArray(values, dims="N") for values in (np.zeros(0), np.ones(1)))
+    empty = Agreement(nothing, nothing, 1.0)
+    assert empty.verdict(1.0) == FAILS and np.isnan(empty.worst()).all() and empty.allowed(1.0) == 1.0
+    assert Agreement(one, one, 1.0).verdict(np.nan) == FAILS and Agreement(one, one, 1.0, 0.1).verdict(np.nan) == UNDECIDED

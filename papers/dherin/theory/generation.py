@@ -52,7 +52,7 @@ def cached_cost(D: int, H: int, L: int, V: int, T: int) -> int:
 
 
 def patch_products(D: int, H: int, L: int, V: int) -> int:
-    """L (8 D^2 + 2 D + 14 D H) + 2 D V: matrix products of one token's patch, nothing kept (eq-dherin-generation-patch).
+    """L (8 D^2 + 2 D + 14 D H) + 2 D V: matrix products of one token's patch, nothing kept; part of eq-dherin-generation-patch.
 
     The token alone through attention 8 D^2, and 2 D for its own score (a sum of one value is no product); W_gate and W_up
     times z_C - z 4 D H; h for W_down 4 D H; the patched feed-forward part 6 D H; the read-out 2 D V.
@@ -66,7 +66,10 @@ def outer_products(D: int, H: int, L: int) -> int:
 
 
 def patch_cost(D: int, H: int, L: int, V: int) -> int:
-    """Matrix products and outer products: making the patch of one token and using it (eq-dherin-generation-patch)."""
+    """L (8 D^2 + 2 D + 20 D H) + 2 D V: making the patch of one token and using it (eq-dherin-generation-patch).
+
+    Matrix products and outer products.
+    """
     return patch_products(D, H, L, V) + outer_products(D, H, L)
 
 

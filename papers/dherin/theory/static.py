@@ -41,7 +41,10 @@ def ridge(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"], strength: float) -
 
 
 def thought_matrix(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> Float[ndarray, "m n"]:
-    """1/K sum_k t_k h_k^T / |h_k|^2, the mean of the token patches (eq-dherin-static-thought)."""
+    """1/K sum_k t_k h_k^T / |h_k|^2, the mean of the token patches (eq-dherin-static-thought; Mazzawi et al., 2510.08734).
+
+    NaN where an h_k is 0, and without tokens.
+    """
     return T.T @ (H / (H**2).sum(-1, keepdims=True)) / len(H)
 
 

@@ -102,7 +102,7 @@ def mean_curvature_on_sphere(K: Float[ndarray, "D d"], z: Float[ndarray, "N D"])
 
 
 def averaged_first(K: Float[ndarray, "D d"], z: Float[ndarray, "N D"]) -> Float[ndarray, "D D"]:
-    """The covariance of the tokens under the mean attention over q: a near miss of ``mean_curvature``."""
+    """The covariance of the tokens under the mean attention over q ~ N(0, I): a near miss of ``mean_curvature``; d <= 3."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     places = np.array([*product(range(NODES), repeat=K.shape[1])])
     shares = (weights / weights.sum())[places].prod(-1)

@@ -60,6 +60,7 @@ def optimum(tasks: Moments, N: float) -> Layer:
     """The layer of least error on the tasks (eq-lenses-5-optimum).
 
     A = [(1 + 1/N) U + (c/N) I - (1 + 2/N) nu nu^T/q]^-1 (U - nu nu^T/q), b = (nu/(1 + 2/N) - A^T nu)/q.
+    Needs N finite and c > 0, or tasks that span R^d: else LinAlgError, or numbers without meaning.
     """
     U, nu, q, c = tasks
     told = np.outer(nu, nu) / q
@@ -68,7 +69,7 @@ def optimum(tasks: Moments, N: float) -> Layer:
 
 
 def second_moments_alone(tasks: Moments, N: float) -> Layer:
-    """The same without e: A = [(1 + 1/N) U + (c/N) I]^-1 U, b = 0 (eq-lenses-5-alone)."""
+    """The same without e, under the same conditions: A = [(1 + 1/N) U + (c/N) I]^-1 U, b = 0 (eq-lenses-5-alone)."""
     U, _, _, c = tasks
     return Layer(np.linalg.solve((1 + 1 / N) * U + c / N * np.eye(len(U)), U), np.zeros(len(U)))
 

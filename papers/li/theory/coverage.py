@@ -75,7 +75,10 @@ def value_push(tasks: Int[ndarray, "n 2"], M1: int, gap: float) -> Float[ndarray
 
 
 def unit_push(tasks: Int[ndarray, "n 2"], M1: int, alpha: float, beta: float, q: float) -> Float[ndarray, "K K"]:
-    """G: the push per unit of c (1 - 1/l) between unit vectors mu_k/beta, q/|q|; no push on the label of a query."""
+    """G: the push per unit of c (1 - 1/l) between unit vectors mu_k/beta, q/|q|; no push on the label of a query.
+
+    G_kj = (alpha/2) beta^2 L_kj, and in the last row G_qj = beta |q| b_j (prop-li-3-2-grown).
+    """
     G = np.zeros((M1 + 1, M1 + 1))
     G[:, :M1] = expected_push(tasks, M1, alpha, 2, 2.0) * beta
     G[:M1] *= beta

@@ -30,7 +30,10 @@ def missing(l: int, alpha: float) -> float:
 
 
 def wrong_label(alpha: float) -> float:
-    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong)."""
+    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong).
+
+    0 < alpha <= 1, which is not checked.
+    """
     return 1 / (2 - alpha)
 
 

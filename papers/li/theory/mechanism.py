@@ -27,7 +27,7 @@ from scipy.stats import binom
 def context_outputs(
     a: Float[ndarray, "m"], active: Bool[ndarray, "m"], rows: Float[ndarray, "m D"], contexts: Float[ndarray, "l D"]
 ) -> Float[ndarray, "l"]:
-    """phi_i = sum_r a_r 1[neuron r active] <w_r, p_i>: what context i says through the neurons that are on."""
+    """phi_i = sum_r a_r 1[neuron r active] <w_r, p_i>: what context i says through neurons that are on (eq-li-4-phi)."""
     return contexts @ (rows.T @ (a * active))
 
 
@@ -62,7 +62,7 @@ def hinge_slope(F: float, z: float, c: float = 1.0) -> float:
 
 
 def task_laplacian(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1 M1"]:
-    """Lap = (1/n) sum over tasks (a, b) of (e_a - e_b)(e_a - e_b)^T, the Laplacian of the graph of tasks over n.
+    """Lap = (1/n) sum over tasks (a, b) of (e_a - e_b)(e_a - e_b)^T, the Laplacian of the graph of tasks over n (eq-li-4-push).
 
     Raises ValueError when there is no task, or one that pairs a pattern with itself or names one that is not there.
     """

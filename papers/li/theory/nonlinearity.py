@@ -39,7 +39,7 @@ def vote(
 def margin_slope(
     relevant: Float[ndarray, "M1 d"], M: Float[ndarray, "D D"], u: Float[ndarray, "D"], q: Float[ndarray, "d_Y"]
 ) -> float:
-    """G in E[z F] = (alpha'/2) G for linear attention and linear MLP, over all tasks and whatever l.
+    """G in E[z F] = (alpha'/2) G for attn_i = s_i/l and a linear MLP, over all tasks and whatever l (eq-li-1-slope); M1 >= 2.
 
     Mean over ordered pairs j != k of
     (mu_j^T M mu_j - mu_k^T M mu_j) <u_Y, q> + (q^T M mu_j) <u_X, mu_j - mu_k>, mu = (mu; 0) and q = (0; q) in M.

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def least_squares_error(d: int, M: int, noise_sd: float) -> float:
-    """Error/d of minimum-norm least squares at covariance I, w ~ N(0, I), against the clean target.
+    """Error/d of minimum-norm least squares at covariance I, w ~ N(0, I), against the clean target; d >= 1, M >= 0.
 
     max(0, 1 - M/d), plus noise_sd^2/(M-d-1) for M > d+1 and noise_sd^2 (M/d)/(d-M-1) for M < d-1, by the mean of the
     inverse Wishart distribution; with noise the error has no finite mean for |M - d| <= 1, but for M = 0, where it is 1.

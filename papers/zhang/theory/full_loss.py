@@ -44,7 +44,7 @@ def odd_loss(Lambda: Float[ndarray, "d d"], N: float, U: Inexact[ndarray, "... d
 
 
 def even_loss(Lambda: Float[ndarray, "d d"], N: float, U: Inexact[ndarray, "... d+1 d+1"]) -> Numbers:
-    """(1/2) E even^2, from Gaussian moments up to order six.
+    """(1/2) E even^2, from Gaussian moments up to order six (eq-zhang-5-1-even-moment).
 
     With b_s = (b + b^T)/2, t = tr b, tau = tr Lambda, c = b^T p, m = b_s p and v = E[even z] = c + (t p + 2 m)/N + s tau r,
     E even^2 = |v|^2 + (2/N^2) (|b_s|^2 |p|^2 + 2 |m|^2) + (1/N) (|c|^2 + |b|^2 |p|^2) + 2 s p^T K b r + s^2 V |r|^2.

@@ -20,6 +20,7 @@ from papers.dherin.s4_1_agreement.agreement_deep import AGREEMENT_DEEP
 from papers.dherin.s4_1_agreement.plateau import PLATEAU
 from papers.dherin.theory import agreement
 from papers.dherin.trained import ManyBlocks, Trained, predictions, regression, start, tokens
+from tests.papers.drawn import drawn
 
 TINY = replace(AGREEMENT.quick.training, N=6, B=8, steps=4, replicates=2)
 TINY_DEEP = replace(AGREEMENT_DEEP.quick.four, model=ManyBlocks(depth=3, d=3, width=12, heads=2, hidden=10), N=9, steps=1)
@@ -85,7 +86,7 @@ def test_a_training_and_its_marks(dataset):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     assert (dataset.loss.sel(way="context") > 0.1 * dataset.loss_zero).all()  # four steps teach nothing
-    assert "dherin-agreement" in figures.training(dataset)._repr_html_()
+    assert drawn(figures.training, dataset)
 
 
 @pytest.mark.parametrize("fault", ["epsilon", "transposed"])
@@ -118,7 +119,7 @@ def test_deep_networks_on_a_tiny_declaration(monkeypatch):
     prompts = regression(3).sample(stream(0, "held-out"), (20,), 9)
     loss = (network(weights, tokens(prompts))[:, -1] - prompts.y_query).square().mean().item()
     assert found.loss[0].item() == pytest.approx(loss)
-    assert "dherin-agreement-deep" in figures.deep(found)._repr_html_()
+    assert drawn(figures.deep, found)
     monkeypatch.setattr(deep_experiment, "Matrix", lambda name: Bias("b_nowhere"))
     with pytest.raises(KeyError):
         declaration.run(0, "cpu")

@@ -21,6 +21,7 @@ from papers.dherin.s4_3_convergence.rnn_rate import RNN_RATE
 from papers.dherin.s4_3_convergence.single_updates import formula
 from papers.dherin.theory import convergence
 from papers.dherin.trained import OneBlock, Trained, prefix_predictions, regression, start, tokens
+from tests.papers.drawn import drawn
 
 TINY = replace(MARGINAL_UPDATES.quick.training, model=OneBlock("softmax attention", 3, 8, 2, 10), N=20, steps=1)
 KINDS = {
@@ -213,7 +214,7 @@ def test_marginal_updates_on_a_tiny_declaration():
     assert 0.3 < spread.median() < 3
     ends = dataset.marginal.sel(case="untrained").isel(n=[0, -1])
     assert ends[1] < 0.1 * ends[0] and dataset.sizes["seed"] == 3
-    assert "dherin-marginal-updates" in figures.marginal_updates(dataset)._repr_html_()
+    assert drawn(figures.marginal_updates, dataset)
     with pytest.raises(ValueError, match="those of softmax attention"):
         replace(MARGINAL_UPDATES.quick, training=KINDS["gru"]).run(0, "cpu")
 
@@ -238,7 +239,7 @@ def test_layers_on_a_tiny_declaration():
     loss = (prefix_predictions(network, weights, prompts) - y).square().mean(0)
     assert np.allclose(dataset.loss.sel(layer="GRU", state="trained").isel(seed=1), loss, rtol=1e-6)
     assert torch.equal(predicted(network, weights, prompts)[7], prefix_predictions(network, weights, prompts)[7])
-    assert "dherin-layers-compared" in figures.layers(dataset)._repr_html_()
+    assert drawn(figures.layers, dataset)
     with pytest.raises(ValueError, match="as many replicates"):
         replace(declaration, gru=replace(KINDS["gru"], replicates=2)).run(0, "cpu")
 

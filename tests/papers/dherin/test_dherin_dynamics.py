@@ -20,6 +20,7 @@ from papers.dherin.s3_implicit_dynamics.order import ORDER, context_orders
 from papers.dherin.theory import dynamics
 from papers.dherin.trained import OneBlock, Training
 from tests.elsewhere import move_book
+from tests.papers.drawn import drawn
 
 SMALL = OneBlock("softmax attention", d=1, width=6, heads=2, hidden=7)
 TRAINING = Training("", SMALL, N=6, every_prefix=False, B=2, rate=1e-3, steps=1, replicates=3)
@@ -204,7 +205,7 @@ def test_bad_input_is_named():
 @pytest.mark.parametrize("slug", TINY)
 def test_experiments_on_tiny_declarations(slug, datasets):
     dataset = datasets[slug]
-    assert "net" in dataset.coords and slug in FIGURES[slug](dataset)._repr_html_()
+    assert "net" in dataset.coords and drawn(FIGURES[slug], dataset)
     if slug == "dherin-left-consuming":
         assert np.allclose(dataset.ratios.sel(i=1), 1, rtol=1e-6) and (dataset.ranks.sel(i=1) == 1).all()  # one token
         assert (dataset.ranks.isel(share=1) <= dataset.ranks.isel(share=0)).all()

@@ -23,6 +23,7 @@ from papers.dherin.s4_4_finetuning.two_starts import TwoStarts
 from papers.dherin.theory import contextual_blocks, finetuning
 from papers.dherin.trained import OneBlock, Trained, Training, start, tokens
 from papers.dherin.trainings import ONE_BLOCK, ONE_BLOCK_NARROWER
+from tests.papers.drawn import drawn
 
 TINY = Training("", OneBlock("softmax attention", 3, 6, 2, 10), N=5, every_prefix=False, B=2, rate=1e-3, steps=1, replicates=2)
 
@@ -124,11 +125,11 @@ def test_experiments_on_tiny_declarations(tiny):
     assert np.allclose(found.loss[..., 0], found.loss[:, :1, :1, 0])  # before any example
     assert np.allclose(found.loss.sel(rate=0.01), found.loss_own)  # the paper's rate, every factor
     assert claims.D32c.judge(found).verdict == HOLDS and claims.D32c.judge(found).control_verdict == FAILS
-    assert "<svg" in figures.scales(found).light
+    assert drawn(figures.scales, found)
     found = tiny["alignment"].expect(tiny["alignment"].run(0, "cpu"), 0)
     assert found.i.values.tolist() == [1, 2, 4, 9] and abs(found.alignment).max() <= 1
     assert found.factor_error.max() <= 1e-12 < found.factor_error_full.max()
-    assert "<svg" in figures.direction(found).light
+    assert drawn(figures.direction, found)
 
 
 def test_a_planted_fault_in_the_steps_is_seen(tiny, monkeypatch):
@@ -197,7 +198,7 @@ def test_two_starts_on_a_tiny_declaration(tiny):
     assert found.alignment.dims == ("start", "seed", "labels", "i") and abs(found.joint).max() <= 1
     assert np.allclose(found.exact_gap, found.exact[0] - found.exact[3], atol=1e-6)
     assert (found.exact_joint.sel(labels="true") > 0.9).all() and float(found.exact_theory) == pytest.approx(0.5)
-    assert "<svg" in figures.starts(found).light
+    assert drawn(figures.starts, found)
     with pytest.raises(ValueError, match="2 queries leave the patch open"):
         replace(declaration, queries=2)
     with pytest.raises(ValueError, match="one training for both"):

@@ -22,6 +22,7 @@ from papers.dherin.modern_parts import RotarySoftmaxAttention
 from papers.dherin.patched_generation import Stale, generate, greedy, reuse, sampled, with_context, with_patches
 from papers.dherin.theory import generation as theory
 from papers.dherin.trained import Trained
+from tests.papers.drawn import drawn
 
 SIZES = Sizes(width=12, heads=2, hidden=20, experts=3, active=2, vocabulary=19)
 BUILT = architecture("Llama", 3, SIZES)
@@ -117,7 +118,7 @@ def test_generation_on_a_tiny_declaration(decoded):
     assert claims.D50.judge(decoded).verdict == HOLDS
     assert not decoded.differ.sel(patches=["recomputed", "with a window"]).any()
     assert (decoded.distinct >= 1).all() and (decoded.distinct <= 3).all()
-    assert "dherin-generation" in figures.decoding(decoded)._repr_html_()
+    assert drawn(figures.decoding, decoded)
 
 
 def test_one_wrong_token_turns_the_claim_red(decoded):
@@ -135,7 +136,7 @@ def test_stale_patches_on_a_tiny_declaration():
     renumbered = dataset.renumbered.sel(architecture="Llama")
     assert renumbered.sel(place=["alone", "window"]).max() <= 1e-12 < renumbered.sel(place="scattered").max()
     assert dataset.sizes["token"] == 3 and dataset.renumbered.sel(place="window").max() < 1e-6
-    assert "dherin-stale-patches" in figures.stale(dataset)._repr_html_()
+    assert drawn(figures.stale, dataset)
 
 
 def test_stale_patches_of_a_regression_network(monkeypatch):
@@ -162,7 +163,7 @@ def test_costs_on_a_tiny_declaration():
     cached = (counted - read_out) / dataset.length + read_out  # of all tokens' operations, those of the last one
     patch = dataset.operations.sel(decoding="patches") - (counted - read_out) + theory.outer_products(12, 20, 2)
     assert np.allclose(dataset.ratio_cached, 1 + patch / cached, rtol=1e-12, atol=0)
-    assert (dataset.seconds > 0).all() and "dherin-costs" in figures.costs(dataset)._repr_html_()
+    assert (dataset.seconds > 0).all() and drawn(figures.costs, dataset)
 
 
 def test_stale_claims_on_made_up_numbers():

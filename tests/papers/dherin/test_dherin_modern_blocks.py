@@ -25,6 +25,7 @@ from papers.dherin.modern_blocks.gemma import GEMMA, Toward, decode
 from papers.dherin.modern_blocks.modern_blocks import MODERN_BLOCKS, Text, changes, damped, each_alone, everywhere, exact
 from papers.dherin.modern_parts import MixtureOfExperts, PostNormGatedMLP
 from papers.dherin.theory import modern_blocks as theory
+from tests.papers.drawn import drawn
 
 SIZES = Sizes(width=12, heads=2, hidden=20, experts=4, active=2, vocabulary=19)
 RNG = np.random.default_rng(0)
@@ -227,7 +228,7 @@ def test_depth_on_a_tiny_declaration():
     dataset = tiny.run(0, "cpu")
     assert np.allclose(dataset.error.sel(depth=1, patched="all but the last"), dataset.error.sel(depth=1, patched="none"))
     assert [claim.judge(dataset).verdict for claim in (claims.D46, claims.D46b)] == [HOLDS, HOLDS]
-    assert "dherin-depth" in figures.depth(dataset)._repr_html_()
+    assert drawn(figures.depth, dataset)
     with pytest.raises(ValueError, match="positions from 1 to tokens - 1"):
         replace(tiny, positions=8).run(0, "cpu")
 
@@ -244,7 +245,7 @@ def test_gemma_on_a_tiny_declaration():
     assert claims.D47.judge(dataset).value < 0 and claims.D47.judge(dataset).control_verdict == FAILS
     assert (dataset.miss.sel(alone="nearest") <= dataset.miss.sel(alone="turned")).all()
     for figure in (figures.gemma, figures.alone):
-        assert "dherin-gemma" in figure(dataset)._repr_html_() or "w-down" in figure(dataset)._repr_html_()
+        assert drawn(figure, dataset)
     with pytest.raises((ValueError, TypeError), match="float16"):
         replace(GEMMA.quick, precisions=("float16",)).run(0, "cpu")
 

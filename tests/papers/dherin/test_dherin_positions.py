@@ -18,6 +18,7 @@ from papers.dherin.all_positions.positions import POSITIONS
 from papers.dherin.all_positions.positions_training import POSITIONS_TRAINING
 from papers.dherin.all_positions.update_alignment import UPDATE_ALIGNMENT, cosine_matrix, groups
 from papers.dherin.theory import positions
+from tests.papers.drawn import drawn
 
 TINY = Architecture(d=2, heads=3, blocks=2)
 
@@ -149,7 +150,7 @@ def test_positions_on_a_tiny_declaration(exact):
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     assert exact.error_exact.max() <= 1e-13 < exact.error_epsilon.max()
     assert exact.by_position.max() <= exact.error.isel(variant=0).max()
-    assert "dherin-positions" in figures.positions(exact)._repr_html_()
+    assert drawn(figures.positions, exact)
 
 
 @pytest.mark.parametrize("fault", ["epsilon", "token before", "transposed"])
@@ -183,7 +184,7 @@ def test_alignment_on_a_tiny_declaration():
     assert np.allclose(dataset.alignment.isel(variant=0, block=0, base=0, seed=0), groups(flat @ flat.mT))
     judgement = claims.D39.judge(dataset)
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
-    assert "dherin-update-alignment" in figures.alignment(dataset)._repr_html_()
+    assert drawn(figures.alignment, dataset)
 
 
 def test_groups_by_hand():
@@ -206,7 +207,7 @@ def test_composition_on_a_tiny_declaration():
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
     assert dataset.difference.max() <= 1e-9 < dataset.difference_alone.max()
     assert dataset.error_last.isel(block=-1).max() <= 1e-12 < dataset.error_none.isel(block=-1).max()
-    assert "dherin-composition" in figures.composition(dataset)._repr_html_()
+    assert drawn(figures.composition, dataset)
 
 
 def test_training_on_a_tiny_declaration():
@@ -216,7 +217,7 @@ def test_training_on_a_tiny_declaration():
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     assert dataset.step.values.tolist() == [0, 2, 4] and (dataset.difference > 0).any()
     assert (dataset.loss.isel(step=0) != dataset.loss.isel(step=-1)).all()
-    assert "dherin-positions-training" in figures.training(dataset)._repr_html_()
+    assert drawn(figures.training, dataset)
 
 
 def test_likeness_is_that_of_context_tokens_first(monkeypatch):

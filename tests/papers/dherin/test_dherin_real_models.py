@@ -23,6 +23,7 @@ from papers.dherin.real_models.recall import RECALL
 from papers.dherin.real_models.recall_training import GPT, LLAMA, Facts
 from papers.dherin.theory import model_classes as theory
 from papers.dherin.transformers_models import CLASSES, ModelSizes, blank, made, words
+from tests.papers.drawn import drawn
 
 SIZES = ModelSizes(width=16, hidden=24, depth=2, heads=2, vocabulary=31)
 LAST = Rule(LeastSquares(), ("last",), one_factor)
@@ -166,7 +167,7 @@ def test_tiny_declarations():
     classes = replace(MODEL_CLASSES.quick, classes=("Llama", "Gemma 3"), sizes=SIZES, tokens=6).run(0, "cpu")
     assert (classes.error.sel(patch="last alone", precision="float32") < 2e-6).all()
     assert (classes.stream.sel(patch="last block", precision="float32") > 1e-2).all() and (classes.own > 1e-4).all()
-    assert "dherin-model-classes" in figures.classes(classes)._repr_html_() and "Gemma 3" in str(figures.sizes(classes))
+    assert drawn(figures.classes, classes) and "Gemma 3" in str(figures.sizes(classes))
     with pytest.raises(ValueError, match="the first of them needs a context"):
         replace(MODEL_CLASSES.quick, tokens=4, queries=4)
     quick = MODEL_CAPACITY.quick
@@ -176,7 +177,7 @@ def test_tiny_declarations():
     capacity = small.expect(small.run(0, "cpu"), 0)
     assert capacity.M.values.tolist() == [list(served(12))] == [[6, 11, 12, 13, 24, 36]]
     assert (capacity.capacity == 12).all() and (capacity.capacity_theory == 12).all()
-    assert "dherin-model-capacity" in figures.capacity(capacity)._repr_html_()
+    assert drawn(figures.capacity, capacity)
 
 
 def test_facts_are_looked_up_by_hand():
@@ -213,7 +214,7 @@ def test_recall_on_networks_that_were_never_trained(monkeypatch):
     dataset = tiny.expect(tiny.run(0, "cpu"), 0)
     assert ((dataset.accuracy >= 0) & (dataset.accuracy <= 1)).all() and (dataset.accuracy.sel(way="context") < 0.6).all()
     assert (dataset["size"].sel(way=["last alone", "distilled"]) > 0).all() and (dataset.chance == 1 / 16).all()
-    assert "dherin-recall" in figures.recall(dataset)._repr_html_()
+    assert drawn(figures.recall, dataset)
     with pytest.raises(ValueError, match="of 8 pairs some have to be left"):
         replace(RECALL.quick, asked=8)
 

@@ -20,6 +20,7 @@ from papers.dherin.skip_connections import claims, figures
 from papers.dherin.skip_connections import skip_connections as experiment
 from papers.dherin.skip_connections.skip_connections import SKIP_CONNECTIONS
 from papers.dherin.theory import skip_connections as skip
+from tests.papers.drawn import drawn
 
 TINY = replace(
     SKIP_CONNECTIONS.quick,
@@ -128,7 +129,7 @@ def test_experiment_on_a_tiny_declaration(dataset):
     assert (dataset.error >= dataset["median"]).all()
     plain = dataset.sel(block="x inside, no norm")
     assert plain.error.sel(way=["one symbol, z", "one symbol, v"]).max() < 1e-13
-    assert "dherin-skip-connections" in figures.skip_connections(dataset)._repr_html_()
+    assert drawn(figures.skip_connections, dataset)
 
 
 def test_no_patch_is_the_block_without_Y(dataset):

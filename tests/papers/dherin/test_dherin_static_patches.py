@@ -24,6 +24,7 @@ from papers.dherin.static_patches.static_one_block import STATIC_ONE_BLOCK
 from papers.dherin.static_rules import Average, StaticPatch, affine
 from papers.dherin.theory import static
 from papers.dherin.trained import ManyBlocks, OneBlock, Trained, Training, regression, tokens
+from tests.papers.drawn import drawn
 
 LIKE = torch.zeros((), dtype=torch.float64)
 
@@ -222,7 +223,7 @@ def test_one_block_on_a_tiny_declaration(monkeypatch):
     assert (dataset.task_icl != dataset.task_none).all()  # with the context it predicts otherwise than without
     assert (dataset.calibration.sel(part="high", span=3, K=[1, 2, 3]) < 1e-20).all()
     assert (dataset.error.sel(fit="average", K=1) == dataset.error.sel(fit="least squares", K=1)).all()
-    assert "dherin-static-one-block" in figures.one_block(dataset)._repr_html_()
+    assert drawn(figures.one_block, dataset)
 
 
 def test_deep_on_a_tiny_declaration(monkeypatch):
@@ -242,7 +243,7 @@ def test_deep_on_a_tiny_declaration(monkeypatch):
     assert (median.excess.isel(K=-1) == 0).all() and (median.error.sel(K=60) < median.error.sel(K=1)).all()
     assert (median.calibration.sel(K=1) < 1e-4).all() and (median.error_targets.sel(targets="other context") > 0.1).all()
     assert (median["rank"].sel(block=1) <= 12).all()
-    assert "dherin-static-deep" in figures.deep(dataset)._repr_html_()
+    assert drawn(figures.deep, dataset)
 
 
 def made_up() -> xr.Dataset:

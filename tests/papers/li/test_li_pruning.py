@@ -23,6 +23,7 @@ from papers.li.task_sets import task_set
 from papers.li.theory import pruning
 from papers.li.theory.floor import vote_error
 from papers.li.trained import A, Trained, train_models
+from tests.papers.drawn import drawn
 
 TINY = replace(A, tasks="cyclic 1", xi=0.05, T=20, B=32, M1=4, M2=3, d_Y=2, m=12, l=8)
 
@@ -142,7 +143,7 @@ def test_magnitudes_on_a_tiny_declaration(trained):
         assert np.allclose(dataset.length[k], length.sort(-1).values)
     assert (dataset.at_rest.isel(step=-1).fillna(1) == 1).all() and (dataset.at_rest_long.isel(step=0) < 0.5).all()
     assert (dataset.rows.sum("kind") == TINY.m).all() and (dataset.rows_small <= dataset.rows).all()
-    assert "li-magnitudes" in figures.magnitudes(dataset)._repr_html_()
+    assert drawn(figures.magnitudes, dataset)
 
 
 def test_pruning_on_a_tiny_declaration():
@@ -155,7 +156,7 @@ def test_pruning_on_a_tiny_declaration():
     for loss in (whole.hinge_of_shares, whole.hinge_restored):
         assert np.allclose(whole.hinge, loss, atol=1e-6)
     assert np.allclose(dataset.error.sel(R=0, order="random"), dataset.error_shortest.sel(P=0))
-    assert "li-pruning" in figures.pruning(dataset)._repr_html_()
+    assert drawn(figures.pruning, dataset)
 
 
 def test_reasons_on_a_tiny_declaration():
@@ -164,7 +165,7 @@ def test_reasons_on_a_tiny_declaration():
     assert dataset.error.dims == ("setting", "order", "R", "seed")
     assert np.allclose(dataset.error.sel(R=0, order="random"), dataset.error.sel(R=0, order="largest first"))
     assert (dataset.lost.diff("R") >= 0).all() and (dataset.lost.sel(R=0) == 0).all()
-    assert "li-pruning-reasons" in figures.reasons(dataset)._repr_html_()
+    assert drawn(figures.reasons, dataset)
 
 
 def test_shares_on_a_tiny_declaration():

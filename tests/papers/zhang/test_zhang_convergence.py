@@ -236,8 +236,8 @@ def test_planted_faults_in_the_data_fail(claim, name, fault):
 @pytest.mark.parametrize(
     ("slug", "name"), [("zhang-risk", "risk"), ("zhang-averaged-error", "error"), ("zhang-isotropic", "lsa")]
 )
-def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, name):
-    data = small(slug)
+def test_measurements_scatter_around_the_formula_by_their_standard_errors(slug, name, stored):
+    data = stored(slug)
     z = (data[name] - data[f"{name}_theory"]) / data[f"{name}_se"]
     assert 0.02 < np.sqrt((z**2).mean()) < 3
 

@@ -7,15 +7,15 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion import FAILS, HOLDS, Claim, results, widened
+from icl_lib.companion import FAILS, HOLDS, Claim, widened
 from icl_lib.seeds import stream
-from papers.zhang.s4_3_gpt2 import claims, claims_means, figures
+from papers.zhang.s4_3_gpt2 import claims, claims_means
 from papers.zhang.s4_3_gpt2 import claims_positions as claims_why
 from papers.zhang.s4_3_gpt2.cells import over_trainings
 from papers.zhang.s4_3_gpt2.gpt2 import ZHANG_GPT2
-from papers.zhang.s4_3_gpt2.gpt2_positions import TABLES, ZHANG_GPT2_POSITIONS
+from papers.zhang.s4_3_gpt2.gpt2_positions import TABLES
 from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS
-from papers.zhang.s4_3_gpt2.gpt2_scale import WAYS, ZHANG_GPT2_SCALE
+from papers.zhang.s4_3_gpt2.gpt2_scale import WAYS
 
 ALL_CLAIMS = [
     value for module in (claims, claims_means, claims_why) for value in vars(module).values() if isinstance(value, Claim)
@@ -142,17 +142,3 @@ def test_one_kind_of_trainings_is_no_error_of_another():
     assert (float(found.value), float(found.two_se)) == pytest.approx((5.0, 2 * widened(3) * 0.1 / 3**0.5))
     single = over_trainings(value.isel(N=[0]), 0 * value.isel(N=[0]), "run")
     assert float(single.two_se[0]) == pytest.approx(2 * widened(3) * 0.1 / 3**0.5)
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.long
-def test_figures_draw():
-    for draw_figure, experiment in (
-        (figures.curves, ZHANG_GPT2),
-        (figures.positions, ZHANG_GPT2_POSITIONS),
-        (figures.scale, ZHANG_GPT2_SCALE),
-    ):
-        picture = draw_figure(experiment.expect(results.stored(experiment)))
-        assert picture.slug == experiment.slug and "</svg>" in picture.light and "</svg>" in picture.dark
