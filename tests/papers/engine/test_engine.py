@@ -194,7 +194,7 @@ def test_a_roofline_of_nothing_is_refused(change, words):
 
 
 def test_a_size_has_heads_that_divide_its_width():
-    with pytest.raises(ValueError, match="heads must divide the width"):
+    with pytest.raises(ValueError, match="a multiple of the 3 heads"):
         replace(TOY, heads=3)
 
 
