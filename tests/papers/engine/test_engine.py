@@ -12,9 +12,8 @@ from icl_lib.seeds import stream
 from icl_lib.train.loop import FusedAdam, summed, train
 from papers.engine import figures, one_layer, reference, roofline, speed, traffic
 from papers.engine.gpt2_state import BLOCK, state_dict
-from papers.engine.sizes import STANDARD, TINY, Size, count_step
+from papers.engine.sizes import STANDARD, TINY, Size, count_step, prefix_loss, train_watched
 from papers.engine.theory import operations as theory
-from papers.regression.decoders import prefix_loss
 
 TOY = Size("toy", layers=2, heads=2, width=8, d=3, N=4, B=4, every=1)
 SMALL_ROOFLINE = roofline.Roofline(sizes=(TOY, TINY), models=2, together=3, laps=1, repeats=1, side=64, copied=2**12)
@@ -84,9 +83,9 @@ def test_the_roof_has_a_slope_and_a_level():
 # --- the plain loop -----------------------------------------------------------------------------------------------
 
 
-def test_a_stopwatch_changes_no_training():
+def test_the_timed_loop_is_that_of_the_training():
     declared, watch = TOY.training(3, 4), speed.Stopwatch(2)
-    timed, plain = declared.run(5, "cpu", watch), declared.run(5, "cpu")
+    timed, plain = train_watched(declared, 5, "cpu", watch), declared.run(5, "cpu")
     assert torch.equal(timed.losses, plain.losses) and len(watch.marks) == 2
     assert all(torch.equal(timed.parameters[k], plain.parameters[k]) for k in plain.parameters)
 
