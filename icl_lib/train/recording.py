@@ -73,7 +73,7 @@ class FixedPlaces:
 
 
 def capture(work: Callable[[], None]) -> Callable[[], None]:
-    """Record the device's work as a CUDA graph after ``WARM_UP`` calls on a stream of their own; return its replay."""
+    """Record a CUDA device's work as a graph after ``WARM_UP`` calls on a stream of their own; return its replay."""
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
