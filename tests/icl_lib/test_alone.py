@@ -133,7 +133,7 @@ def test_a_book_of_ones_own_stores_a_result_that_answers_for_its_code(python, tm
     assert (tmp_path / "results" / "toss.full.nc").exists()
     shown = f"{files['test_claims.py']}\n{{}}\nfrom icl_lib.companion import in_one_minute\nin_one_minute(TOSS, 'full')"
     told = said(python, shown.format("test_the_verdict_is_the_recorded_one_and_the_control_fails()"), tmp_path, tmp_path)
-    assert "Yes, C1 (holds); it shows heads ⟨50.1%⟩ of the time." in told
+    assert "Yes, C1 (holds); it shows heads ⟨50.0%⟩ of the time." in told
     code, room = files["script.py"].replace("results.save", "print"), tmp_path / "toys" / "coins" / "s1_tosses" / "toss.py"
     for other, outdated in (("((coin) == 1)", False), ("(coin == 0)", True)):
         room.write_text(files["toys/coins/s1_tosses/toss.py"].replace("(coin == 1)", other))
