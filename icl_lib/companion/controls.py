@@ -29,9 +29,7 @@ def put(**names: str) -> Control:
     """
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
-        known = list(dataset.data_vars)
-        if missing := [each for pair in names.items() for each in pair if each not in known]:
-            raise ValueError(unknown("variable", missing[0], known))
+        _require("variable", [*dataset.data_vars], *names, *names.values())
         return dataset.assign({name: dataset[other] for name, other in names.items()})
 
     return control
@@ -42,16 +40,15 @@ def near_miss(name: str, mistake: str) -> Control:
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
         near = dataset[f"{name}_near"].dropna("mistake", how="all")  # labels of other variables stand there without numbers
-        _require(near, "mistake", mistake)
+        _require("mistake", near.mistake.values.tolist(), mistake)
         return dataset.assign({f"{name}_theory": near.sel(mistake=mistake, drop=True)})
 
     return control
 
 
-def _require(rows: xr.Dataset | xr.DataArray, dim: str, *labels: object) -> None:
-    known = rows[dim].values.tolist()
-    if missing := [each for each in labels if each not in known]:
-        raise ValueError(unknown(dim, str(missing[0]), map(str, known)))
+def _require(what: str, known: list, *asked: object) -> None:
+    if missing := [each for each in asked if each not in known]:
+        raise ValueError(unknown(what, str(missing[0]), map(str, known)))
 
 
 def near_misses(dims: str, misses: Mapping[str, object], units: str = "1") -> xr.DataArray:
@@ -75,7 +72,7 @@ def exchanged(dim: str, one: str, other: str) -> Control:
     """Return the control that exchanges the labels of two rows: what was computed for the other has the label of the one."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
-        _require(dataset, dim, one, other)
+        _require(dim, dataset[dim].values.tolist(), one, other)
         names = {one: other, other: one}
         return dataset.assign_coords({dim: [names.get(name, name) for name in dataset[dim].values]})
 
@@ -91,7 +88,7 @@ def replaced(dim: str, by: object, *rows: object) -> Control:
     """Return the control that puts one row, told by its label, in the place of some others, or of all of them."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
-        _require(dataset, dim, by, *rows)
+        _require(dim, dataset[dim].values.tolist(), by, *rows)
         labels = dataset[dim].values
         return dataset.sel({dim: [by if label in rows or not rows else label for label in labels]}).assign_coords({dim: labels})
 

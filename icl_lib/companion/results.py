@@ -201,12 +201,12 @@ def load(path: Path | str, of: Book | None = None) -> xr.Dataset:
 
 def attributes(path: Path) -> dict[str, object]:
     """Read where a dataset comes from, and not its data, whose digest is not looked at; raises StaleResult as ``load`` does."""
-    with _sound(path, None), h5netcdf.File(_looked_at(path)) as file:
+    with _sound(path), h5netcdf.File(_looked_at(path)) as file:
         return dict(file.attrs)
 
 
 @contextmanager
-def _sound(path: Path, of: Book | None) -> Iterator[None]:
+def _sound(path: Path, of: Book | None = None) -> Iterator[None]:
     made_by = of.renewal(_name(path)) if of else "computing it"
     if not path.is_file():
         raise StaleResult(f"{path.name} is missing: {made_by} makes it")

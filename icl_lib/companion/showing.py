@@ -37,7 +37,7 @@ def in_one_minute(experiment: Experiment, profile: str = "quick", seed: int = 0,
     modules = _of_its_part(experiment) if of_part else seen_by(experiment)
     pages = {claim.id: f"{notebook_of(each.__name__)}.html" for each in modules for claim in declared([each], Claim)}
     claims, minutes = declared(modules, Claim), [of_part] if of_part else declared(modules, Minute)
-    if [each.experiment for each in minutes if each is not of_part] != [experiment.slug] * (not of_part):
+    if not of_part and [each.experiment for each in minutes] != [experiment.slug]:
         there = ", ".join(each.experiment for each in minutes) or "none"
         raise ValueError(f"a room has one answer, of minute_of({experiment.slug!r}); here it has: {there}")
     judged = (claim.judge(dataset) for claim in claims if claim.experiment == experiment.slug)

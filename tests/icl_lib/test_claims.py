@@ -19,13 +19,8 @@ from icl_lib.companion import (
     Discrepancy,
     Measured,
     agreement,
-    at,
-    everywhere,
-    exchanged,
-    near_miss,
     put,
     quick,
-    replaced,
 )
 from icl_lib.companion.claim import Claim, claims_of
 from icl_lib.companion.figure import Picture
@@ -279,25 +274,3 @@ def test_an_empirical_sentence_is_not_reproduced_and_shows_an_input_on_which_it_
 def test_a_check_that_gives_no_discrepancy_is_refused():
     with pytest.raises(ValueError, match="the check of Z0 gives a bool: return Discrepancy"):
         claim(check=lambda dataset: True).judge(toy(0.1))
-
-
-def test_a_control_takes_other_places_or_other_rows():
-    data = xr.Dataset({"x": ("k", [1.0, 2.0])}, coords={"k": ["a", "b"]})
-    assert at(k=[1])(data).x.values.tolist() == [2.0]
-    assert exchanged("k", "a", "b")(data).x.sel(k="a") == 2.0
-    near = xr.Dataset({"x_near": (("k", "mistake"), [[1.0, 2.0]])}, {"k": ["a"], "mistake": ["less", "more"]})
-    assert near_miss("x", "more")(near).x_theory.identical(xr.DataArray([2.0], {"k": ["a"]}, name="x_theory"))
-    assert everywhere("x", k="b")(data).x.identical(data.x.where(False, 2.0))
-
-
-def test_a_row_or_a_near_miss_that_there_is_not_is_told():
-    data = xr.Dataset({"x": ("k", [1.0, 2.0])}, coords={"k": ["ridge", "zero"]})
-    for control in (exchanged("k", "ridge", "zeros"), replaced("k", "zeros"), replaced("k", "zero", "rigde")):
-        with pytest.raises(ValueError, match="unknown k '(zeros|rigde)': did you mean (zero|ridge)"):
-            control(data)
-    near = xr.Dataset({"x_near": ("mistake", [1.0, 2.0])}, {"mistake": ["less", "more"]})
-    with pytest.raises(ValueError, match="unknown mistake 'mor': did you mean more"):
-        near_miss("x", "mor")(near)
-    for names in ({"x_near": "x_nea"}, {"x_nea": "x_near"}):
-        with pytest.raises(ValueError, match="unknown variable 'x_nea': did you mean x_near"):
-            put(**names)(near)
