@@ -49,17 +49,6 @@ def summed(loss: Callable[[Parameters, Any], Float[Tensor, "S"]]) -> Gradient:
     return gradient
 
 
-def mixed_precision(loss: Callable[[Parameters, Any], Tensor]) -> Callable[[Parameters, Any], Tensor]:
-    """Return the loss with its matrix products in bfloat16 on CUDA, and as it is on the CPU; parameters stay in float32."""
-
-    def mixed(parameters: Parameters, batch: Batch) -> Tensor:
-        device = next(iter(parameters.values())).device.type
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
-            return loss(parameters, batch)
-
-    return mixed
-
-
 # --- optimizers ---------------------------------------------------------------------------------------------------
 
 

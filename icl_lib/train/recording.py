@@ -73,16 +73,22 @@ class FixedPlaces:
 
 
 def capture(work: Callable[[], None]) -> Callable[[], None]:
-    """Record a CUDA device's work as a graph after ``WARM_UP`` calls on a stream of their own; return its replay."""
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(WARM_UP):
+    """Record a CUDA device's work as a graph after ``WARM_UP`` calls on a stream of their own; return its replay.
+
+    Products of float32 matrices are recorded in TF32: their factors are rounded to 10 bits of mantissa, sums stay in float32.
+    """
+    aside, graph, before = torch.cuda.Stream(), torch.cuda.CUDAGraph(), torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP):
+                work()
+        torch.cuda.current_stream().wait_stream(aside)
+        with torch.cuda.graph(graph):
             work()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        work()
+    finally:
+        torch.set_float32_matmul_precision(before)
     return graph.replay
 
 

@@ -13,9 +13,6 @@ from papers.engine.reference import installed, train_plainly
 from papers.engine.sizes import SMALL, STANDARD, TINY, Size, count_step, engine_laps, laps
 from papers.engine.speed import Stopwatch, alternating, copy_rate, product_rate
 
-PRODUCTS_IN = {"cpu": torch.float32, "cuda": torch.bfloat16}
-"""The type of the numbers in matrix products, by device."""
-
 
 def plain_laps(size: Size, number: int, seed: int, device: str) -> list[float]:
     """Return the seconds of a step of the plain loop in a number of laps."""
@@ -65,15 +62,15 @@ class Roofline(Declaration):
         return dataset.assign(operations_theory=variable("size models", operations, "operations of a step, formula"))
 
     def peak(self, device: str) -> float:
-        """Return the rate of a large square product in the type that training uses."""
-        return product_rate([(1, self.side, self.side, self.side)], PRODUCTS_IN[device], device, 5)
+        """Return the rate of a large square product."""
+        return product_rate([(1, self.side, self.side, self.side)], device, 5)
 
     def at(self, size: Size, seed: int, device: str) -> xr.Dataset:
         """Return what was counted and measured at one size."""
         batches = (1, self.models)
         counts = [count_step(size, models, device) for models in batches]
         seconds = self.seconds(size, seed, device)
-        products = [product_rate(size.products(models), PRODUCTS_IN[device], device, 3) for models in batches]
+        products = [product_rate(size.products(models), device, 3) for models in batches]
         return xr.Dataset(
             {
                 "operations": variable("models", [each.operations for each in counts], "operations of a step, counted"),

@@ -6,19 +6,15 @@ from dataclasses import dataclass
 from io import StringIO
 
 import torch
-from torch import Tensor
 
 from icl_lib.companion import Count, Declaration, expectation
-from icl_lib.models.gpt2 import GPT2, INPUTS, interleaved_tokens
-from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.train.loop import Checkpoint, FusedAdam, Parameters, Training, mixed_precision, summed, train
-from icl_lib.train.recording import capture
+from icl_lib.train.loop import FusedAdam, summed
 from papers.engine import traffic
 from papers.engine.speed import Stopwatch
 from papers.engine.theory import operations as theory
 from papers.regression.curriculum import Ramp
-from papers.regression.decoders import DecoderTraining, one_cycle
+from papers.regression.decoders import DecoderTraining, prefix_loss
 
 ON_CUDA = 50
 """How many times longer a lap is on CUDA, so that waiting for its end does not count."""
@@ -45,8 +41,7 @@ class Size(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"the width is {self.width}: take a multiple of the {self.heads} heads")
+        self.training(models=1, steps=1)  # refuses heads that do not divide the width
 
     def training(self, models: int, steps: int) -> DecoderTraining:
         """Return the training of ``models`` models as one batch."""
@@ -97,42 +92,15 @@ def engine_laps(size: Size, models: int, number: int, seed: int, device: str) ->
     """Return the seconds of a step of the training loop in a number of laps."""
 
     def run(steps: int, watch: Stopwatch) -> None:
-        train_watched(size.training(models, steps), seed, device, watch)
+        size.training(models, steps).run(seed, device, watch)
 
     return laps(run, size.every, number, device)
-
-
-def train_watched(training: DecoderTraining, seed: int, device: str, checkpoint: Checkpoint) -> Training:
-    """Train as ``DecoderTraining.run`` does, with anything in place of a checkpoint that a training loop takes for one."""
-    decoder = training.decoder()
-    start = decoder.start(stream(seed, "weights", device), training.replicates, torch.zeros(()))
-    return train(
-        mixed_precision(prefix_loss(decoder)),
-        start,
-        lambda step: training.prompts(seed, step, device),
-        FusedAdam(training.rate),
-        training.steps,
-        differentiate=summed,
-        schedule=one_cycle,
-        checkpoint=checkpoint,
-        record=capture if device == "cuda" else None,
-    )
-
-
-def prefix_loss(decoder: GPT2) -> Callable[[Parameters, Prompts], Tensor]:
-    """Return the loss that ``DecoderTraining`` minimises: the squared error averaged over all prefixes."""
-
-    def loss(weights: Parameters, prompts: Prompts) -> Tensor:
-        y = torch.cat([prompts.y, prompts.y_query[..., None]], -1)
-        return (decoder(weights, interleaved_tokens(prompts), INPUTS) - y).square().mean((-2, -1))
-
-    return loss
 
 
 def count_step(size: Size, models: int, device: str) -> traffic.Counts:
     """Count one step, from the prompts to the new weights."""
     decoder, rule = size.training(models, 1).decoder(), FusedAdam(RATE)
-    gradient = summed(mixed_precision(prefix_loss(decoder)))
+    gradient = summed(prefix_loss(decoder))
 
     def step() -> None:
         shape = (models, size.B)

@@ -63,10 +63,12 @@ class Stopwatch:
         return [(later - earlier) / self.every for earlier, later in pairs]
 
 
-def product_rate(shapes: Sequence[tuple[int, int, int, int]], dtype: torch.dtype, device: str, repeats: int) -> float:
-    """Return operations a second of products (batch, m, k) @ (batch, k, n), all ``shapes`` (batch, m, k, n) in a row."""
-    ones = {"dtype": dtype, "device": device}
-    pairs = [(torch.ones(batch, m, k, **ones), torch.ones(batch, k, n, **ones)) for batch, m, k, n in shapes]
+def product_rate(shapes: Sequence[tuple[int, int, int, int]], device: str, repeats: int) -> float:
+    """Return operations a second of products (batch, m, k) @ (batch, k, n), all ``shapes`` (batch, m, k, n) in a row.
+
+    In float32; on CUDA recorded, and so in TF32, as in training.
+    """
+    pairs = [(torch.ones(batch, m, k, device=device), torch.ones(batch, k, n, device=device)) for batch, m, k, n in shapes]
 
     def products() -> None:
         for left, right in pairs:

@@ -1,17 +1,20 @@
 """GPT-2 decoders trained to do regression in context: declarations, the training, and the shipped weights."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.companion import Checkpoint, Count, Declaration, Positive, Whole, expectation, obtain_weights
 from icl_lib.models.gpt2 import GPT2, INPUTS, InContextGPT2, Weights, interleaved_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.train.loop import FusedAdam, Parameters, Training, mixed_precision, summed, train
+from icl_lib.train.loop import Checkpoint as AnyCheckpoint
+from icl_lib.train.loop import FusedAdam, Parameters, Training, summed, train
 from icl_lib.train.recording import capture
 from papers.regression.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
 from papers.regression.theory.least_squares import least_squares_error
@@ -54,8 +57,7 @@ class DecoderTraining(Declaration):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads of {self.width} channels: heads must divide the width")
+        self.decoder()  # refuses heads that do not divide the width
         if (self.dims.end, self.points.end) != (self.d, self.N + 1):
             raise ValueError(f"the curriculum must end at d = {self.d} entries and N + 1 = {self.N + 1} inputs")
         if 0 < self.room <= self.N:
@@ -83,17 +85,12 @@ class DecoderTraining(Declaration):
         errors = [least_squares_error(self.d, k, 0.0) for k in range(self.N + 1)]
         return zero | {"least squares": self.d * sum(errors) / len(errors)}
 
-    def run(self, seed: int, device: str, checkpoint: Checkpoint | None = None) -> Training:
+    def run(self, seed: int, device: str, checkpoint: AnyCheckpoint | None = None) -> Training:
         """Train; the same (declaration, seed, device) gives the same weights, also when resumed from a checkpoint."""
         decoder, like = self.decoder(), torch.zeros(())
         start = decoder.start(stream(seed, "weights", device), self.replicates, like)
-
-        def loss(weights: Parameters, prompts: Prompts) -> Tensor:
-            y = torch.cat([prompts.y, prompts.y_query[..., None]], -1)
-            return (decoder(weights, interleaved_tokens(prompts), INPUTS) - y).square().mean((-2, -1))
-
         return train(
-            mixed_precision(loss),
+            prefix_loss(decoder),
             start,
             lambda step: self.prompts(seed, step, device),
             FusedAdam(self.rate),
@@ -112,6 +109,16 @@ class DecoderTraining(Declaration):
         weights = self.run(seed, device, checkpoint).parameters
         checkpoint.remove()
         return {name: weight.cpu() for name, weight in weights.items()}
+
+
+def prefix_loss(decoder: GPT2) -> Callable[[Parameters, Prompts], Float[Tensor, "S"]]:
+    """Return the loss (weights, prompts) -> squared error of each model, averaged over the prompts and all prefixes."""
+
+    def loss(weights: Parameters, prompts: Prompts) -> Tensor:
+        y = torch.cat([prompts.y, prompts.y_query[..., None]], -1)
+        return (decoder(weights, interleaved_tokens(prompts), INPUTS) - y).square().mean((-2, -1))
+
+    return loss
 
 
 def one_cycle(progress: float) -> float:

@@ -1,5 +1,7 @@
 """The training loop: steps against torch.optim, replicates against single runs, resume against an unbroken run."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from torch.func import grad
 from icl_lib.companion import Checkpoint
 from icl_lib.seeds import stream
 from icl_lib.train.loop import SGD, Adam, FusedAdam, constant, linear_decay, report, train
+from icl_lib.train.recording import WARM_UP, capture
 from papers.zhang.flow import gradient_flow
 
 
@@ -121,6 +124,28 @@ def test_a_recorded_step_is_the_step(rule):
     assert torch.allclose(recorded.losses, plain.losses, rtol=1e-6)  # the factor of the rate is float32 there
     for key, p in plain.parameters.items():
         assert torch.allclose(recorded.parameters[key], p, rtol=1e-5, atol=1e-9), key
+
+
+class StandIn:
+    """Takes the place of a stream of CUDA, and of a graph."""
+
+    def wait_stream(self, other): ...
+
+    def replay(self): ...
+
+
+def test_on_cuda_a_step_is_recorded_in_tf32(monkeypatch):
+    """There PyTorch calls TF32 "high". The warm-up has it, too, and afterwards products are as they were, whatever happened."""
+    for name in ("Stream", "CUDAGraph", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, StandIn)
+    for name in ("stream", "graph"):
+        monkeypatch.setattr(torch.cuda, name, nullcontext)
+    seen, before = [], torch.get_float32_matmul_precision()
+    capture(lambda: seen.append(torch.get_float32_matmul_precision()))
+    assert seen == ["high"] * (WARM_UP + 1) and before == torch.get_float32_matmul_precision() == "highest"
+    with pytest.raises(ZeroDivisionError):
+        capture(lambda: 1 / 0)
+    assert torch.get_float32_matmul_precision() == "highest"
 
 
 def test_a_recorded_step_reads_batches_of_any_form():

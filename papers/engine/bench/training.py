@@ -6,7 +6,7 @@ from functools import partial
 from papers.engine.bench.scale import Scale
 from papers.engine.bench.table import Row, comparison
 from papers.engine.reference import AVAILABLE, installed
-from papers.engine.roofline import PRODUCTS_IN, plain_laps
+from papers.engine.roofline import plain_laps
 from papers.engine.sizes import Size, count_step, engine_laps
 from papers.engine.speed import alternating, copy_rate, product_rate
 from papers.engine.theory import operations as theory
@@ -30,14 +30,14 @@ def loop(device: str, scale: Scale) -> Iterator[Row]:
 
 def rates(device: str, scale: Scale) -> Iterator[Row]:
     """Operations a second of a step, of its products alone and of a large product; what the roofline allows."""
-    dtype, side = PRODUCTS_IN[device], scale.side
-    peak = product_rate([(1, side, side, side)], dtype, device, scale.repeats)
-    yield {"what": f"matrix product {side} x {side}, {str(dtype).removeprefix('torch.')}", "rate": peak}
+    side, products_in = scale.side, "TF32" if device == "cuda" else "float32"
+    peak = product_rate([(1, side, side, side)], device, scale.repeats)
+    yield {"what": f"matrix product {side} x {side}, {products_in}", "rate": peak}
     bandwidth = copy_rate(scale.copied, device, scale.repeats)
     yield {"what": f"copy of {scale.copied / 2**20:g} MiB, read and written", "bandwidth": bandwidth}
     for size in scale.sizes:
         for models in (1, scale.batch):
-            products = product_rate(size.products(models), dtype, device, scale.repeats)
+            products = product_rate(size.products(models), device, scale.repeats)
             yield step_rate(size, models, device, scale, peak, bandwidth) | {"products_rate": products}
 
 

@@ -12,8 +12,9 @@ from icl_lib.seeds import stream
 from icl_lib.train.loop import FusedAdam, summed, train
 from papers.engine import figures, one_layer, reference, roofline, speed, traffic
 from papers.engine.gpt2_state import BLOCK, state_dict
-from papers.engine.sizes import STANDARD, TINY, Size, count_step, prefix_loss, train_watched
+from papers.engine.sizes import STANDARD, TINY, Size, count_step
 from papers.engine.theory import operations as theory
+from papers.regression.decoders import prefix_loss
 
 TOY = Size("toy", layers=2, heads=2, width=8, d=3, N=4, B=4, every=1)
 SMALL_ROOFLINE = roofline.Roofline(sizes=(TOY, TINY), models=2, together=3, laps=1, repeats=1, side=64, copied=2**12)
@@ -83,9 +84,9 @@ def test_the_roof_has_a_slope_and_a_level():
 # --- the plain loop -----------------------------------------------------------------------------------------------
 
 
-def test_the_timed_loop_is_that_of_the_training():
+def test_a_stopwatch_changes_no_training():
     declared, watch = TOY.training(3, 4), speed.Stopwatch(2)
-    timed, plain = train_watched(declared, 5, "cpu", watch), declared.run(5, "cpu")
+    timed, plain = declared.run(5, "cpu", watch), declared.run(5, "cpu")
     assert torch.equal(timed.losses, plain.losses) and len(watch.marks) == 2
     assert all(torch.equal(timed.parameters[k], plain.parameters[k]) for k in plain.parameters)
 
@@ -193,7 +194,7 @@ def test_a_roofline_of_nothing_is_refused(change, words):
 
 
 def test_a_size_has_heads_that_divide_its_width():
-    with pytest.raises(ValueError, match="a multiple of the 3 heads"):
+    with pytest.raises(ValueError, match="heads must divide the width"):
         replace(TOY, heads=3)
 
 
