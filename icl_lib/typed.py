@@ -1,4 +1,4 @@
-"""What a reader types: names that are nearly right, and files of the folder where the command was given.
+"""What a reader types: what is refused, names that are nearly right, and files of the folder where the command was given.
 
 Standard library only: `run` reads this before the environment exists.
 """
@@ -16,6 +16,22 @@ CALLER = "ICL_CALLER"
 
 MOST = 20
 """So many names are told of those that there are."""
+
+
+def refuse(wrong: bool, sentence: str) -> None:
+    """Raise ValueError with a sentence that names what is wrong and what to do.
+
+    As a statement of its own it changes no number, so that the code of a result is the same with it and without it
+    (``companion.identity``); ``wrong`` and ``sentence`` must not change anything.
+
+    >>> from icl_lib.typed import refuse
+    >>> refuse(2 < 1, "2 is below 1")
+    >>> refuse(1 < 2, "give a number that is not below 2")
+    Traceback (most recent call last):
+    ValueError: give a number that is not below 2
+    """
+    if wrong:
+        raise ValueError(sentence)
 
 
 def unknown(what: str, word: str, names: Iterable[str]) -> str:

@@ -2,7 +2,8 @@
 
 The code of a result is the set of definitions (functions, classes, constants) that its declaration's class reaches, each as
 its syntax tree. Names of ours stand in it as the definitions they mean, so that comments, docstrings, annotations, line
-breaks and the module in which something lives do not count, and a namesake does. Names from outside stand as dotted paths.
+breaks and the module in which something lives do not count, and a namesake does. Nor do refusals count, the statements
+``refuse(wrong, sentence)``: what has run to its end was refused nothing. Names from outside stand as dotted paths.
 """
 
 import ast
@@ -30,6 +31,10 @@ class Definition(NamedTuple):
 
     module: str
     name: str
+
+
+REFUSAL = Definition(f"{book.LIBRARY}.typed", "refuse")
+"""What refuses a run that would have no number, or a wrong one."""
 
 
 def carries(module: str) -> bool:
@@ -68,7 +73,7 @@ class _Writer:
             self.outside |= {id(each): hidden for each in _evaluated_outside(node)}
         if isinstance(node, list):
             for each in node:
-                if not _leaves_no_trace(each):
+                if not self._leaves_no_trace(each):
                     self.write(each, hidden)
         elif not isinstance(node, ast.AST):
             self.parts.append(repr(node))
@@ -88,6 +93,13 @@ class _Writer:
                 self.parts.append(f" {name}:")
                 self.write(value, hidden)
         self.parts.append(")")
+
+    def _leaves_no_trace(self, node: Any) -> bool:
+        if isinstance(node, DEFINING):
+            checks = node.name == "__post_init__" and all(map(self._leaves_no_trace, node.body))
+            return checks or any(isinstance(mark, ast.Name) and mark.id == expectation.__name__ for mark in node.decorator_list)
+        refuses = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and self._meant(node.value.func, frozenset())
+        return refuses == REFUSAL or isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and is_text(node))
 
     def _meant(self, node: ast.AST, hidden: frozenset[str]) -> str | Definition | None:
         """Return what a name or a dotted name means when the module binds or imports its first part."""
@@ -125,13 +137,6 @@ def _split(parts: list[str]) -> tuple[str, list[str]]:
     """Return the longest beginning that names a module of ours, and the rest."""
     end = max(end for end in range(1, len(parts) + 1) if module_file(".".join(parts[:end])))
     return ".".join(parts[:end]), parts[end:]
-
-
-def _leaves_no_trace(node: Any) -> bool:
-    if isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and is_text(node)):
-        return True
-    marks = node.decorator_list if isinstance(node, DEFINING) else ()
-    return any(isinstance(mark, ast.Name) and mark.id == expectation.__name__ for mark in marks)
 
 
 def _evaluated_outside(scope: ast.AST) -> list[ast.AST]:

@@ -9,6 +9,7 @@ from torch import Tensor
 from icl_lib.measure.estimate import Estimate, mean
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
+from icl_lib.typed import refuse
 
 CHUNK_EXAMPLES = 40_000
 """Examples drawn at a time: a chunk of prompts then fits the cache (1.6 MB at d = 5, float64)."""
@@ -16,6 +17,7 @@ CHUNK_EXAMPLES = 40_000
 
 def chunks(prompts: int, length: int) -> list[int]:
     """Return how many prompts of ``length`` examples to draw at a time, ``prompts`` in all."""
+    refuse(prompts < 1, f"{prompts} prompts: draw at least one")
     size = max(1, CHUNK_EXAMPLES // length)
     return [size] * (prompts // size) + [prompts % size] * (prompts % size > 0)
 

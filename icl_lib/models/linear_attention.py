@@ -7,10 +7,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.tasks.prompts import Prompts
+from icl_lib.typed import refuse
 
 
 def embed(prompts: Prompts) -> Float[Tensor, "... D T"]:
     """Return the token matrix E = [[x_1 .. x_M x_query], [y_1 .. y_M 0]], D = d+1 by T = M+1, M >= 1 (Zhang et al., 3.2)."""
+    refuse(not prompts.y.shape[-1], "a prompt without examples has no token matrix: give at least one example")
     inputs = torch.cat([prompts.x, prompts.x_query[..., None, :]], dim=-2)
     labels = torch.cat([prompts.y, torch.zeros_like(prompts.y[..., :1])], dim=-1)
     return torch.cat([inputs.mT, labels[..., None, :]], dim=-2)
@@ -37,6 +39,12 @@ class LinearSelfAttention:
     W_PV: Float[Tensor, "... D D"]
     W_KQ: Float[Tensor, "... D D"]
 
+    def __post_init__(self):
+        refuse(
+            len({*self.W_PV.shape[-2:], *self.W_KQ.shape[-2:]}) > 1,
+            f"W_PV and W_KQ have shapes {tuple(self.W_PV.shape)} and {tuple(self.W_KQ.shape)}: both end in (d+1, d+1)",
+        )
+
     def tokens(self, E: Float[Tensor, "... D T"]) -> Float[Tensor, "... D T"]:
         """Return f_LSA(E) as printed, forming the (M+1) x (M+1) matrix; O(M^2 d) per prompt."""
         rho = E.shape[-1] - 1
@@ -51,6 +59,12 @@ class LinearSelfAttention:
         """
         x, y, x_query, _ = prompts
         d, M = x.shape[-1], x.shape[-2]
+        refuse(
+            self.W_KQ.shape[-1] != d + 1, f"weights of size {self.W_KQ.shape[-1]} need inputs of one entry less, and have {d}"
+        )
+        refuse(
+            y.shape[-1] != M, f"{M} inputs and labels of shape {tuple(y.shape)}: give one label for each, y of shape (..., M)"
+        )
         row, columns = self.W_PV[..., -1, :], self.W_KQ[..., :d]
         key = torch.einsum("...ij,...bj->...bi", columns, x_query)
         scores = torch.einsum("...bmd,...bd->...bm", x, key[..., :d]) + y * key[..., d:]

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import rank_one
+from icl_lib.typed import refuse
 
 
 @runtime_checkable
@@ -60,7 +61,7 @@ class Nowhere:
 class Bias:
     """b += difference, for the bias that is added last (Dherin et al., v1, appendix A; Innocenti and Achour).
 
-    Another name gives another output, and no error.
+    Another bias of the block gives another output, and no error.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Bias:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the bias changed."""
+        refuse(self.name not in weights, _unnamed(weights, self.name))
         return {**weights, self.name: weights[self.name] + difference}
 
 
@@ -82,6 +84,7 @@ class Matrix:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the last matrix changed."""
+        refuse(self.name not in weights, _unnamed(weights, self.name))
         h = feed_forward.hidden(weights, z[..., None, :])[..., 0, :]
         return {**weights, self.name: weights[self.name] + rank_one(difference, h)}
 
@@ -99,6 +102,7 @@ class Gain:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the gain changed."""
+        refuse(self.name not in weights, _unnamed(weights, self.name))
         n = feed_forward.normalised(weights, z[..., None, :])[..., 0, :]
         if (n == 0).any():
             raise ValueError("an entry of the normalised output is 0, so no gain can move it: patch matrix and gain together")
@@ -121,6 +125,7 @@ class MatrixAndGain:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the matrix and the gain changed."""
+        refuse(not {self.matrix, self.gain} <= {*weights}, _unnamed(weights, self.matrix, self.gain))
         W, m = weights[self.matrix], weights[self.gain]
         h = feed_forward.hidden(weights, z[..., None, :])[..., 0, :]
         u = torch.einsum("...dh,...h->...d", W, h)
@@ -131,6 +136,10 @@ class MatrixAndGain:
         turned = length * t / r
         stretch = r * (length.square() + feed_forward.epsilon).sqrt() / length
         return {**weights, self.matrix: W + rank_one(turned - u, h), self.gain: m * stretch}
+
+
+def _unnamed(weights: Weights, *names: str) -> str:
+    return f"{' and '.join(names)} must be among the block's weights: {', '.join(weights)}"
 
 
 def _rms(x: Float[Tensor, "... D"]) -> Float[Tensor, "... 1"]:

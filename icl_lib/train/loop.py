@@ -16,6 +16,7 @@ from torch.optim.adam import adam
 from tqdm import tqdm
 
 from icl_lib.train.recording import Batch, FixedPlaces
+from icl_lib.typed import refuse
 
 Parameters = dict[str, Tensor]
 """Named tensors; the first dimension of each counts replicates (seeds, learning rates, training distributions)."""
@@ -36,13 +37,14 @@ def replicated(loss: Callable[[Parameters, Any], Tensor]) -> Gradient:
 def summed(loss: Callable[[Parameters, Any], Float[Tensor, "S"]]) -> Gradient:
     """Return the gradient of a loss of all replicates, (parameters, batch) -> (S,).
 
-    Replicates do not meet in the loss, so the gradient of its sum holds the gradient of each. One number for all of them, such
-    as their mean, is not refused, and gives gradients that are smaller by their count.
+    Replicates do not meet in the loss, so the gradient of its sum holds the gradient of each. Raises ValueError for another
+    shape, such as one number for all of them.
     """
 
     def gradient(parameters: Parameters, batch: Batch) -> tuple[Parameters, Tensor]:
         leaves = {name: p.detach().requires_grad_() for name, p in parameters.items()}
         values = loss(leaves, batch)
+        refuse(_count(leaves) != values.shape, f"the loss has shape {tuple(values.shape)}: give (S,), one number a replicate")
         found = torch.autograd.grad(values.sum(), list(leaves.values()))
         return dict(zip(leaves, found, strict=True)), values.detach()
 
@@ -114,7 +116,7 @@ class FusedAdam:
     """The rule of ``Adam`` with one learning rate for all replicates, in one kernel and in place.
 
     The kernel reads memory as it lies: each gradient has to have the strides of its parameter, as those of contiguous layers
-    have. ``Adam`` takes any.
+    have. Raises ValueError where it has not; ``Adam`` takes any.
     """
 
     learning_rate: float
@@ -128,6 +130,10 @@ class FusedAdam:
 
     def step(self, parameters, gradients, state, step, factor):
         """Change parameters and state in place, and return them."""
+        refuse(
+            not all(_lie_alike(p, gradients[k]) for k, p in parameters.items()),
+            "gradients lie in memory otherwise than their parameters: use Adam, or make both contiguous",
+        )
         with torch.no_grad():
             adam(
                 *(list(group.values()) for group in (parameters, {k: gradients[k] for k in parameters})),
@@ -204,6 +210,7 @@ def train(
     record         how to record a step once and repeat it, such as ``recording.capture`` on CUDA; without, it is called
 
     Runs where the parameters are, in their dtype, and leaves them as they were. Losses stay on the device until the end.
+    Raises ValueError without a step, and for parameters of different numbers of replicates.
 
     Two replicates: with the learning rate 1/4 the error of w halves at each step, with 1/2 it vanishes at once:
 
@@ -216,6 +223,8 @@ def train(
     >>> found.parameters["w"].tolist(), found.losses.tolist()
     ([0.875, 1.0], [[1.0, 1.0], [0.25, 0.0], [0.0625, 0.0]])
     """
+    refuse(steps < 1, f"{steps} steps: train for at least one")
+    refuse(_count(parameters) is None, "parameters have different numbers of replicates: give each as (S, ...), one as W[None]")
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
         own = {name: p.detach().clone() for name, p in parameters.items()}
@@ -234,6 +243,16 @@ def train(
             if (step + 1) % REPORT_EVERY == 0 and not bar.disable:
                 bar.set_postfix_str(report(float(losses[step + 1 - REPORT_EVERY : step + 1].mean()), references or {}))
     return Training(parameters, losses.detach())
+
+
+def _count(parameters: Parameters) -> tuple[int] | None:
+    """Return the number of replicates, (S,), or None where parameters do not agree on one."""
+    counts = {tuple(p.shape[:1]) for p in parameters.values()}
+    return counts.pop() if len(counts) == 1 and () not in counts else None
+
+
+def _lie_alike(one: Tensor, other: Tensor) -> bool:
+    return one.stride() == other.stride() or (one.is_contiguous() and other.is_contiguous())
 
 
 def report(value: float, references: Mapping[str, float]) -> str:

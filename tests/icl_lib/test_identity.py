@@ -26,7 +26,8 @@ PLAIN = {
         "def half(x):\n    return x / 2\n\ndef unused(x):\n    return 0\n"
     ),
 }
-TOP, PARTS = "icl_lib/top.py", "icl_lib/parts.py"
+TOP, PARTS, TYPED = "icl_lib/top.py", "icl_lib/parts.py", "icl_lib/typed.py"
+REFUSING, REFUSED = PLAIN | {TYPED: "def refuse(wrong, sentence): ...\n"}, "from icl_lib.typed import refuse\n"
 
 
 @pytest.fixture
@@ -74,6 +75,13 @@ SAME = {
     "an expectation": edited(
         TOP, "    def run", "    @expectation\n    def expect(self):\n        return OTHER\n\n    def run"
     ),
+    "a refusal": REFUSING
+    | {PARTS: REFUSED + PLAIN[PARTS].replace("    return FACTOR", "    refuse(unused(x), 'so')\n    return FACTOR")},
+    "a refusal of values": REFUSING
+    | {
+        TOP: REFUSED
+        + PLAIN[TOP].replace("    def run", "    def __post_init__(self):\n        refuse(OTHER, '')\n\n    def run")
+    },
 }
 OTHER = {
     "a constant that is used": edited(PARTS, "FACTOR = 2", "FACTOR = 3"),
@@ -86,6 +94,10 @@ OTHER = {
     "a field": edited(TOP, "size: int", "length: int"),
     "what a function imports": edited(TOP, "        return np", "        from icl_lib.parts import unused\n        return np"),
     "a decorator": edited(PARTS, "def half", "@staticmethod\ndef half"),
+    "a refusal by a namesake": edited(PARTS, "def half(x):", "def refuse(x):\n    x[0] = 0\n\ndef half(x):\n    refuse(x)"),
+    "what a refusal gives": REFUSING | {PARTS: REFUSED + PLAIN[PARTS].replace("x / 2", "refuse(x, '')")},
+    "more than a refusal of values": REFUSING
+    | {TOP: REFUSED + PLAIN[TOP].replace("    def run", "    def __post_init__(self):\n        self.size = 1\n\n    def run")},
 }
 
 
@@ -232,6 +244,7 @@ for words in sys.argv[1:]:
     experiment.quick.run(0, "cpu")
     sys.setprofile(None)
     known = {tuple(each) for each in identity.definitions(experiment.quick)}
+    known |= {identity.REFUSAL, ("icl_lib.train.loop", "_count")}
     outside = [each for each in called - known if not identity.carries(each[0]) and each[1] != "__create_fn__"]
     print(json.dumps([slug, len(called), sorted(outside)]))
 """
@@ -239,7 +252,7 @@ for words in sys.argv[1:]:
 
 @pytest.mark.long
 def test_a_run_calls_nothing_outside_its_identity():
-    """Module level code, such as constants made by a function, has run before."""
+    """Module level code, such as constants made by a function, has run before. Refusals, and what they ask, are outside."""
     slugs = ["zhang-quadratic-form", "zhang-rank-one-trap", "dherin-rank-one", "li-first-push seeds=2 base.T=10"]
     command, environment = [sys.executable, "-c", TRACED, *slugs], os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
