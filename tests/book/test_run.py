@@ -155,6 +155,16 @@ def test_missing_venv_module_is_told(run, monkeypatch, missing):
         run.ensure_environment()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+def test_an_environment_behind_a_link_is_kept(run, tmp_path):
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    (elsewhere / "kept").touch()
+    run.VENV.symlink_to(elsewhere)
+    with pytest.raises(run.Problem, match="take the link away"):
+        run.ensure_environment()
+    assert (elsewhere / "kept").exists()
+
+
 def test_old_python_is_told(run, monkeypatch):
     monkeypatch.setattr(sys, "version_info", (3, 10, 4))
     with pytest.raises(run.Problem, match=r"3\.11 or newer is needed; this is 3\.10"):

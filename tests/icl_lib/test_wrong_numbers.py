@@ -13,7 +13,6 @@ from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train.loop import SGD, FusedAdam, replicated, summed, train
-from papers.li.theory.floor import wrong_label
 
 RULE, EYE, LAW = SGD(0.1), torch.eye(3), LinearRegression(torch.eye(2, dtype=torch.float64))
 MODEL, EMPTY = LinearSelfAttention(EYE, EYE), Prompts(torch.ones(1, 0, 2), torch.ones(1, 0), torch.ones(1, 2), torch.ones(1))
@@ -57,7 +56,6 @@ REFUSED = {
     "a matrix of another name": (lambda: patch(Matrix("V")), "V must be among"),
     "a gain of another name": (lambda: patch(Gain("m")), "m must be among"),
     "one of two": (lambda: patch(MatrixAndGain("W_out", "m")), "W_out and m must be among"),
-    "no share of contexts": (lambda: wrong_label(1.5), "alpha = 1.5: a share 0 < alpha <= 1"),
 }
 
 

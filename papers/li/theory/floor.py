@@ -22,8 +22,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from icl_lib.typed import refuse
-
 
 def missing(l: int, alpha: float) -> float:
     """(1 - alpha/2)^l, the probability that no context carries the query's pattern (eq-li-3-2-missing)."""
@@ -32,8 +30,10 @@ def missing(l: int, alpha: float) -> float:
 
 
 def wrong_label(alpha: float) -> float:
-    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong)."""
-    refuse(not 0 < alpha <= 1, f"alpha = {alpha}: a share 0 < alpha <= 1 of contexts carries the query's pattern")
+    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong).
+
+    0 < alpha <= 1, which is not checked.
+    """
     return 1 / (2 - alpha)
 
 

@@ -121,7 +121,7 @@ def test_deep_networks_on_a_tiny_declaration(monkeypatch):
     assert found.loss[0].item() == pytest.approx(loss)
     assert drawn(figures.deep, found)
     monkeypatch.setattr(deep_experiment, "Matrix", lambda name: Bias("b_nowhere"))
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="b_nowhere must be among"):
         declaration.run(0, "cpu")
 
 
