@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
 
-from icl_lib.companion import identity, modules, origins
+from icl_lib.companion import identity, origins
 from icl_lib.companion.identity import Definition
 from papers import registry
 
@@ -32,21 +33,18 @@ REFUSING, REFUSED = PLAIN | {TYPED: "def refuse(wrong, sentence): ...\n"}, "from
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """Return the digest of ``Thing`` in a library of given files."""
-    identity_caches = (modules.read, identity.written, identity.reached, identity.digest)
+    """Return the digest of ``Thing`` in a library of given files, read anew each time; what was read of ours stays known."""
     monkeypatch.setitem(sys.modules, "icl_lib", SimpleNamespace(__file__=str(tmp_path / "icl_lib" / "__init__.py")))
 
     def digest(files: dict[str, str]) -> str:
-        for cached in identity_caches:
-            cached.cache_clear()
+        for name in ("read", "written", "reached", "digest"):
+            monkeypatch.setattr(identity, name, cache(getattr(identity, name).__wrapped__))
         for name, text in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
         return identity.digest(identity.reached(Definition("icl_lib.top", "Thing")))
 
-    yield digest
-    for cached in identity_caches:
-        cached.cache_clear()
+    return digest
 
 
 def edited(file: str, old: str, new: str) -> dict[str, str]:
