@@ -10,7 +10,7 @@ twice, whether by a seed of its own; mean and spread of every variable, with its
 share their draws, or rows that change places, are a change there, to be read before it is committed. A variable that
 rounding moves, in a training or because it is rounding itself, stands there without numbers: they differ between the vector
 code of this machine and the plain code that PyTorch, oneDNN and MKL have for every machine.
-``python -m tests.papers.test_streams`` writes the file anew.
+``python -m tests.papers.test_streams`` writes the file anew; with slugs behind it, what stands there of these.
 """
 
 import inspect
@@ -238,29 +238,32 @@ def steady(row: list, again: list) -> list:
     return row if row[2] != "s" and row[3:] == pytest.approx(again[3:], rel=MOVED, abs=ATOL) else row[:3]
 
 
-def _run_all() -> dict[str, dict[str, list]]:
+def _run(slugs: list[str]) -> dict[str, dict[str, list]]:
     torch.set_num_threads(1)
-    return {slug: small_run(registry.experiment(slug).quick)[0] for slug in registry.EXPERIMENTS if slug not in TIMED}
+    return {slug: small_run(registry.experiment(slug).quick)[0] for slug in slugs}
 
 
-def _run_all_in_plain_code() -> dict[str, dict[str, list]]:
+def _run_in_plain_code(slugs: list[str]) -> dict[str, dict[str, list]]:
     plain = os.environ | {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"}
-    command = [sys.executable, "-c", f"import json; from {__spec__.name} import _run_all; print(json.dumps(_run_all()))"]
+    command = [sys.executable, "-c", f"import json; from {__spec__.name} import _run; print(json.dumps(_run({slugs})))"]
     done = subprocess.run(command, env=plain, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _write() -> None:
+def _write(asked: list[str]) -> None:
     """Write the file anew; a row that stands in it without numbers, since some machine moved them, stays without."""
-    again, rows, before = _run_all_in_plain_code(), [], json.loads(SHOWN.read_text(encoding="utf-8"))
-    for slug, found in _run_all().items():
+    before, every = json.loads(SHOWN.read_text(encoding="utf-8")), [slug for slug in registry.EXPERIMENTS if slug not in TIMED]
+    runs, again, rows = _run(asked or every), _run_in_plain_code(asked or every), []
+    for slug, found in runs.items():
         measured = [steady(*pair) for pair in zip(found["measured"], again[slug]["measured"], strict=True)]
         kept = before.get(slug, {"measured": []})["measured"]
-        found = found | {"measured": [row[:3] if row[:3] in kept else row for row in measured]}
+        runs[slug] = found | {"measured": [row[:3] if row[:3] in kept else row for row in measured]}
+    for slug in every:
+        found = (before | runs)[slug]
         parts = (f'  "{kind}": [\n    ' + ",\n    ".join(map(json.dumps, found[kind])) + "\n  ]" for kind in found)
         rows.append(f'"{slug}": {{\n' + ",\n".join(parts) + "\n}")
     SHOWN.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    _write()
+    _write(sys.argv[1:])
