@@ -266,4 +266,4 @@ def _write(asked: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _write(sys.argv[1:])
+    _write([registry.experiment(slug).slug for slug in sys.argv[1:]])

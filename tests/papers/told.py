@@ -16,6 +16,7 @@ import xarray as xr
 
 from icl_lib.companion import Drawing, digests, results
 from icl_lib.companion.paper import declared
+from icl_lib.typed import unknown
 from papers import BOOK, PAPERS, registry
 from tests.papers.artists import Panel, Read, Series, drawn
 from tests.papers.derived import DERIVED
@@ -198,5 +199,7 @@ def page(wing: str) -> str:
 
 if __name__ == "__main__":
     for wing in sys.argv[1:] or PAPERS:
+        if wing not in PAPERS:
+            sys.exit(unknown("wing", wing, PAPERS))
         SHOWN.mkdir(exist_ok=True)
         (SHOWN / f"{wing}.txt").write_text(page(wing), encoding="utf-8")
