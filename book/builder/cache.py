@@ -48,8 +48,6 @@ class Record(Origin):
     cells: int
     seconds: float
     executed: str
-    python: str
-    system: str
 
 
 @dataclass(frozen=True)
@@ -188,8 +186,6 @@ def keep(name: str, profile: str, before: Origin, seconds: float, work: Path, la
         cells=sum(cell.cell_type == "code" for cell in notebook.cells),
         seconds=round(seconds, 1),
         executed=datetime.now(UTC).isoformat(timespec="seconds"),
-        python=platform.python_version(),
-        system=f"{platform.system()} {platform.machine()}",
     )
     write_record(work, record)
     folder = layout.executed(profile, name)

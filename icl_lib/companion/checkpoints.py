@@ -31,10 +31,10 @@ class Checkpoint:
     every: int
 
     @classmethod
-    def of(cls, declaration, seed: int, device: str, every: int, folder: Path | None = None) -> "Checkpoint":
+    def of(cls, declaration, seed: int, device: str, every: int) -> "Checkpoint":
         """Return the checkpoint of a declared run; another identity gives another file."""
         run = origins.origin(declaration, seed, device)["identity"]
-        return cls((folder or book.of(declaration).build / "checkpoints") / f"{run[:24]}.safetensors", every)
+        return cls(book.of(declaration).build / "checkpoints" / f"{run[:24]}.safetensors", every)
 
     def load(self) -> dict | None:
         """Return the stored state, or None when there is none or the file is damaged (the run then starts anew)."""
