@@ -52,7 +52,7 @@ def new_tasks(d: int, noise: float) -> Moments:
 def error(layer: Layer, tasks: Moments, N: float) -> float:
     """E|A^T h + b e - w|^2 over tasks and prompts (eq-lenses-5-error)."""
     (A, b), (U, nu, q, c) = layer, tasks
-    of_h = (1 + 1 / N) * np.einsum("ia,ij,ja->", A, U, A) + c / N * (A**2).sum() - 2 * np.einsum("ij,ij->", A, U) + np.trace(U)
+    of_h = (1 + 1 / N) * np.einsum("ia,ia->", A, U @ A) + c / N * (A**2).sum() - 2 * np.einsum("ij,ij->", A, U) + np.trace(U)
     return float(of_h + (1 + 2 / N) * (q * b @ b + 2 * nu @ A @ b) - 2 * nu @ b)
 
 
