@@ -20,7 +20,6 @@ from math import comb, exp, isqrt
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
-from scipy.linalg import expm
 
 from papers.li.theory.mechanism import task_laplacian
 
@@ -94,8 +93,8 @@ def grown_form(G: Float[ndarray, "K K"], delta: float, tau: float) -> Float[ndar
     K = len(G)
     start = delta * np.eye(K)
     start[-1] = 0.0
-    both = np.block([[np.zeros((K, K)), G.T], [G, np.zeros((K, K))]])
-    W_Q, W_K = np.split(np.hstack([start, start]) @ expm(tau * both), 2, axis=1)
+    rates, basis = np.linalg.eigh(np.block([[np.zeros((K, K)), G.T], [G, np.zeros((K, K))]]))
+    W_Q, W_K = np.split((np.hstack([start, start]) @ basis * np.exp(tau * rates)) @ basis.T, 2, axis=1)
     return W_K.T @ W_Q
 
 
