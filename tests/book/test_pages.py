@@ -25,7 +25,7 @@ PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "book").g
 
 
 def test_statistics_name_no_path():
-    record = Record({}, {}, {}, {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00", "3.11.7", "Linux x86_64")
+    record = Record({}, {}, {}, {}, "quick", 9, 12.3, "2026-01-01T00:00:00+00:00")
     page = pages.statistics_page([Executed("alpha", Path("/home/me/_build"), record, reused=True)], ["beta"])
     assert "| 9 | 12.3 | quick | earlier build |" in page
     assert "| beta | – | – | – | not executed | – |" in page
