@@ -37,7 +37,7 @@ def test_printed_text_is_in_one_piece_however_the_kernel_parted_it(tmp_path):
         nbformat.write(
             nbformat.v4.new_notebook(cells=[cell], metadata={"papermill": {"start_time": "now"}}), folder / "a.ipynb"
         )
-        record = Execution({}, {}, {}, {}, "full", 1, 12.3, "now", "3.11", "Linux")
+        record = Execution({}, {}, {}, {}, "full", 1, 12.3, "now")
         return edition.without_times(Executed("a", folder, record, reused=False))
 
     one = executed(tmp_path / "one", ("stdout", "a\nb\n"), ("stderr", "c"), ("stdout", "d"))
