@@ -73,7 +73,7 @@ class _Writer:
             self.outside |= {id(each): hidden for each in _evaluated_outside(node)}
         if isinstance(node, list):
             for each in node:
-                if not self._leaves_no_trace(each):
+                if not self._leaves_no_trace(each, hidden):
                     self.write(each, hidden)
         elif not isinstance(node, ast.AST):
             self.parts.append(repr(node))
@@ -94,12 +94,13 @@ class _Writer:
                 self.write(value, hidden)
         self.parts.append(")")
 
-    def _leaves_no_trace(self, node: Any) -> bool:
+    def _leaves_no_trace(self, node: Any, hidden: frozenset[str]) -> bool:
         if isinstance(node, DEFINING):
-            checks = node.name == "__post_init__" and all(map(self._leaves_no_trace, node.body))
+            checks = node.name == "__post_init__" and all(self._leaves_no_trace(each, hidden) for each in node.body)
             return checks or any(isinstance(mark, ast.Name) and mark.id == expectation.__name__ for mark in node.decorator_list)
-        refuses = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and self._meant(node.value.func, frozenset())
-        return refuses == REFUSAL or isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and is_text(node))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return self._meant(node.value.func, hidden) == REFUSAL
+        return isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and is_text(node))
 
     def _meant(self, node: ast.AST, hidden: frozenset[str]) -> str | Definition | None:
         """Return what a name or a dotted name means when the module binds or imports its first part."""

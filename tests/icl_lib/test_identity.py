@@ -161,6 +161,12 @@ def test_what_is_evaluated_before_a_scope_is_entered_is_hidden_by_none_of_its_na
     assert library(files | {PARTS: files[PARTS].replace("COUNT = 2", "COUNT = 3")}) != found
 
 
+def test_an_argument_that_is_called_refuse_refuses_nothing(library):
+    files = REFUSING | {PARTS: REFUSED + PLAIN[PARTS].replace("half(x):\n", "half(x, refuse):\n    refuse(x)\n")}
+    found = library(files)
+    assert library(files | {PARTS: files[PARTS].replace("    refuse(x)\n", "")}) != found
+
+
 def test_a_module_that_is_handed_on_counts_as_a_whole(library):
     handed = edited(TOP, "parts.half(seed)", "getattr(parts, seed)(seed)")
     before = library(handed)

@@ -14,7 +14,7 @@ from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
 from icl_lib.train.loop import SGD, FusedAdam, replicated, summed, train
 
-RULE, EYE, LAW = SGD(0.1), torch.eye(3), LinearRegression(torch.eye(2, dtype=torch.float64))
+EYE, LAW = torch.eye(3), LinearRegression(torch.eye(2, dtype=torch.float64))
 MODEL, EMPTY = LinearSelfAttention(EYE, EYE), Prompts(torch.ones(1, 0, 2), torch.ones(1, 0), torch.ones(1, 2), torch.ones(1))
 MLP_WEIGHTS = {name: torch.ones(shape) for name, shape in MLP(1, (2,), 1, "relu").shapes.items()}
 
@@ -23,8 +23,8 @@ def prompts(d: int = 2, labels: tuple[int, ...] = (1, 4)) -> Prompts:
     return Prompts(torch.ones(1, 4, d), torch.ones(labels), torch.ones(1, d), torch.ones(1))
 
 
-def fit(loss=lambda now, batch: now["w"] ** 2, steps=1, rule=RULE, how=summed, **more):
-    return train(loss, {"w": torch.ones(2), **more}, lambda step: torch.ones(2), rule, steps, differentiate=how)
+def fit(loss=lambda now, batch: now["w"] ** 2, steps=1, **more):
+    return train(loss, {"w": torch.ones(2), **more}, lambda step: torch.ones(2), SGD(0.1), steps, differentiate=summed)
 
 
 def weights(W_PV, W_KQ):
@@ -73,12 +73,13 @@ def test_one_kernel_asks_how_gradients_lie_in_memory():
         gradient = replicated(loss)
         return lambda parameters, batch: ({k: g.contiguous() for k, g in gradient(parameters, batch)[0].items()}, torch.ones(2))
 
-    def both(parameters, how):
-        loss = lambda now, batch: (now["w"] ** 2).sum() * batch  # noqa: E731
-        return train(loss, parameters, lambda step: torch.ones(2), FusedAdam(0.1), 1, differentiate=how)
+    def loss(now, batch):
+        return (now["w"] ** 2).sum() * batch
 
-    transposed = {"w": torch.randn(2, 5, 3).mT}
+    def fit_fused(w):
+        return train(loss, {"w": w}, lambda step: torch.ones(2), FusedAdam(0.1), 1, differentiate=turned)
+
     with pytest.raises(ValueError, match="lie in memory otherwise than their parameters: use Adam"):
-        both(transposed, turned)
-    both({"w": torch.randn(2, 3, 5)}, turned)
-    both({"w": torch.randn(2, 1, 5).mT}, turned)
+        fit_fused(torch.randn(2, 5, 3).mT)
+    fit_fused(torch.randn(2, 3, 5))
+    fit_fused(torch.randn(2, 1, 5).mT)
