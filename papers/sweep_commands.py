@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from icl_lib import typed
-from icl_lib.companion import PROFILES, PUBLISHED, Experiment, content, digests, require_device, results, sweep, writing
+from icl_lib.companion import PROFILES, PUBLISHED, content, digests, require_device, results, sweep, writing
 from icl_lib.companion.sweep import Cell, Incomplete
 from papers import BOOK, registry
 
@@ -85,18 +85,11 @@ class Plan:
     settings: tuple[str, ...]
     device: str
 
-    def results(self) -> list[tuple[Experiment, int]]:
-        """Return the experiments, with their settings, each with every seed."""
-        experiments = [registry.experiment(slug).with_settings(self.profile, list(self.settings)) for slug in self.slugs]
-        return [(experiment, seed) for experiment in experiments for seed in self.seeds]
-
     def cells(self) -> list[Cell]:
-        """Return all cells, in a fixed order."""
-        return [cell for experiment, seed in self.results() for cell in self.cells_of(experiment, seed)]
-
-    def cells_of(self, experiment: Experiment, seed: int) -> list[Cell]:
-        """Return the cells of one result."""
-        return sweep.cells_of(experiment, self.profile, seed, self.device)
+        """Return all results to compute, in a fixed order."""
+        experiments = [registry.experiment(slug).with_settings(self.profile, list(self.settings)) for slug in self.slugs]
+        declared = [(each.slug, self.profile, each.declaration(self.profile)) for each in experiments]
+        return [Cell(*each, seed, self.device) for each in declared for seed in self.seeds]
 
     def file(self, slug: str, seed: int) -> str:
         """Return the name of the file of one result; that of seed 0 is the name of a stored result."""
@@ -136,17 +129,14 @@ def write_plans(plans: list[Plan], folder: Path) -> None:
 
 
 def write_complete(plan: Plan, folder: Path) -> list[str]:
-    """Assemble every result whose cells are all there; return the names of the cells that are not."""
-    missing, written, wanted = [], 0, plan.results()
-    for experiment, seed in wanted:
-        found = {name: sweep.kept(name, folder) for name in sweep.cell_names(plan.cells_of(experiment, seed))}
-        absent = [name for name, dataset in found.items() if dataset is None]
-        missing += absent
-        if not absent:
-            dataset = sweep.assembled(experiment, plan.profile, seed, plan.device, list(found.values()))
-            results.save(dataset, folder / plan.file(experiment.slug, seed))
-            written += 1
-    say(f"{written} of {len(wanted)} results are complete in {folder}.")
+    """Write every result whose cell is there; return the names of the cells that are not."""
+    wanted, missing = plan.cells(), []
+    for cell, name in zip(wanted, sweep.cell_names(wanted), strict=True):
+        if (dataset := sweep.kept(name, folder)) is None:
+            missing.append(name)
+        else:
+            results.save(dataset, folder / plan.file(cell.slug, cell.seed))
+    say(f"{len(wanted) - len(missing)} of {len(wanted)} results are complete in {folder}.")
     return missing
 
 
@@ -154,7 +144,8 @@ def run(options: argparse.Namespace) -> int:
     """Run a sweep, or one shard of it, and write the results that are complete."""
     slugs = tuple(dict.fromkeys(options.slugs)) or tuple(registry.EXPERIMENTS)
     plan = Plan(slugs, options.profile, options.seeds, tuple(options.settings), options.device)
-    cells = sweep.shard(plan.cells(), *fraction(options.shard))
+    number, count = fraction(options.shard)
+    cells = plan.cells()[number - 1 :: count]
     try:
         with executor(options, cells) as running:
             write_plans([plan], options.out)

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from icl_lib.companion import Declaration, variable
-from icl_lib.companion.experiment import Divided, Experiment
+from icl_lib.companion import Declaration, Experiment, variable
 from icl_lib.companion.sweep import Cell
 from icl_lib.seeds import stream
 
@@ -60,22 +59,8 @@ class Toy(Declaration):
         )
 
 
-@dataclass(frozen=True)
-class Toys(Divided):
-    """Toys of several scales, each of which is a cell."""
-
-    scales: tuple[float, ...]
-
-    def cells(self) -> tuple[Toy, ...]:
-        return tuple(Toy(scale) for scale in self.scales)
-
-    def assemble(self, datasets: list[xr.Dataset]) -> xr.Dataset:
-        parts = [dataset[["product", "count"]] for dataset in datasets]
-        return xr.concat(parts, "scale", combine_attrs="no_conflicts").assign_coords(scale=list(self.scales))
-
-
 PLAIN = Experiment("toy-plain", "A toy", quick=Toy(1.0), full=Toy(2.0))
-DIVIDED = Experiment("toy-divided", "Three toys", quick=Toys((1.0, 2.0)), full=Toys((1.0, 2.0, 3.0)))
+SECOND = Experiment("toy-second", "Another toy", quick=Toy(3.0), full=Toy(4.0))
 
 
 def cells(count: int, seconds: float = 0.0) -> list[Cell]:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import xarray as xr
 
 from icl_lib.companion import Declaration, Experiment, variable
-from icl_lib.companion.experiment import Divided
 from icl_lib.seeds import stream
 from papers.regression.curriculum import Ramp
 from papers.regression.decoders import DecoderTraining, trained
@@ -43,17 +42,6 @@ class Line(Declaration):
 
 
 @dataclass(frozen=True)
-class Lines(Divided):
-    scales: tuple[float, ...]
-
-    def cells(self):
-        return tuple(map(Line, self.scales))
-
-    def assemble(self, datasets):
-        return xr.concat(datasets, "scale", combine_attrs="no_conflicts").assign_coords(scale=list(self.scales))
-
-
-@dataclass(frozen=True)
 class Reading(Declaration):
     network: DecoderTraining
 
@@ -64,7 +52,6 @@ class Reading(Declaration):
 
 SCALE = 2.0
 PLAIN = Experiment("toy-plain", "A line", quick=Line(1.0), full=Line(SCALE))
-DIVIDED = Experiment("toy-divided", "Lines", quick=Lines((1.0, 2.0)), full=Lines((1.0, SCALE, 3.0)))
 READING = Experiment("toy-reading", "Sums", quick=Reading(NETWORK), full=Reading(NETWORK))
 """
 ROOM_FILE = Path("papers", "toys", "s1_lines", "lines.py")

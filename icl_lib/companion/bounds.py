@@ -29,7 +29,7 @@ LARGEST_HEADER = 4 * MB
 """Bytes of the header of a safetensors file."""
 WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "F16": 2, "BF16": 2, "I16": 2, "F32": 4, "I32": 4, "F64": 8, "I64": 8}
 """Bytes of a number, by its name in safetensors."""
-DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError, struct.error)
+DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError, struct.error, zlib.error)
 """What reading a file that is not what its name says may raise; `BadFile` is a ValueError."""
 
 

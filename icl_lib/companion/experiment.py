@@ -21,22 +21,6 @@ PUBLISHED = "published"
 """A third profile, of the few experiments that declare it: the scale of the paper, for a GPU. The book does not need it."""
 
 
-class Divided(Declaration):
-    """A declaration whose run falls apart into independent cells, which a sweep runs one by one, in any order and place."""
-
-    def cells(self) -> tuple[Declaration, ...]:
-        """Return the declarations of the cells, each with its own run."""
-        raise NotImplementedError
-
-    def assemble(self, datasets: list[xr.Dataset]) -> xr.Dataset:
-        """Return the dataset of the whole from those of the cells, in the order of ``cells``."""
-        raise NotImplementedError
-
-    def run(self, seed: int, device: str) -> xr.Dataset:
-        """Run the cells one after the other and assemble them."""
-        return self.assemble([cell.run(seed, device) for cell in self.cells()])
-
-
 @dataclass(frozen=True, repr=False)
 class Experiment:
     """One result of one section, at two scales: ``quick`` in seconds, ``full`` as on the published page.

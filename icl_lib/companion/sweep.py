@@ -16,8 +16,9 @@ import torch
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from icl_lib.companion import bounds, digests, results, weights, writing
-from icl_lib.companion.experiment import Declaration, Divided, Experiment, run_declared
+from icl_lib.companion import results, weights
+from icl_lib.companion.declaration import Declaration
+from icl_lib.companion.experiment import run_declared
 
 OF_THE_RUN = ("seconds", "created", "commit")
 """Attributes that differ between two runs of the same cell."""
@@ -29,7 +30,7 @@ class Incomplete(RuntimeError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One independent piece of work: a declaration with its seed and device, and the result it belongs to."""
+    """One result to compute: a declaration with its seed and device, under its slug and profile."""
 
     slug: str
     profile: str
@@ -42,50 +43,17 @@ class Cell:
         return run_declared(self.slug, self.profile, self.declaration, self.seed, self.device)
 
 
-# --- experiments and their cells ----------------------------------------------------------------------------------
-
-
-def cells_of(experiment: Experiment, profile: str, seed: int, device: str) -> list[Cell]:
-    """Return the cells of one result: those its declaration names, or the declaration itself as the only one."""
-    declaration = experiment.declaration(profile)
-    parts = declaration.cells() if isinstance(declaration, Divided) else (declaration,)
-    return [Cell(experiment.slug, profile, part, seed, device) for part in parts]
-
-
-def assembled(experiment: Experiment, profile: str, seed: int, device: str, datasets: list[xr.Dataset]) -> xr.Dataset:
-    """Return the result that the cells' datasets make up, with the attributes that ``Experiment.measure`` gives.
-
-    The result of a single cell keeps its own provenance; an assembled one has that of now, and the sum of the seconds.
-    """
-    declaration = experiment.declaration(profile)
-    if not isinstance(declaration, Divided):
-        return datasets[0]
-    origin = results.provenance(experiment.slug, profile, experiment.origin(profile, seed, device), experiment.book)
-    seconds = sum(float(dataset.attrs["seconds"]) for dataset in datasets)
-    plain = [dataset.copy() for dataset in datasets]
-    for dataset in plain:
-        dataset.attrs = {name: value for name, value in dataset.attrs.items() if name not in (*origin, "seconds")}
-    return declaration.assemble(plain).assign_attrs(origin, seconds=f"{seconds:.2f}")
-
-
 def cell_names(cells: Sequence[Cell]) -> list[str]:
-    """Return the names of cells, under which they are kept: slug, profile, seed and the identity of what is in them."""
-    identities = (weights.origin(cell.declaration, cell.seed, cell.device)["identity"][:16] for cell in cells)
-    return [f"{c.slug}.{c.profile}.seed{c.seed}.{own}" for c, own in zip(cells, identities, strict=True)]
-
-
-def shard(cells: Sequence[Cell], number: int, count: int) -> list[Cell]:
-    """Return every ``count``-th cell from the one at place ``number``, counted from 1; raises ValueError outside 1 .. count.
+    """Return the names of cells, under which they are kept: slug, profile, seed and the identity of what is in them.
 
     >>> from icl_lib.companion import Declaration
-    >>> from icl_lib.companion.sweep import Cell, shard
-    >>> cells = [Cell("toy-coin", "quick", Declaration(), seed) for seed in range(7)]
-    >>> [[cell.seed for cell in shard(cells, number, 3)] for number in (1, 2, 3)]
-    [[0, 3, 6], [1, 4], [2, 5]]
+    >>> from icl_lib.companion.sweep import Cell, cell_names
+    >>> names = cell_names([Cell("toy-coin", "quick", Declaration(), seed) for seed in (0, 1)])
+    >>> [name.rpartition(".")[0] for name in names]
+    ['toy-coin.quick.seed0', 'toy-coin.quick.seed1']
     """
-    if not 1 <= number <= count:
-        raise ValueError(f"there is no shard {number}/{count}: the first is 1/{count}, the last {count}/{count}")
-    return list(cells[number - 1 :: count])
+    identities = (weights.origin(cell.declaration, cell.seed, cell.device)["identity"][:16] for cell in cells)
+    return [f"{c.slug}.{c.profile}.seed{c.seed}.{own}" for c, own in zip(cells, identities, strict=True)]
 
 
 # --- the folder ---------------------------------------------------------------------------------------------------
@@ -99,31 +67,16 @@ def cell_file(name: str, folder: Path) -> Path:
 def kept(name: str, folder: Path) -> xr.Dataset | None:
     """Return the kept dataset of a cell, or None when there is none, or its file is damaged or holds something else."""
     try:
-        sealed = cell_file(name, folder).read_bytes()
-    except FileNotFoundError:
-        return None
-    written = sealed[: -len(_seal(b""))]
-    if sealed != written + _seal(written):  # before it is read as NetCDF, which may hang on a damaged file
-        return None
-    try:
-        dataset = results.decoded(written)
-    except bounds.BadFile:
+        dataset = results.load(cell_file(name, folder))
+    except results.StaleResult:
         return None
     return dataset if dataset.attrs.pop("cell", None) == name else None
 
 
 def keep(name: str, dataset: xr.Dataset, folder: Path) -> xr.Dataset:
-    """Write the dataset of a cell, atomically, and return it as it is read back; raises ValueError when that differs.
-
-    The file is NetCDF, followed by the seal: a digest of all that stands before it.
-    """
-    written = results.encoded(dataset.assign_attrs(cell=name))
-    writing.write_atomically(cell_file(name, folder), lambda file: file.write_bytes(written + _seal(written)))
+    """Write the dataset of a cell, atomically, and return it as it is read back; raises ValueError when that differs."""
+    results.save(dataset.assign_attrs(cell=name), cell_file(name, folder))
     return kept(name, folder)
-
-
-def _seal(written: bytes) -> bytes:
-    return f"\nsha256 {digests.of_bytes(written)}\n".encode()
 
 
 # --- running ------------------------------------------------------------------------------------------------------

@@ -115,6 +115,18 @@ def test_a_file_that_was_changed_is_refused(stored, tamper):
     require_refused(stored, "was changed after it was written")
 
 
+def test_a_bit_that_turned_in_packed_numbers_is_told(tmp_path):
+    path = tmp_path / "toy.nc"
+    results.save(xr.Dataset({"x": ("n", np.arange(2000.0))}), path)
+    whole = path.read_bytes()
+    with h5py.File(path) as file:
+        packed = file["x"].id.get_chunk_info(0)
+    for place in range(packed.byte_offset, packed.byte_offset + packed.size, packed.size // 20):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        with pytest.raises(results.Damaged, match="^toy.nc .*: restore it from git, or computing it makes it anew$"):
+            results.load(path)
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_was_written_anew_with_the_old_digest_is_refused(stored, change):
     rewritten(stored, lambda dataset: dataset)

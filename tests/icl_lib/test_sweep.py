@@ -15,7 +15,7 @@ import pytest
 import sweep_toys
 import torch
 import xarray as xr
-from sweep_toys import DIVIDED, PLAIN, Toy, alike, cells, entries
+from sweep_toys import Toy, alike, cells, entries
 
 from icl_lib.companion import content, identity, origins, results, sweep
 from icl_lib.companion.sweep import OF_THE_RUN, Cell, Incomplete, cell_file, cell_names, keep, kept, run_sweep
@@ -181,7 +181,7 @@ def test_a_cell_under_another_name_is_not_taken(tmp_path, threads, diary):
 
 def test_a_plain_result_is_no_cell_and_a_cell_is_plain_netcdf(tmp_path):
     (cell,), (name,) = cells(1), cell_names(cells(1))
-    results.save(cell.run().assign_attrs(cell=name), cell_file(name, tmp_path))
+    results.save(cell.run(), cell_file(name, tmp_path))
     assert kept(name, tmp_path) is None
     keep(name, cell.run(), tmp_path)
     assert results.load(cell_file(name, tmp_path)).attrs["cell"] == name
@@ -231,23 +231,3 @@ def test_the_digest_sees_content_and_not_the_run():
         dataset.assign_coords(z=("n", [1, 2])),
     ]
     assert len({digest(each) for each in [dataset, *changed]}) == len(changed) + 1
-
-
-def test_shards_are_balanced_and_complete():
-    asked = cells(8)
-    shards = [sweep.shard(asked, k, 3) for k in (1, 2, 3)]
-    assert [len(part) for part in shards] == [3, 3, 2]
-    assert sorted(sum(shards, []), key=lambda cell: cell.seed) == asked
-    for number in (0, 4, -1):
-        with pytest.raises(ValueError, match=f"no shard {number}/3"):
-            sweep.shard(asked, number, 3)
-
-
-def test_a_divided_declaration_is_the_assembly_of_its_cells(tmp_path, threads):
-    parts = sweep.cells_of(DIVIDED, "full", 4, "cpu")
-    assert [part.declaration.scale for part in parts] == [1.0, 2.0, 3.0]
-    whole = sweep.assembled(DIVIDED, "full", 4, "cpu", run_sweep(parts, threads, tmp_path))
-    expected = DIVIDED.run("full", 4)
-    assert set(whole.attrs) == set(expected.attrs) and whole.attrs["declaration"] == expected.attrs["declaration"]
-    assert alike([whole], [expected])
-    assert sweep.cells_of(PLAIN, "full", 4, "cpu") == [Cell("toy-plain", "full", Toy(2.0), 4, "cpu")]

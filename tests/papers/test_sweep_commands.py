@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 import sweep_toys
-from sweep_toys import DIVIDED, PLAIN, Toy, alike, entries
+from sweep_toys import PLAIN, SECOND, Toy, alike, entries
 
 from icl_lib.companion import results, sweep, writing
 from papers import registry
 from papers.__main__ import main, parser
 
-BOTH = ["toy-plain", "toy-divided", "--profile", "quick", "--seeds", "0-1"]
+BOTH = ["toy-plain", "toy-second", "--profile", "quick", "--seeds", "0-1"]
 
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch):
     """The registry holds the toys alone, and threads of this process run their cells."""
-    monkeypatch.setattr(registry, "EXPERIMENTS", {each.slug: each for each in (PLAIN, DIVIDED)})
+    monkeypatch.setattr(registry, "EXPERIMENTS", {each.slug: each for each in (PLAIN, SECOND)})
     monkeypatch.setattr(sweep, "local_pool", ThreadPoolExecutor)
 
 
@@ -38,15 +38,15 @@ def files(folder):
     return {file.name for file in folder.glob("*.nc")}
 
 
-ALL = {f"toy-{kind}.quick{seed}.nc" for kind in ("plain", "divided") for seed in ("", ".seed1")}
+ALL = {f"toy-{kind}.quick{seed}.nc" for kind in ("plain", "second") for seed in ("", ".seed1")}
 
 
 def test_sweep_writes_every_result_as_run_gives_it(tmp_path, capsys):
     assert main(["sweep", *BOTH, "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "6 cells to compute, 0 are there." and said[-1] == f"4 of 4 results are complete in {tmp_path}."
+    assert said[0] == "4 cells to compute, 0 are there." and said[-1] == f"4 of 4 results are complete in {tmp_path}."
     assert files(tmp_path) == ALL
-    for experiment in (PLAIN, DIVIDED):
+    for experiment in (PLAIN, SECOND):
         for seed, end in enumerate(("", ".seed1")):
             found, expected = results.load(tmp_path / f"{experiment.slug}.quick{end}.nc"), experiment.run("quick", seed)
             assert alike([found], [expected]) and set(found.attrs) == set(expected.attrs)
@@ -54,7 +54,7 @@ def test_sweep_writes_every_result_as_run_gives_it(tmp_path, capsys):
 
 def test_without_names_all_experiments_run_in_full_and_are_stored_results(tmp_path):
     assert main(["sweep", "--out", str(tmp_path), "--jobs", "1"]) == 0
-    for experiment in (PLAIN, DIVIDED):
+    for experiment in (PLAIN, SECOND):
         assert alike([results.stored(experiment, folder=tmp_path)], [experiment.run("full", 0)])
 
 
@@ -63,11 +63,11 @@ def test_three_shards_are_merged_into_the_same_results(tmp_path, capsys, diary):
     folders = [str(tmp_path / name) for name in "abc"]
     for number, folder in enumerate(folders, 1):
         assert main(["sweep", *BOTH, "--shard", f"{number}/3", "--out", folder]) == 0
-    assert len(entries(diary)) == 12  # six cells, each started and ended once
+    assert len(entries(diary)) == 8  # four cells, each started and ended once
     out = tmp_path / "merged"
     assert main(["merge", *folders[:2], "--out", str(out)]) == 1
     message = capsys.readouterr().err
-    assert "2 of 6 cells are missing" in message and "toy-divided.quick.seed0." in message and message.count("\n") == 1
+    assert "1 of 4 cells are missing" in message and "toy-second.quick.seed0." in message and message.count("\n") == 1
     assert files(out) < ALL
     assert main(["merge", *folders, "--out", str(out)]) == 0
     assert main(["sweep", *BOTH, "--out", str(tmp_path / "whole")]) == 0
@@ -205,7 +205,7 @@ def test_one_folder_holds_one_setting_of_a_result(tmp_path, capsys):
     assert json.loads(results.load(tmp_path / "toy-plain.full.nc").attrs["declaration"])["scale"] == 3.0
     assert main(["sweep", "toy-plain", "--out", out]) == 2
     assert "two settings" in capsys.readouterr().err
-    assert main(["sweep", "toy-divided", "--out", out]) == 0
+    assert main(["sweep", "toy-second", "--out", out]) == 0
     assert main(["sweep", "toy-plain", "--profile", "quick", "--out", out]) == 0
     assert main(["sweep", "toy-plain", "--seeds", "1", "--out", out]) == 0, "another file"
 
