@@ -46,11 +46,11 @@ class Cell:
 def cell_names(cells: Sequence[Cell]) -> list[str]:
     """Return the names of cells, under which they are kept: slug, profile, seed and the identity of what is in them.
 
-    >>> from icl_lib.companion import Declaration
     >>> from icl_lib.companion.sweep import Cell, cell_names
-    >>> names = cell_names([Cell("toy-coin", "quick", Declaration(), seed) for seed in (0, 1)])
+    >>> from icl_lib.models.baselines import Ridge
+    >>> names = cell_names([Cell("toy-ridge", "quick", Ridge(1.0), seed) for seed in (0, 1)])
     >>> [name.rpartition(".")[0] for name in names]
-    ['toy-coin.quick.seed0', 'toy-coin.quick.seed1']
+    ['toy-ridge.quick.seed0', 'toy-ridge.quick.seed1']
     """
     identities = (weights.origin(cell.declaration, cell.seed, cell.device)["identity"][:16] for cell in cells)
     return [f"{c.slug}.{c.profile}.seed{c.seed}.{own}" for c, own in zip(cells, identities, strict=True)]
