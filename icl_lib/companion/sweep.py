@@ -44,14 +44,7 @@ class Cell:
 
 
 def cell_names(cells: Sequence[Cell]) -> list[str]:
-    """Return the names of cells, under which they are kept: slug, profile, seed and the identity of what is in them.
-
-    >>> from icl_lib.companion.sweep import Cell, cell_names
-    >>> from icl_lib.models.baselines import Ridge
-    >>> names = cell_names([Cell("toy-ridge", "quick", Ridge(1.0), seed) for seed in (0, 1)])
-    >>> [name.rpartition(".")[0] for name in names]
-    ['toy-ridge.quick.seed0', 'toy-ridge.quick.seed1']
-    """
+    """Return the names of cells, under which they are kept: slug, profile, seed and the identity of what is in them."""
     identities = (weights.origin(cell.declaration, cell.seed, cell.device)["identity"][:16] for cell in cells)
     return [f"{c.slug}.{c.profile}.seed{c.seed}.{own}" for c, own in zip(cells, identities, strict=True)]
 
@@ -60,7 +53,13 @@ def cell_names(cells: Sequence[Cell]) -> list[str]:
 
 
 def cell_file(name: str, folder: Path) -> Path:
-    """Return where a cell of this name is kept."""
+    """Return where a cell of this name is kept.
+
+    >>> from pathlib import Path
+    >>> from icl_lib.companion.sweep import cell_file
+    >>> cell_file("toy-coin.quick.seed0.c0ffee", Path("sweep")).as_posix()
+    'sweep/cells/toy-coin.quick.seed0.c0ffee.nc'
+    """
     return folder / "cells" / f"{name}.nc"
 
 
