@@ -14,12 +14,16 @@ def _numbered(axes, dataset: xr.Dataset) -> None:
     axes.set(yscale="log", xlabel="layers $L$", ylabel="share of no answer")
 
 
+def _span(dataset: xr.Dataset, digits: int) -> str:
+    least, most = (f"{float(each):.{digits}f}" for each in (dataset.error_theory.min(), dataset.error_theory.max()))
+    return f"{least} to {most}"
+
+
 def _alt_depth(dataset: xr.Dataset) -> str:
     return (
         f"Error against the number of layers, on a logarithmic axis, for {dataset.sizes['shape']} shapes. All markers lie on "
-        f"the lines, which fall. The highest has {float(dataset.error_theory.max()):.2f} with one layer and "
-        f"{float(dataset.error_theory.isel(layers=-1).max()):.3f} with {dataset.sizes['layers']}, the lowest "
-        f"{float(dataset.error_theory.sel(layers=1).min()):.2f} and {float(dataset.error_theory.min()):.3f}."
+        f"the lines, which fall. With one layer {_span(dataset.sel(layers=1), 2)} is left, with {dataset.sizes['layers']} "
+        f"{_span(dataset.isel(layers=-1), 3)}."
     )
 
 

@@ -12,7 +12,7 @@ def minute(exact):
     So: Yes. The outputs are right to {exact}, at every token of every block ({D36}), and all through a training ({D37}). In the
     mean over random networks the changes align, with a cosine of a quarter or more ({D39d}), and with skips the query's is the
     odd one ({D39}).
-    New: The alignment has a simple reason. Every token's change first has to undo the query. With another query in its place
-    most of the oddness is gone ({D39b}). Patched one after the other, the blocks fit together ({D40}).
+    New: With skips there is a simple reason. Every token's change first has to undo the query. With another query in its
+    place most of the oddness is gone ({D39b}). Patched one after the other, the blocks fit together ({D40}).
     """
     return {"exact": f"{float(exact.error.max()):.0e}"}

@@ -132,7 +132,7 @@ _QUICK = StalePatches(
     prompt=8,
     steps=6,
     kept=4,
-    seeds=2,
+    seeds=5,
 )
 STALE_PATCHES = Experiment(
     slug="dherin-stale-patches",

@@ -64,8 +64,8 @@ claim = claims_of("dherin-model-capacity", section="3.4 (v4)")
 
 @claim("D", "formula", of="capacity", margin=0.01, near=("one token fewer", "the width of the stream", "both widths"))
 def D63(dataset):
-    """One joint patch serves as many random tokens as the hidden layer is wide, $M = H$, and not one more, whatever the width
-    of the stream.
+    """In GPT-2 and Llama one joint patch serves as many random tokens as the hidden layer is wide, $M = H$, and not one more,
+    whatever the width of the stream.
 
     Margin: Relative; one token of the widest layer is more. Served: no token behind a block is off by over a millionth.
     Number: Relative distance of the most tokens served from $H$.

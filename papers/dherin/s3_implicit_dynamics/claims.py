@@ -207,7 +207,8 @@ def D19c(dataset):
 def D20(dataset):
     """Its $W_N − W₀$ does not have rank 1: the rank is 2 or more with softmax attention and recurrent layers.
 
-    Margin: 2 minus the smallest rank; singular values above $10⁻¹⁰$ of the largest count. In linear attention it is at most d.
+    Margin: 2 minus the smallest rank; singular values above $10⁻¹⁰$ of the largest count. In linear attention
+    of one head, with labels without noise, it is at most d.
     Slack: Rank 1 is refuted by any rank of 2; how much larger it is depends on the layer and on N.
     Control: $ΔW(C)$ of Theorem 2.2
     """

@@ -213,7 +213,8 @@ def D34e(dataset):
 
 @claim("D", "bound", margin=-0.2, control=put(joint="alignment", joint_se="alignment_se"))
 def D34g(dataset):
-    """One patch for many queries knows the task: its alignment is less by 0.2 with the mirrored task, another or shuffled.
+    """One patch for many queries knows the task: its alignment is less by 0.2 with labels of the mirrored task, of another
+    one, or shuffled.
 
     Margin: Alignment after all examples with the worst of these labels, minus that with the true ones, both initialisations;
     0.2 is all that the patch for one query has from ours.

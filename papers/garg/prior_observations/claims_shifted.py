@@ -69,16 +69,18 @@ def G3d(dataset):
     return Discrepancy(abs(cell.risk / cell.zero - 1), 2 * cell.risk_se / cell.zero)
 
 
-@claim("V", "order", margin=1.0, control=replaced("prompt", "skewed covariance"))
+@claim("V", "order", margin=1.0, control=replaced("prompt", "weights × 3", "inputs × 3"))
 def G3e(dataset):
-    """Inputs scaled by 3 are not tolerated: after $N$ examples the error/$d$ is above one half.
+    """Inputs scaled by 3 are tolerated least: after $N$ examples more than a fifth of the error of predicting 0 is left.
 
-    Margin: 0.5 over the error/$d$. Garg et al. print 0.58, against 0.0006 without a shift.
-    Slack: One half lies between the 0.0006 without a shift and the 0.58 that Garg et al. print; ours errs more.
-    Control: a skewed covariance, a shift that is tolerated
+    Margin: A fifth, as for G3, over what is left. Garg et al. print 0.58 for error/$d$, where predicting 0 has 9, against
+    0.0006 without a shift.
+    Moved: from an error/$d$ of one half, which labels scaled by 3 pass as well and which no other shift was judged by.
+    Control: weights scaled by 3, a shift that is tolerated
     """
     cell = dataset.sel(prompt="inputs × 3", model="GPT-2", k=dataset.N)
-    return Discrepancy(0.5 / cell.risk, 2 * 0.5 / cell.risk**2 * cell.risk_se)
+    left, error = cell.risk / cell.zero, cell.risk_se / cell.zero
+    return Discrepancy(0.2 / left, 2 * 0.2 / left**2 * error)
 
 
 @claim("D", "order", margin=0.5, control=replaced("model", "LSA", "GPT-2"))

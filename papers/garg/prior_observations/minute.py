@@ -10,8 +10,8 @@ def minute(dense):
     copes with many prompts unlike those of training.
 
     So: In part. Our small models learn linear functions in context ({G1}, {G1d}). After all examples of a training prompt at
-    most {left} of the error of predicting 0 is left. They tolerate the shifts that they should ({G3}, {G3b}) and not the one
-    that they should not ({G3e}). A gain on sparse functions, which the paper reports, is not
+    most {left} of the error of predicting 0 is left. They tolerate the shifts that they should ({G3}, {G3b}), and inputs
+    three times as large least ({G3e}). A gain on sparse functions, which the paper reports, is not
     seen at this scale ({G2}, {G2b}).
     New: The models are not least squares, but softer. With as many examples as dimensions they are {nearer} times nearer,
     squared, to ridge regression ({G1f}). And they adapt to inputs on which linear attention breaks down ({G3f}).

@@ -72,7 +72,8 @@ claim = claims_of("lenses-one-pass")
 
 @claim("D", "formula", of="descent", margin=0.03, quick_margin=0.05, near=("gradients at the start", "M - 1 for M"))
 def S1g(dataset):
-    """One pass of stochastic gradient descent recovers $1 - tr((I - Γ⁻¹Λ/M)ᴹ)/d$ of a task at the same rate, at last $1 - 1/e$.
+    """One pass of stochastic gradient descent recovers $1 - tr((I - Γ⁻¹Λ/M)ᴹ)/d$ of a task at the same rate, in the limit $1 -
+    1/e$.
 
     Margin: Relative; a mistake of one example in ten moves it by 5%.
     """

@@ -49,7 +49,7 @@ def S2e(dataset):
 
 @claim("D", "bound", margin=1e-6, control=put(attention="block"))
 def S2f(dataset):
-    """Without an MLP the least risk is above $R*(Ψ)$ and a floor, and at most $R*(Ψ + μμᵀ)$, as if the mean were variance.
+    """Without an MLP the least risk is at least $R*(Ψ)$ and a floor, and at most $R*(Ψ + μμᵀ)$, as if the mean were variance.
 
     Margin: Largest share by which the least risk is below the lower bound or above the upper one; descents leave 1e-8.
     Control: the risk of the block with the row in its place, which is below the floor of attention where the mean is large

@@ -160,7 +160,7 @@ def S3l(dataset):
 
 @claim("N", "bound", margin=0, control=exchanged("stage", START, TRAINED))
 def S3m(dataset):
-    """Training turns one patch into the other: after it that of the examples like the query is five times the other or more.
+    """Training makes the examples like the query outweigh the others: their patch is then five times the other or more.
 
     Margin: Logarithm of 5 less that of the median over prompts, mean over networks. At the start the two weigh nearly alike.
     Slack: The odds grow as long as attention does.

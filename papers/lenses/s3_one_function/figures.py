@@ -115,7 +115,7 @@ def heads(figure: Figure, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Change of the output when one example is removed, against the gradient of its score over 1 − attention; one "
-        "network. At the start many neurons switch, after training only where the removal turns the answer."
+        "network. At the start a neuron switches in most removals, after training in few."
     ),
     size=(8.2, 3.9),
 )

@@ -7,7 +7,8 @@ claim = claims_of("lenses-task-sets")
 
 @claim("D", "identity", of="least", margin=1e-9, near=("without the energy", "1 + 1/N for 1 + 2/N", "N + 1 for N"))
 def S5(dataset):
-    """The least risk on $k$ tasks is that of $x_q·(Aᵀh + b e)$, $A$ and $b$ in closed form; $e = (1/N) Σ y²$ is the energy.
+    """If values read the label alone, the least risk on $k$ tasks is that of $x_q·(Aᵀh + b e)$, $A$ and $b$ in closed form; $e
+    = (1/N) Σ y²$ is the energy.
 
     Margin: Relative; both are solved in double precision.
     """
@@ -29,7 +30,8 @@ def S5b(dataset):
     near=("second moments alone", "without the mean", "without the last term", "1 for c"),
 )
 def S5c(dataset):
-    """However long the prompts, up to $k = d$ tasks leave an error on new tasks, in closed form; more leave none.
+    """However long the prompts, up to $k = d$ tasks of one length, in general position, leave an error on new tasks, in closed
+    form; more leave none.
 
     Margin: Over the error of no answer, at $N = 10⁹$; what is left falls as $1/N$, over the least variance of the tasks.
     Moved: from 10⁻⁴, which a mistake in the last term may pass.

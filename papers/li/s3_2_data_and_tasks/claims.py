@@ -122,7 +122,8 @@ claim = claims_of("li-two-memories")
 
 @claim("D", "approximation", margin=0.1, control=put(value_memory="value_memory_double"))
 def L5h(dataset):
-    """After one-sided training the values themselves contradict a label they never saw exactly when $β² > M₁|q|²$.
+    """After one-sided training the values themselves contradict a label they never saw when $β²$ is above $M₁|q|²$ by a factor
+    of 1.35 or more, and not when it is as far below.
 
     Margin: Difference from a step of height 1, read on 6 patterns: one wrong pattern makes 0.17.
     Neglects: the differences between neurons, which smooth the step: ratios $β²/(M₁|q|²)$ within a factor 1.35 of 1 are left

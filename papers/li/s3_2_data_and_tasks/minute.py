@@ -13,7 +13,7 @@ def minute(unseen):
     other tasks ({L4}). The sets tried that violate it leave errors of {least} to {most} there ({L5}), although they answer
     their own tasks.
     New: The first gradient step tells why. Covering the patterns teaches attention to look for the query's pattern ({L5f}).
-    Balanced labels keep the layer from memorising an answer for a pattern that it saw with one label ({L5c}). Trained on all
+    Where a pattern was seen with one label only, the layer memorises it ({L5c}); balanced labels rule this out. Trained on all
     tasks it errs where the query's pattern is missing, by a law without free parameter ({L6}).
     """
     error = unseen.error.mean("seed")

@@ -50,7 +50,7 @@ def L7k(dataset):
 
 @claim("D", "bound", margin=0.0002, control=_from_smaller_sums)
 def L7l(dataset):
-    """Rescaled by $S₁ = −1$ the 0-1 error is that at 1, at most 0.0002: it needs the length $|S₁|β$ and not the sum.
+    """Rescaled by $S₁ = −1$ the 0-1 error is, as at 1, at most 0.0002: at full length the sign of the sum does not matter.
 
     Margin: 0-1 error at $S₁ = −1$ and 1. Scores go as $S₁²$; the hinge, 0.19 and 0.53 at −1 (full), does see the sign.
     Moved: the claim and its margin were written when the errors of this profile had been seen.
@@ -209,7 +209,8 @@ def L7j(dataset):
     control=put(error_length="error_length_theory"),
 )
 def L7i(dataset):
-    """Below $S₁ = 1$ longer prompts do not help, as on the slides: at $S₁ = 0.5$ the error at $l = 20$ is that at 8 or larger.
+    """Below $S₁ = 1$ prompts longer than 8 contexts do not help, as on the slides: at $S₁ = 0.5$ the error at $l = 20$ is that
+    at 8 or larger.
 
     Margin: 0.9 times the error at 8 less that at 20. The slides' plot, of a deeper model, has 0.038 and 0.047.
     Control: the vote law at score gap $S₁²γ$

@@ -45,7 +45,7 @@ def L9q(dataset):
 
 @claim("D", "bound", margin=0.05, control=everywhere("error", training_length=1))
 def L9r(dataset):
-    """Training prompts of $l_tr ≥ 1/α$ are not needed: two contexts, fewer than $1/α$ for $α ≤ 0.4$, train the model as well.
+    """Training prompts of $l_tr ≥ 1/α$ are not needed: two contexts, fewer than $1/α$ for $α ≤ 0.4$, also train the model.
 
     Margin: Error on unseen tasks at the end of training with $l_tr = 2$, at the shares below ½. Chance is ½; the first
     push has a factor $1 − 1/l$, so it is half of that for long prompts and 0 for $l_tr = 1$.

@@ -158,7 +158,7 @@ claim = claims_of("li-decoder-positions")
 
 @claim("S", "bound", part_of="L16", margin=SHARES["in", 0.8], quick_margin=0.2, control=_chance)
 def L16b(dataset):
-    """With learned positions, as GPT-2 has them, it learns as well: its error on unseen tasks is at most the slides'.
+    """With learned positions, as GPT-2 has them, it learns, too: its error on unseen tasks is at most the slides'.
 
     Margin: Those of L16.
     Number: 0-1 error.

@@ -95,9 +95,10 @@ def L20d(dataset):
 
 @claim("D", "formula", of="error_neighbours", margin=0.2, quick_margin=0.95, near=("one neighbour for three",))
 def L20e(dataset):
-    """1-NN and 3-NN err by a binomial law: own pattern nearest, any other label wrong with probability $1/(2 − α′)$.
+    """Where it is 0.05 or more, 1-NN and 3-NN err by a binomial law: own pattern nearest, any other label wrong with
+    probability $1/(2 − α′)$.
 
-    Margin: Relative, where the law is 0.05 or more, all draws together: 6,000 prompts a cell in full, 420 in quick.
+    Margin: Relative, all draws together: 6,000 prompts a cell in full, 420 in quick.
     Moved: from an absolute 0.08 in both profiles.
     """
 

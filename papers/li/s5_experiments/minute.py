@@ -11,8 +11,9 @@ def minute(decoder):
 
     So: In part. At {l} contexts a three-layer transformer errs on {error} of the prompts of unseen tasks, where a coin errs on
     half ({L16}), and on fewer than with 4 ({L17b}). Its most selective head turns to the query's pattern ({L18}); that whole
-    layers do is not reproduced here ({L18b}). With 8 and 10 contexts together the one-layer model errs less often than logistic
-    regression ({L20d}); that the two tie ({L20b}), and that it is clearly the best ({L20}), is not reproduced here.
+    layers give it 0.7 of their attention is not reproduced ({L18b}). With 8 and 10 contexts together the one-layer model errs
+    less often than logistic regression ({L20d}); that the two tie ({L20b}), and that it is clearly the best ({L20}), is not
+    reproduced here.
     New: The one-layer model errs only where the query's pattern is missing ({L20f}). There a vote cannot beat a single nearest
     neighbour; that is proved below. The slides' ranking appears when the inputs are noisier than the paper is remembered to say
     ({L20g}), but not together with the slides' errors ({L20i}).

@@ -120,7 +120,7 @@ def Z11b(dataset):
 
 @claim("V", "bound", margin=0.0, control=lambda dataset: dataset.assign(error_bound=dataset.error_bound - dataset.eta))
 def Z11c(dataset):
-    """The averaged error never exceeds $(d+1)tr Λ/M$ $+ (1+2d+d²κ)tr Λ/N²$.
+    """The closed form of the averaged error never exceeds $(d+1)tr Λ/M$ $+ (1+2d+d²κ)tr Λ/N²$.
 
     Margin: An inequality: (error − bound)/bound must not be positive.
     Control: the bound without its $1/N²$ part
@@ -141,7 +141,8 @@ def _short_lengths(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "rate", margin=0.05, control=_short_lengths)
 def Z12(dataset):
-    """The error falls as $1/M$ at infinite $N$, as $1/N²$ at infinite $M$, and as $1/N$ along $N = M$.
+    """The error is at most of order $1/M + 1/N²$: it falls as $1/M$ at infinite $N$ and as $1/N²$ at infinite $M$. Along $N =
+    M$ it falls as $1/N$ (derived here).
 
     Margin: Slopes of the log of the measured error over two decades of lengths far above $tr Λ/λ_min$ (quick from $10⁴$, full
     from $10⁵$); contexts are drawn by their covariance alone, $10¹⁷$ stands for infinite $M$.

@@ -38,8 +38,8 @@ def Z15a(dataset):
 
 @claim("V", "rate", margin=0.25, control=exchanged("training", "matched", "short"))
 def Z15b(dataset):
-    """Task shift is tolerated: with $N = M$ the excess over the best linear predictor vanishes like $1/M$, for linear,
-    noisy and cubic tasks.
+    """Task shift is tolerated: with $N = M$ the excess over the best linear predictor vanishes, for linear, noisy and cubic
+    tasks; like $1/M$ (derived here).
 
     Margin: On the log-log slope over the two longest prompts; by the formula it is from 0.86 to 1.14 at $M = 40$ to 160.
     Control: training at $N = 10$ while $M$ grows: the bias stays
@@ -74,8 +74,8 @@ def Z16a(dataset):
 
 @claim("V", "rate", margin=0.05, control=exchanged("training", "matched", "short"))
 def Z16d(dataset):
-    """Query shift is tolerated: for a query distribution independent of the context the error vanishes like $1/M$ along $N =
-    M$, even when all queries lie on one line.
+    """Query shift is tolerated: for a query distribution independent of the context the error vanishes along $N = M$, even
+    when all queries lie on one line; like $1/M$ (derived here).
 
     Margin: On the slope of the log of the measured error between $N = M = 10⁴$ and $10⁶$; contexts are drawn by their
     covariance alone. The bias adds a term in $1/N²$.

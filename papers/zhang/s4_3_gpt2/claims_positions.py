@@ -60,7 +60,7 @@ def ZF5e(dataset):
 
 @claim("D", "order", margin=2.0, control=exchanged("table", "last rows beyond N", "as trained"))
 def ZF5f(dataset):
-    """In each of six networks long prompts do not fail when they use trained rows: with the last trained rows repeated
+    """In each of six networks the jump is gone when long prompts use trained rows: with the last trained rows repeated
     beyond $N$ the error just above $N$ is at most twice that at $N$.
 
     Margin: Twice is what ZF5a calls a jump. Set after the result was seen; 1.25, as for ZF5b, is met by the full result and

@@ -9,13 +9,13 @@ def minute(curves):
     at scales 4 and 9. Training on random covariances helps. Longer training prompts help too, but beyond their length the error
     jumps.
 
-    So: In part, at a small size. From scale 1 to scale 9 the error, over that of predicting 0, goes from {near} to {far} in the
-    mean of models trained on one covariance ({ZF2a}); it grows in each of nine trainings ({ZF2d}). Training on random ones
-    helps in each of nine pairs ({ZF3c}). By how much in the mean, three seeds leave open ({ZF2b}, {ZF2c}, {ZF3}, {ZF3b}). Just
-    above the training length the error jumps ({ZF5a}), {jump}-fold or more at scale 1, less at 4 and 9 ({ZF8}).
-    New: Training never touches the positions beyond. In each of six networks, on positions that it has touched, the error there
-    is at most twice that at the training length ({ZF5f}). And it is the scale that hurts: divided by its own size a prompt of
-    scale 9 is answered about as well as one of 1 ({ZF9a}).
+    So: In part, at small size. From scale 1 to 9 the error, over that of predicting 0, grows from {near} to {far} in the mean
+    of models of one covariance ({ZF2a}), and in each ({ZF2d}). Training on random ones helps at 4 and 9 in all nine pairs
+    ({ZF3c}). Three seeds leave open whether it does in the mean ({ZF3}, {ZF3b}), and how fast errors grow ({ZF2b}, {ZF2c}).
+    Just above the training length it jumps ({ZF5a}), {jump}-fold or more in the mean at scale 1, less at 4 and 9 ({ZF8}).
+    New: Training never touches the positions beyond. On touched ones the error just above the training length at most doubles,
+    in each of six networks ({ZF5f}). And it is the scale that hurts: divided by its own size a prompt of scale 9 is answered
+    about as well as one of 1 ({ZF9a}).
     """
     share = (curves.risk.sel(M=curves.N) / curves.zero).sel(trained="fixed").mean(["run", "N"])
     jump = curves.jump.sel(test=["covariance I", "c = 1"]).mean("run").min()

@@ -5,10 +5,11 @@ from icl_lib.companion import minute_of
 
 @minute_of("zhang-full-loss")
 def minute(loss):
-    """Says: The layer's prediction is a quadratic form in its weights. So the loss is not convex, and no general theorem says
-    that training finds its minimum.
+    """Says: The layer's prediction is a quadratic form in its weights. The loss is not convex, and no general theorem says that
+    training finds its minimum.
 
-    So: Yes, but for a count. The form is exact ({Z19a}). It has fewer negative directions than the paper says when a prompt has
+    So: Yes, but for a count. The form is exact ({Z19a}); that the loss is not convex does not follow from it, and has an
+    argument of its own here. It has fewer negative directions than the paper says when a prompt has
     fewer examples than dimensions ({Z19e}, {Z19b}).
     New: The loss over all weights in closed form, and a proof that the limit of training is its global minimum. In {settings}
     settings none of the random weights tried near it had a smaller loss; random steps of scale {step} cost {cost} of the least

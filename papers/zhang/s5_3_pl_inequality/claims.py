@@ -20,7 +20,8 @@ def Z23(dataset):
 
 @claim("D", "formula", of="u_last_unbalanced", margin=1e-6, near=("δ = 0", "N + 1 for N"))
 def Z23b(dataset):
-    """From an unbalanced initialisation $δ = u₋₁² − ‖U₁₁‖²$ fixes the limit: $u₋₁²$ $= ½(δ + √(δ² + 4‖Γ⁻¹‖²))$.
+    """From an unbalanced initialisation with $u₁₂ = u₂₁ = 0$, $δ = u₋₁² − ‖U₁₁‖²$ fixes the limit: $u₋₁²$ $= ½(δ + √(δ² +
+    4‖Γ⁻¹‖²))$.
 
     Margin: Relative, on $u₋₁$ at the end of the flow; the numerical error: the slowest mode has then decayed by $e⁻²⁵$.
     """
@@ -167,7 +168,7 @@ def Z26d(dataset):
 
 @claim("D", "order", margin=0, control=lambda d: d.assign(minimum=0 * d.minimum + 1))
 def Z26e(dataset):
-    """At $d = 2$ and 3, the longer the prompt, the farther above the optimum: the lowest of these minima, over $L^*$, grows.
+    """At $d = 2$ and 3 the lowest of these minima, over $L^*$, grows with the length of the prompt.
 
     Margin: Fall of its log from one $N$ to the next, $d = 2$ and 3.
     Control: the loss itself, which falls

@@ -91,7 +91,8 @@ def twelve_classes(d):
 
 @says(
     "dherin_real_models",
-    "the largest change is smaller in every class but GPT-NeoX, where it is the same",
+    "the largest change is a smaller share of the weights that it changes, in every class but GPT-NeoX, where it is the same "
+    "(full profile)",
     "dherin-model-classes",
 )
 def all_matrices_against_the_last(d):

@@ -49,14 +49,14 @@ def feature_part(d):
 
 @says(
     "li_1_introduction",
-    "linear attention has at least ten times the hinge loss. In the full profile it is 27 times with the ReLU and 21 with the "
-    "linear MLP, with mean errors below 1%.",
+    r"In the full profile linear attention has at the smallest $\alpha'$ 27 times the hinge loss with the ReLU and 21 times "
+    "with the linear MLP, with mean errors below 1%.",
     "li-nonlinearity",
 )
 def few_relevant_contexts(d):
     hinge, error = (by_network(values.isel(alpha=0)) for values in (d.hinge_alpha, d.error_alpha))
     times = hinge[1] / hinge[0]
-    return times[0], times[1], 0.01, bool(times.min() >= 10), bool(error.max() < 0.01)
+    return times[0], times[1], 0.01, bool(error.max() < 0.01)
 
 
 @says("li_1_introduction", "*The softmax costs* accuracy on short prompts", "li-nonlinearity")

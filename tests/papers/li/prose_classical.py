@@ -36,6 +36,20 @@ def logistic_against_the_model(d):
     return 8, 10, both.sel(alpha=0.8), 0.8, both.sel(alpha=0.6), 0.6, 6, 0.8, six
 
 
+@says(
+    PAGE,
+    r"The linear machine does slightly better than the model on short prompts: at $\alpha'=0.8$ and 6 contexts it errs on 3.9% "
+    "in the full profile, the model on 4.3%.",
+    "li-classical",
+)
+def linear_machine(d):
+    """Better over ten networks, in pairs on the same prompts."""
+    both = d.error.sel(alpha=0.8, l=6, learner=["linear SVM", "ICL"])
+    gap = both.diff("learner").squeeze()
+    machine, model = both.mean("seed")
+    return 0.8, 6, machine, model, bool(gap.mean() > 2 * gap.std(ddof=1) / gap.size**0.5)
+
+
 @says(PAGE, "Up to 12 contexts 1-NN errs less often than either.", "li-classical")
 def one_neighbour(d):
     errors = d.error.mean("seed").sel(l=d.l[d.l <= 12])
@@ -190,14 +204,25 @@ def points_at_a_share_of_08(d):
 
 @says(
     PAGE,
-    "from 14 contexts on about once in 500 prompts. The model measured here has no such remainder.",
+    "about once in 160 prompts at 12 contexts, once in 450 at 14 and 16, and once in 700 at 18. The model "
+    "measured here has no such remainder.",
     "li-published-floor",
     "li-classical",
 )
 def remainder(d, classical):
-    beyond = d.sel(alpha=0.8, l=BEYOND[1:])
-    often = 1 / float((beyond.slides - beyond.vote_theory).median())
-    return 14, 500, 400 < often < 600, bool(classical.missed_present.sel(learner="ICL").max() == 0)
+    beyond = d.sel(alpha=0.8, l=BEYOND)
+    often = (1 / (beyond.slides - beyond.vote_theory)).values.round(-1)
+    return (
+        often[0],
+        12,
+        often[1],
+        14,
+        16,
+        often[3].round(-2),
+        18,
+        bool(often[1] == often[2]),
+        bool(classical.missed_present.sel(learner="ICL").max() == 0),
+    )
 
 
 @says(PAGE, r"That more noise ($K\ge1.75$), and no tried setting of the learners, produces", "li-classical-reasons")

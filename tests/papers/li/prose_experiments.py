@@ -92,15 +92,15 @@ def attention_before(d):
 
 @says(
     PAGE,
-    "in the full profile, on unseen patterns, the layers end between 0.54 and 0.61, their more selective heads between 0.68 "
-    "and 0.77. Which layer carries the mechanism differs from model to model.",
+    "in the full profile, on unseen patterns, the layers begin near 0.4 and end between 0.54 and 0.61, their more selective "
+    "heads between 0.68 and 0.77. Which layer carries the mechanism differs from model to model.",
     "li-decoder",
 )
 def attention_by_layer(d):
     """On unseen patterns, as the figure and the sentence on the slides before it."""
-    end = d.sel(stage="after", domain="out")
+    begin, end = (d.sel(stage=stage, domain="out") for stage in ("before", "after"))
     differs = len(set(end.mass_head.argmax("layer").values.tolist())) > 1
-    return [*extremes(end.mass.mean("seed")), *extremes(end.mass_head.mean("seed")), differs]
+    return [begin.mass.mean(), *extremes(end.mass.mean("seed")), *extremes(end.mass_head.mean("seed")), differs]
 
 
 @says(

@@ -72,13 +72,17 @@ def gone_before_one(d):
     return 1, bool((at(d.error, 0.1, 0.2, 0.3) > 0.2).all()), bool((at(d.error, 0.9, 1) < 0.001).all())
 
 
-@says(PAGE, "longer prompts do not help below $S_1=1$, here they do (L7i)", "li-rescaling")
+@says(PAGE, "prompts of more than 8 contexts do not help below $S_1=1$, here they do (L7i)", "li-rescaling")
 def longer_prompts_help(d):
     error = d.error_length.mean("seed").sel(sum=d["sum"] < 1)
-    return 1, bool((error.sel(length=20) < error.sel(length=8) / 2).all())
+    return 8, 1, bool((error.sel(length=20) < error.sel(length=8) / 2).all())
 
 
-@says(PAGE, "They err as the rescaled training patterns do. So it is the length.", "li-rescaling")
+@says(
+    PAGE,
+    "They err as the rescaled training patterns do, while the same sums at fixed norm do not raise the error.",
+    "li-rescaling",
+)
 def new_patterns(d):
     return bool(abs(d.error_new - d.error).mean("seed").max() < 0.02), bool(d.error_fixed.mean("seed").max() < 0.001)
 

@@ -62,12 +62,15 @@ def iterations(d):
     times, slope = start.time, start.slope
     share = np.mean((times.sel(level=0.9) / times.sel(level=0.1)).values)
     ratio, late = (np.mean((times.sel(level=level) / start.escape_theory).values) for level in (0.5, 0.1))
+    other = d.sel(start="ξ = 0.1")
+    from_01 = np.mean((other.time.sel(level=0.5) / other.escape_theory).transpose("seed", "cell").values, axis=0)
     found = {letter: float(slope.sel(phase="to 0.1", letter=letter)) for letter in ("beta", "M1")}
     stated = {letter: float(d.slope_stated.sel(letter=letter)) for letter in ("beta", "M1")}
     slips = {name: {"the other letter": found["M1" if name == "beta" else "beta"], "stated": stated[name]} for name in found}
     return {
         "share": Number(share, {"what is left": 1 - share, "inverted": 1 / share}, PERCENT),
         "ratio": Number(ratio, {"inverted": 1 / ratio, "at the end": late}),
+        "larger": Number(max(from_01), {"in the mean": np.mean(from_01), "from the smaller one": ratio}),
         "beta": Number(found["beta"], slips["beta"]),
         "M1": Number(found["M1"], slips["M1"]),
         "beta_stated": Number(stated["beta"], {"found": found["beta"], "of the other letter": stated["M1"]}),

@@ -14,10 +14,15 @@ def sgd_reaches_the_product(d):
     return bool((d.sgd_product < 0.01).all())
 
 
-@says(SECTION, "On short prompts the two differ little", "zhang-one-step")
+@says(
+    SECTION,
+    "At 10 examples the two differ by at most 6%, for the noise of the context dominates; at 40 the step leaves up to 41% "
+    "more.",
+    "zhang-one-step",
+)
 def step_and_model_on_short_prompts(d):
-    shortest = d.sel(d=20).isel(length=0)
-    return bool((shortest.risk_line / shortest.trained_line < 1.1).all())
+    more = (d.risk_line / d.trained_line).sel(d=20).max("kappa") - 1
+    return 10, more.sel(length=10), 40, more.interp(length=40)
 
 
 @says(

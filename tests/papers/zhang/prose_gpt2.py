@@ -80,9 +80,12 @@ def fixed_models_keep(d):
     return one, 0, 1, four, 4, nine, 9
 
 
-@says("where the limit of the linear layer is 43 times worse than that", CURVES)
+@says(
+    "where the limit of the linear layer trained on random covariances errs 43 times as much as predicting 0",
+    CURVES,
+)
 def limit_of_the_linear_layer(d):
-    return (d.lsa_limit / d.zero).sel(test="c = 9")
+    return (d.lsa_limit / d.zero).sel(test="c = 9"), 0
 
 
 @says("Nor does the growth tell the two trainings apart.", CURVES)
@@ -224,7 +227,7 @@ def larger_N_at_ten(d):
 
 @says(
     """in the full profile, that of $N=20$ has 0.93 to 1.02 times the error of that of $N=10$ in five of six pairs, and 0.71
-    times in the pair with the bad training.""",
+    times in that of the second training on random covariances.""",
     CURVES,
 )
 def short_prompts_by_N(d):
@@ -266,10 +269,15 @@ def size_taken_out(d):
     return 9, 1, bool((abs(ratio - 1) < 0.2).all())
 
 
-@says("Variances that differ from entry to entry are little trouble for them at $c=1$", CURVES)
+@says(
+    """Variances that differ from entry to entry cost models of one covariance less than scale does. At $N=20$ they double the
+    error: 0.027 on $I$ and 0.053 at $c=1$, in the mean over trainings (full profile).""",
+    CURVES,
+)
 def unequal_variances(d):
-    kept = relative(d).sel(trained="fixed").mean(NINE)
-    return 1, bool(kept.sel(test="c = 1") < 0.1), bool(kept.sel(test="c = 1") / kept.sel(test="covariance I") < 1.5)
+    kept = relative(d).sel(trained="fixed").mean("run")
+    equal, one, nine = (kept.sel(test=test) for test in ("covariance I", "c = 1", "c = 9"))
+    return 20, equal.sel(N=20), one.sel(N=20), 1, bool((one / equal < nine / one).all())
 
 
 @says(
@@ -283,14 +291,15 @@ def what_hurts(d):
 
 
 @says(
-    """Own sizes by entry are as good at small $N$ and better at $N=20$ for the fixed models. For the random ones they are no
-    gain""",
+    """Own sizes by entry are no better at $N=10$ for the fixed models, and better at 15 and 20 (full profile). For the random
+    ones they are no gain, and a loss at $N=10$""",
     SCALE,
 )
 def sizes_by_entry(d):
     errors = d.risk.sel(c=9).mean("run")
     fixed, random = errors.sel(way="own size by entry") / errors.sel(way="own size")
-    return 20, bool(fixed.sel(N=10) < 1.1), bool(fixed.sel(N=20) < 0.9), bool((random > 0.95).all())
+    better = bool((fixed.sel(N=[15, 20]) < 0.9).all())
+    return 10, 15, 20, 10, bool(fixed.sel(N=10) > 0.98), better, bool((random > 0.95).all()), bool(random.sel(N=10) > 1.2)
 
 
 @says("it came out alike in every one", POSITIONS)

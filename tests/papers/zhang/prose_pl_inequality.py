@@ -58,7 +58,8 @@ def local_minima_beyond_the_rank_one_point(d):
 
 @says(
     PAGE,
-    "In dimension 5 the two descents tried both end at the optimum at some lengths, and not both again on longer prompts",
+    "In dimension 5 the two descents tried both end at the optimum at some lengths, and on still longer prompts they again do "
+    "not both do so",
     "zhang-long-prompts",
 )
 def dimension_five(d):
