@@ -2,8 +2,9 @@
 
 An explorer is a drawing (``skeleton``) with parts that change. ``parts(state)`` says what each part is for the values of
 the controls: the attributes of an SVG element, or its text. Python fills the parts in for the start values; the script beside
-the module computes the same parts when a control moves. A module has its ``EXPLORER`` and ``cases()``, which yields settings
-with what the library gives for them by another route than the drawing's; the script's ``values`` has to give the same.
+the module computes the same parts when a control moves. A module has its ``EXPLORER``, its ``values`` of a state, which the
+script's have to be, and ``cases()``, which yields settings with what the library gives for them by another route than the
+drawing's; where there is none, a test has that route.
 """
 
 from collections.abc import Callable, Iterator, Mapping

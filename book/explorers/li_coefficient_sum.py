@@ -1,6 +1,5 @@
 """What the coefficient sum does to the neurons, to the margin, to the hinge and to the 0-1 error (section 3.3 of Li et al.)."""
 
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -194,12 +193,6 @@ def how_often(error: float) -> str:
     if not error:
         return "no answer is"
     return f"1 answer in {float(f'{1 / error:.2g}'):,.0f} is"
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values."""
-    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        yield state, values(state)
 
 
 SKELETON = template(

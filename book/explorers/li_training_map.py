@@ -1,6 +1,5 @@
 """Where the attention goes and where the rows of W_O W_V point, step by step of training (section 4 of Li et al.)."""
 
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -119,12 +118,6 @@ def reading(state: State, found: Values) -> str:
         f"Step {state['step']}, {told}: among six contexts, one of each pattern, the one with the query’s pattern gets {span}. "
         f"{found['right']} of the 100 rows are active at their right label only."
     )
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values."""
-    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        yield state, values(state)
 
 
 SKELETON = template(
