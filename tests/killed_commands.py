@@ -54,7 +54,7 @@ def unreadable(root: Path) -> list[str]:
     for path in (path for part in ("book", "_build") for path in files(root / part) if not path.name.startswith(".")):
         try:
             stored(path)
-        except (results.StaleResult, *weights.UNREADABLE, bounds.BadFile) as error:
+        except (results.StaleResult, *bounds.DAMAGED) as error:
             wrong.append(f"{path.relative_to(root)} cannot be read: {error}")
     return wrong
 

@@ -10,6 +10,7 @@ import zlib
 import h5netcdf
 import h5py
 import numpy as np
+import safetensors
 
 MB = 2**20
 LARGEST_NETCDF = 256 * MB
@@ -29,7 +30,8 @@ LARGEST_HEADER = 4 * MB
 """Bytes of the header of a safetensors file."""
 WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "F16": 2, "BF16": 2, "I16": 2, "F32": 4, "I32": 4, "F64": 8, "I64": 8}
 """Bytes of a number, by its name in safetensors."""
-DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError, struct.error, zlib.error)
+OF_FORMATS = (struct.error, zlib.error, safetensors.SafetensorError)
+DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError, *OF_FORMATS)
 """What reading a file that is not what its name says may raise; `BadFile` is a ValueError."""
 
 

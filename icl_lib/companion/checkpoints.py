@@ -43,7 +43,7 @@ class Checkpoint:
             return _grown(json.loads(origin["tree"]), tensors)
         except FileNotFoundError:
             return None
-        except weights.UNREADABLE as error:
+        except bounds.DAMAGED as error:
             why = f" (it {error})" if isinstance(error, bounds.BadFile) else ""
             warnings.warn(f"checkpoint {self.path.name} is damaged{why}: the run starts anew", stacklevel=2)
             return None

@@ -114,7 +114,7 @@ def _first_difference(field: str, old: str, new: str) -> str:
 
 
 def _name(path: Path) -> str:
-    return path.name.split(".")[0]
+    return path.name.removesuffix(".nc").removesuffix(".full").removesuffix(".safetensors")
 
 
 def commit(of: Book) -> str:
@@ -195,18 +195,19 @@ def load(path: Path | str, of: Book | None = None) -> xr.Dataset:
     of   the book whose command makes it anew, if there is one
     """
     path = Path(path)
-    with _sound(path, of):
+    with sound(path, of):
         return decoded(path)
 
 
 def attributes(path: Path) -> dict[str, object]:
     """Read where a dataset comes from, and not its data, whose digest is not looked at; raises StaleResult as ``load`` does."""
-    with _sound(path), h5netcdf.File(_looked_at(path)) as file:
+    with sound(path), h5netcdf.File(_looked_at(path)) as file:
         return dict(file.attrs)
 
 
 @contextmanager
-def _sound(path: Path, of: Book | None = None) -> Iterator[None]:
+def sound(path: Path, of: Book | None = None) -> Iterator[None]:
+    """Raise StaleResult where a file is missing, Damaged where reading it in this context fails; both say what to do."""
     made_by = of.renewal(_name(path)) if of else "computing it"
     if not path.is_file():
         raise StaleResult(f"{path.name} is missing: {made_by} makes it")

@@ -19,10 +19,6 @@ TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
 Weights = dict[str, torch.Tensor]
 
 
-UNREADABLE = (*bounds.DAMAGED, safetensors.SafetensorError)
-"""What reading a damaged file raises."""
-
-
 # --- files --------------------------------------------------------------------------------------------------------
 
 
@@ -35,7 +31,7 @@ def write(tensors: Weights, origin: Mapping[str, str], path: Path) -> None:
 
 
 def read(path: Path) -> tuple[Weights, dict[str, str]]:
-    """Return tensors and where they come from; raises one of UNREADABLE when they are not as written."""
+    """Return tensors and where they come from; raises one of ``bounds.DAMAGED`` when they are not as written."""
     with open(path, "rb") as file:
         bounds.require_safetensors(file, path.stat().st_size)
     with safetensors.safe_open(path, framework="torch") as file:
@@ -79,25 +75,19 @@ def attributes(path: Path) -> dict[str, str] | None:
     """
     try:
         return read(path)[1]
-    except UNREADABLE:
+    except bounds.DAMAGED:
         return None
 
 
 def outdated(path: Path, declaration, seed: int) -> str | None:
     """Return why a file does not hold the weights of a declared training, or None when it does."""
+    home = book.of(declaration)
     try:
-        found = read(path)[1]
-    except FileNotFoundError:
-        return f"{path.name} is missing: {book.of(declaration).renewal(path.stem)} makes it"
-    except UNREADABLE as error:
-        return _damaged(path, declaration, error)
-    wanted = origins.origin(declaration, seed, found.get("device", "cpu"))
-    return results.difference(found, wanted, path, book.of(declaration))
-
-
-def _damaged(path: Path, declaration, error: Exception) -> str:
-    told = error if isinstance(error, bounds.BadFile) else "is damaged"
-    return f"{path.name} {told}: restore it from git, or {book.of(declaration).renewal(path.stem)} makes it anew"
+        with results.sound(path, home):
+            found = read(path)[1]
+    except results.StaleResult as error:
+        return str(error)
+    return results.difference(found, origins.origin(declaration, seed, found.get("device", "cpu")), path, home)
 
 
 def load_weights(path: Path, declaration, seed: int) -> Weights | None:
@@ -105,13 +95,11 @@ def load_weights(path: Path, declaration, seed: int) -> Weights | None:
 
     Raises Damaged when they are not as written.
     """
-    try:
-        found, origin = read(path)
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except UNREADABLE as error:
-        raise results.Damaged(_damaged(path, declaration, error)) from error
-    made_with, home = origin.get("versions"), book.of(declaration)
+    with results.sound(path, home := book.of(declaration)):
+        found, origin = read(path)
+    made_with = origin.get("versions")
     wanted = origins.origin(declaration, seed, origin.get("device", "cpu"), made_with=made_with)
     if results.difference(origin, wanted, path, home):
         return None
