@@ -1,7 +1,6 @@
-"""`python -m book.citation.editions OLD NEW`: what changed from one edition's ledger to the next's."""
+"""What changed from one edition's ledger to the next's."""
 
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,22 +89,3 @@ SECTION = template(
 No claim changed.
 {% endif %}"""
 )
-
-
-def main(words: list[str]) -> int:
-    """Print what changed from the first ledger to the second, a line for each change."""
-    if len(words) != 2 or words[0] in ("-h", "--help"):
-        print("python -m book.citation.editions OLD NEW: what changed from one ledger.json to another.")
-        return 0 if words[:1] in (["-h"], ["--help"]) else 2
-    try:
-        old, new = (json.loads(Path(word).read_text(encoding="utf-8")) for word in words)
-        for one in changes(old, new):
-            print(f"{one.claim} {one.kind}: {' -> '.join(filter(None, (one.old, one.new)))}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"These are not two ledgers: {error}.", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -111,15 +111,6 @@ def test_the_page_of_editions(tmp_path):
     assert "fails</td>" in page
 
 
-def test_editions_refuse_what_is_no_ledger(tmp_path, capsys):
-    path = tmp_path / "ledger.json"
-    path.write_text("3")
-    assert editions.main([str(path), str(path)]) == 2 and editions.main([]) == 2
-    assert "not two ledgers" in capsys.readouterr().err
-    path.write_text(json.dumps([row("Z1")]))
-    assert editions.main([str(path), str(path)]) == 0
-
-
 def test_every_page_of_the_contents_is_promised():
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text())
     files = [chapter["file"] for part in contents["parts"] for chapter in part["chapters"]]
