@@ -12,7 +12,7 @@ def minute(curves):
     So: In part, at small size. From scale 1 to 9 the error, over that of predicting 0, grows from {near} to {far} in the mean
     of models of one covariance ({ZF2a}), and in each ({ZF2d}). Training on random ones helps at 4 and 9 in all nine pairs
     ({ZF3c}). Three seeds leave open whether it does in the mean ({ZF3}, {ZF3b}), and how fast errors grow ({ZF2b}, {ZF2c}).
-    Just above the training length it jumps ({ZF5a}), {jump}-fold or more in the mean at scale 1, less at 4 and 9 ({ZF8}).
+    Above the training length it jumps ({ZF5a}), {jump}-fold or more in the mean at scale 1, less at 4 and 9 ({ZF8}).
     New: Training never touches the positions beyond. On touched ones the error just above the training length at most doubles,
     in each of six networks ({ZF5f}). And it is the scale that hurts: divided by its own size a prompt of scale 9 is answered
     about as well as one of 1 ({ZF9a}).
