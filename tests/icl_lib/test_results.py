@@ -178,6 +178,19 @@ def test_what_is_missing_is_a_difference():
     assert results.difference({"identity": "0"}, {"identity": "0"}, Path("zhang-toy.full.nc"), BOOK) is None
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("zhang-toy.full.nc", "zhang-toy"),
+        ("gpt2-fixed-10.safetensors", "gpt2-fixed-10"),
+        ("gpt2-fixed-10.seed1.safetensors", "gpt2-fixed-10.seed1"),
+    ],
+)
+def test_what_is_outdated_is_renewed_by_its_own_name(file, name):
+    told = results.difference({"seed": "0"}, {"seed": "1"}, Path(file), BOOK)
+    assert told == f"{file} is outdated: its seed is 0, not 1; ./run renew {name} makes it anew"
+
+
 def test_a_full_result_of_another_seed_is_not_obtained(tmp_path, monkeypatch):
     results.save(TOY.measure("full", 0), tmp_path / "zhang-toy.full.nc")
     move_book(monkeypatch, store=tmp_path)
