@@ -69,14 +69,14 @@ def G3d(dataset):
     return Discrepancy(abs(cell.risk / cell.zero - 1), 2 * cell.risk_se / cell.zero)
 
 
-@claim("V", "order", margin=1.0, control=replaced("prompt", "weights × 3", "inputs × 3"))
+@claim("V", "order", margin=1.0, control=replaced("prompt", "inputs × 1/3", "inputs × 3"))
 def G3e(dataset):
     """Inputs scaled by 3 are tolerated least: after $N$ examples more than a fifth of the error of predicting 0 is left.
 
     Margin: A fifth, as for G3, over what is left. Garg et al. print 0.58 for error/$d$, where predicting 0 has 9, against
     0.0006 without a shift.
     Moved: from an error/$d$ of one half, which labels scaled by 3 pass as well and which no other shift was judged by.
-    Control: weights scaled by 3, a shift that is tolerated
+    Control: inputs scaled by a third
     """
     cell = dataset.sel(prompt="inputs × 3", model="GPT-2", k=dataset.N)
     left, error = cell.risk / cell.zero, cell.risk_se / cell.zero
