@@ -75,7 +75,7 @@ def G3e(dataset):
 
     Margin: A fifth, as for G3, over what is left. Garg et al. print 0.58 for error/$d$, where predicting 0 has 9, against
     0.0006 without a shift.
-    Moved: from an error/$d$ of one half, which labels scaled by 3 pass as well and which no other shift was judged by.
+    Moved: from an error/$d$ of one half, which weights scaled by 3 exceed as well and by which no other shift was judged.
     Control: inputs scaled by a third
     """
     cell = dataset.sel(prompt="inputs × 3", model="GPT-2", k=dataset.N)
