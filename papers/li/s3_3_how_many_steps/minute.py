@@ -19,7 +19,8 @@ def minute(times):
     found, stated = first.slope.sel(phase="to 0.1"), times.slope_stated
     share = float((first.time.sel(level=0.9) / first.time.sel(level=0.1)).mean())
     ratio = float((first.time.sel(level=0.5) / first.escape_theory).mean())
-    larger = float((times.isel(start=-1).time.sel(level=0.5) / times.isel(start=-1).escape_theory).mean("seed").max())
+    last = times.isel(start=-1)
+    larger = float((last.time.sel(level=0.5) / last.escape_theory).mean("seed").max())
     exponents = {letter: _signed(found.sel(letter=letter)) for letter in ("beta", "M1")}
     exponents |= {f"{letter}_stated": _signed(stated.sel(letter=letter)) for letter in ("beta", "M1")}
     return {"share": f"{share:.0%}", "ratio": f"{ratio:.2f}", "larger": f"{larger:.2f}", **exponents}
