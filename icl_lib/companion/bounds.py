@@ -1,10 +1,8 @@
-"""What is read at all: files up to a size, that hold what their headers say. Looked at before a number of them is read."""
+"""What is read at all: NetCDF files up to a size, that hold what they claim. Looked at before a number of them is read."""
 
 import io
-import json
 import math
 import re
-import struct
 import zlib
 
 import h5netcdf
@@ -17,8 +15,6 @@ LARGEST_NETCDF = 256 * MB
 """Bytes of a NetCDF file; the largest stored result has half a megabyte."""
 LARGEST_UNPACKED = 1024 * MB
 """Bytes of all its variables once they are unpacked, each number with eight, as it may become when it is scaled."""
-LARGEST_TENSORS = 4096 * MB
-"""Bytes of a safetensors file; a checkpoint at the scale of the papers has some hundred megabytes."""
 HEAP = re.compile(rb"GCOL\x01\x00{3}(.{8})", re.DOTALL)
 """Where HDF5 keeps what has any length, texts and references: its size. Any number of places may point at one entry."""
 LARGEST_HEAP = MB
@@ -26,11 +22,7 @@ MOST_TEXTS = 100_000
 """Texts of one variable; the most that is written is some hundred."""
 MOST_DIMENSIONS, MOST_ENTRIES = 32, 1000
 """Dimensions of a variable; variables of a file, and attributes of each."""
-LARGEST_HEADER = 4 * MB
-"""Bytes of the header of a safetensors file."""
-WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "F16": 2, "BF16": 2, "I16": 2, "F32": 4, "I32": 4, "F64": 8, "I64": 8}
-"""Bytes of a number, by its name in safetensors."""
-OF_FORMATS = (struct.error, zlib.error, safetensors.SafetensorError)
+OF_FORMATS = (zlib.error, safetensors.SafetensorError)
 DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError, *OF_FORMATS)
 """What reading a file that is not what its name says may raise; `BadFile` is a ValueError."""
 
@@ -40,12 +32,15 @@ class BadFile(ValueError):
 
 
 def require_size(size: int, largest: int) -> None:
-    """Raise BadFile for a file that is larger than the limit for its kind."""
+    """Raise BadFile for a file that is larger than the limit for its kind.
+
+    >>> from icl_lib.companion.bounds import require_size
+    >>> require_size(2048, 1024)
+    Traceback (most recent call last):
+    icl_lib.companion.bounds.BadFile: has 2,048 bytes, and 1,024 is the most that is read
+    """
     if size > largest:
         raise BadFile(f"has {size:,} bytes, and {largest:,} is the most that is read")
-
-
-# --- NetCDF -------------------------------------------------------------------------------------------------------
 
 
 def require_netcdf(whole: bytes) -> None:
@@ -142,44 +137,3 @@ def _attributes(name: str, owner: h5py.Dataset | h5py.File) -> int:
             raise BadFile(f"has {entries:,} entries of the attribute {each!r} of {name!r}, neither numbers nor one text")
         total += sum(map(len, np.ravel(owner.attrs[each]))) if text and text.length is None else 0
     return total
-
-
-# --- safetensors --------------------------------------------------------------------------------------------------
-
-
-def require_safetensors(source, size: int) -> None:
-    """Look at the header of an open safetensors file of ``size`` bytes; raises BadFile before any tensor is read.
-
-    Two numbers in float32 have 8 bytes, half of which are cut off here:
-
-    >>> from io import BytesIO
-    >>> import torch
-    >>> from safetensors.torch import save
-    >>> from icl_lib.companion.bounds import require_safetensors
-    >>> for whole in (save({"w": torch.ones(2)}), save({"w": torch.ones(2)})[:-4]):
-    ...     require_safetensors(BytesIO(whole), len(whole))
-    Traceback (most recent call last):
-    icl_lib.companion.bounds.BadFile: claims 8 bytes of tensors, and has 4
-    """
-    require_size(size, LARGEST_TENSORS)
-    held_tensors(source, size, LARGEST_HEADER)
-
-
-def held_tensors(source, size: int, largest_header: int) -> dict[str, dict]:
-    """Return what a header says of each tensor; raises BadFile when its file does not hold just these, one after another."""
-    length = int.from_bytes(source.read(8), "little")
-    if length > min(largest_header, size - 8):
-        raise BadFile(f"claims a header of {length:,} bytes, and has {max(size - 8, 0):,} in all")
-    header = json.loads(source.read(length))
-    header.pop("__metadata__", None)
-    end = 0
-    for name, entry in sorted(header.items(), key=lambda each: each[1]["data_offsets"]):
-        begins, ends = entry["data_offsets"]
-        if entry["dtype"] not in WIDTHS:
-            raise BadFile(f"holds {name!r} in numbers of the kind {entry['dtype']!r}, which are not read")
-        if begins != end or ends - begins != math.prod(entry["shape"]) * WIDTHS[entry["dtype"]]:
-            raise BadFile(f"claims other bytes of {name!r} than its shape has, or a place that is not behind the one before")
-        end = ends
-    if 8 + length + end != size:
-        raise BadFile(f"claims {end:,} bytes of tensors, and has {size - 8 - length:,}")
-    return header

@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import safetensors
 import torch
 
-from icl_lib.companion import bounds
 from papers.dherin.model_families import FAMILIES
 from papers.dherin.transformers_models import package
 
@@ -17,7 +17,7 @@ BYTES = {"float32": 4, "bfloat16": 2}
 MARGIN = 0.8
 """Share of the free memory that may be planned with; in bfloat16 a small model took a sixth more than was planned."""
 LARGEST = 100 * 10**6
-"""Bytes of a text, of a file of JSON and of the header of a file of weights."""
+"""Bytes of a text and of a file of JSON."""
 FLOATS = ("F64", "F32", "F16", "BF16")
 
 
@@ -117,20 +117,18 @@ def _shards(folder: Path) -> list[Path]:
 
 
 def _header(path: Path) -> dict[str, int]:
-    """Return how many numbers each tensor of a file has; the file has to be as long as its header says."""
+    """Return how many numbers each tensor of a file has, of which no number is read."""
     try:
-        with open(path, "rb") as file:
-            entries = bounds.held_tensors(file, path.stat().st_size, LARGEST)
-    except OSError:
-        raise
-    except bounds.BadFile as error:
-        raise ValueError(f"{path} is damaged, cut off or of another kind: it {error}") from error
-    except bounds.DAMAGED as error:
-        raise ValueError(f"{path} is damaged, cut off or of another kind: its header cannot be read") from error
-    for name, entry in entries.items():
-        if entry["dtype"] not in FLOATS and name.endswith(("weight", "_proj")):
-            raise ValueError(f"{path} holds {name!r} in {entry['dtype']}, as quantised models do: take the model as it was")
-    return {name: math.prod(entry["shape"]) for name, entry in entries.items()}
+        with safetensors.safe_open(path, framework="numpy") as file:
+            tensors = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            kinds = {name: tensor.get_dtype() for name, tensor in tensors.items()}
+            sizes = {name: math.prod(tensor.get_shape()) for name, tensor in tensors.items()}
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"{path} is damaged, cut off or of another kind: {error}") from error
+    for name, kind in kinds.items():
+        if kind not in FLOATS and name.endswith(("weight", "_proj")):
+            raise ValueError(f"{path} holds {name!r} in {kind}, as quantised models do: take the model as it was")
+    return sizes
 
 
 def free_memory() -> float:
