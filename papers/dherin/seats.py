@@ -89,7 +89,8 @@ class Seat:
 def restored(seats: Sequence[Seat]) -> Iterator[Callable[[], Float[Tensor, "L"]]]:
     """Give every parameter of the seats back as it was, to the bit, also after an exception.
 
-    Yields what tells the sizes of the changes so far: |change|_F over |weights|_F of all that is changed in a seat.
+    Yields what tells the sizes of the changes so far: |change|_F over |weights|_F of all parameters of a seat that are changed
+    by more than rounding alone could.
     Raises ValueError when two seats share a parameter.
     """
     kept = [{name: each.detach().clone() for name, each in seat.parameters.items()} for seat in seats]
@@ -110,5 +111,7 @@ def restored(seats: Sequence[Seat]) -> Iterator[Callable[[], Float[Tensor, "L"]]
 
 def _size(now: dict[int, Tensor], before: dict[int, Tensor]) -> float:
     change = {name: (now[name].detach() - old).double().square().sum().item() for name, old in before.items()}
-    weight = sum(before[name].double().square().sum().item() for name, square in change.items() if square)
+    norms = {name: old.double().square().sum().item() for name, old in before.items()}
+    rounding = {name: torch.finfo(old.dtype).eps / 2 for name, old in before.items()}  # of each number, as a share of it
+    weight = sum(norm for name, norm in norms.items() if change[name] > rounding[name] ** 2 * norm)
     return (sum(change.values()) / weight) ** 0.5 if weight else 0.0

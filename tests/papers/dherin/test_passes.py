@@ -212,3 +212,15 @@ def test_stored_matrices_are_seen_as_they_are_applied():
     one.add(change)
     assert torch.equal(owner.weight[0], before[0]) and torch.allclose(owner.weight[1], before[1] + change.mT)
     assert torch.equal(one.matrix, owner.weight[1].mT)
+
+
+def test_the_size_of_a_patch_is_over_what_it_changes_and_not_over_what_rounding_touches():
+    seat, other = seats(Model())
+    read, last = seat.reads[0].matrix, seat.last[0].matrix
+    with restored([seat, other]) as sizes:
+        last.mul_(1.1)
+        read[0, 0] = torch.nextafter(read[0, 0], torch.tensor(torch.inf).double())
+        assert torch.allclose(sizes(), torch.tensor([0.1, 0.0]), atol=1e-7)
+        read.mul_(1 + 1e-9)
+        expected = 0.1 / (1 + (read.norm() / last.norm() * 1.1) ** 2) ** 0.5
+        assert sizes()[0] == pytest.approx(expected.item(), rel=1e-6)
