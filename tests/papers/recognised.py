@@ -162,7 +162,8 @@ class Vocabulary:
                 where = dict(zip(rest, np.unravel_index(column, [quantity.sizes[each] for each in rest]), strict=True))
                 at = {each: coordinate(quantity, each, int(index)) for each, index in where.items()}
                 at |= {n: c.item() for n, c in quantity.coords.items() if c.ndim == 0}
-                told = remarks + ([] if exact else ["floored"])
+                left_out = int((np.isfinite(table[:, column]) & ~drawn).sum())
+                told = remarks + ([] if exact else ["floored"]) + ([f"without {left_out}"] if left_out else [])
                 yield Found(
                     name,
                     dim,
