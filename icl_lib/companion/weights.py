@@ -89,7 +89,9 @@ def outdated(path: Path, declaration, seed: int) -> str | None:
 
 
 def load_weights(path: Path, declaration, seed: int) -> Weights | None:
-    """Return stored weights, or None when this declaration and code did not make them, with whatever versions of packages.
+    """Return stored weights, or None when there are none or this declaration and code did not make them.
+
+    The versions of packages may be others.
 
     Raises Damaged when they are not as written.
     """

@@ -3,9 +3,11 @@
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.typed import refuse
+
 
 def cosine(u: Float[Tensor, "... n"], v: Float[Tensor, "... n"]) -> Float[Tensor, "..."]:
-    """Return <u, v> / (|u| |v|) along the last dimension; NaN where a vector is 0.
+    """Return <u, v> / (|u| |v|) along the last dimension; NaN where |u|^2 or |v|^2 is 0, or infinite in their dtype.
 
     >>> import torch
     >>> from icl_lib.measure.cosine import cosine
@@ -14,4 +16,5 @@ def cosine(u: Float[Tensor, "... n"], v: Float[Tensor, "... n"]) -> Float[Tensor
     >>> cosine(torch.eye(2), torch.tensor([[3.0, 4.0], [4.0, 3.0]]))
     tensor([0.6000, 0.6000])
     """
+    refuse(u.shape[-1] != v.shape[-1], f"vectors of {u.shape[-1]} and of {v.shape[-1]} entries: give as many")
     return (u * v).sum(-1) / (u.norm(dim=-1) * v.norm(dim=-1))

@@ -30,6 +30,7 @@ def squared_errors(
     A model with weights (S, d+1, d+1) is S models, measured on the same prompts at once. ``name`` is the role of the
     draws: equal (seed, name, law, prompts, length) give equal prompts, so that models can be compared in pairs.
     """
+    refuse(length < 0, f"prompts of {length} examples: draw 0 or more")
     generator = stream(seed, name)
     errors = []
     for size in chunks(prompts, length + 1):

@@ -18,16 +18,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.tasks.prompts import Prompts
+from icl_lib.tasks.prompts import Prompts, unpaired
+from icl_lib.typed import refuse
 
 
 def predict(prompts: Prompts, w_hat: Float[Tensor, "... d"]) -> Float[Tensor, "..."]:
     """Return <w_hat, x_query> for every prompt."""
+    refuse(
+        w_hat.shape[-1] != prompts.x_query.shape[-1],
+        f"w_hat of shape {tuple(w_hat.shape)} and queries of shape {tuple(prompts.x_query.shape)}: give as many entries",
+    )
     return torch.einsum("...d,...d->...", w_hat, prompts.x_query)
 
 
 def mean_label_input(prompts: Prompts) -> Float[Tensor, "... d"]:
     """Return (1/M) sum_i y_i x_i for every prompt; NaN without examples."""
+    refuse(*unpaired(prompts))
     return torch.einsum("...md,...m->...d", prompts.x, prompts.y) / prompts.x.shape[-2]
 
 
@@ -37,6 +43,7 @@ class MinimumNormOLS:
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
         """Return the predictions."""
+        refuse(*unpaired(prompts))
         return predict(prompts, torch.einsum("...dm,...m->...d", torch.linalg.pinv(prompts.x), prompts.y))
 
 
@@ -50,6 +57,7 @@ class Ridge:
         """Return the predictions; raises ValueError unless penalty > 0 (penalty 0 is MinimumNormOLS)."""
         if not self.penalty > 0:
             raise ValueError(f"ridge needs a penalty above 0, not {self.penalty}: use MinimumNormOLS without one")
+        refuse(*unpaired(prompts))
         x, y = prompts.x, prompts.y
         gram = torch.einsum("...mi,...mj->...ij", x, x)
         ridged = gram + self.penalty * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)

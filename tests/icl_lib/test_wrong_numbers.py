@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from icl_lib.measure.cosine import cosine
 from icl_lib.measure.risk import risk
-from icl_lib.models.baselines import Zero
+from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero, predict
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
@@ -41,6 +42,18 @@ REFUSED = {
     "weights that are not square": (lambda: weights(EYE[:2], EYE[:2]), r"both end in \(d\+1, d\+1\)"),
     "weights of another size": (lambda: MODEL(prompts(d=3)), "weights of size 3 need inputs of one entry less, and have 3"),
     "labels in a column": (lambda: MODEL(prompts(labels=(1, 4, 1))), r"4 inputs and labels of shape \(1, 4, 1\)"),
+    **{
+        f"{type(each).__name__}, {what}": (
+            lambda each=each, y=y: each(prompts(labels=y)),
+            r"4 inputs and labels of shape \(1, ",
+        )
+        for each in (MinimumNormOLS(), Ridge(1.0), OneGradientStep(1.0), Averaging())
+        for what, y in (("labels in a column", (1, 4, 1)), ("one label for all", (1, 1)))
+    },
+    "tokens of fewer labels": (lambda: embed(prompts(labels=(1, 3))), r"4 inputs and labels of shape \(1, 3\)"),
+    "weights that do not meet a query": (lambda: predict.__wrapped__(prompts(), torch.ones(1)), "give as many entries"),
+    "vectors of two lengths": (lambda: cosine.__wrapped__(torch.ones(3, 1), torch.ones(3)), "1 and of 3 entries: give as many"),
+    "a prompt of fewer than no examples": (lambda: risk(Zero(), LAW, prompts=1, length=-1, seed=0, name="a"), "of -1 examples"),
     "tokens without an example": (lambda: embed(EMPTY), "give at least one example"),
     "no prompts": (lambda: risk(Zero(), LAW, prompts=0, length=2, seed=0, name="a"), "0 prompts: draw at least one"),
     "fewer than none": (lambda: risk(Zero(), LAW, prompts=-1, length=2, seed=0, name="a"), "-1 prompts"),

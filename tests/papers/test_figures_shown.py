@@ -8,8 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from icl_lib.companion.figure import NARROW, NarrowFigure
+from papers import registry
 from tests.papers import stated, told
 from tests.papers.artists import drawn
+from tests.papers.drawn import drawn as plainly_drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,6 +24,9 @@ BY_HAND = {
 
 OWN_LAYOUT = {"dherin-rank-one"}
 """A matrix between its column and its row, on every screen."""
+
+ONE_IS_NOT_ENOUGH = {("li-coefficient-sum", "S_1"), ("li-sum-reasons", "S_1"), ("ahn-free-features", "layers")}
+"""Figures that are about one of several entries, which another one alone does not have."""
 
 
 def section(name: str) -> str:
@@ -83,3 +88,21 @@ def test_figures_draw_by_name():
     files = {str(path.relative_to(ROOT)): path for path in (ROOT / "papers").glob("*/**/figures*.py")}
     found = {name: DRAWS.findall(path.read_text(encoding="utf-8")) for name, path in files.items()}
     assert len(files) > 30 and {name: calls for name, calls in found.items() if calls} == BY_HAND
+
+
+def admitted(experiment, dim: str, value) -> bool:
+    """Whether a setting may have the first of several entries alone."""
+    try:
+        return isinstance(value, tuple) and len(value) > 1 and bool(experiment.but(**{dim: value[:1]}))
+    except ValueError:
+        return False
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", told.DRAWINGS)
+def test_a_figure_is_drawn_of_settings_with_one_entry_in_the_place_of_several(name):
+    data = told.dataset_of(name)
+    experiment = registry.EXPERIMENTS[data.attrs["slug"]]
+    for dim, value in vars(experiment.quick).items():
+        if dim in data.dims and (name, dim) not in ONE_IS_NOT_ENOUGH and admitted(experiment, dim, value):
+            assert plainly_drawn(told.DRAWINGS[name][1], data.isel({dim: [0]}))

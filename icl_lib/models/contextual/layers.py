@@ -29,7 +29,7 @@ class ContextualLayer(Protocol):
         ...
 
     def everywhere(self, weights: Weights, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Return A at every token, (..., T, k)."""
+        """Return A at every token, (..., T, k): of the tokens up to it, or of all where the layer is not causal."""
         ...
 
     def prefixes(self, weights: Weights, context: Tensor, queries: Tensor) -> Tensor:

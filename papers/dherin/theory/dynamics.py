@@ -129,10 +129,13 @@ def left_product(W_0: Float[ndarray, "m n"], b: Float[ndarray, "K n"]) -> Float[
 
 
 def skew(full: Float[ndarray, "... n"], bare: Float[ndarray, "... n"]) -> float | Float[ndarray, "..."]:
-    """sqrt(2) sin of the angle between b_{i-1} - b_i and b_i: how far the step is from a gradient (eq-dherin-3-skew)."""
+    """sqrt(2) sin of the angle between b_{i-1} - b_i and b_i: how far the step is from a gradient (eq-dherin-3-skew).
+
+    NaN where one of the two is 0.
+    """
     difference = full - bare
-    cosine = (difference * bare).sum(-1) / (np.linalg.norm(difference, axis=-1) * np.linalg.norm(bare, axis=-1))
-    return np.sqrt(2 * np.maximum(0, 1 - cosine**2))
+    along = ((difference * bare).sum(-1) / (bare**2).sum(-1))[..., None] * bare
+    return np.sqrt(2) * np.linalg.norm(difference - along, axis=-1) / np.linalg.norm(difference, axis=-1)
 
 
 def left_least(W_0: Float[ndarray, "m n"], b: Float[ndarray, "... K n"]) -> Float[ndarray, "... K m n"]:

@@ -33,7 +33,7 @@ LABELS = {"GPT-2": "GPT-2, slow curriculum"}
     size=(6.4, 3.9),
 )
 def sparse(figure: Figure, dataset: xr.Dataset) -> None:
-    """Error over the number of examples: the model, least squares, the Lasso and the Bayes predictor."""
+    """Error over the number of examples: both models, least squares, the Lasso and the Bayes predictor."""
     axes = figure.subplots()
     line(axes, dataset, "least_squares_line", "length", color="C2", label="least squares")
     for name, k, color in (("Lasso", 1, "C1"), ("Bayes", 2, "C3"), ("GPT-2, fast curriculum", 4, "C4"), ("GPT-2", 0, "C0")):

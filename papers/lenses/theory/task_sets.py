@@ -60,16 +60,23 @@ def optimum(tasks: Moments, N: float) -> Layer:
     """The layer of least error on the tasks (eq-lenses-5-optimum).
 
     A = [(1 + 1/N) U + (c/N) I - (1 + 2/N) nu nu^T/q]^-1 (U - nu nu^T/q), b = (nu/(1 + 2/N) - A^T nu)/q.
-    Needs N finite and c > 0, or tasks that span R^d: else LinAlgError, or numbers without meaning.
+    Raises ValueError where several layers have it: at finite N when s = 0 and all tasks that are not 0 are the same; at
+    N = infinity when some v has <v, w_i> = c_i for all i, as d or fewer independent tasks do, or the tasks span less than R^d.
     """
     U, nu, q, c = tasks
     told = np.outer(nu, nu) / q
-    A = np.linalg.solve((1 + 1 / N) * U + c / N * np.eye(len(U)) - (1 + 2 / N) * told, U - told)
+    system = (1 + 1 / N) * U + c / N * np.eye(len(U)) - (1 + 2 / N) * told
+    if np.linalg.cond(system) > 1e12:
+        raise ValueError("several layers have the least error on these tasks: take noise and a finite N, or more tasks")
+    A = np.linalg.solve(system, U - told)
     return Layer(A, (nu / (1 + 2 / N) - nu @ A) / q)
 
 
 def second_moments_alone(tasks: Moments, N: float) -> Layer:
-    """The same without e, under the same conditions: A = [(1 + 1/N) U + (c/N) I]^-1 U, b = 0 (eq-lenses-5-alone)."""
+    """The layer of least error among those that do not read e: A = [(1 + 1/N) U + (c/N) I]^-1 U, b = 0 (eq-lenses-5-alone).
+
+    At N = infinity the tasks have to span R^d: else LinAlgError, or numbers without meaning.
+    """
     U, _, _, c = tasks
     return Layer(np.linalg.solve((1 + 1 / N) * U + c / N * np.eye(len(U)), U), np.zeros(len(U)))
 
@@ -103,7 +110,10 @@ def long_parts(w: Float[ndarray, "k d"], noise: float) -> LongPrompts:
 
 
 def projection(w: Float[ndarray, "k d"]) -> float:
-    """(d - rank)/d: the same without e, where A becomes the projection on the span of the tasks (eq-lenses-5-projection)."""
+    """(d - rank)/d, the error on new tasks at N = infinity of the layer that does not read e (eq-lenses-5-projection).
+
+    Its A is the projection on the span of the tasks.
+    """
     return 1 - float(np.linalg.matrix_rank(w)) / w.shape[1]
 
 

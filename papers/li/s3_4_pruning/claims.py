@@ -30,7 +30,7 @@ claim = claims_of("li-magnitudes")
 
 @claim("S", "bound", margin=0.08, quick_margin=0.12, control=at(setting=[1]))
 def L11(dataset):
-    """After training in setting A about 15% of the neurons, rows of $W_O$, are small (8% to 24% in the full profile), the
+    """After training in setting A about 15% of the neurons, rows of $W_O$, are small (7.5% to 23.5% in the full profile), the
     others large.
 
     Margin: |mean share − 0.155|; small: shorter than half the longest row. The authors' plot shows 15 to 16% of one

@@ -150,7 +150,7 @@ def scores(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def neurons(figure: Figure, dataset: xr.Dataset) -> None:
     """Every neuron of one model at four steps: cosines of its feature and label parts."""
-    row = figure.subplots(1, dataset.sizes["shown"], sharey=True)
+    row = figure.subplots(1, dataset.sizes["shown"], sharey=True, squeeze=False)[0]
     for axes, (_, cell) in zip(row, each(dataset.assign(area=6 + 160 * dataset.point_length), "shown"), strict=True):
         for k, sign in enumerate((1, -1)):
             own, style = cell.isel(neuron=np.flatnonzero(cell.point_sign == sign)), dict(facecolors="none", edgecolors=f"C{k}")
@@ -236,7 +236,7 @@ def _alt_training_map(dataset: xr.Dataset) -> str:
 def training_map(figure: Figure, dataset: xr.Dataset) -> None:
     """Attention between patterns and responses of the neurons at five steps."""
     steps = _shown_steps(dataset)
-    grid = figure.subplots(2, len(steps), height_ratios=(1, 1.15))
+    grid = figure.subplots(2, len(steps), height_ratios=(1, 1.15), squeeze=False)
     for column, step in zip(grid.T, steps, strict=True):
         cell = dataset.sel(setting="A", step=step)
         mesh = column[0].pcolormesh(_attention_map(cell), cmap="viridis", vmin=0, vmax=1)

@@ -180,7 +180,7 @@ def classical(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def reasons(figure: Figure, dataset: xr.Dataset) -> None:
     """Errors of all learners under changes of the classical learners and of the noise."""
-    panels = np.atleast_1d(figure.subplots(1, dataset.sizes["l"], sharey=True))
+    panels = figure.subplots(1, dataset.sizes["l"], sharey=True, squeeze=False)[0]
     rows = np.arange(dataset.sizes["variant"])[::-1]
     for axes, (_, panel) in zip(panels, each(_on_floor(dataset, "error"), "l"), strict=True):
         for k, cell in each(panel, "learner"):

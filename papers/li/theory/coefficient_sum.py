@@ -90,7 +90,7 @@ def mean_losses(
 ) -> tuple[float, float]:
     """E max{0, 1 - zF} and P(zF < 0) + P(zF = 0)/2 over both z and the distribution of the label (eq-li-3-3-mean-losses).
 
-    ``law`` are the chances and values of the attention-weighted label in units of the query's.
+    ``law`` are the chances and values of the attention-weighted label in units of the query's. |zF| up to 1e-12 is taken for 0.
     """
     chance, vote = law
     margins = np.array([z * (np.maximum(S_1 * phi + z * vote[:, None] * lam, 0) @ a) for z in (1, -1)])

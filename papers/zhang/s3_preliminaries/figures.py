@@ -27,7 +27,7 @@ from icl_lib.companion import Table, drawing, each, entry, equality, legend, lin
 def two_notions(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test prompt length for models trained at finite N: it levels off."""
     dataset = dataset.isel(d=0)
-    panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True)
+    panels = figure.subplots(1, dataset.sizes["kappa"], sharey=True, squeeze=False)[0]
     for axes, (_, panel) in zip(panels, each(dataset, "kappa"), strict=True):
         series(axes, panel, "risk", "M", "N", label="$N={N}$", theory=("risk_line", "length"))
         for k, cell in each(panel, "N"):

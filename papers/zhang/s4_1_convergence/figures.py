@@ -101,7 +101,7 @@ def stationarity(figure: Figure, dataset: xr.Dataset) -> None:
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Test error over test length, one panel a distribution of labels: Theorem 4.2 as lines, Monte Carlo as markers."""
     dataset = dataset.isel(d=0)
-    panels = figure.subplots(1, dataset.sizes["labels"], sharex=True)
+    panels = figure.subplots(1, dataset.sizes["labels"], sharex=True, squeeze=False)[0]
     first = dataset.isel(M=0)
     dataset["length"] = np.geomspace(*dataset.M.values[[0, -1]], 60)
     dataset["curve"] = first.best_linear + first.variance * first.M / dataset.length + first.bias

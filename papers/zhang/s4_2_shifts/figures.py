@@ -69,7 +69,7 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
 def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length for three query distributions at two training lengths."""
     dataset = dataset.isel(d=0)
-    panels = figure.subplots(1, dataset.sizes["N"], sharex=True, sharey=True)
+    panels = figure.subplots(1, dataset.sizes["N"], sharex=True, sharey=True, squeeze=False)[0]
     for axes, (_, panel) in zip(panels, each(dataset, "N"), strict=True):
         series(axes, panel, "risk", "M", "query", label="{query}", theory=("risk_theory", "M"))
         axes.set(title=f"trained at $N={panel.N.item()}$", xlabel="test prompt length $M$", yscale="log")
@@ -125,7 +125,7 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
 def covariate_shift(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over that of predicting 0 against test length: shrunk and stretched inputs, another covariance."""
     dataset = dataset.isel(d=0)
-    panels = figure.subplots(1, dataset.sizes["test"], sharex=True, sharey=True)
+    panels = figure.subplots(1, dataset.sizes["test"], sharex=True, sharey=True, squeeze=False)[0]
     ink = mpl.rcParams["text.color"]
     share = dataset[["risk", "risk_se", "risk_theory", "limit", "ols"]] / dataset.zero
     for axes, (_, row) in zip(panels, each(share, "test"), strict=True):

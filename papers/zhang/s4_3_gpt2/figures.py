@@ -36,7 +36,7 @@ LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
 )
 def curves(figure: Figure, dataset: xr.Dataset) -> None:
     """Figure 1: error over the number of examples, by training length and test distribution, with the reference lines."""
-    panels = figure.subplots(dataset.sizes["N"], dataset.sizes["test"], sharex=True, sharey="col")
+    panels = figure.subplots(dataset.sizes["N"], dataset.sizes["test"], sharex=True, sharey="col", squeeze=False)
     dataset = with_range(dataset, "risk", "run").assign(ols=dataset.ols.where(dataset.ols > 1e-9))
     for row, (_, models) in zip(panels, each(dataset, "N"), strict=True):
         for axes, (_, cell) in zip(row, each(models, "test"), strict=True):

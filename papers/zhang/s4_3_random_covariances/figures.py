@@ -60,7 +60,7 @@ def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length, by distribution (rows) and covariance scale (columns): lines: formula, markers: Monte Carlo."""
     dataset = dataset.isel(d=0).drop_sel(trained="dense")
     share = dataset[["risk", "risk_se", "risk_line", "risk_limit"]] / dataset.zero
-    panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True, sharey=True)
+    panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True, sharey=True, squeeze=False)
     for row, (_, law) in zip(panels, each(share, "law"), strict=True):
         for axes, (_, cell) in zip(row, each(law, "c"), strict=True):
             _risk_panel(axes, cell)

@@ -113,7 +113,7 @@ def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
 )
 def rank_one_trap(figure: Figure, dataset: xr.Dataset) -> None:
     """Local minimum or saddle, over prompt length and condition number, with the boundary predicted."""
-    panels = figure.subplots(1, dataset.sizes["d"], sharey=True)
+    panels = figure.subplots(1, dataset.sizes["d"], sharey=True, squeeze=False)[0]
     for axes, (_, panel) in zip(panels, each(dataset, "d"), strict=True):
         cells = panel.stack(cell=("N", "kappa"))
         N, kappa, trapped = panel.N.values, panel.kappa.values, (cells.negative == 0).values

@@ -63,8 +63,8 @@ def u_last_bound_any_sigma(
 ) -> float:
     """[sum_i min(sigma theta_i, 1/(c gamma_i))^2]^1/2 <= u_-1(t), for every sigma > 0 (derived here).
 
-    theta_i and gamma_i are the diagonals of Theta Theta^T and Gamma in the eigenbasis of Lambda, c the ceiling of
-    u_-1. The i-th diagonal entry of U_11 rises whenever it is below 1/(c gamma_i), and u_-1 = ||U_11||_F.
+    theta_i and gamma_i are the diagonals of Theta Theta^T, ||Theta Theta^T||_F = 1, and of Gamma in the eigenbasis of Lambda,
+    c the ceiling of u_-1. The i-th diagonal entry of U_11 rises whenever it is below 1/(c gamma_i), and u_-1 = ||U_11||_F.
     """
     basis = np.linalg.eigh(Lambda)[1]
     theta = np.sum((basis.T @ Theta) ** 2, axis=1)

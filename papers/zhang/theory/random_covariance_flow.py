@@ -142,7 +142,8 @@ def u_lower_bound_any_sigma(
 ) -> float:
     """[sum_i min(sigma theta_i, xi_i/(c gamma_i))^2]^1/2 <= u_{-1}(t), for every sigma > 0 (derived here).
 
-    theta is the diagonal of Theta Theta^T, c the ceiling of u_{-1}: u_ii rises whenever it is below xi_i/(c gamma_i).
+    theta is the diagonal of Theta Theta^T, ||Theta Theta^T||_F = 1 as in the theorem, and c the ceiling of u_{-1}: u_ii rises
+    whenever it is below xi_i/(c gamma_i).
     """
     theta, c = np.sum(Theta**2, axis=1), u_ceiling(xi, zeta, start_gap)
     return float(np.linalg.norm(np.minimum(sigma * theta, xi / (c * np.diag(zeta)))))

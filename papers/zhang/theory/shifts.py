@@ -1,7 +1,7 @@
 """Section 4.2: the error of the trained model when tasks, queries or covariates are not those of training.
 
-Lambda is the training covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf, but not
-M in ``repeated_query_error``. Where a function does not say otherwise, the test context has covariance Lambda_test, the query
+Lambda is the training covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf.
+Where a function does not say otherwise, the test context has covariance Lambda_test, the query
 is independent of it with second moment Q, and y = <w, x>.
 """
 
@@ -120,11 +120,11 @@ def repeated_query_error(d: int, N: float, M: float) -> float:
     It is (1/d) E||((a r/M) - 1) x_1 + (a/M) S x_1||^2 with a = 1/(1 + (d+1)/N), r = ||x_1||^2, S = sum_{i>=2} x_i x_i^T
     and E||S x_1||^2 = (M-1)(M+d) E r (derived here).
     """
-    step = isotropic_shrinkage(d, N) / M
+    a = isotropic_shrinkage(d, N)
     r, r2, r3 = d, d * (d + 2), d * (d + 2) * (d + 4)
-    own = step**2 * r3 - 2 * step * r2 + r
-    cross = 2 * step * (M - 1) * (step * r2 - r)
-    return (own + cross + step**2 * (M - 1) * (M + d) * r) / d
+    own = (a / M) ** 2 * r3 - 2 * a / M * r2 + r
+    cross = 2 * a * (1 - 1 / M) * (a / M * r2 - r)
+    return (own + cross + a**2 * (1 - 1 / M) * (1 + d / M) * r) / d
 
 
 def orthant_error(d: int, N: float, M: float) -> float:

@@ -110,6 +110,8 @@ def test_left_consuming_by_hand():
     assert W[1:].tolist() == [[[1.5, 0.5], [0, 1]], [[2, 0.5], [1, 1]]]
     assert [(W[i] @ b[i]).tolist() for i in range(3)] == [[2, 1]] * 3
     assert least[2].tolist() == [[1, 0], [1, 0]] and np.linalg.matrix_rank(W[2] - W[0]) == 2
+    nearly = np.array([1.0, 1e-9])  # whose cosine with the first axis is 1 in float64
+    assert dynamics.skew(np.array([2.0, 0.0]), nearly) == pytest.approx(np.sqrt(2) * 2e-9)
     assert dynamics.skew(b[0], b[1]) == pytest.approx(1) and dynamics.skew(b[1], b[2]) == pytest.approx(np.sqrt(2))
 
 

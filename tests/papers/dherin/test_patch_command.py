@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM
 
 from papers.__main__ import parser
 from papers.dherin import checkpoints, patch_command
-from papers.dherin.context_patches import Texts, measured, passage
+from papers.dherin.context_patches import Texts, measured, passage, work
 from papers.dherin.model_families import seats
 from papers.dherin.passes import record
 from papers.dherin.patch_report import number
@@ -251,3 +251,10 @@ def test_the_command_on_the_page_is_accepted():
     (words,) = re.findall(r"\./run (patch --model [^\\]*)", text)
     options = parser().parse_args(shlex.split(words))
     assert options.model.name == "FOLDER" and options.keep == [0.0] and options.dtype == "float32"
+
+
+def test_tokens_of_all_passes_by_hand():
+    """The context before 2 lines: 20. Half of it stays: 57 of the texts alone, 15 rows of 5, and 10 of a fitted line."""
+    texts = Texts([0] * 10, [0] * 3, [], [[0] * 4], [[0] * 5])
+    assert work(texts, [0.5]) == 20 + 57 + 75 + 10
+    assert work(texts, [0.5, 0.5]) == 20 + 2 * 142

@@ -71,6 +71,16 @@ def test_no_layer_near_the_optimum_is_better():
     assert not alone.b.any() and least < task_sets.error(alone, tasks, N)
 
 
+@pytest.mark.parametrize(
+    ("w", "N"), [([[1.0, 2.0, 0.5]], 4), ([[0.0, 0.0], [1.0, 0.5]], 7), ([[1.0, 0.0], [0.0, 2.0]], np.inf), ([[1.0]], np.inf)]
+)
+def test_tasks_for_which_several_layers_are_best_are_refused(w, N):
+    with pytest.raises(ValueError, match="several layers have the least error on these tasks"):
+        task_sets.optimum(task_sets.moments(np.array(w), 0.0), N)
+    more = np.vstack([w, -1.5 * np.array(w)[:1], 0.5 * np.array(w)[-1:]])  # two differ, and they span as much as before
+    assert np.isfinite(task_sets.optimum(task_sets.moments(more, 0.0), 9).A).all()
+
+
 def test_one_task_has_the_floor_of_one_head():
     for N, noise in ((3, 0.5), (8, 1.5)):
         tasks = task_sets.moments(unit(3, 1, 4), noise)

@@ -7,6 +7,7 @@ from zhang_instances import SKEW, covariance, draw
 
 from papers.zhang import reduced_flow
 from papers.zhang.flow import gradient_flow
+from papers.zhang.s5_3_pl_inequality.figures import long_prompts
 from papers.zhang.s5_3_pl_inequality.long_prompts import balanced, settle
 from papers.zhang.s5_3_pl_inequality.rank_one_trap import edge
 from papers.zhang.theory import dynamics, full_loss, optimum, pl_inequality, rank_one_trap, wall
@@ -179,3 +180,11 @@ def test_a_local_minimum_behind_the_wall():
     assert 0.01 < excess < wall.wall_height(Lambda, N) and wall.wall_ratio(Lambda, N, U) > 1
     assert np.linalg.norm(U[:, -1]) == pytest.approx(np.linalg.norm(U[:, :-1]))
     assert np.allclose(balanced(np.column_stack([3 * U[:, :-1], U[:, -1] / 3])), U)
+
+
+def test_the_alternative_text_says_that_a_trap_lies_below_the_wall_where_it_does(stored):
+    """What lies below the height of the wall is the excess over the least loss, and not the least loss."""
+    data = stored("zhang-long-prompts")
+    assert "falls below the wall" in long_prompts.told(data)[0]
+    higher = data.assign(loss=data.loss + data.height)
+    assert "falls below the wall" not in long_prompts.told(higher)[0]

@@ -137,6 +137,7 @@ def test_noise_in_the_context():
 def test_repeated_query():
     # d = 1, N = 2, M = 1: a = 1/2, E x^2 (x^2/2 - 1)^2 = 15/4 - 3 + 1
     assert shifts.repeated_query_error(1, 2, 1) == pytest.approx(1.75, rel=1e-14)
+    assert shifts.repeated_query_error(3, 5, np.inf) == pytest.approx((1 - 5 / 9) ** 2)
     rng = np.random.default_rng(5)
     d, N, M, prompts = 3, 4, 5, 200_000
     x = rng.standard_normal((prompts, M, d))
