@@ -43,7 +43,7 @@ class Canvas(FigureCanvasSVG):
         return self._renderer
 
     def drawn(self) -> str:
-        """Draw the figure, once."""
+        """Return the figure as SVG; a second call would go on where the first ended."""
         renderer = self.get_renderer()
         self.figure.draw(MixedModeRenderer(self.figure, *self.figure.get_size_inches(), RASTER, renderer))
         renderer.finalize()

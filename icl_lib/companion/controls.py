@@ -39,6 +39,7 @@ def near_miss(name: str, mistake: str) -> Control:
     """Return the control that puts a near miss, told by its label, in the place of the theory of a variable."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
+        _require("variable", [*dataset.data_vars], f"{name}_near")
         near = dataset[f"{name}_near"].dropna("mistake", how="all")  # labels of other variables stand there without numbers
         _require("mistake", near.mistake.values.tolist(), mistake)
         return dataset.assign({f"{name}_theory": near.sel(mistake=mistake, drop=True)})

@@ -83,7 +83,7 @@ class Experiment:
 
     @property
     def notebook(self) -> str:
-        """The notebook of the room."""
+        """The name of the notebook that shows it, without its ending; empty in a script."""
         return notebook_of(self.module)
 
     def declaration(self, profile: str) -> Declaration:

@@ -96,7 +96,7 @@ class GPT2:
         return _read_out(weights, h)
 
     def attention(self, weights: Weights, tokens: Float[Tensor, "S B T n"]) -> Reading:
-        """Return the output at the last token and the attention of its row in every layer."""
+        """Return the output at the last token and how it attends to all tokens, in every layer."""
         h, rows = self._embed(weights, tokens), []
         for layer in _by_layer(weights):
             h, (query, key) = self._block(layer, h, EVERY_TOKEN)

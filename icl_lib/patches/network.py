@@ -14,6 +14,7 @@ from icl_lib.models.contextual.blocks import State
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Patchable, Site
+from icl_lib.typed import refuse
 
 
 @runtime_checkable
@@ -80,6 +81,10 @@ def patched_network(
     Blocks are patched in order, each for the tokens that the patched blocks below really send it. Returns the weights of
     the patched blocks and the tokens that leave the last one.
     """
+    refuse(
+        len(targets) != len(network.blocks(weights)),
+        f"{len(targets)} targets for {len(network.blocks(weights))} blocks: give one for each",
+    )
     patched = []
     for block, full in zip(network.blocks(weights), targets, strict=True):
         bare = network.block.mix(block, tokens, positions)

@@ -23,6 +23,8 @@ def test_a_row_or_a_near_miss_that_there_is_not_is_told():
     near = xr.Dataset({"x_near": ("mistake", [1.0, 2.0])}, {"mistake": ["less", "more"]})
     with pytest.raises(ValueError, match="unknown mistake 'mor': did you mean more"):
         near_miss("x", "mor")(near)
+    with pytest.raises(ValueError, match="unknown variable 'y_near': did you mean x_near"):
+        near_miss("y", "more")(near)
     for names in ({"x_near": "x_nea"}, {"x_nea": "x_near"}):
         with pytest.raises(ValueError, match="unknown variable 'x_nea': did you mean x_near"):
             put(**names)(near)

@@ -10,6 +10,7 @@ from icl_lib.measure.risk import risk
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero, predict
 from icl_lib.models.contextual.feed_forward import MLP
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
+from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
@@ -33,6 +34,11 @@ def weights(W_PV, W_KQ):
     LinearSelfAttention.__post_init__(SimpleNamespace(W_PV=W_PV, W_KQ=W_KQ))
 
 
+def plain(function):
+    """Take a function as it is without the checks of annotations."""
+    return function.__wrapped__
+
+
 def patch(site):
     return site.absorb(MLP(1, (2,), 1, "relu"), MLP_WEIGHTS, torch.ones(1), torch.ones(1))
 
@@ -51,8 +57,8 @@ REFUSED = {
         for what, y in (("labels in a column", (1, 4, 1)), ("one label for all", (1, 1)))
     },
     "tokens of fewer labels": (lambda: embed(prompts(labels=(1, 3))), r"4 inputs and labels of shape \(1, 3\)"),
-    "weights that do not meet a query": (lambda: predict.__wrapped__(prompts(), torch.ones(1)), "give as many entries"),
-    "vectors of two lengths": (lambda: cosine.__wrapped__(torch.ones(3, 1), torch.ones(3)), "1 and of 3 entries: give as many"),
+    "weights that do not meet a query": (lambda: plain(predict)(prompts(), torch.ones(1)), "give as many entries"),
+    "vectors of two lengths": (lambda: plain(cosine)(torch.ones(3, 1), torch.ones(3)), "1 and of 3 entries: give as many"),
     "a prompt of fewer than no examples": (lambda: risk(Zero(), LAW, prompts=1, length=-1, seed=0, name="a"), "of -1 examples"),
     "tokens without an example": (lambda: embed(EMPTY), "give at least one example"),
     "no prompts": (lambda: risk(Zero(), LAW, prompts=0, length=2, seed=0, name="a"), "0 prompts: draw at least one"),
@@ -65,6 +71,10 @@ REFUSED = {
         r"has shape \(\): give \(S,\), one number a replicate",
     ),
     "a loss for each prompt": (lambda: fit(lambda now, batch: now["w"][:, None] * torch.ones(3)), r"has shape \(2, 3\)"),
+    "fewer targets than blocks": (
+        lambda: plain(patched_network)(SimpleNamespace(blocks=lambda weights: [1, 2]), None, {}, [None], torch.ones(1, 1)),
+        "1 targets for 2 blocks: give one for each",
+    ),
     "a bias of another name": (lambda: patch(Bias("bias")), "bias must be among the block's weights: W, b, W_out, b_out"),
     "a matrix of another name": (lambda: patch(Matrix("V")), "V must be among"),
     "a gain of another name": (lambda: patch(Gain("m")), "m must be among"),

@@ -117,7 +117,7 @@ class Gemma(Declaration):
         return found | {f"narrow_{name}": values for name, values in self.in_narrow(seed, s).items()}
 
     def in_narrow(self, seed: int, s: int) -> dict[str, np.ndarray]:
-        """Return the tail of narrow networks."""
+        """Return the share of large entries, and the moments, in narrow networks."""
         network, found = architecture("Gemma", self.depth, self.narrow).network, []
         for k in range(self.narrower):
             weights = network.start(stream(seed, f"narrow/{s}/weights/{k}"), (), LIKE)

@@ -140,7 +140,7 @@ class Alignment(Declaration):
         return torch.stack([D for i, D in enumerate(plain.finetune(x, labels, self.pace)) if i in marks], -3)
 
     def ceiling(self, plain: Plain, D: Tensor, generator: torch.Generator) -> Tensor:
-        """Return the mean of kappa^2 over fresh queries, (task, i)."""
+        """Return the mean of kappa^2 over fresh queries, (task, i); kappa is the alignment of a change with a query."""
         length, found = plain.size(D).square(), 0
         for x in normal(generator, (self.queries, len(D), D.shape[-1]), LIKE):
             found = found + plain.moved(D, x[:, None]).square().sum(-1) / (x @ plain.G.mT).square().sum(-1)[:, None]

@@ -82,7 +82,7 @@ def output_size(xi: float, delta: float, square: float) -> float:
 
 
 def output_size_coins(xi: float, delta: float, square: float) -> float:
-    """The same when each sign of a is a coin of its own: xi delta sqrt(E|p_bar|^2/2)."""
+    """Root mean square of F when each sign of a is drawn on its own: xi delta sqrt(E|p_bar|^2/2)."""
     return float(xi * delta * np.sqrt(square / 2))
 
 
