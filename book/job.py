@@ -9,6 +9,8 @@ import runpy
 import signal
 import sys
 
+from icl_lib.typed import Misdeclared
+
 
 def main(words: list[str]) -> int:
     """Run a module with the words after its name."""
@@ -25,6 +27,9 @@ def main(words: list[str]) -> int:
     except BrokenPipeError:  # who read the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except Misdeclared as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     except SyntaxError as error:
         print(f"{error.filename}, line {error.lineno}: {error.msg}. Mend it, or restore it from git.", file=sys.stderr)
         return 1

@@ -18,6 +18,10 @@ MOST = 20
 """So many names are told of those that there are."""
 
 
+class Misdeclared(ValueError):
+    """What a module of a wing declares cannot be: told in one sentence by every command."""
+
+
 def refuse(wrong: bool, sentence: str) -> None:
     """Raise ValueError with a sentence that names what is wrong and what to do.
 

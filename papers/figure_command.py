@@ -16,7 +16,10 @@ def run(options: argparse.Namespace) -> int:
     experiment = registry.asked(options.slug, options.profile, options.settings)
     drawing = drawing_of(experiment)
     if drawing is None:
-        raise ValueError(f"{experiment.slug} has no figure: {BOOK.command} check {experiment.slug} judges its claims")
+        room = f"{experiment.module.rpartition('.')[0]}.figures"
+        raise ValueError(
+            f"no figure of {room} is named {experiment.slug}; {BOOK.command} check {experiment.slug} judges its claims"
+        )
     renewal.announce(renewal.alike([experiment.slug], options), options.settings)
     began = time.perf_counter()
     dataset = experiment.run(options.profile, options.seed, options.device)

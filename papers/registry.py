@@ -8,7 +8,7 @@ from types import ModuleType
 
 from icl_lib.companion import Claim, Experiment, Minute, weights
 from icl_lib.companion.paper import Paper, by_name, declared, in_order, require_about
-from icl_lib.typed import unknown
+from icl_lib.typed import Misdeclared, unknown
 from papers import BOOK, FLOORS, PAPERS
 
 WINGS: dict[str, Paper] = {key: importlib.import_module(f"papers.{key}").PAPER for key in PAPERS}
@@ -40,8 +40,10 @@ _MODULES = tuple(_modules())
 
 def _order(claim: Claim) -> tuple[int, int, str]:
     if not re.fullmatch(ID, claim.id):
-        raise ValueError(f"{claim.id} in {claim.module} is no claim's number: write letters of a wing's PAPER, and a number")
+        raise Misdeclared(f"{claim.id} in {claim.module} is no claim's number: write letters of a wing's PAPER, and a number")
     letters, number, part = re.fullmatch(r"(\D+)(\d+)(\D*)", claim.id).groups()
+    if letters not in (own := WINGS[claim.paper].letters):
+        raise Misdeclared(f"{claim.id} stands in {claim.module}, whose claims are numbered by {' or '.join(own)}: rename it")
     return [each for paper in WINGS.values() for each in paper.letters].index(letters), int(number), part
 
 
@@ -57,10 +59,10 @@ def _place(experiment: Experiment) -> tuple[int, int, int]:
 
 EXPERIMENTS: dict[str, Experiment] = by_name(sorted(declared(_MODULES, Experiment), key=_place), lambda each: each.slug)
 """In the order of the pages, and on a page in that of their first claims."""
-require_about(CLAIMS.values(), EXPERIMENTS)
-
 MINUTES: dict[str, Minute] = {each.experiment: each for each in declared(_MODULES, Minute)}
 """The answers of the pages, by the slug of their main results."""
+require_about(((claim.id, claim.experiment) for claim in CLAIMS.values()), EXPERIMENTS)
+require_about(((f"the minute of {each.numbers.__module__}", slug) for slug, each in MINUTES.items()), EXPERIMENTS)
 
 TRAININGS = {each.name: each for module in _MODULES for each in vars(module).get("TRAININGS", ())}
 """Trainings whose weights are shipped; each has ``train(seed, device) -> weights``."""

@@ -16,7 +16,7 @@ from book.builder.cache import Executed
 from book.builder.identities import Identities
 from book.builder.layout import MARK, Layout
 from book.builder.problem import Problem
-from book.builder.settings import require_settings
+from book.builder.settings import require_in_contents, require_settings
 from book.citation.record import Record
 
 UNTOUCHED = "_build/html is as it was before."
@@ -32,6 +32,7 @@ def build(asked: argparse.Namespace, layout: Layout) -> None:
     names = arguments.notebook_names(layout.root)
     if not names:
         raise Problem("There are no notebooks; restore the folder notebooks from git.")
+    require_in_contents(names, layout.root)
     published_at.address(layout.root)  # a wrong one is told before minutes have gone
     selected = [asked.only] if asked.only else names
     if asked.fresh and asked.profile == "full":

@@ -1,4 +1,4 @@
-"""`./run outputs`: put fresh outputs of the quick profile into the notebooks that are committed, and their numbers beside."""
+"""`./run outputs [NAME ...]`: put fresh outputs of the quick profile, and their numbers, into what is committed."""
 
 import sys
 from pathlib import Path
@@ -9,20 +9,21 @@ from book.builder import arguments, book, cache, committed, judged, quick
 from book.builder.layout import Layout
 from icl_lib.companion.quick import stored_quick
 from icl_lib.companion.writing import write_atomically
+from icl_lib.typed import unknown
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""
 
 
-def refresh(layout: Layout) -> list[str]:
-    """Execute what has changed and write it over the committed notebooks; the names of those that differ now.
+def refresh(asked_for: list[str], layout: Layout) -> list[str]:
+    """Execute what has changed and write it over these committed notebooks, or over all; the names of those that differ now.
 
     Where a claim has come near its margin, or is near no more, notebooks show another verdict and are executed again.
     """
-    asked, names = arguments.parse([], layout.root), arguments.notebook_names(layout.root)
-    numbers = layout.stored_results / quick.FILE
-    executed, before = book.bring_up_to_date(names, asked, layout), stored_quick(numbers)
-    if quick.update(executed, numbers):
+    asked, numbers = arguments.parse([], layout.root), layout.stored_results / quick.FILE
+    names, before = asked_for or arguments.notebook_names(layout.root), stored_quick(numbers)
+    executed = book.bring_up_to_date(names, asked, layout)
+    if quick.update(executed, numbers, before if asked_for else None):
         executed = book.bring_up_to_date(names, asked, layout)
     moved = {name: bool(quick.differences(before, judged.of(one, "quick"))) for name, one in executed.items()}
     return [name for name, one in executed.items() if replaced(layout.notebooks / f"{name}.ipynb", one.notebook, moved[name])]
@@ -49,13 +50,17 @@ def replaced(path: Path, executed: Path, moved: bool) -> bool:
 
 def main(words: list[str]) -> int:
     told = "Put fresh outputs of the quick profile into the committed notebooks, and their numbers into book/data/quick.json."
-    arguments.Parser(prog="./run outputs", description=told).parse_args(words)
+    parser = arguments.Parser(prog="./run outputs", description=told)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks; all unless named")
+    every, asked = arguments.notebook_names(Path.cwd()), [Path(name).stem for name in parser.parse_args(words).names]
+    if wrong := [name for name in asked if name not in every]:
+        parser.error(unknown("notebook", wrong[0], every))
 
     def work(layout: Layout) -> None:
-        names = refresh(layout)
-        print(f"Written: {', '.join(names)}." if names else "Every notebook already had these outputs.")
+        written = refresh(asked, layout)
+        print(f"Written: {', '.join(written)}." if written else "Every notebook already had these outputs.")
 
-    return book.answer(work, "The notebooks not yet written are as they were.")
+    return book.answer(work, "The committed notebooks not yet written are as they were.")
 
 
 if __name__ == "__main__":

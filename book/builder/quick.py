@@ -17,15 +17,19 @@ VERBS = {word: f"is {word}" for word in (NOT_REPRODUCED, UNDECIDED)}
 """Verdicts as what a claim does, where they are no verbs."""
 
 
-def update(executed: dict[str, Executed], path: Path) -> bool:
-    """Write what these notebooks found; whether some were cleared away, for other claims are near their margins now."""
+def update(executed: dict[str, Executed], path: Path, others: dict[str, dict] | None = None) -> bool:
+    """Write what these notebooks found beside the `others`; whether some were cleared away, for other claims are near now.
+
+    What differs from before only as another machine may differ stays as it was.
+    """
     before, found = stored_quick(path), {name: judged.of(one, "quick") for name, one in executed.items()}
     after = {slug: entry for each in found.values() for slug, entry in each.items()}
     other = {slug for slug, entry in after.items() if _near(before, slug, entry) != _near(after, slug, entry)}
     outdated = [name for name, each in found.items() if other & each.keys()]
     for name in outdated:  # before the file is written, so that they are executed again also after an interruption
         shutil.rmtree(executed[name].folder)
-    writing.write_json(path, after)
+    kept = {slug for slug in before.keys() & after.keys() - other if not differences(before, {slug: after[slug]})}
+    writing.write_json(path, (others or {}) | after | {slug: before[slug] for slug in kept})
     return bool(outdated)
 
 

@@ -1,8 +1,9 @@
 """The files by which a reader sets what the book is, looked at before anything is made of them."""
 
 import json
+import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import yaml
@@ -30,3 +31,11 @@ def require_settings(root: Path) -> None:
                 raise Problem(f"{name} holds no table of names and values; restore it from git.")
             if name == "_toc.yml" and not isinstance(told.get("root"), str):
                 raise Problem(f"{name} names no first page, as in 'root: book/index'; mend it, or restore it from git.")
+
+
+def require_in_contents(names: Iterable[str], root: Path) -> None:
+    """Raise a Problem that names the first of these notebooks that the table of contents does not."""
+    shown = re.findall(r"\bfile: *notebooks/(\S+)", (root / "_toc.yml").read_text(encoding="utf-8"))
+    for name in names:
+        if name not in shown:
+            raise Problem(f"notebooks/{name}.ipynb is in no part of _toc.yml: add a line '- file: notebooks/{name}' to one.")

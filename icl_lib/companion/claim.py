@@ -9,11 +9,12 @@ import xarray as xr
 
 from icl_lib.companion.controls import Control, near_miss
 from icl_lib.companion.origins import trained
-from icl_lib.companion.paper import paper_of, section_of
+from icl_lib.companion.paper import HERE, paper_of, section_of
 from icl_lib.companion.slack import slack
 from icl_lib.companion.strip import Strip, placed
 from icl_lib.companion.told import OURS, told_by, unfit, unknown_to_us
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
+from icl_lib.typed import Misdeclared
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
 
@@ -180,7 +181,10 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             margins = [margin] if quick_margin is None else [margin, quick_margin]
             twice = "of= and check= are both given: take one" if of and check else ""
             if why := twice or unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, *margins):
-                raise ValueError(f"{function.__name__}: {why}")
+                raise Misdeclared(f"{function.__name__}: {why}")
+            other = function.__globals__.get(function.__name__)
+            if isinstance(other, Claim) and other.sentence != sentence and other.module != HERE:  # a cell may be run again
+                raise Misdeclared(f"{function.__name__} is declared twice in {function.__module__}: rename one")
             controls = {told["Control"]: control} if control else {}
             controls |= {label: near_miss(of, label) for label in near}
             return Claim(

@@ -57,7 +57,8 @@ def claims_about(experiment) -> dict[str, Claim]:
     """Return the claims of its room about a result, by id; raises ValueError for one about a result that the room has not."""
     modules = seen_by(experiment)
     claims = by_name(declared(modules, Claim), lambda claim: claim.id)
-    require_about(claims.values(), sorted({experiment.slug, *(each.slug for each in declared(modules, type(experiment)))}))
+    slugs = sorted({experiment.slug, *(each.slug for each in declared(modules, type(experiment)))})
+    require_about(((claim.id, claim.experiment) for claim in claims.values()), slugs)
     return {name: claim for name, claim in claims.items() if claim.experiment == experiment.slug}
 
 

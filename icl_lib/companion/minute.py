@@ -13,7 +13,7 @@ from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked, marked_html
 from icl_lib.companion.mathematics import plain, typeset
 from icl_lib.companion.verdict import HOLDS
-from icl_lib.typed import unknown
+from icl_lib.typed import Misdeclared, unknown
 
 PARTS = ("Says", "So", "New")
 TITLES = dict(zip(PARTS, ("It says", "Is it so?", "New here"), strict=True))
@@ -143,7 +143,7 @@ def minute_of(experiment: str) -> Callable[[Numbers], Minute]:
         pieces = re.split(rf"(?:^|\n)\s*({'|'.join(PARTS)}): ", inspect.getdoc(function) or "")
         told = {name: " ".join(text.split()) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
         if pieces[0] or tuple(told) != PARTS:
-            raise ValueError(f"{function.__module__}: a minute says {', '.join(f'{part}:' for part in PARTS)} in this order")
+            raise Misdeclared(f"{function.__module__}: a minute says {', '.join(f'{part}:' for part in PARTS)} in this order")
         return Minute(experiment, told, function)
 
     return made

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from icl_lib.companion import book
-from icl_lib.typed import unknown
+from icl_lib.typed import Misdeclared, unknown
 
 T = TypeVar("T")
 HERE = "__main__"
@@ -77,22 +77,22 @@ def declared(modules: Iterable[ModuleType], kind: type) -> list:
 
 
 def by_name(found: Iterable[T], name: Callable[[T], str]) -> dict[str, T]:
-    """Return what is declared by name; raises ValueError where two modules declare one name. A cell may be run again."""
+    """Return what is declared by name; raises Misdeclared where two modules declare one name. A cell may be run again."""
     named: dict[str, T] = {}
     for each in found:
         other = named.get(name(each), each)
         if other is not each and {other.module, each.module} != {HERE}:
-            raise ValueError(f"{name(each)} is declared twice, in {other.module} and {each.module}: rename one")
+            raise Misdeclared(f"{name(each)} is declared twice, in {other.module} and {each.module}: rename one")
         named[name(each)] = each
     return named
 
 
-def require_about(claims: Iterable, slugs: Iterable[str]) -> None:
-    """Raise ValueError for a claim about a result that is not among those there are."""
+def require_about(named: Iterable[tuple[str, str]], slugs: Iterable[str]) -> None:
+    """Raise Misdeclared for what names a result that is not among those there are: what it is, and the name."""
     slugs = [*slugs]
-    for claim in claims:
-        if claim.experiment not in slugs:
-            raise ValueError(f"{claim.id} is about {claim.experiment}: {unknown('experiment', claim.experiment, slugs)}")
+    for what, slug in named:
+        if slug not in slugs:
+            raise Misdeclared(f"{what} is about {slug}: {unknown('experiment', slug, slugs)}")
 
 
 def seen_by(experiment) -> list[ModuleType]:

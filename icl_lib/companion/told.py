@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
-from icl_lib.typed import unknown
+from icl_lib.typed import Misdeclared, unknown
 
 CODES = {
     "V": "read in the text of the arXiv version",
@@ -53,11 +53,11 @@ def told_by(function: Callable) -> tuple[str, dict[str, str]]:
     told = dict(zip(texts[::2], texts[1::2], strict=True))
     ordered = [part for part in PARTS if part in told]
     if not sentence or "Margin" not in told:
-        raise ValueError(
+        raise Misdeclared(
             f"{function.__name__}: its docstring says its sentence, then Margin: and a reason; one of both is missing"
         )
     if list(told) != ordered:
-        raise ValueError(
+        raise Misdeclared(
             f"{function.__name__}: its docstring says {', '.join(f'{part}:' for part in ordered)} once, in this order"
         )
     return sentence, told

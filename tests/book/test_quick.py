@@ -158,3 +158,14 @@ def test_what_a_notebook_left_counts_before_what_an_edition_recorded(monkeypatch
     recorded = {"zhang-risk": found("Z10", "holds"), "zhang-averaged-error": found("Z11b", "holds")}
     rows = {row.claim.id: row.quick.verdict for row in verdicts.ledger(["a notebook"], recorded)}
     assert (rows["Z10"], rows["Z11b"], rows["Z1"]) == ("fails", "holds", verdicts.NOT_RUN)
+
+
+def test_numbers_that_another_machine_may_find_stay_as_they_are_and_so_do_those_of_other_notebooks(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
+    path, other = tmp_path / "quick.json", {"other": stored()["toy"]}
+    quick.update({"one": executed(tmp_path, "one", 0.05)}, path)
+    before = path.read_text()
+    quick.update({"one": executed(tmp_path, "one", 0.05 * (1 + 1e-9))}, path)
+    assert path.read_text() == before
+    quick.update({"one": executed(tmp_path, "one", 0.06)}, path, other)
+    assert stored_quick(path)["toy"]["claims"]["Z0"]["value"] == 0.06 and stored_quick(path)["other"] == other["other"]

@@ -8,7 +8,7 @@ import pytest
 from book.builder import book, published_at, render
 from book.builder.layout import MARK, Layout
 from book.builder.problem import Problem
-from book.builder.settings import READERS, require_settings
+from book.builder.settings import READERS, require_in_contents, require_settings
 
 BASE = "https://owner.github.io/name"
 BROKEN = {
@@ -105,3 +105,10 @@ def test_what_a_killed_printing_leaves_is_gone_with_the_next_command(tmp_path):
     (layout.html / render.WHOLE).write_text("all pages")
     with book.alone(layout):
         assert not (layout.html / render.WHOLE).exists()
+
+
+def test_a_notebook_that_no_part_of_the_contents_names_is_told_before_it_is_executed(tmp_path):
+    (tmp_path / "_toc.yml").write_text("root: book/index\nparts:\n- chapters:\n  - file: notebooks/one\n")
+    require_in_contents(["one"], tmp_path)
+    with pytest.raises(Problem, match="notebooks/on.ipynb is in no part of _toc.yml: add a line '- file: notebooks/on'"):
+        require_in_contents(["one", "on"], tmp_path)

@@ -53,7 +53,10 @@ def test_a_number_that_only_the_answer_names_is_found(answer, found):
 @pytest.mark.parametrize("name", arguments.notebook_names(LAYOUT.root))
 def test_a_notebook_ends_with_three_questions_whose_answers_are_what_their_lines_print(name):
     cells = read_notebook(LAYOUT.notebooks / f"{name}.ipynb").cells
-    (first,) = (number for number, cell in enumerate(cells) if cell.source.startswith(HEADING))
+    first = next((number for number, cell in enumerate(cells) if cell.source.startswith(HEADING)), None)
+    assert first is not None, (
+        f"{name} lacks '{HEADING}': three questions, each with a line of code tagged {GUESS} and an answer"
+    )
     asked, lines, answers = cells[first::2], cells[first + 1 :: 2], cells[first + 2 :: 2]
     assert [len(asked), len(lines)] == [4, 3]
     assert all(

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -12,6 +12,7 @@ from icl_lib.companion import Book, Cards, Count, Declaration, Discrepancy, Expe
 from icl_lib.companion.laid_open import claims_about
 from icl_lib.companion.marks import CHANGED, IN_THE_BOOK
 from icl_lib.companion.paper import by_name
+from icl_lib.typed import Misdeclared
 
 WRONG = """
 from dataclasses import dataclass
@@ -151,6 +152,27 @@ def test_what_is_declared_twice_is_refused_but_in_cells_that_are_run_again():
         by_name([first, each("toys.b")], lambda claim: claim.id)
     again = each("__main__")
     assert by_name([each("__main__"), again], lambda claim: claim.id)["D4"] is again
+
+
+TWICE = """
+@claims_of("toy-coin", section="1")("D", "bound", margin=0.1, control=put(heads="sixes"))
+def C1(data):
+    '''{}.
+
+    Margin: one.
+    Control: sixes of a die
+    '''
+"""
+
+
+def test_two_claims_of_one_name_in_one_module_are_refused_where_their_sentences_differ():
+    module = {"claims_of": claims_of, "put": put, "__name__": "papers.zhang.s7_toy.claims"}
+    for _ in range(2):  # the same one, as when a module is read again
+        exec(TWICE.format("A coin is fair"), module)
+    with pytest.raises(Misdeclared, match="C1 is declared twice in papers.zhang.s7_toy.claims: rename one"):
+        exec(TWICE.format("A die is fair"), module)
+    cell = module | {"__name__": "__main__"}
+    exec(TWICE.format("A die is fair"), cell | {"C1": replace(module["C1"], module="__main__")})
 
 
 def test_a_claim_about_a_result_that_the_room_has_not_is_refused(monkeypatch):

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from book import job
 from icl_lib.companion import Judgement, results, weights
 from icl_lib.companion.marks import unmarked
-from icl_lib.typed import CALLER
+from icl_lib.typed import CALLER, MOST, Misdeclared
 from papers import check_command, registry
 from papers.__main__ import main, parser
 from papers.check_command import contradiction, remark
@@ -124,7 +125,7 @@ def test_a_file_is_written_where_the_command_was_given(monkeypatch, tmp_path):
         (["check", "zhang-rsik"], "unknown experiment 'zhang-rsik': did you mean zhang-risk"),
         (["check", "Z1"], "Z1 is a claim: take its experiment, zhang-one-step"),
         (["check", "zhang_1_introduction"], "zhang_1_introduction is a notebook: take one of its experiments, zhang-one-step"),
-        (["check", "nothing-like-it"], "and 113 more; ./run list has them all"),
+        (["check", "nothing-like-it"], f"and {len(registry.EXPERIMENTS) - MOST} more; ./run list has them all"),
         (["check", "--set", "N=3"], "name the experiment"),
         (["compute", "zhang-flow", "--set", "starts=2", "--set", "starts=3"], "starts is set twice"),
         (["train", "gpt2-fixd-20"], "unknown training 'gpt2-fixd-20': did you mean"),
@@ -212,3 +213,17 @@ def test_another_seed_at_full_scale_is_told_with_what_computes_it():
 
 def test_a_terminal_shows_no_marks():
     assert unmarked("risk ⟨0.12⟩ and ⟨\na\n⟩") == "risk 0.12 and a"
+
+
+def test_a_claim_numbered_by_another_wing_is_refused():
+    claim = next(iter(registry.CLAIMS.values()))
+    with pytest.raises(Misdeclared, match=r"A9 stands in papers\.zhang\..*, whose claims are numbered by Z.*: rename it"):
+        registry._order(replace(claim, id="A9"))
+
+
+def test_a_job_tells_in_one_sentence_what_is_misdeclared(tmp_path, monkeypatch, capsys):
+    (tmp_path / "wrong.py").write_text("from icl_lib.typed import Misdeclared\nraise Misdeclared('O1 is about oswald-stpe')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.argv", ["job"])
+    assert job.main(["wrong"]) == 2
+    assert capsys.readouterr().err == "error: O1 is about oswald-stpe\n"

@@ -54,4 +54,9 @@ def test_a_box_is_short(slug):
 
 def test_every_box_has_a_second_route():
     paths = sorted((ROOT / "tests" / "papers").glob("*/test_*_boxes.py"))
-    assert {slug for path in paths for slug in runpy.run_path(str(path))["ROUTES"]} == set(registry.MINUTES)
+    routes = {slug for path in paths for slug in runpy.run_path(str(path))["ROUTES"]}
+    missing = set(registry.MINUTES) - routes
+    assert not missing, (
+        f"no ROUTES in tests/papers/WING/test_WING_boxes.py gives the numbers of {sorted(missing)} a second time"
+    )
+    assert not routes - set(registry.MINUTES), "a second route to a box that there is not"
