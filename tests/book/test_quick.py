@@ -144,7 +144,7 @@ def test_outputs_are_taken_after_the_numbers_are_written(tmp_path, monkeypatch, 
     monkeypatch.setattr(registry, "CLAIMS", {"Z0": claim()})
     monkeypatch.setattr(outputs.book, "bring_up_to_date", bring_up_to_date)
     monkeypatch.setattr(outputs, "replaced", lambda path, notebook, moved: moved and path.name == notebook.name == "one.ipynb")
-    assert outputs.refresh(Layout(tmp_path)) == ["one"]
+    assert outputs.refresh([], Layout(tmp_path)) == ["one"]
     assert len(done) == executions and done[0] == {} and all(done[1:])
 
 
@@ -165,7 +165,7 @@ def test_numbers_that_another_machine_may_find_stay_as_they_are_and_so_do_those_
     path, other = tmp_path / "quick.json", {"other": stored()["toy"]}
     quick.update({"one": executed(tmp_path, "one", 0.05)}, path)
     before = path.read_text()
-    quick.update({"one": executed(tmp_path, "one", 0.05 * (1 + 1e-9))}, path)
+    quick.update({"one": executed(tmp_path, "two", 0.05 * (1 + 1e-9))}, path)
     assert path.read_text() == before
-    quick.update({"one": executed(tmp_path, "one", 0.06)}, path, other)
+    quick.update({"one": executed(tmp_path, "three", 0.06)}, path, other)
     assert stored_quick(path)["toy"]["claims"]["Z0"]["value"] == 0.06 and stored_quick(path)["other"] == other["other"]
