@@ -2,8 +2,8 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass, replace
-from types import ModuleType, SimpleNamespace
+from dataclasses import dataclass
+from types import FunctionType, ModuleType, SimpleNamespace
 
 import pytest
 import xarray as xr
@@ -154,25 +154,21 @@ def test_what_is_declared_twice_is_refused_but_in_cells_that_are_run_again():
     assert by_name([each("__main__"), again], lambda claim: claim.id)["D4"] is again
 
 
-TWICE = """
-@claims_of("toy-coin", section="1")("D", "bound", margin=0.1, control=put(heads="sixes"))
-def C1(data):
-    '''{}.
-
-    Margin: one.
-    Control: sixes of a die
-    '''
-"""
+def declared_in(module: dict, sentence: str):
+    """Make a claim C1 of this sentence in a module, as its source does, or a cell."""
+    function = FunctionType((lambda data: Discrepancy(data.heads)).__code__, module, "C1")
+    function.__doc__ = f"{sentence}.\n\nMargin: one.\nControl: sixes of a die"
+    module["C1"] = claims_of("toy-coin", section="1")("D", "bound", margin=0.1, control=put(heads="sixes"))(function)
 
 
 def test_two_claims_of_one_name_in_one_module_are_refused_where_their_sentences_differ():
-    module = {"claims_of": claims_of, "put": put, "__name__": "papers.zhang.s7_toy.claims"}
+    module, cells = {"__name__": "papers.zhang.s7_toy.claims"}, {"__name__": "__main__"}
     for _ in range(2):  # the same one, as when a module is read again
-        exec(TWICE.format("A coin is fair"), module)
+        declared_in(module, "A coin is fair")
     with pytest.raises(Misdeclared, match="C1 is declared twice in papers.zhang.s7_toy.claims: rename one"):
-        exec(TWICE.format("A die is fair"), module)
-    cell = module | {"__name__": "__main__"}
-    exec(TWICE.format("A die is fair"), cell | {"C1": replace(module["C1"], module="__main__")})
+        declared_in(module, "A die is fair")
+    for sentence in ("A coin is fair", "A die is fair"):
+        declared_in(cells, sentence)
 
 
 def test_a_claim_about_a_result_that_the_room_has_not_is_refused(monkeypatch):
