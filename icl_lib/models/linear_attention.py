@@ -6,14 +6,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.tasks.prompts import Prompts, unpaired
+from icl_lib.tasks.prompts import UNPAIRED, Prompts
 from icl_lib.typed import refuse
 
 
 def embed(prompts: Prompts) -> Float[Tensor, "... D T"]:
     """Return the token matrix E = [[x_1 .. x_M x_query], [y_1 .. y_M 0]], D = d+1 by T = M+1, M >= 1 (Zhang et al., 3.2)."""
     refuse(not prompts.x.shape[-2], "a prompt without examples has no token matrix: give at least one example")
-    refuse(*unpaired(prompts))
+    refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
     inputs = torch.cat([prompts.x, prompts.x_query[..., None, :]], dim=-2)
     labels = torch.cat([prompts.y, torch.zeros_like(prompts.y[..., :1])], dim=-1)
     return torch.cat([inputs.mT, labels[..., None, :]], dim=-2)
@@ -30,7 +30,7 @@ class LinearSelfAttention:
 
     >>> import torch
     >>> from icl_lib.models.linear_attention import LinearSelfAttention
-    >>> from icl_lib.tasks.prompts import Prompts, unpaired
+    >>> from icl_lib.tasks.prompts import Prompts
     >>> model = LinearSelfAttention(W_PV=torch.diag(torch.tensor([0.0, 0, 1])), W_KQ=torch.diag(torch.tensor([1.0, 1, 0])))
     >>> x, y, x_query = torch.tensor([[[1.0, 0], [0, 2]]]), torch.tensor([[3.0, -1]]), torch.tensor([[1.0, 1]])
     >>> model(Prompts(x, y, x_query, torch.zeros(1))).tolist()
@@ -63,7 +63,7 @@ class LinearSelfAttention:
         refuse(
             self.W_KQ.shape[-1] != d + 1, f"weights of size {self.W_KQ.shape[-1]} need inputs of one entry less, and have {d}"
         )
-        refuse(*unpaired(prompts))
+        refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
         row, columns = self.W_PV[..., -1, :], self.W_KQ[..., :d]
         key = torch.einsum("...ij,...bj->...bi", columns, x_query)
         scores = torch.einsum("...bmd,...bd->...bm", x, key[..., :d]) + y * key[..., d:]

@@ -6,6 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+UNPAIRED = "{} inputs and labels of shape {}: give one label for each, y of shape (..., M)"
+"""What ``refuse`` says of a prompt that has not one label for each input."""
+
 
 class Prompts(NamedTuple):
     """A batch of prompts P = (x_1, y_1, ..., x_M, y_M, x_query) with the label to predict.
@@ -17,18 +20,6 @@ class Prompts(NamedTuple):
     y: Float[Tensor, "... M"]
     x_query: Float[Tensor, "... d"]
     y_query: Float[Tensor, "..."]
-
-
-def unpaired(prompts: Prompts) -> tuple[bool, str]:
-    """Return whether a prompt has not one label for each input, and the sentence for it: what ``refuse`` takes.
-
-    >>> import torch
-    >>> from icl_lib.tasks.prompts import Prompts, unpaired
-    >>> unpaired(Prompts(torch.ones(1, 3, 2), torch.ones(1, 1), torch.ones(1, 2), torch.ones(1)))
-    (True, '3 inputs and labels of shape (1, 1): give one label for each, y of shape (..., M)')
-    """
-    M, labels = prompts.x.shape[-2], tuple(prompts.y.shape)
-    return labels[-1:] != (M,), f"{M} inputs and labels of shape {labels}: give one label for each, y of shape (..., M)"
 
 
 def covariance_root(covariance: Tensor) -> Float[Tensor, "d d"]:

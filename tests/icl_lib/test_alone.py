@@ -106,7 +106,7 @@ def test_a_claim_of_a_script_is_judged(python, tmp_path):
     found = said(python, EXAMPLES[2], tmp_path)
     assert found.startswith("T1: holds") and "\nT2: holds" in found and found.count("control fails") == 2
     assert said(python, EXAMPLES[2].replace("drawn.mean()", "1 + drawn.mean()"), tmp_path).startswith("T1: fails")
-    with pytest.raises(AssertionError, match="ValueError: T1: its margin is '0.1': take a number"):
+    with pytest.raises(AssertionError, match="Misdeclared: T1: its margin is '0.1': take a number"):
         said(python, re.sub(r"margin=[\d.]+", "margin='0.1'", EXAMPLES[2]), tmp_path)
 
 
