@@ -11,7 +11,7 @@ FITTED, LEAST = "fitted", "least"
 
 def _numbered(axes, dataset: xr.Dataset) -> None:
     axes.set_xticks(dataset.layers.values)
-    axes.set(yscale="log", xlabel="layers $L$", ylabel="risk / risk of predicting 0")
+    axes.set(yscale="log", xlabel="layers $L$", ylabel="risk / risk of no answer")
 
 
 def _span(dataset: xr.Dataset, digits: int) -> str:

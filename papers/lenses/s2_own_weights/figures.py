@@ -63,7 +63,7 @@ def head_floor(figure: Figure, dataset: xr.Dataset) -> None:
     panels = figure.subplots(1, dataset.sizes["noise"], squeeze=False, sharey=True)[0]
     for axes, (_, cell) in zip(panels, each(dataset, "noise"), strict=True):
         series(axes, cell, "share", "heads", "shape", theory=("share_theory", "heads"), label="{shape}")
-        axes.set(yscale="log", title=f"noise {cell.noise.item():g}", xlabel="heads $H$", ylabel="risk / risk of predicting 0")
+        axes.set(yscale="log", title=f"noise {cell.noise.item():g}", xlabel="heads $H$", ylabel="risk / risk of no answer")
         axes.set_xticks(dataset.heads.values)
     legend(*panels, columns=3)
 
