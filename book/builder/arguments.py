@@ -12,7 +12,7 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence instead of printing the usage."""
 
     def error(self, message):
-        self.exit(2, f"{self.prog}: {message}.\n")
+        self.exit(2, f"{self.prog}: {message}{'' if message.endswith('?') else '.'}\n")
 
 
 def notebook_names(root: Path) -> list[str]:

@@ -56,7 +56,7 @@ def call(checkout, *words):
         (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
         (["bundel"], "no command 'bundel'; did you mean bundle"),
         (["book", "--only", "gamma"], "unknown notebook 'gamma': take one of alpha, beta"),
-        (["book", "--only", "alhpa"], "unknown notebook 'alhpa': did you mean alpha?"),
+        (["book", "--only", "alhpa"], "unknown notebook 'alhpa': did you mean alpha?\n"),
         (["book", "--quick"], "--quick"),
         (["book", "--only"], "expected one argument"),
         (["test", "notebooks/gamma.ipynb"], "no file 'notebooks/gamma.ipynb'"),
