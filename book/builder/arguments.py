@@ -14,6 +14,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         self.exit(2, f"{self.prog}: {message}{'' if message.endswith('?') else '.'}\n")
 
+    def notebook(self, word: str, root: Path) -> str:
+        """The name of a notebook, which may be told by its path; exits with 2 where there is none."""
+        name, names = Path(word).stem, notebook_names(root)
+        if name not in names:
+            self.error(unknown("notebook", name, names))
+        return name
+
 
 def notebook_names(root: Path) -> list[str]:
     """The names of the notebooks, in the order of their files."""
@@ -29,11 +36,8 @@ def parse(words: list[str], root: Path) -> argparse.Namespace:
     asked = parser.parse_args(words)
     if asked.profile not in PROFILES:
         parser.error(f"there is no profile '{asked.profile}'; choose quick or full")
-    names = notebook_names(root)
     if asked.only is not None:
-        asked.only = Path(asked.only).stem
-        if asked.only not in names:
-            parser.error(unknown("notebook", asked.only, names))
+        asked.only = parser.notebook(asked.only, root)
     return asked
 
 

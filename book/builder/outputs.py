@@ -9,7 +9,6 @@ from book.builder import arguments, book, cache, committed, judged, quick
 from book.builder.layout import Layout
 from icl_lib.companion.quick import stored_quick
 from icl_lib.companion.writing import write_atomically
-from icl_lib.typed import unknown
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""
@@ -52,9 +51,7 @@ def main(words: list[str]) -> int:
     told = "Put fresh outputs of the quick profile into the committed notebooks, and their numbers into book/data/quick.json."
     parser = arguments.Parser(prog="./run outputs", description=told)
     parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks; all unless named")
-    every, asked = arguments.notebook_names(Path.cwd()), [Path(name).stem for name in parser.parse_args(words).names]
-    if wrong := [name for name in asked if name not in every]:
-        parser.error(unknown("notebook", wrong[0], every))
+    asked = [parser.notebook(name, Path.cwd()) for name in parser.parse_args(words).names]
 
     def work(layout: Layout) -> None:
         written = refresh(asked, layout)

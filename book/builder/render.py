@@ -13,6 +13,7 @@ from book.builder import workers
 from book.builder.cache import Executed
 from book.builder.layout import COPIES, MARK, Layout
 from book.builder.problem import Problem
+from book.builder.settings import pages_in_contents
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """A disk is full, or what one may have of it, or a file."""
@@ -57,8 +58,7 @@ def require_rendered(failed: bool, said: str, source: Path) -> None:
 
 def require_whole(html: Path, source: Path) -> None:
     """Raise a Problem for pages of the table of contents that are not there: a process that writes some may die in silence."""
-    names = re.findall(r"\b(?:file|root): *(\S+)", (source / "_toc.yml").read_text(encoding="utf-8"))
-    if missing := [name for name in names if not (html / f"{name}.html").exists()]:
+    if missing := [name for name in pages_in_contents(source) if not (html / f"{name}.html").exists()]:
         raise Problem(f"Jupyter Book wrote no page of {', '.join(missing)}, and does not say why: jupyter-book build may.")
 
 

@@ -33,9 +33,14 @@ def require_settings(root: Path) -> None:
                 raise Problem(f"{name} names no first page, as in 'root: book/index'; mend it, or restore it from git.")
 
 
+def pages_in_contents(root: Path) -> list[str]:
+    """The pages that the table of contents names, the first one among them."""
+    return re.findall(r"\b(?:file|root): *(\S+)", (root / "_toc.yml").read_text(encoding="utf-8"))
+
+
 def require_in_contents(names: Iterable[str], root: Path) -> None:
     """Raise a Problem that names the first of these notebooks that the table of contents does not."""
-    shown = re.findall(r"\bfile: *notebooks/(\S+)", (root / "_toc.yml").read_text(encoding="utf-8"))
+    shown = pages_in_contents(root)
     for name in names:
-        if name not in shown:
+        if f"notebooks/{name}" not in shown:
             raise Problem(f"notebooks/{name}.ipynb is in no part of _toc.yml: add a line '- file: notebooks/{name}' to one.")
