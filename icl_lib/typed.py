@@ -57,7 +57,7 @@ def unknown(what: str, word: str, names: Iterable[str]) -> str:
 
 def path(text: str | Path) -> Path:
     """Return a file or folder as the caller of a command means it."""
-    return Path(os.environ.get(CALLER, ""), text)
+    return Path(os.environ.get(CALLER, ""), Path(text).expanduser())
 
 
 def file(text: str, suffix: str = "") -> Path:

@@ -30,6 +30,10 @@ class Checkpoint:
     path: Path
     every: int
 
+    def __post_init__(self):
+        if self.every < 1:
+            raise ValueError(f"a checkpoint every {self.every} steps: save it every 1 or more")
+
     @classmethod
     def of(cls, declaration, seed: int, device: str, every: int) -> "Checkpoint":
         """Return the checkpoint of a declared run; another identity gives another file."""
@@ -65,8 +69,9 @@ def _cut(state: Any, name: str, tensors: dict[str, torch.Tensor]) -> Any:
     if isinstance(state, Mapping):
         return {key: _cut(value, f"{name}/{key}", tensors) for key, value in state.items()}
     if isinstance(state, torch.Tensor):
-        tensors[name] = state.detach()
-        return [name, str(state.device), torch.empty_like(state).stride()]
+        kept = f"{len(tensors)}{name}"  # a name of a state may have a slash in it
+        tensors[kept] = state.detach()
+        return [kept, str(state.device), torch.empty_like(state).stride()]
     if state is None or isinstance(state, int | float):
         return state
     raise TypeError(f"{name} of a training run is a {type(state).__name__}: take tensors, numbers and None")

@@ -73,6 +73,7 @@ def exchanged(dim: str, one: str, other: str) -> Control:
     """Return the control that exchanges the labels of two rows: what was computed for the other has the label of the one."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
+        _require("dimension", [*dataset.dims], dim)
         _require(dim, dataset[dim].values.tolist(), one, other)
         names = {one: other, other: one}
         return dataset.assign_coords({dim: [names.get(name, name) for name in dataset[dim].values]})

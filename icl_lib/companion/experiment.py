@@ -88,19 +88,22 @@ class Experiment:
 
     def declaration(self, profile: str) -> Declaration:
         """Return the declaration of a profile; raises ValueError for an unknown one, or one this experiment does not have."""
-        if profile == PUBLISHED:
-            if self.published is None:
-                raise ValueError(f"{self.slug} declares nothing at the paper's own scale: take quick or full")
-            return self.published
-        if profile not in PROFILES:
-            raise settings.Refused(f"unknown profile {profile!r}: take one of {', '.join(PROFILES)}")
+        if profile == PUBLISHED and not self.published:
+            raise ValueError(f"{self.slug} declares nothing at the paper's own scale: take quick or full")
+        if profile not in self.profiles:
+            raise settings.Refused(f"unknown profile {profile!r}: take one of {', '.join(self.profiles)}")
         return getattr(self, profile)
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that it declares."""
+        return (*PROFILES, *([PUBLISHED] if self.published else []))
 
     def with_settings(self, profile: str, changes: list[str]) -> "Experiment":
         """Return the experiment with fields of one profile changed by ``NAME=VALUE``; raises ValueError for a bad one."""
         made = {}
         for change in changes:
-            name, equals, text = change.partition("=")
+            name, equals, text = (part.strip() for part in change.partition("="))
             if not equals:
                 raise ValueError(f"{change!r} is no setting: write NAME=VALUE, for example alpha_test=0.7")
             if name in made:
@@ -114,7 +117,7 @@ class Experiment:
         Raises ValueError in one sentence for a field that there is not, and for a value that its annotation refuses.
         """
         made, declarations = {name: settings.given(value, name) for name, value in values.items()}, {}
-        for profile in (*PROFILES, *([PUBLISHED] if self.published else [])):
+        for profile in self.profiles:
             try:
                 declarations[profile] = settings.changed(self.declaration(profile), made)
             except ValueError as error:
@@ -127,7 +130,7 @@ class Experiment:
     @property
     def changed(self) -> dict[str, object]:
         """What is other than in the book, by name."""
-        return {name: values[0] for profile in PROFILES for name, values in self._differences(profile).items()}
+        return {name: values[0] for profile in self.profiles for name, values in self._differences(profile).items()}
 
     def changed_in(self, profile: str) -> dict[str, object]:
         """What is other in one profile."""
@@ -138,7 +141,7 @@ class Experiment:
         return {name: tuple(both) for name, *both in settings.differences(self.declaration(profile), before)}
 
     def not_stored(self, seed: int) -> str:
-        """Return in a sentence why the book stores no full result of it and what computes one, or nothing if it does."""
+        """Return in a sentence why the book can store no full result of it, and what computes one; an empty text if it can."""
         here = f"its run('full', {seed})"
         if self.module == HERE:
             return f"{self.slug} is declared in a cell or a script, which is not stored: {here} computes it here"

@@ -176,7 +176,7 @@ def parts(declaration) -> list:
     """Return a declaration and the declarations in its fields, at any depth."""
     if isinstance(declaration, tuple):
         return [found for entry in declaration for found in parts(entry)]
-    if not is_dataclass(declaration):
+    if not is_dataclass(declaration) or isinstance(declaration, type):
         return []
     return [declaration, *parts(tuple(getattr(declaration, field.name) for field in fields(declaration)))]
 
@@ -199,6 +199,8 @@ def definitions(declaration) -> tuple[Definition, ...]:
     (True, False)
     """
     classes = [Definition(type(part).__module__, type(part).__qualname__) for part in parts(declaration)]
+    if not classes:
+        raise ValueError(f"{declaration!r:.60} is no declaration: give an instance of a dataclass")
     for each in classes:
         if each.name not in read(each.module).bindings:
             raise ValueError(f"{each.name} is no class at the top of a module: define it there, so that its code can be read")

@@ -116,10 +116,10 @@ def sources(experiment) -> Iterator[tuple[str, str]]:
 def code(thing) -> str:
     """Return the source of a class or a function, below the imports that it needs, or why there is none."""
     methods = filter(inspect.isfunction, vars(thing).values()) if isinstance(thing, type) else [thing]
-    files = (inspect.unwrap(each).__code__.co_filename for each in methods)
+    files = (each.__code__.co_filename for each in map(inspect.unwrap, methods) if hasattr(each, "__code__"))
     lines = next((found for each in files if (found := linecache.getlines(each))), [])  # of a cell, too
     tree = ast.parse("".join(lines))
-    own = [each for each in tree.body if isinstance(each, DEFINING) and each.name == thing.__name__]
+    own = [each for each in tree.body if isinstance(each, DEFINING) and each.name == getattr(thing, "__name__", "")]
     if not own:
         return "# its code cannot be read here"
     first = min(each.lineno for each in (own[-1], *own[-1].decorator_list))

@@ -7,7 +7,7 @@ import re
 
 from markupsafe import Markup
 
-_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿᵀᵏˡᵗᴸᴹ", "0123456789+-()nTkltLM", strict=True)) | {"ᐟ": "/"}
+_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱᵈᵀᵏˡᵗᴸᴹ", "0123456789+-()nidTkltLM", strict=True)) | {"ᐟ": "/"}
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼᵣ", "0123456789+-()aeoxhklmnpstijr", strict=True))
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "bar"}
 _COMPOSED = {
@@ -63,7 +63,7 @@ def tex(formula: str) -> str:
         formula = re.sub(rf"(\w){accent}", rf"\\{name}{{\1}}", formula)
     formula = re.sub(r"\^\(([^()]+)\)", r"^{\1}", formula)
     formula = re.sub(r"(?<=[A-Za-z])\*(?!\w)", "^*", formula)  # the best of its kind, and not times
-    formula = re.sub(r"(?<=[_^])(?!\{)([A-Za-z]{2,}|-?\d+)", r"{\1}", formula)
+    formula = re.sub(r"(?<=[_^])(?!\{)([A-Za-z]{2,}|[-−]?\d+(?:\.\d+)?)", r"{\1}", formula)
     formula = re.sub(r"_\{(up|[a-z]{3,})\}", r"_{\\mathrm{\1}}", formula)  # a name, not a product of letters
     formula = re.sub("|".join(map(re.escape, _COMPOSED)), lambda found: _COMPOSED[found[0]], formula)
     formula = re.sub("[ΓΔΘΛΞΠΣΦΨΩ]", lambda found: rf"\mathrm{{{found[0]}}}", formula)  # upright, as TeX has them

@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -135,12 +135,25 @@ def commit(of: Book) -> str:
 
 def encoded(dataset: xr.Dataset) -> bytes:
     """Return ``written(dataset)``; raises ValueError when the file would not give back what it was given."""
-    found = written(dataset)
     try:
+        found = written(dataset)
         decoded(found)
+    except (TypeError, h5netcdf.CompatibilityError) as error:
+        raise ValueError(f"a dataset is stored as numbers and strings only: {error}") from error
     except bounds.BadFile as error:
-        raise ValueError("its file does not give back what was computed: use numbers and strings only") from error
+        told = f"does not give back {lost[0]}" if (lost := _lost(dataset, found)) else error
+        raise ValueError(f"the file of this dataset {told}: use numbers and strings only") from error
     return found
+
+
+def _lost(dataset: xr.Dataset, found: bytes) -> list[Hashable]:
+    """Return the variables that a file gives back otherwise."""
+    with h5py.File(io.BytesIO(found)) as root:
+        both = dataset, content.of_netcdf(root)
+    parts = [
+        {name: content.of_dataset(xr.Dataset({name: variable})) for name, variable in each.variables.items()} for each in both
+    ]
+    return [name for name, digest in parts[0].items() if parts[1].get(name) != digest]
 
 
 def written(dataset: xr.Dataset) -> bytes:
@@ -157,7 +170,9 @@ def decoded(source: Path | bytes) -> xr.Dataset:
     """Return the dataset in a NetCDF file, or in its bytes; raises one of ``bounds.DAMAGED`` when it is none."""
     with h5py.File(_looked_at(source)) as root:
         dataset = content.of_netcdf(root)
-    if dataset.attrs.pop(content.NAME, None) != content.of_dataset(dataset):
+    if content.NAME not in dataset.attrs:
+        raise bounds.BadFile("holds no digest of what is in it, so that results.save did not write it")
+    if dataset.attrs.pop(content.NAME) != content.of_dataset(dataset):
         raise bounds.BadFile("was changed after it was written")
     return dataset
 
@@ -177,7 +192,7 @@ def save(dataset: xr.Dataset, path: Path | str) -> None:
     writing.write_atomically(Path(path), lambda file: file.write_bytes(whole))
 
 
-def save_csv(dataset: xr.Dataset, path: Path) -> None:
+def save_csv(dataset: xr.Dataset, path: Path | str) -> None:
     """Write a dataset as one long table (variable, its coordinates, value), atomically."""
     tables = []
     for name, values in dataset.data_vars.items():
@@ -186,7 +201,7 @@ def save_csv(dataset: xr.Dataset, path: Path) -> None:
         tables.append(rows[[*values.dims, "value"]].astype(whole).assign(variable=name))
     table = pd.concat(tables)
     dims = [column for column in table.columns if column not in ("variable", "value")]
-    writing.write_atomically(path, lambda file: table[["variable", *dims, "value"]].to_csv(file, index=False))
+    writing.write_atomically(Path(path), lambda file: table[["variable", *dims, "value"]].to_csv(file, index=False))
 
 
 def load(path: Path | str, of: Book | None = None) -> xr.Dataset:
@@ -199,8 +214,9 @@ def load(path: Path | str, of: Book | None = None) -> xr.Dataset:
         return decoded(path)
 
 
-def attributes(path: Path) -> dict[str, object]:
+def attributes(path: Path | str) -> dict[str, object]:
     """Read where a dataset comes from, and not its data, whose digest is not looked at; raises StaleResult as ``load`` does."""
+    path = Path(path)
     with sound(path), h5netcdf.File(_looked_at(path)) as file:
         return dict(file.attrs)
 
@@ -210,7 +226,7 @@ def sound(path: Path, of: Book | None = None) -> Iterator[None]:
     """Raise StaleResult where a file is missing, Damaged where reading it in this context fails; both say what to do."""
     made_by = of.renewal(_name(path)) if of else "computing it"
     if not path.is_file():
-        raise StaleResult(f"{path.name} is missing: {made_by} makes it")
+        raise StaleResult(f"{path.name or path} is missing: {made_by} makes it")
     remedy = f"restore it from git, or {made_by} makes it anew"
     try:
         yield

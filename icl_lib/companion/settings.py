@@ -80,7 +80,8 @@ def read(text: str, field: str) -> Made:
         found = given(value, field)(present)
         several = isinstance(present, tuple)
         one, entries = (present[0] if present else None, found) if several else (present, (found,))
-        if text == "" or not entries or any(type(entry) is not type(one) for entry in entries):
+        other = present is not None and any(type(entry) is not type(one) for entry in entries)  # else its annotation decides
+        if text == "" or not entries or other:
             shown = text if len(text) < 60 else f"{text[:60]}..."
             raise ValueError(f"{field}={shown} is not of the kind of its present value {present!r}: give one of that kind")
         return found

@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
 
+from icl_lib.typed import refuse, unknown
+
 THIN = 0.8
 """Width of a frame or an arrow, in points."""
 TINTS = {
@@ -36,7 +38,7 @@ def canvas(figure: Figure, left: float = 0) -> Axes:
 
 
 def label(axes: Axes, x: float, y: float, text: str, **style) -> None:
-    """Write a text about a point; symbols in it are set like those of the pages."""
+    """Write a text centred on a point; symbols in it are set like those of the pages."""
     centred = {"ha": "center", "va": "center", "fontsize": 11, "math_fontfamily": "cm", "linespacing": 1.25}
     axes.text(x, y, text, **centred | style)
 
@@ -87,6 +89,7 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float], **style) -> None:
 
 def _filled(axes: Axes, frame: Patch, tint: str) -> None:
     """Draw ground, hatching and frame one above the other, since an opacity holds for all that one patch draws."""
+    refuse(tint not in TINTS, unknown("tint", tint, TINTS))
     colour, opacity, hatch = TINTS[tint]
     ground, lines = copy(frame), copy(frame)
     ground.set(facecolor=colour, alpha=opacity, linewidth=0)

@@ -31,7 +31,7 @@ class Strip:
         ``missed`` is said of a diamond inside the band; in the book finer data reject it.
         """
         ends = [_x(self.place + sign * self.spread) for sign in (-1, 1)]
-        miss = min(self.misses, key=abs, default=None)
+        miss = min(filter(np.isfinite, self.misses), key=abs, default=None)
         return STRIP.render(
             verdict=verdict.replace(" ", "-"),
             words=words,
@@ -60,7 +60,8 @@ def placed(found: Discrepancy | Agreement, broken: Sequence[Discrepancy | Agreem
     Strip(place=-0.5, spread=0.0, misses=(2.0,), allowed=0.5)
     """
     allowed, controls = found.allowed(margin), [(each.worst()[0], each.allowed(margin)) for each in broken]
-    unit = abs(allowed) or min((abs(value - edge) for value, edge in controls), default=0.0) or 1.0
+    apart = [abs(value - edge) for value, edge in controls]
+    unit = abs(allowed) or min(filter(np.isfinite, apart), default=0.0) or 1.0
     value, two_se = found.worst()
     misses = tuple((each - edge) / (abs(edge) or unit) for each, edge in controls)
     return Strip((value - allowed) / unit, two_se / unit, misses, allowed)
@@ -68,7 +69,7 @@ def placed(found: Discrepancy | Agreement, broken: Sequence[Discrepancy | Agreem
 
 def _x(place: float) -> float:
     """Return where a place is drawn: the edge in the middle, and what is far from it never outside."""
-    share = place / (1 + abs(place)) if np.isfinite(place) else 1.0
+    share = place / (1 + abs(place)) if np.isfinite(place) else -1.0 if place < 0 else 1.0
     return round(WIDTH / 2 + share * (WIDTH / 2 - 8), 1)
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -96,19 +96,21 @@ def run_cell(cell: Cell, name: str) -> xr.Dataset:
 
 
 def run_sweep(
-    cells: Sequence[Cell],
+    cells: Iterable[Cell],
     executor: Executor | None,
-    folder: Path,
+    folder: Path | str,
     say: Callable[[str], None] = lambda line: None,
 ) -> list[xr.Dataset]:
     """Return the datasets of the cells, in their order; those that the folder keeps already are not computed again.
 
-    executor    anything with ``submit`` that returns futures of ``concurrent.futures``; a pool of processes when None
+    executor    anything with ``submit`` that returns futures of ``concurrent.futures``; a pool of processes when None.
+                What runs a cell computes on one thread from then on, this process too if it runs cells itself
     say         takes one line for every finished cell
 
     A finished cell is written at once, by this process alone: workers need no disk in common, and a sweep that was
     killed continues. Raises Incomplete, after all others are finished, when cells fail; it names them.
     """
+    cells, folder = list(cells), Path(folder)
     names = cell_names(cells)
     done = {name: dataset for name in names if (dataset := kept(name, folder)) is not None}
     due = {name: cell for name, cell in zip(names, cells, strict=True) if name not in done}

@@ -106,7 +106,10 @@ class Agreement:
     blocks: int = BLOCKS
 
     def __post_init__(self):
-        xr.align(self.measured, self.expected, join="exact")  # cells that one of them lacks would be left out
+        if not all(isinstance(each, xr.DataArray) for each in (self.measured, self.expected)):
+            raise ValueError("measured and expected are numbers of the same cells: give both as xarray.DataArray")
+        shared = [each for each in (self.scale, self.error) if isinstance(each, xr.DataArray)]
+        xr.align(self.measured, self.expected, *shared, join="exact")  # cells that one of them lacks would be left out
         if (np.asarray(self.error, float) < 0).any():
             raise ValueError("a standard error is below 0: give its size")
         if self.blocks < 2 and (np.isfinite(self.error) & (np.asarray(self.error) > 0)).any():
@@ -229,6 +232,8 @@ def over(values: xr.DataArray, dim: str) -> Discrepancy:
     >>> over(xr.DataArray([1.0, np.nan], dims="network"), "network").verdict(margin=5.0)
     'fails'
     """
+    if not isinstance(values, xr.DataArray) or not values.sizes.get(dim):
+        raise ValueError(f"there is nothing to average over {dim}: give an xarray.DataArray with entries along it")
     return Discrepancy(values.mean(dim, skipna=False), 2 * widened(values.sizes[dim]) * _standard_error(values, dim))
 
 

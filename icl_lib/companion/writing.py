@@ -39,14 +39,14 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON, whole or not at all."""
-    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    """Write a value as JSON, whole or not at all; raises ValueError for what JSON has not, such as NaN."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
 def read_json(path: Path, kind: type) -> object:
     """Return what is noted as JSON; None where nothing is, or no JSON, or none of this kind."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         return found if isinstance(found := json.loads(path.read_text(encoding="utf-8")), kind) else None
     return None
 

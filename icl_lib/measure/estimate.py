@@ -6,6 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.typed import refuse
+
 
 class Estimate(NamedTuple):
     """A Monte Carlo mean and its standard error; both float, or both arrays of one shape."""
@@ -23,6 +25,10 @@ def mean(samples: Float[Tensor, "... B"]) -> Estimate:
     >>> float(value), float(standard_error)
     (3.0, 1.0)
     """
+    refuse(
+        not (isinstance(samples, Tensor) and samples.is_floating_point() and samples.ndim),
+        f"samples are {type(samples).__name__} {getattr(samples, 'dtype', '')}: give floats, a tensor (..., B)",
+    )
     B = samples.shape[-1]
     if B < 2:
         raise ValueError(f"a standard error needs at least 2 samples, not {B}")

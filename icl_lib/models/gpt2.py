@@ -9,7 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 
-from icl_lib.tasks.prompts import Prompts, normal
+from icl_lib.tasks.prompts import UNPAIRED, Prompts, normal
+from icl_lib.typed import refuse
 
 Weights = dict[str, Tensor]
 """Weights by name. The first dimension of each counts models; in blocks the second counts layers."""
@@ -58,6 +59,7 @@ class GPT2:
     def __post_init__(self):
         if self.layers < 1 or self.heads < 1 or self.width % self.heads:
             raise ValueError(f"{self.layers} layers, {self.heads} heads of {self.width} channels: heads must divide the width")
+        refuse(self.width < 1 or self.entries < 1, f"{self.width} channels, tokens of {self.entries} numbers: take 1 or more")
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of every weight of one model."""
@@ -90,6 +92,10 @@ class GPT2:
 
     def __call__(self, weights: Weights, tokens: Float[Tensor, "S B T n"], read: slice = EVERY_TOKEN) -> Float[Tensor, "S B r"]:
         """Return the outputs at the tokens that ``read`` names; the last layer computes no more than those need."""
+        refuse(
+            weights["attention_in"].shape[1] != self.layers,
+            f"the weights are of another decoder than one of {self.layers} layers",
+        )
         h = self._embed(weights, tokens)
         for number, layer in enumerate(_by_layer(weights), start=1):
             h, _ = self._block(layer, h, read if number == self.layers else EVERY_TOKEN)
@@ -97,6 +103,10 @@ class GPT2:
 
     def attention(self, weights: Weights, tokens: Float[Tensor, "S B T n"]) -> Reading:
         """Return the output at the last token and how it attends to all tokens, in every layer."""
+        refuse(
+            weights["attention_in"].shape[1] != self.layers,
+            f"the weights are of another decoder than one of {self.layers} layers",
+        )
         h, rows = self._embed(weights, tokens), []
         for layer in _by_layer(weights):
             h, (query, key) = self._block(layer, h, EVERY_TOKEN)
@@ -152,6 +162,7 @@ def _read_out(weights: Weights, h: Float[Tensor, "S B r D"]) -> Float[Tensor, "S
 
 def interleaved_tokens(prompts: Prompts) -> Float[Tensor, "... T d"]:
     """Return x_1, (y_1, 0, ..), x_2, (y_2, 0, ..), .., x_query as T = 2M + 1 tokens (Garg et al. 2022, section 3)."""
+    refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
     labels = torch.nn.functional.pad(prompts.y[..., None], (0, prompts.x.shape[-1] - 1))
     pairs = torch.stack([prompts.x, labels], -2).flatten(-3, -2)
     return torch.cat([pairs, prompts.x_query[..., None, :]], -2)

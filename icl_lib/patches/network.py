@@ -23,9 +23,13 @@ class PatchableBlock(Protocol):
 
     feed_forward: Patchable
 
-    def mix(self, weights: Weights, tokens: Tensor, positions: Tensor | None = None) -> State: ...
+    def mix(self, weights: Weights, tokens: Tensor, positions: Tensor | None = None) -> State:
+        """Return the state of every token, of tokens (..., T, D)."""
+        ...
 
-    def feed(self, weights: Weights, state: State) -> Tensor: ...
+    def feed(self, weights: Weights, state: State) -> Tensor:
+        """Return the block's output at every token of a state, (..., T, D)."""
+        ...
 
 
 @runtime_checkable
@@ -34,7 +38,9 @@ class PatchableNetwork(Protocol):
 
     block: PatchableBlock
 
-    def blocks(self, weights: Weights) -> list[Weights]: ...
+    def blocks(self, weights: Weights) -> list[Weights]:
+        """Return the weights of each block, in order."""
+        ...
 
 
 def patched_block(block: PatchableBlock, site: Site, weights: Weights, bare: State, full: State) -> Weights:

@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from icl_lib.typed import refuse
+
 
 def rank_one(change: Float[Tensor, "... m"], a: Float[Tensor, "... n"]) -> Float[Tensor, "... m n"]:
     """Return D = change a^T / |a|^2, the matrix of least Frobenius norm with D a = change.
@@ -35,4 +37,8 @@ def redirection(
     >>> W_patched.tolist(), (W_patched @ a).tolist(), (W @ a_full).tolist()
     ([[2.0, 3.0], [6.0, 7.0]], [5.0, 13.0], [5.0, 13.0])
     """
+    refuse(
+        not W.shape[-1] == a.shape[-1] == a_full.shape[-1],
+        f"W has {W.shape[-1]} columns, a has {a.shape[-1]} entries and a_full {a_full.shape[-1]}: give as many",
+    )
     return rank_one(torch.einsum("...mn,...n->...m", W, a_full - a), a)

@@ -36,16 +36,22 @@ class Patchable(Protocol):
 
     reads: tuple[str, ...]
 
-    def hidden(self, weights: Weights, z: Tensor) -> Tensor: ...
+    def hidden(self, weights: Weights, z: Tensor) -> Tensor:
+        """Return h, what the last matrix is applied to, (..., T, H)."""
+        ...
 
-    def __call__(self, weights: Weights, z: Tensor) -> Tensor: ...
+    def __call__(self, weights: Weights, z: Tensor) -> Tensor:
+        """Return the output, (..., T, D)."""
+        ...
 
 
 @runtime_checkable
 class Site(Protocol):
     """A rule for changing weights so that feed_forward(changed, z) = feed_forward(weights, z) + difference at one z."""
 
-    def absorb(self, feed_forward: Patchable, weights: Weights, z: Tensor, difference: Tensor) -> Weights: ...
+    def absorb(self, feed_forward: Patchable, weights: Weights, z: Tensor, difference: Tensor) -> Weights:
+        """Return the changed weights, for z (..., k) and the difference (..., D)."""
+        ...
 
 
 @dataclass(frozen=True)

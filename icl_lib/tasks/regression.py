@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.tasks.prompts import Prompts, gaussian, normal
+from icl_lib.typed import refuse
 
 
 def linear_labels(x: Float[Tensor, "... M d"], w: Float[Tensor, "... d"]) -> Float[Tensor, "... M"]:
@@ -49,6 +50,10 @@ class LinearLabels:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
+        refuse(
+            self.w.shape != self.covariance.shape[:1] or self.w.dtype != self.covariance.dtype,
+            f"w of shape {tuple(self.w.shape)} in {self.w.dtype}: give ({len(self.covariance)},) in {self.covariance.dtype}",
+        )
         x = gaussian(generator, (*shape, length + 1), self.covariance)
         y = x @ self.w.to(x.device) + self.noise_sd * normal(generator, (*shape, length + 1), x)
         return Prompts(x[..., :-1, :], y[..., :-1], x[..., -1, :], y[..., -1])
@@ -63,6 +68,10 @@ class CubicLabels:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
+        refuse(
+            self.v.shape != self.covariance.shape[:1] or self.v.dtype != self.covariance.dtype,
+            f"v of shape {tuple(self.v.shape)} in {self.v.dtype}: give ({len(self.covariance)},) in {self.covariance.dtype}",
+        )
         x = gaussian(generator, (*shape, length + 1), self.covariance)
         y = (x @ self.v.to(x.device)) ** 3
         return Prompts(x[..., :-1, :], y[..., :-1], x[..., -1, :], y[..., -1])

@@ -58,15 +58,23 @@ def summed(loss: Callable[[Parameters, Any], Float[Tensor, "S"]]) -> Gradient:
 class Optimizer(Protocol):
     """A rule (parameters, gradients) -> parameters with a state; learning rates may differ by replicate."""
 
-    def start(self, parameters: Parameters) -> dict[str, Parameters]: ...
+    def start(self, parameters: Parameters) -> dict[str, Parameters]:
+        """Return the state before the first step."""
+        ...
 
     def step(
         self, parameters: Parameters, gradients: Parameters, state: dict[str, Parameters], step: int, factor: float
-    ) -> tuple[Parameters, dict[str, Parameters]]: ...
+    ) -> tuple[Parameters, dict[str, Parameters]]:
+        """Return parameters and state after step number ``step``, from 0; ``factor`` is that of the schedule."""
+        ...
 
 
 def per_replicate(rate: float | Float[Tensor, "S"], like: Tensor) -> float | Tensor:
     """Return a learning rate shaped to multiply a parameter of S replicates."""
+    refuse(
+        isinstance(rate, Tensor) and rate.numel() not in (1, len(like)),
+        f"learning rates {rate} for {len(like)} replicates: give one number, or one for each",
+    )
     return rate.to(like).reshape(-1, *[1] * (like.ndim - 1)) if isinstance(rate, Tensor) else rate
 
 
@@ -168,9 +176,13 @@ class Checkpoint(Protocol):
 
     every: int
 
-    def load(self) -> Mapping[str, Any] | None: ...
+    def load(self) -> Mapping[str, Any] | None:
+        """Return what was saved last, or None."""
+        ...
 
-    def save(self, state: Mapping[str, Any]) -> None: ...
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Keep the number of steps done, parameters, state of the optimizer and losses, each under its name."""
+        ...
 
 
 class Training(NamedTuple):
@@ -205,7 +217,8 @@ def train(
                    sees the same batches (draw from ``stream(seed, f"data/{step}")``)
     differentiate  ``replicated`` maps the loss over replicates by torch.func; ``summed`` takes a loss of all
     schedule       step/steps -> factor of the learning rate
-    checkpoint     loaded before the first step when it holds a state, saved every ``checkpoint.every`` steps
+    checkpoint     loaded before the first step when it holds a state, saved every ``checkpoint.every`` steps; it has to be
+                   of this run, as one of ``companion.Checkpoint.of`` is
     references     losses by name, shown beside the present one, the mean of the last REPORT_EVERY steps
     record         how to record a step once and repeat it, such as ``recording.capture`` on CUDA; without, it is called
 
@@ -226,6 +239,12 @@ def train(
     refuse(steps < 1, f"{steps} steps: train for at least one")
     refuse(_count(parameters) is None, "parameters have different numbers of replicates: give each as (S, ...), one as W[None]")
     saved = checkpoint.load() if checkpoint else None
+    refuse(
+        saved is not None
+        and {k: p.shape for k, p in saved["parameters"].items()} != {k: p.shape for k, p in parameters.items()},
+        "the checkpoint holds other parameters: it is of another run, give each run a file of its own",
+    )
+    refuse(saved is not None and saved["step"] > steps, f"the checkpoint has more steps than {steps}: it is of another run")
     if saved is None:
         own = {name: p.detach().clone() for name, p in parameters.items()}
         saved = {"step": 0, "parameters": own, "state": optimizer.start(own), "losses": None}

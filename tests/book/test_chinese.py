@@ -128,7 +128,9 @@ def filled(slug: str, told: Mapping[str, str] | None = None) -> Page:
 @pytest.mark.parametrize("slug", registry.MINUTES)
 def test_a_box_has_its_own_numbers_claims_and_formulas_in_chinese(slug):
     tree = filled(slug).tree
-    (fold,) = tree.xpath("//section[@class='icl-minute']/details[@class='icl-chinese'][@lang='zh-Hans']")
+    folds = tree.xpath("//section[@class='icl-minute']/details[@class='icl-chinese'][@lang='zh-Hans']")
+    assert folds, f"a part of the box of {slug} is not translated, in these words, in book/chinese.yml"
+    (fold,) = folds
     english, translated = tree.xpath("//section/dl")[0].text_content(), fold.xpath("./dl")[0].text_content()
     assert Counter(re.findall(r"<7\d+\.5>", english)) == Counter(re.findall(r"<7\d+\.5>", translated))
     for what in ("a/@href", "a/@class", "span[contains(@class, 'math')]/text()"):

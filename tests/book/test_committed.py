@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw
 
 from book.builder import committed, outputs
 
+ROOT = Path(__file__).resolve().parents[2]
 SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="60pt" height="40pt" viewBox="0 0 60 40">
 <path d="M 5 {} L 55 9.5" style="fill: none; stroke: #0b62a4; stroke-width: 1.6"/></svg>"""
 FIGURE = """<figure class="icl-figure" id="fig-risk" data-slug="zhang-risk">
@@ -66,6 +67,18 @@ def test_outputs_are_written_anew_where_more_differs_than_a_machine_may_change(t
     before = path.read_bytes()
     assert outputs.replaced(path, write(folder / "one.ipynb", **told), moved) == other == (path.read_bytes() != before)
     assert b"papermill" not in before
+
+
+def test_no_notebook_prints_a_warning():
+    """A page leaves warnings out; in a notebook they stand, with the paths of the machine that ran it."""
+    found = [
+        f"{path.name}: {output.text}"
+        for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", ())
+        if output.get("name") == "stderr"
+    ]
+    assert not found, "mend what is warned of, then ./run outputs: " + "\n".join(found)
 
 
 def test_outputs_of_another_source_are_not_kept():

@@ -1,14 +1,14 @@
 """An experiment with settings of a reader's: what is changed, what is refused, and what is shown of it."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from icl_lib.companion import Cards, claims_of, drawing, put, results, show_claims, showing
+from icl_lib.companion import Cards, Count, Declaration, Experiment, claims_of, drawing, put, results, show_claims, showing
 from icl_lib.companion.figure import Picture
 from papers import registry
 
@@ -110,6 +110,26 @@ def test_all_scales_that_are_declared_are_changed():
     field = next(each.name for each in fields(experiment.quick) if type(getattr(experiment.quick, each.name)) is int)
     changed = experiment.but(**{field: 3})
     assert [getattr(each, field) for each in (changed.quick, changed.full, changed.published)] == [3, 3, 3]
+    one = experiment.with_settings("published", [f"{field} = 7"])
+    assert one.changed == {field: 7} and one.changed_in("full") == {}
+    with pytest.raises(ValueError, match="take one of quick, full, published"):
+        experiment.declaration("publshed")
+
+
+@dataclass(frozen=True)
+class Perhaps(Declaration):
+    """A coin. ``tosses`` are as many as there are coins unless told."""
+
+    coins: Count
+    tosses: Count | None = None
+
+
+def test_what_is_not_told_yet_can_be_told_on_the_command_line():
+    coin = Experiment("toy-coin", "A coin", quick=Perhaps(1), full=Perhaps(2))
+    assert coin.with_settings("quick", ["tosses=4"]).quick == coin.but(tosses=4).quick == Perhaps(1, 4)
+    for wrong in ("tosses=0", "tosses=many"):
+        with pytest.raises(ValueError, match="tosses is (0|'many'): take a whole number of at least 1 or nothing"):
+            coin.with_settings("quick", [wrong])
 
 
 def test_a_full_result_with_other_settings_is_neither_read_nor_computed(displayed):

@@ -64,6 +64,14 @@ def test_a_strip_draws_the_control_that_is_nearest_to_the_edge():
     assert drawing.select_one("path.miss")["d"].startswith("M82.7 ") and drawing.select("text.within")
 
 
+def test_of_a_single_run_the_interval_reaches_both_ends_and_a_control_without_a_number_moves_nothing():
+    lone = BeautifulSoup(Strip(-0.5, np.inf, (), 1.0).svg(UNDECIDED, "words"), "html.parser")
+    assert lone.select_one(".spread")["d"] == "M8.0 13.0H232.0" and lone.circle["cx"] == "82.7"
+    for controls in ([np.nan, 2.0], [2.0, np.nan]):
+        strip = placed(Discrepancy(-0.1), [Discrepancy(value) for value in controls], 0.0)
+        assert strip.place == -0.05 and not strip.svg(HOLDS, "words").count("nan")
+
+
 def card(judged: Judgement) -> tuple[str, str]:
     """What is said on a card, and what is folded: titles and texts of the list parted by strokes."""
     page = BeautifulSoup(Cards(judged)._repr_html_(), "html.parser")

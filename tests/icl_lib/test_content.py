@@ -75,11 +75,6 @@ def the_digest(path):
         file.attrs[content.NAME] = content.of_dataset(results.load(BOOK.store / NAME).isel(M=[0]))
 
 
-def no_digest(path):
-    with h5py.File(path, "r+") as file:
-        del file.attrs[content.NAME]
-
-
 def the_names_of_two(path):
     with h5py.File(path, "r+") as file:
         file.move("risk", "other")
@@ -98,7 +93,7 @@ CHANGES = {
     "a variable more": lambda dataset: dataset.assign(more=0.0),
 }
 TAMPERINGS = [a_value, a_coordinate, a_text, an_attribute_of_a_variable, where_it_comes_from, another_attribute]
-TAMPERINGS += [what_counts_as_missing, the_digest, no_digest, the_names_of_two]
+TAMPERINGS += [what_counts_as_missing, the_digest, the_names_of_two]
 
 
 def require_refused(path, told):
@@ -113,6 +108,12 @@ def test_a_file_that_was_changed_is_refused(stored, tamper):
     results.stored(registry.EXPERIMENTS[SLUG])
     tamper(stored)
     require_refused(stored, "was changed after it was written")
+
+
+def test_a_file_without_its_digest_is_refused(stored):
+    with h5py.File(stored, "r+") as file:
+        del file.attrs[content.NAME]
+    require_refused(stored, "holds no digest of what is in it, so that results.save did not write it")
 
 
 def test_a_bit_that_turned_in_packed_numbers_is_told(tmp_path):

@@ -20,6 +20,9 @@ def test_a_row_or_a_near_miss_that_there_is_not_is_told():
     for control in (exchanged("k", "ridge", "zeros"), replaced("k", "zeros"), replaced("k", "zero", "rigde")):
         with pytest.raises(ValueError, match="unknown k '(zeros|rigde)': did you mean (zero|ridge)"):
             control(data)
+    labelled = data.rename(k="row").assign_coords(k=("row", ["ridge", "zero"]))
+    with pytest.raises(ValueError, match="unknown dimension 'k': take one of row"):
+        exchanged("k", "ridge", "zero")(labelled)
     near = xr.Dataset({"x_near": ("mistake", [1.0, 2.0])}, {"mistake": ["less", "more"]})
     with pytest.raises(ValueError, match="unknown mistake 'mor': did you mean more"):
         near_miss("x", "mor")(near)

@@ -209,6 +209,12 @@ def test_the_origin_names_all_that_determines_a_result(monkeypatch):
     assert len({first["identity"], *(other["identity"] for other in others)}) == 6
 
 
+@pytest.mark.parametrize("given", [Part, [Part(1)], 3])
+def test_what_is_no_declaration_has_no_code(given):
+    with pytest.raises(ValueError, match="is no declaration: give an instance of a dataclass"):
+        identity.code(given)
+
+
 def test_classical_learners_bring_their_package():
     assert "scikit-learn" in origins.versions(registry.experiment("li-classical").full)
     assert "scikit-learn" not in origins.versions(registry.experiment("zhang-risk").full)

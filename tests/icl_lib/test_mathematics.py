@@ -19,6 +19,7 @@ from icl_lib.companion.mathematics import plain, tex, typeset
         ("R*(Ψ) = D* x, L^*, A_*", r"R^*(\mathrm{Ψ}) = D^* x, L^*, A_*"),
         ("1 + ... + ρ⁻ᴸ, (1 - a)ᴹ, ‖A‖^½", r"1 + \dots  + ρ^{-L}, (1 - a)^{M}, \|A\|^{1/2}"),
         ("1 - attn_i", r"1 - \operatorname{attn}_i"),
+        ("10^−3, 10^-3.5, x⁽ⁱ⁾, rᵈ", "10^{-3}, 10^{-3.5}, x^{(i)}, r^{d}"),
     ],
 )
 def test_unicode_becomes_tex(formula, expected):

@@ -65,6 +65,28 @@ def test_what_is_no_seed_and_what_is_no_result_is_told_in_a_sentence():
         Experiment("zhang-odd", "No result", quick=Odd(), full=Odd()).measure("quick", 0)
 
 
+@pytest.mark.parametrize(
+    ("dataset", "told"),
+    [
+        (xr.Dataset({"m": 1.0, "h": ("n", [1.0, 2.0], {"_FillValue": 1.0})}), "does not give back h"),
+        (xr.Dataset({"m": ((), 1.0, {"units": "days since 2000-01-01"})}), "does not give back m"),
+        (xr.Dataset({"m": 1.0}, attrs={"reader": ["x", "y"]}), "has 2 entries of the attribute 'reader'"),
+        (xr.Dataset({"m": 1.0}, attrs={"reader": {}}), "stored as numbers and strings only: "),
+        (xr.Dataset({"m": 1.0}, attrs={"sound": True}), "stored as numbers and strings only: "),
+    ],
+)
+def test_what_a_file_does_not_give_back_is_named(tmp_path, dataset, told):
+    with pytest.raises(ValueError, match=told):
+        results.save(dataset, tmp_path / "a.nc")
+    assert not (tmp_path / "a.nc").exists()
+
+
+def test_a_file_that_something_else_wrote_is_told_from_one_that_was_changed(tmp_path):
+    xr.Dataset({"m": 1.0}).to_netcdf(tmp_path / "mine.nc", engine="h5netcdf")
+    with pytest.raises(results.Damaged, match="holds no digest of what is in it, so that results.save did not write it"):
+        results.load(str(tmp_path / "mine.nc"))
+
+
 def test_csv_is_one_long_table(tmp_path):
     results.save_csv(TOY.run("quick", 0), tmp_path / "toy.csv")
     table = pd.read_csv(tmp_path / "toy.csv")

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from icl_lib.companion import Discrepancy, agreement
-from icl_lib.companion.slack import MOST, slack
+from icl_lib.companion.slack import MOST, in_words, slack
 
 CLOSE = 0.015
 """The factor is found to 1%."""
@@ -18,6 +18,16 @@ def data(**variables) -> xr.Dataset:
 def test_an_error_may_grow_to_its_margin():
     dataset = data(error=[0.01, 0.04])
     assert slack(lambda d: Discrepancy(d.error), dataset, 0.1) == pytest.approx(2.5, rel=CLOSE)
+
+
+def test_a_factor_has_two_digits_and_three_near_one():
+    assert [in_words(factor) for factor in (1.056, 1.096, 1.234, 2.13, MOST)] == [
+        "1.06",
+        "1.1",
+        "1.2",
+        "2.1",
+        f"over {MOST:,.0f}",
+    ]
 
 
 def test_an_interval_grows_with_its_number():

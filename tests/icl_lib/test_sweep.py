@@ -64,6 +64,7 @@ def test_a_second_sweep_computes_nothing(tmp_path, threads, diary):
     first = run_sweep(cells(3), threads, tmp_path)
     noted = entries(diary)
     lines = []
+    assert alike(first, run_sweep((each for each in cells(3)), threads, str(tmp_path)))
     assert alike(first, run_sweep(cells(4)[:3] + cells(1), threads, tmp_path, lines.append)[:3])
     assert entries(diary) == noted and len(noted) == 6
     assert lines == ["0 cells to compute, 3 are there."]

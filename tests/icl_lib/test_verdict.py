@@ -1,6 +1,7 @@
 """Verdicts: the rule and its edges, and formulas judged at the resolution of their data."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from icl_lib.companion import (
     Discrepancy,
     agreement,
     distance_over_seeds,
+    over,
     over_seeds,
     widened,
 )
@@ -197,8 +199,14 @@ def test_what_is_no_standard_error_or_of_other_cells_is_refused():
         Discrepancy(square, square.T)
     with pytest.raises(ValueError, match="of 1 block: it takes two or more"):
         Agreement(one, one, 1.0, 0.1, blocks=1)
-    with pytest.raises(ValueError, match="join='exact'"):
-        Agreement(one, other, 1.0)
+    for numbers in ((one, other, 1.0), (one, one, other), (one, one, 1.0, other)):
+        with pytest.raises(ValueError, match="join='exact'"):
+            Agreement(*numbers)
+    with pytest.raises(ValueError, match="give both as xarray.DataArray"):
+        Agreement.__post_init__(SimpleNamespace(measured=one, expected=1.5, scale=1.0, error=0.0, blocks=30))
+    for nothing in (one.isel(N=[]), one.rename(N="M")):
+        with pytest.raises(ValueError, match="nothing to average over N: give an xarray.DataArray"):
+            over(nothing, "N")
     with pytest.raises(ValueError, match="a standard error is below 0"):
         Agreement(one, one, 1.0, -0.1)
 

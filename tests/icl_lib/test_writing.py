@@ -47,6 +47,24 @@ def test_what_a_killed_process_left_goes_with_the_next_writing_and_what_a_living
     assert names(tmp_path) == sorted([other.name, path.name]) and path.read_text() == "mine"
 
 
+def test_what_json_has_not_is_not_written(tmp_path):
+    writing.write_json(tmp_path / "a.json", {"loss": 1.0})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        writing.write_json(tmp_path / "a.json", {"loss": np.nan})
+    assert writing.read_json(tmp_path / "a.json", dict) == {"loss": 1.0}
+    (tmp_path / "a.json").write_text("[" * 100_000)
+    assert writing.read_json(tmp_path / "a.json", list) is None
+
+
+def test_parameters_whose_names_have_a_slash_are_told_apart(tmp_path):
+    checkpoint = checkpoints.Checkpoint(tmp_path / "run.safetensors", every=5)
+    checkpoint.save({"a": {"b/c": torch.ones(2)}, "a/b": {"c": torch.zeros(2)}})
+    state = checkpoint.load()
+    assert state["a"]["b/c"].tolist() == [1, 1] and state["a/b"]["c"].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="every 0 steps: save it every 1 or more"):
+        checkpoints.Checkpoint(tmp_path / "run.safetensors", every=0)
+
+
 def test_a_finished_training_leaves_no_part_of_a_checkpoint(tmp_path):
     checkpoint = checkpoints.Checkpoint(tmp_path / "run.safetensors", every=5)
     checkpoint.save({"step": 5, "W": torch.ones(2)})

@@ -6,18 +6,25 @@ import pytest
 import torch
 
 from icl_lib.measure.cosine import cosine
+from icl_lib.measure.estimate import mean
 from icl_lib.measure.risk import risk
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero, predict
+from icl_lib.models.contextual.blocks import Block
 from icl_lib.models.contextual.feed_forward import MLP
+from icl_lib.models.contextual.layers import LinearAttention
+from icl_lib.models.contextual.weights import linear
+from icl_lib.models.gpt2 import GPT2, interleaved_tokens
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.patches.network import patched_network
+from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.regression import LinearRegression
-from icl_lib.train.loop import SGD, FusedAdam, replicated, summed, train
+from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression
+from icl_lib.train.loop import SGD, FusedAdam, per_replicate, replicated, summed, train
 
 EYE, LAW = torch.eye(3), LinearRegression(torch.eye(2, dtype=torch.float64))
 MODEL, EMPTY = LinearSelfAttention(EYE, EYE), Prompts(torch.ones(1, 0, 2), torch.ones(1, 0), torch.ones(1, 2), torch.ones(1))
+DECODED, TOKENS = GPT2(2, 2, 4, 1).start(torch.Generator(), 1, EYE), torch.ones(1, 1, 3, 1)
 MLP_WEIGHTS = {name: torch.ones(shape) for name, shape in MLP(1, (2,), 1, "relu").shapes.items()}
 
 
@@ -25,8 +32,14 @@ def prompts(d: int = 2, labels: tuple[int, ...] = (1, 4)) -> Prompts:
     return Prompts(torch.ones(1, 4, d), torch.ones(labels), torch.ones(1, d), torch.ones(1))
 
 
-def fit(loss=lambda now, batch: now["w"] ** 2, steps=1, **more):
-    return train(loss, {"w": torch.ones(2), **more}, lambda step: torch.ones(2), SGD(0.1), steps, differentiate=summed)
+def fit(loss=lambda now, batch: now["w"] ** 2, steps=1, checkpoint=None, **more):
+    start, draw = {"w": torch.ones(2), **more}, lambda step: torch.ones(2)
+    return plain(train)(loss, start, draw, SGD(0.1), steps, differentiate=summed, checkpoint=checkpoint)
+
+
+def kept(step: int = 0, **sizes: int) -> SimpleNamespace:
+    state = {"step": step, "parameters": {name: torch.ones(size) for name, size in sizes.items()}, "state": {}, "losses": None}
+    return SimpleNamespace(load=lambda: state, save=None, every=10)
 
 
 def weights(W_PV, W_KQ):
@@ -79,6 +92,40 @@ REFUSED = {
     "a matrix of another name": (lambda: patch(Matrix("V")), "V must be among"),
     "a gain of another name": (lambda: patch(Gain("m")), "m must be among"),
     "one of two": (lambda: patch(MatrixAndGain("W_out", "m")), "W_out and m must be among"),
+    "a decoder of more layers than its weights": (lambda: GPT2(3, 2, 4, 1)(DECODED, TOKENS), "another decoder than one of 3"),
+    "and its attention": (lambda: GPT2(1, 2, 4, 1).attention(DECODED, TOKENS), "another decoder than one of 1"),
+    "a decoder without channels": (lambda: GPT2(1, 2, 0, 1), "0 channels"),
+    "tokens of no numbers": (lambda: GPT2(1, 2, 4, 0), "tokens of 0 numbers"),
+    "fewer labels in turn": (lambda: interleaved_tokens(prompts(labels=(1, 3))), r"4 inputs and labels of shape \(1, 3\)"),
+    "a matrix for other vectors": (lambda: plain(linear)({"W": torch.ones(4, 2)}, "W", torch.ones(3, 1)), "W has 2 columns"),
+    "a patch for other vectors": (
+        lambda: plain(redirection)(torch.ones(2, 3), torch.ones(1), torch.ones(1)),
+        "W has 3 columns",
+    ),
+    "a query for each example": (
+        lambda: plain(LinearAttention.prefixes)(LinearAttention(1, 1, 1), {}, torch.ones(3, 1), torch.ones(3, 1)),
+        "3 queries for 3 contexts: give one more",
+    ),
+    "two weights of one name": (
+        lambda: plain(Block.shapes.fget)(SimpleNamespace(joint=MLP(1, (2,), 1, "relu"), feed_forward=MLP(1, (2,), 1, "relu"))),
+        r"both parts have weights \[.*'W_out'.*\]: rename one",
+    ),
+    "a task in a column": (
+        lambda: plain(LinearLabels.sample)(SimpleNamespace(covariance=EYE, w=torch.ones(3, 1)), None, (1,), 2),
+        r"w of shape \(3, 1\) in torch.float32: give \(3,\) in torch.float32",
+    ),
+    "a task of another type": (
+        lambda: plain(CubicLabels.sample)(SimpleNamespace(covariance=EYE, v=torch.ones(3, dtype=torch.float64)), None, (1,), 2),
+        r"in torch.float64: give \(3,\) in torch.float32",
+    ),
+    "whole numbers": (lambda: plain(mean)(torch.arange(3)), "samples are Tensor torch.int64: give floats"),
+    "an array": (lambda: plain(mean)(torch.ones(3).numpy()), "samples are ndarray float32: give floats"),
+    "three rates for two": (
+        lambda: plain(per_replicate)(torch.ones(3), torch.ones(2)),
+        "for 2 replicates: give one number, or",
+    ),
+    "a checkpoint of other parameters": (lambda: fit(checkpoint=kept(w=3)), "holds other parameters: it is of another run"),
+    "a checkpoint with more steps": (lambda: fit(checkpoint=kept(w=2, step=9)), "has more steps than 1: it is of another run"),
 }
 
 

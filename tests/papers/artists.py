@@ -153,7 +153,7 @@ def _series(axes: Axes) -> list[Series]:
             found.append(_bars(container))
     for line in axes.lines:
         if id(line) not in used and line.get_transform() == axes.transData and np.size(line.get_xdata()):
-            x, y = (np.asarray(each, float) for each in (line.get_xdata(), line.get_ydata()))
+            x, y = line.get_xydata().T
             found.append(Series("line" if look_of(line)[2] else "points", x, y, look=look_of(line)))
     for each in axes.collections:
         if id(each) not in used:
@@ -165,7 +165,7 @@ def _series(axes: Axes) -> list[Series]:
 
 
 def _with_bars(line: Line2D, container: ErrorbarContainer) -> Series:
-    x, y = (np.asarray(each, float) for each in (line.get_xdata(), line.get_ydata()))
+    x, y = line.get_xydata().T
     found = Series("points", x, y, look=look_of(line))
     for bars in container[2]:
         ends = np.array([part if len(part) else np.full((2, 2), np.nan) for part in bars.get_segments()], float)

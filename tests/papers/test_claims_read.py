@@ -1,9 +1,11 @@
 """What every claim is, finds and looks at: kind, margins, its number and its controls', what moves it, in which of the rows.
 
 A claim that comes to look at less than its sentence speaks of, one loss for both, the last mark for every mark, is a change in
-``shown/claims.txt``, to be read before it is committed. ``python -m tests.papers.test_claims_read`` writes it anew.
+``shown/claims.txt``, to be read before it is committed. ``python -m tests.papers.test_claims_read`` writes it anew; with
+slugs behind it, what stands there of these.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -110,8 +112,12 @@ def test_what_a_check_leaves_out_is_seen():
     assert list(read(lambda d: Discrepancy(d.x.isel(seed=0).sel(run="one")), seeds)) == ["x[run: one]"]
 
 
+def _write(asked: list[str]) -> None:
+    before = {part.split("\n")[0]: part for part in SHOWN.read_text(encoding="utf-8").rstrip().split("\n\n")}
+    experiments = {slug: registry.experiment(slug) for slug in JUDGED if slug in asked or slug not in before or not asked}
+    fresh = {slug: section(slug, one.expect(results.stored(one))) for slug, one in experiments.items()}
+    SHOWN.write_text("".join(f"{(before | fresh)[slug]}\n\n" for slug in JUDGED), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    every = ((slug, registry.experiment(slug)) for slug in JUDGED)
-    SHOWN.write_text(
-        "\n\n".join(section(slug, one.expect(results.stored(one))) for slug, one in every) + "\n\n", encoding="utf-8"
-    )
+    _write([registry.experiment(slug).slug for slug in sys.argv[1:]])

@@ -15,6 +15,7 @@ from book.builder.three_models import LINKS, three_models
 from icl_lib.companion import Diagram
 from icl_lib.companion.figure import _LIGHT
 from icl_lib.companion.paper import declared, notebook_of
+from icl_lib.companion.shapes import box, canvas
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.patches.rank_one import redirection
 from icl_lib.tasks.prompts import Prompts
@@ -93,6 +94,11 @@ def test_the_symbols_of_a_link_stand_on_its_pages():
     for link in LINKS:
         found = set().union(*(on_page(notebook) for _, notebook in link.pages))
         assert symbols(" ".join(re.findall(r"\$([^$]+)\$", link.words))) <= found, link
+
+
+def test_a_tint_that_there_is_not_is_told():
+    with pytest.raises(ValueError, match="unknown tint 'lives': did you mean live"):
+        box(canvas(Figure()), 0, 0, 1, 1, tint="lives")
 
 
 def test_every_pair_of_models_is_linked_once():

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,6 +83,15 @@ def test_every_series_has_a_name(wing):
     assert [line for line in text.split("\n") if line and not line.startswith(" ")] == [
         name for name, (home, _) in told.DRAWINGS.items() if home == wing
     ]
+
+
+def test_points_at_names_are_read_at_their_places():
+    drawing = SimpleNamespace(
+        told=lambda dataset: ("", "", (3, 2)),
+        draw=lambda figure, dataset: figure.subplots().plot(["a", "b"], [1, 2]),
+    )
+    (panel,) = drawn(drawing, None).panels
+    assert [(each.x.tolist(), each.y.tolist()) for each in panel.series] == [([0, 1], [1, 2])]
 
 
 def test_figures_draw_by_name():

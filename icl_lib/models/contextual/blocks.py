@@ -11,6 +11,7 @@ from icl_lib.models.contextual.feed_forward import FeedForward
 from icl_lib.models.contextual.layers import ContextualLayer
 from icl_lib.models.contextual.norms import Norm
 from icl_lib.models.contextual.weights import Weights, start
+from icl_lib.typed import refuse
 
 
 class State(NamedTuple):
@@ -35,9 +36,13 @@ class Joint(Protocol):
     layer: ContextualLayer
 
     @property
-    def shapes(self) -> dict[str, tuple[int, ...]]: ...
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights, by name."""
+        ...
 
-    def __call__(self, weights: Weights, tokens: Tensor, positions: Tensor) -> State: ...
+    def __call__(self, weights: Weights, tokens: Tensor, positions: Tensor) -> State:
+        """Return the state of every token, of tokens (..., T, D) at positions (T,)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,11 @@ class Block:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the weights."""
+        """Shapes of the weights; raises ValueError where the joint and the feed-forward part have a name in common."""
+        refuse(
+            bool({*self.joint.shapes} & {*self.feed_forward.shapes}),
+            f"both parts have weights {sorted({*self.joint.shapes} & {*self.feed_forward.shapes})}: rename one",
+        )
         return {**self.joint.shapes, **self.feed_forward.shapes}
 
     def start(self, generator: torch.Generator, lead: tuple[int, ...], like: Tensor) -> Weights:

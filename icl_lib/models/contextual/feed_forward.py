@@ -24,7 +24,9 @@ class FeedForward(Protocol):
     reads: tuple[str, ...]
 
     @property
-    def shapes(self) -> dict[str, tuple[int, ...]]: ...
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights, by name."""
+        ...
 
     def hidden(self, weights: Weights, z: Tensor) -> Tensor:
         """Return h, what the last matrix is applied to, (..., T, H)."""

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from icl_lib.models.contextual.weights import Weights, linear
+from icl_lib.typed import refuse
 
 
 @runtime_checkable
@@ -22,7 +23,9 @@ class ContextualLayer(Protocol):
     outputs: int
 
     @property
-    def shapes(self) -> dict[str, tuple[int, ...]]: ...
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights, by name."""
+        ...
 
     def __call__(self, weights: Weights, tokens: Tensor) -> Tensor:
         """Return A at the last token, (..., k)."""
@@ -178,6 +181,10 @@ class LinearAttention:
         self, weights: Weights, context: Float[Tensor, "... N n"], queries: Float[Tensor, "... N+1 n"]
     ) -> Float[Tensor, "... N+1 k"]:
         """Return A(c_1 .. c_i, x_i) for i = 0 .. N."""
+        refuse(
+            queries.shape[-2] != context.shape[-2] + 1,
+            f"{queries.shape[-2]} queries for {context.shape[-2]} contexts: give one more, for the empty prompt",
+        )
         query = linear(weights, "W_Q", queries)
         scores = torch.einsum("...sc,...tc->...st", query, linear(weights, "W_K", context)).tril(-1)
         own = torch.einsum("...sc,...sc->...s", query, linear(weights, "W_K", queries))

@@ -22,9 +22,13 @@ from icl_lib.models.contextual.weights import Weights
 class Norm(Protocol):
     """A map of each token with weights named after ``place``."""
 
-    def shapes(self, place: str, width: int) -> dict[str, tuple[int, ...]]: ...
+    def shapes(self, place: str, width: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the weights, by name."""
+        ...
 
-    def __call__(self, weights: Weights, place: str, x: Tensor) -> Tensor: ...
+    def __call__(self, weights: Weights, place: str, x: Tensor) -> Tensor:
+        """Return the normalised tokens, of x (..., T, width)."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.tasks.prompts import normal
+from icl_lib.typed import refuse
 
 Weights = dict[str, Tensor]
 """Weights by name. Matrices are (rows, columns), names starting with W or E; biases start with b, gains with m.
@@ -35,5 +36,9 @@ def linear(weights: Weights, matrix: str, x: Float[Tensor, "... T n"], bias: str
     >>> linear(weights, "W", torch.tensor([[1.0, 1.0], [0.0, 1.0]]), "b").tolist()
     [[13.0, 27.0], [12.0, 24.0]]
     """
+    refuse(
+        weights[matrix].shape[-1] != x.shape[-1],
+        f"{matrix} has {weights[matrix].shape[-1]} columns and is applied to vectors of {x.shape[-1]} entries: give as many",
+    )
     y = torch.einsum("...mn,...tn->...tm", weights[matrix], x)
     return y if bias is None else y + weights[bias][..., None, :]

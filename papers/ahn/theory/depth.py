@@ -35,7 +35,9 @@ def step_sizes(moments: Sequence[Fraction], L: int) -> Float[ndarray, "L"]:
 
 
 def error(moments: Sequence[Fraction], steps: Float[ndarray, "L"]) -> float:
-    """Mean of prod_l (1 - a_l lambda)^2 (eq-ahn-error), as a share of m_0."""
+    """Mean of prod_l (1 - a_l lambda)^2 (eq-ahn-error), as a share of m_0; raises ValueError for fewer than 2L + 1 moments."""
+    if len(moments) <= 2 * len(steps):
+        raise ValueError(f"{len(moments)} moments for {len(steps)} layers: give m_0 to m_{2 * len(steps)}")
     squared = np.poly1d([1.0])
     for step in steps:
         squared *= np.poly1d([-step, 1.0]) ** 2
@@ -58,8 +60,8 @@ def limit_moments(rho: Fraction, most: int) -> tuple[Fraction, ...]:
 
 
 def limit_error(rho: float, L: int) -> float:
-    """1/(1 + rho^-1 + ... + rho^-L) (eq-ahn-limit)."""
-    return 1 / sum(rho**-j for j in range(L + 1))
+    """1/(1 + rho^-1 + ... + rho^-L), rho = d/N > 0 (eq-ahn-limit)."""
+    return 1 / sum((1.0 / rho) ** j for j in range(L + 1))
 
 
 def limit_steps(rho: float, L: int) -> Float[ndarray, "L"]:

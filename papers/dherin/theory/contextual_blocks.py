@@ -79,8 +79,10 @@ def update_cosine(
 def aligned_share(low: float, high: float, d: int) -> float:
     """P(low < cos(x, x')^2 <= high) for independent x, x' ~ N(0, I_d): cos^2 ~ Beta(1/2, (d-1)/2), d >= 2 (eq-dherin-2-beta).
 
-    Its mean is 1/d.
+    Its mean is 1/d. Raises ValueError for d < 2 and for low > high.
     """
+    if d < 2 or low > high:
+        raise ValueError(f"d = {d}, low = {low}, high = {high}: take d >= 2 and low <= high")
     return float(np.diff(beta.cdf([low, high], 0.5, (d - 1) / 2))[0])
 
 

@@ -32,7 +32,10 @@ def expert_ratio(p: Float[ndarray, "e"], length: Float[ndarray, "e"]) -> float:
     """sqrt(sum_e 1/|h_e|^2 sum_e p_e^2 |h_e|^2): one change an expert over one change for all (eq-dherin-modern-ratio).
 
     p are the shares of the active experts, length their |h_e|, none 0. It is 1 or more because the shares sum to one.
+    Raises ValueError where they do not, as before they are divided by their sum.
     """
+    if not np.isclose(p.sum(), 1):
+        raise ValueError(f"the shares sum to {p.sum():.4g}: divide those of the active experts by their sum")
     return float(np.sqrt((length**-2.0).sum() * (p**2 * length**2).sum()))
 
 

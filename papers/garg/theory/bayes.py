@@ -22,8 +22,12 @@ from numpy import ndarray
 def posterior_mean(X: Float[ndarray, "k d"], y: Float[ndarray, "k"], noise_sd: float) -> Float[ndarray, "d"]:
     """E[w | X, y] = X^T (X X^T + noise_sd^2 I)^-1 y, for noise_sd = 0 the least-norm solution of X w = y (derived here).
 
-    Needs k <= d without noise.
+    Raises ValueError where X X^T + noise_sd^2 I is singular to rounding: without noise for k > d, or for rows that repeat.
     """
+    if np.linalg.cond(X @ X.T + noise_sd**2 * np.eye(len(X))) > 1e12:
+        raise ValueError(
+            f"{len(X)} examples of {X.shape[-1]} numbers determine nothing at noise {noise_sd}: take k <= d, or noise"
+        )
     return X.T @ np.linalg.solve(X @ X.T + noise_sd**2 * np.eye(len(X)), y)
 
 

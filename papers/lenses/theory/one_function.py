@@ -170,7 +170,10 @@ def pattern_left_mean_curvature(d: int, x: float) -> float:
 
 
 def pattern_attention(q: Float[ndarray, "n d"], x: float) -> Float[ndarray, "n d"]:
-    """sqrt(d) sinh(b q_j) / sum_k cosh(b q_k), b = eps sqrt(d): infinitely many tokens sqrt(d) (+-e_j) (eq-lenses-3-axes)."""
+    """sqrt(d) sinh(b q_j) / sum_k cosh(b q_k): infinitely many tokens sqrt(d) (+-e_j) (eq-lenses-3-axes).
+
+    b = eps sqrt(d), and x = eps^2 d >= 0 is the variance of a logit.
+    """
     b = x**0.5
     return q.shape[-1] ** 0.5 * np.sinh(b * q) / np.cosh(b * q).sum(-1, keepdims=True)
 
@@ -191,7 +194,7 @@ def pair_weights(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d
 def one_step_risk(Lambda: Float[ndarray, "d d"], N: float) -> float:
     """tr(Lambda) - tr(Lambda^2 Gamma^-1), Gamma = (1 + 1/N) Lambda + tr(Lambda)/N I, w ~ N(0, I) (eq-lenses-3-pair-risk).
 
-    The risk of the pair is this at N - 1.
+    The risk of the pair is this at N - 1, for N >= 2.
     """
     Gamma = pair_weights(Lambda, N) + Lambda / N
     return float(np.trace(Lambda) - np.trace(Lambda @ np.linalg.solve(Gamma, Lambda)))
@@ -203,9 +206,9 @@ def single_head_noise(d: int, x: float) -> float:
 
 
 def single_head_next(d: int, x: float) -> float:
-    """The share of 1/N that the next term adds to the error of one head (eq-lenses-3-head-next).
+    """c in 1 + c/N: what the next term makes of the error of one head, Lambda = I and |q|^2 = d (eq-lenses-3-head-next).
 
-    (2 R + 3 R (e^x - 1) + 6 x e^(2 x) - 2 e^(3 x) (d + 4 x)) / R with R = e^x (d + x).
+    x is the variance of a logit; c = (2 R + 3 R (e^x - 1) + 6 x e^(2 x) - 2 e^(3 x) (d + 4 x)) / R with R = e^x (d + x).
     """
     R = gaussian_kernel(np.array(x), d)
     return float((2 * R + 3 * R * (np.exp(x) - 1) + 6 * x * np.exp(2 * x) - 2 * np.exp(3 * x) * (d + 4 * x)) / R)
@@ -215,7 +218,7 @@ def single_head_next(d: int, x: float) -> float:
 
 
 def removal(slope: Float[ndarray, "*B"], attention: Float[ndarray, "*B"]) -> Float[ndarray, "*B"] | float:
-    """F(C) - F(C without i) = (dF/ds_i) / (1 - attn_i), if the same neurons are on (eq-lenses-3-removal)."""
+    """F(C) - F(C without i) = (dF/ds_i) / (1 - attn_i), if the same neurons are on and attn_i < 1 (eq-lenses-3-removal)."""
     return slope / (1 - attention)
 
 

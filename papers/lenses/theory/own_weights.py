@@ -33,18 +33,33 @@ class Optimum(NamedTuple):
 def Gamma(Lambda: Float[ndarray, "d d"], Psi: Float[ndarray, "d d"], noise: float, N: float) -> Float[ndarray, "d d"]:
     """Gamma_Psi = (1 + 1/N) Lambda + ((tr(Lambda Psi) + s^2)/N) Psi^-1 (eq-lenses-2-gamma).
 
-    At Psi = I and s = 0 it is the Gamma of Zhang et al.
+    At Psi = I and s = 0 it is the Gamma of Zhang et al. Raises ValueError where Psi is not positive definite: tasks that
+    leave a direction out have no such matrix, and their least risk is ``least_risk``.
     """
-    return (1 + 1 / N) * Lambda + (np.trace(Lambda @ Psi) + noise**2) / N * np.linalg.inv(Psi)
+    if not (values := np.linalg.eigvalsh(Psi))[0] > 1e-12 * values[-1]:
+        raise ValueError(f"the least eigenvalue of Psi is {values[0]:.3g}: tasks have to vary in every direction")
+    return (1 + 1 / N) * Lambda + _of_a_label(Lambda, Psi, noise, N) * np.linalg.inv(Psi)
+
+
+def _of_a_label(Lambda: Float[ndarray, "d d"], Psi: Float[ndarray, "d d"], noise: float, N: float) -> float:
+    """(tr(Lambda Psi) + s^2)/N, the variance of a label about its mean, over N."""
+    return (np.trace(Lambda @ Psi) + noise**2) / N
 
 
 def least_risk(Lambda: Float[ndarray, "d d"], Psi: Float[ndarray, "d d"], noise: float, N: float) -> float:
     """R*(Psi) = tr(Lambda Psi (I - Lambda Gamma_Psi^-1)), beyond the noise (eq-lenses-2-least).
 
-    Only the covariance of tasks enters: the MLP takes the mean.
+    Only the covariance of tasks enters: the MLP takes the mean. Tasks may leave directions out: Psi Gamma_Psi, by which it is
+    computed, needs no inverse of Psi. On the line w = (t, t), t ~ N(0, 1), N = 2 examples leave 2 (1 - 1/(1 + 1/2 + 1/2)):
+
+    >>> import numpy as np
+    >>> from papers.lenses.theory import own_weights as own
+    >>> round(own.least_risk(np.eye(2), np.ones((2, 2)), 0.0, 2), 12)
+    1.0
     """
-    kept = np.eye(len(Lambda)) - Lambda @ np.linalg.inv(Gamma(Lambda, Psi, noise, N))
-    return float(np.trace(Lambda @ Psi @ kept))
+    task = Lambda @ Psi @ Lambda
+    both = (1 + 1 / N) * task + _of_a_label(Lambda, Psi, noise, N) * Lambda
+    return float(np.trace(Lambda @ Psi) - np.trace(task @ np.linalg.solve(both, Lambda @ Psi)))
 
 
 def optimum(

@@ -35,7 +35,12 @@ def largest_sum(M1: int, count: int) -> float:
 
 
 def remainder_gram(S_1: float, M1: int, count: int) -> Float[ndarray, "C C"]:
-    """I - (S_1^2 / M1) J, the Gram matrix of the parts of k_1..k_count that are orthogonal to (1, ..., 1) (eq-li-3-3-gram)."""
+    """I - (S_1^2 / M1) J, the Gram matrix of the parts of k_1..k_count that are orthogonal to (1, ..., 1) (eq-li-3-3-gram).
+
+    k_1..k_count are orthonormal and share S_1. Raises ValueError beyond ``largest_sum``, where there are none.
+    """
+    if abs(S_1) > largest_sum(M1, count) * (1 + 1e-12):
+        raise ValueError(f"no {count} orthonormal patterns share the sum {S_1}: take {largest_sum(M1, count):.4g} at most")
     return np.eye(count) - S_1**2 / M1
 
 

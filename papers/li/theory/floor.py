@@ -68,14 +68,15 @@ def start_vote_error(l: int, alpha: float, score: float) -> float:
 
 def _lost(against: float, favour: float) -> float:
     """1 when the vote is lost, 1/2 when it is even."""
-    return float(against > favour) + 0.5 * (against == favour)
+    even = abs(against - favour) < 1e-9  # e^score is rounded
+    return 0.5 if even else float(against > favour)
 
 
 # --- the best predictor -------------------------------------------------------------------------------------------
 
 
 def odds_per_context(alpha: float, M1: int) -> float:
-    """rho = alpha (M1 - 2)/(1 - alpha): how much likelier a context is under the partner than as a bystander."""
+    """rho = alpha (M1 - 2)/(1 - alpha): how much likelier a context is under the partner than as a bystander; M1 >= 3."""
     return np.inf if alpha == 1 else alpha * (M1 - 2) / (1 - alpha)
 
 
@@ -106,6 +107,8 @@ def best_error(l: int, alpha: float, M1: int) -> float:
     shows - alone and adds to S_+, or + alone and adds to S_-, or is absent and adds 1 to both, or shows both labels.
     """
     _require(l, alpha)
+    if M1 < 3:
+        raise ValueError(f"M1 = {M1}: a task needs two patterns and a bystander, so M1 >= 3")
     if alpha == 1:
         return 0.5 * (l == 0)
     rho, g = odds_per_context(alpha, M1), (1 - alpha) / (2 * (M1 - 2))

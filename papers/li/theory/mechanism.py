@@ -102,7 +102,12 @@ def mean_on_spaces(P: Float[ndarray, "N M M"], S: Float[ndarray, "*B M M"]) -> F
 
 
 def attention_mass(n: float | ndarray, l: int, g: float | ndarray) -> float | ndarray:
-    """n e^g / (n e^g + l - n): the attention on n of l contexts whose scores are g above those of the others."""
+    """n e^g / (n e^g + l - n): the attention on n of l contexts whose scores are g above those of the others.
+
+    Raises ValueError unless 0 <= n <= l.
+    """
+    if np.any(np.asarray(n) < 0) or np.any(np.asarray(n) > l):
+        raise ValueError(f"{n} of {l} contexts: take 0 to {l}")
     return n / (n + (l - n) * np.exp(-np.asarray(g)))
 
 

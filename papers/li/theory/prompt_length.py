@@ -28,7 +28,7 @@ def length_bracket(eps: float, alpha: float) -> tuple[float, float]:
 
 def attention_mass(gap: float | Float[ndarray, "..."], alpha: float, l: int) -> float | Float[ndarray, "..."]:
     """E[n e^gap / (n e^gap + l - n) | n >= 1], n ~ Binomial(l, alpha/2): attention on the query's pattern (eq-li-3-3-mass)."""
-    _require(alpha)
+    _require(alpha, l)
     n = np.arange(1, l + 1)
     weights = binom.pmf(n, l, alpha / 2)
     return n / (n + (l - n) * np.exp(-np.asarray(gap))[..., None]) @ weights / weights.sum()
@@ -63,12 +63,13 @@ def label_law(gap: float, alpha: float, l: int) -> tuple[Float[ndarray, "C"], Fl
     Its value at n and w is (n e^gap + l - n - 2w) / (n e^gap + l - n), n and w distributed as in ``vote_error``.
     """
     n, w, chance = _counts(alpha, l)
-    return chance, 1 - 2 * w / (n * np.exp(gap) + l - n)
+    others = np.exp(-gap)  # what a context without the query's pattern weighs; alone such contexts weigh 1
+    return chance, 1 - 2 * w * np.where(n > 0, others, 1.0) / np.where(n > 0, n + (l - n) * others, l)
 
 
 def _counts(alpha: float, l: int) -> tuple[Int[ndarray, "C"], Int[ndarray, "C"], Float[ndarray, "C"]]:
     """All n and w with n + w <= l, and their chances."""
-    _require(alpha)
+    _require(alpha, l)
     n, w = np.nonzero(np.add.outer(np.arange(l + 1), np.arange(l + 1)) <= l)
     return n, w, binom.pmf(n, l, alpha / 2) * binom.pmf(w, l - n, wrong_label(alpha))
 
@@ -83,6 +84,8 @@ def crossing(lengths: Float[ndarray, "L"], errors: Float[ndarray, "L"], eps: flo
     return float(lengths[j - 1] + (lengths[j] - lengths[j - 1]) * high / (high - low))
 
 
-def _require(alpha: float) -> None:
+def _require(alpha: float, l: int = 1) -> None:
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha = {alpha}: it is the share of contexts that the task decides, so 0 < alpha <= 1")
+    if l < 1:
+        raise ValueError(f"l = {l}: prompts have at least one context")

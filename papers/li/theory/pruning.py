@@ -35,12 +35,18 @@ def silent_share_means(beta: float, q: float, M1: int) -> float:
 
 
 def silent_share_inputs(beta: float, q: float, M1: int) -> float:
-    """2 int_0^oo phi(v) Phi(-q v/beta)^M1 dv: rows silent on all of (mu_j, +-q), j = 1..M1 (eq-li-3-4-all)."""
+    """2 int_0^oo phi(v) Phi(-q v/beta)^M1 dv: rows silent on all of (mu_j, +-q), j = 1..M1 (eq-li-3-4-all).
+
+    Raises ValueError unless beta > 0 and q >= 0.
+    """
+    if beta <= 0 or q < 0:
+        raise ValueError(f"beta = {beta}, q = {q} are norms: take beta > 0 and q >= 0")
 
     def density(v: float) -> float:
         return 2 * np.exp(-(v**2) / 2) / np.sqrt(2 * np.pi) * ndtr(-q * v / beta) ** M1
 
-    return float(quad(density, 0, np.inf)[0])
+    scale = max(1.0, q / beta)  # at 40 of 1/scale either factor is 0
+    return float(quad(lambda v: density(v / scale), 0, 40)[0] / scale)
 
 
 def pushed_share_means(beta: float, q: float, M1: int) -> float:

@@ -66,6 +66,8 @@ def u_last_bound_any_sigma(
     theta_i and gamma_i are the diagonals of Theta Theta^T, ||Theta Theta^T||_F = 1, and of Gamma in the eigenbasis of Lambda,
     c the ceiling of u_-1. The i-th diagonal entry of U_11 rises whenever it is below 1/(c gamma_i), and u_-1 = ||U_11||_F.
     """
+    if not np.isclose(np.linalg.norm(Theta @ Theta.T), 1.0):
+        raise ValueError(f"||Theta Theta^T||_F is {np.linalg.norm(Theta @ Theta.T):.3g}: the theorem has it 1, scale Theta")
     basis = np.linalg.eigh(Lambda)[1]
     theta = np.sum((basis.T @ Theta) ** 2, axis=1)
     gamma = np.einsum("ji,jk,ki->i", basis, Gamma(Lambda, N), basis)

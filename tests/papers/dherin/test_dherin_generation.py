@@ -186,6 +186,10 @@ def test_stale_claims_on_made_up_numbers():
 def test_bad_input_is_named():
     for call, text in (
         (lambda: generate(with_context(BUILT.network, WEIGHTS), words(0, "p", SIZES, 3), 0, greedy), "1 step or more"),
+        (
+            lambda: generate(with_context(BUILT.network, WEIGHTS), words(0, "p", SIZES, 2, 3)[:, :0], 1, greedy),
+            "1 token or more and 1 step or more, not 0 and 1",
+        ),
         (lambda: theory.stale_input(np.eye(2), np.zeros(2), np.ones(2), np.ones(2)), "z = 0"),
         (lambda: theory.turned(np.ones(3), 1), "an even number"),
         (lambda: replace(GENERATION.quick, temperature=0.0).run(0, "cpu"), "temperature is 0.0"),

@@ -77,6 +77,12 @@ def test_predictions_are_the_last_entry_at_the_query(layer):
     assert torch.allclose(every[:, 3], predictions(network, weights, third))
 
 
+@pytest.mark.parametrize("model", [TINY.model, DEEP.model])
+def test_heads_divide_the_width(model):
+    with pytest.raises(ValueError, match="3 heads of 4 channels: heads must divide the width"):
+        replace(model, heads=3)
+
+
 def test_a_deep_network_predicts_at_the_query():
     network, batch = DEEP.model.network(), prompts(2)
     weights = network.start(stream(0, "weights"), (), torch.zeros((), dtype=torch.float64))
@@ -95,14 +101,19 @@ def test_training_keeps_its_marks_and_replicates_do_not_meet(training):
         train_marks(training, 3, "cpu", (7,))
 
 
-def test_one_step_moves_every_weight_by_the_learning_rate():
+@pytest.mark.parametrize("every_prefix", [False, True])
+def test_one_step_moves_every_weight_by_the_learning_rate(every_prefix):
     """The first step of Adam is rate times the sign of the gradient, here of torch.autograd on the same prompts."""
-    once = replace(TINY, steps=1, replicates=1)
+    once = replace(TINY, steps=1, replicates=1, every_prefix=every_prefix)
     found = train_marks(once, 0, "cpu", (0,))
     weights = {name: w.float().requires_grad_() for name, w in found[0].replicate(0).items()}
     batch = regression(2, torch.float32).sample(stream(0, "data/0"), (1, 8), 5)
     batch = Prompts(*(part[0] for part in batch))
-    loss = (predictions(once.model.network(), weights, batch) - batch.y_query).square().mean()
+    if every_prefix:
+        errors = prefix_predictions(once.model.network(), weights, batch) - torch.cat([batch.y, batch.y_query[:, None]], -1)
+    else:
+        errors = predictions(once.model.network(), weights, batch) - batch.y_query
+    loss = errors.square().mean()
     gradients = torch.autograd.grad(loss, list(weights.values()))
     for (name, before), gradient in zip(weights.items(), gradients, strict=True):
         step = found[1].replicate(0)[name] - before.detach()

@@ -74,6 +74,12 @@ def test_without_noise_and_mean_it_is_the_theorem_of_zhang_et_al(d, N):
     assert own.least_risk(Lambda, one, 0.0, N) == pytest.approx(2 * zhang.loss_minimum(Lambda, N))
 
 
+def test_tasks_on_a_line_have_the_least_risk_of_tasks_that_nearly_are():
+    line = np.outer([0.3, -1.0, 2.0], [0.3, -1.0, 2.0])
+    near = own.least_risk(np.diag([1.0, 2.0, 4.0]), line + 1e-7 * np.eye(3), 0.5, 6)
+    assert own.least_risk(np.diag([1.0, 2.0, 4.0]), line, 0.5, 6) == pytest.approx(near, rel=1e-5)
+
+
 @pytest.mark.parametrize(("d", "N"), [(2, 3), (3, 7)])
 def test_the_optimum_has_the_least_risk_and_no_slope(d, N):
     here = law(d)

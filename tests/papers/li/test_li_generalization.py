@@ -161,6 +161,18 @@ def test_votes_with_a_sharp_and_with_a_finite_gap_are_those_of_section_3_2(l, al
         assert prompt_length.vote_error(gap, alpha, l) == pytest.approx(floor.start_vote_error(l, alpha, gap), rel=1e-10)
 
 
+@pytest.mark.parametrize(("weight", "exact"), [(3, 851 / 4096), (5, 515 / 4096)])
+def test_votes_that_are_even_are_counted_so_although_their_weight_is_rounded(weight, exact):
+    assert floor.start_vote_error(8, 0.5, np.log(weight)) == pytest.approx(exact, rel=1e-12)
+    assert prompt_length.vote_error(np.log(weight), 0.5, 8) == pytest.approx(exact, rel=1e-12)
+
+
+def test_at_an_infinite_gap_the_label_is_the_query_s_where_a_context_has_its_pattern():
+    chance, value = prompt_length.label_law(np.inf, 0.5, 5)
+    assert ((value < 0) + 0.5 * (value == 0)) @ chance == pytest.approx(prompt_length.vote_error(np.inf, 0.5, 5), rel=1e-12)
+    assert np.isfinite(value).all() and set(value[value > 0.7]) == {1.0}
+
+
 def test_vote_error_and_mass_of_many_gaps_are_those_of_each():
     gaps = np.array([[0.0, 0.3], [2.0, np.inf]])
     for law in (prompt_length.vote_error, prompt_length.attention_mass):

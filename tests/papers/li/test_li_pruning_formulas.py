@@ -28,6 +28,8 @@ def test_silent_shares_by_hand():
     assert pruning.silent_share_inputs(2.0, 1.0, 1) == pytest.approx(pruning.silent_share_means(2.0, 1.0, 1))
     assert pruning.pushed_share_means(2.0, 1.0, 4) == pytest.approx(0.5)
     assert pruning.silent_share_inputs(1.0, 1e-9, 3) == pytest.approx(1 / 8)  # without labels: three signs
+    one, million = (q * pruning.silent_share_inputs(1.0, q, 6) for q in (1e3, 1e6))  # phi(v) is phi(0) where it counts
+    assert one == pytest.approx(million, rel=1e-6) and million > 0.002
 
 
 @pytest.mark.parametrize("beta, q", [(0.8, 1.0), (2.0, 0.7)])

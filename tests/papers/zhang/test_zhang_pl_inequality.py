@@ -35,6 +35,7 @@ def test_pl_constant_and_bound_by_hand():
 
 def test_bounds_do_not_depend_on_the_basis():
     diagonal, Theta = np.diag([2.0, 0.5, 0.3]), draw(3, 2)
+    Theta /= np.sqrt(np.linalg.norm(Theta @ Theta.T))
     turn = np.linalg.qr(draw(3, 3, seed=1))[0]
     turned = turn @ diagonal @ turn.T
     turned = (turned + turned.T) / 2

@@ -153,7 +153,7 @@ def test_bounds_for_every_sigma_by_hand():
 
 
 def test_a_constant_spectrum_gives_the_bounds_of_section_5_3():
-    diagonal, Theta, N = np.array([2.0, 0.5, 0.3]), np.random.default_rng(1).normal(size=(3, 3)), 4
+    diagonal, Theta, N = np.array([2.0, 0.5, 0.3]), random_Theta(3, 0, "test"), 4
     moments = theory.fixed_moments(diagonal)
     xi, zeta = theory.xi(moments), theory.zeta(moments, N)
     assert flow.u_ceiling(xi, zeta, 0.7) == pytest.approx(pl_inequality.u_last_ceiling(np.diag(diagonal), N, 0.7))
