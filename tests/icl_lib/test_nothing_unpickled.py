@@ -43,7 +43,8 @@ def offences(source: str) -> list[str]:
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         name, named = dotted(call.func, imports), {each.arg: each.value for each in call.keywords}
         guesses = name in READERS and ast.unparse(named.get("engine", ast.Constant(None))) != "'h5netcdf'"
-        if name in CALLS or guesses or "allow_pickle" in named:
+        trusts = ast.unparse(named.get("trust_remote_code", ast.Constant(False))) != "False"
+        if name in CALLS or guesses or trusts or "allow_pickle" in named:
             found.append(f"{call.lineno}: {name}")
     return found
 
@@ -62,6 +63,8 @@ def test_no_file_of_ours_loads_code():
         "from torch import load as read\nread(path)",
         "import numpy as np\nnp.load(path)",
         "reader(path, allow_pickle=True)",
+        "AutoModel.from_pretrained(path, trust_remote_code=True)",
+        "dict(trust_remote_code=asked)",
         "import xarray as xr\nxr.open_dataset(path)",
         "import xarray as xr\nxr.load_dataset(path, engine='scipy')",
         "eval(text)",
@@ -74,4 +77,4 @@ def test_what_loads_code_is_found(source):
 
 def test_what_does_not_is_passed():
     sound = "import torch, xarray, json, yaml\nxarray.load_dataset(p, engine='h5netcdf')\njson.load(f)\nyaml.safe_load(t)"
-    assert offences(f"{sound}\nmodel.eval()\nself.load(path)") == []
+    assert offences(f"{sound}\nmodel.eval()\nself.load(path)\nread(path, trust_remote_code=False)") == []

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, PreNorm
+from icl_lib.models.contextual.blocks import Block, NoSkip, OuterSkip, PreNorm, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention, without
 from icl_lib.models.contextual.norms import LayerNorm, NoNorm, RMSNorm
@@ -160,6 +160,9 @@ def test_violated_hypotheses_are_named():
         patched_block(block, Nowhere(), weights, block.mix(weights, tokens[-1:]).at(-1), block.mix(weights, tokens).at(-1))
     with pytest.raises(ValueError, match="states of 1 and 4 tokens: give those of one token"):
         patched_block(block, Nowhere(), weights, block.mix(weights, tokens[:1]), block.mix(weights, tokens))
+    two = block.mix(weights, tokens[:2])
+    with pytest.raises(ValueError, match="states of 2 and 1 tokens"):
+        patched_block(block, Nowhere(), weights, State(two.z, two.v[:1]), two.at(-1))
     feed_forward = PostNormGatedMLP(4, 6, "gelu", 1e-6)
     weights = Block(NoSkip(SoftmaxAttention(1, 2, 4, 4)), feed_forward).start(stream(0, "post"), (), LIKE)
     z, difference = draw("z", 4), draw("difference", 4)

@@ -129,6 +129,8 @@ def test_seeds_are_the_blocks_where_no_standard_error_is_stored():
     assert found.blocks == 3 and found.error.values == pytest.approx([1 / 3**0.5, 0.2 / 3**0.5])
     paired = agreement(xr.Dataset({"x": x, "x_theory": x - 0.5}), "x")
     assert paired.error.values == pytest.approx([0, 0], abs=1e-12)
+    lost = agreement(xr.Dataset({"x": x, "x_theory": x.where(x != 2.4)}), "x")
+    assert np.isnan(lost.expected.values).tolist() == [False, True] and lost.verdict(9.0) == FAILS
     assert agreement(xr.Dataset({"x": 0.1, "x_theory": 0.0, "x_scale": 2.0}), "x").worst()[0] == pytest.approx(0.05)
 
 
@@ -199,6 +201,7 @@ def test_what_is_no_standard_error_or_of_other_cells_is_refused():
         Discrepancy(square, square.T)
     with pytest.raises(ValueError, match="of 1 block: it takes two or more"):
         Agreement(one, one, 1.0, 0.1, blocks=1)
+    assert Agreement(one, one, 1.0, 0.1, blocks=2).blocks == 2
     for numbers in ((one, other, 1.0), (one, one, other), (one, one, 1.0, other)):
         with pytest.raises(ValueError, match="join='exact'"):
             Agreement(*numbers)

@@ -70,5 +70,6 @@ def test_impossible_laws_are_refused():
     for sparsity in (0, 3):
         with pytest.raises(ValueError, match="sparsity"):
             SparseRegression(5, 2, sparsity)
-    with pytest.raises(ValueError, match="entries of 3"):
-        IsotropicRegression(3, 4).sample(stream(0, "a"), (2,), 3)
+    for dims in (0, 4):
+        with pytest.raises(ValueError, match=f"the first {dims} entries of 3: take 1 <= dims <= d"):
+            IsotropicRegression(3, dims).sample(stream(0, "a"), (2,), 3)
