@@ -10,7 +10,7 @@ from icl_lib.typed import refuse
 
 
 class Estimate(NamedTuple):
-    """A Monte Carlo mean and its standard error; both float, or both arrays of one shape."""
+    """A Monte Carlo mean and its standard error, in the dtype of the samples; NumPy scalars, or arrays of one shape."""
 
     value: float | np.ndarray
     standard_error: float | np.ndarray

@@ -67,7 +67,10 @@ class Ridge:
 
 @dataclass(frozen=True)
 class OneGradientStep:
-    """One step of size ``step_size`` from w = 0 on (1/2M) sum (<w, x_i> - y_i)^2: w_hat = step_size (1/M) sum y_i x_i."""
+    """One step of size ``step_size`` from w = 0 on (1/2M) sum (<w, x_i> - y_i)^2: w_hat = step_size (1/M) sum y_i x_i.
+
+    NaN without examples.
+    """
 
     step_size: float
 

@@ -75,6 +75,7 @@ class GPT2:
     def start(self, generator: torch.Generator, models: int, like: Tensor) -> Weights:
         """Draw weights for ``models`` models as GPT-2 does: N(0, 0.02^2), in matrices that write to the residual stream
         over sqrt(2 layers); biases 0, gains 1. Read-in and read-out are uniform as in ``torch.nn.Linear``, +-1/sqrt(fan_in).
+        In the dtype of ``like``, on the generator's device.
         """
         weights = {}
         for name, shape in self.shapes().items():

@@ -75,7 +75,7 @@ class Block:
         return {**self.joint.shapes, **self.feed_forward.shapes}
 
     def start(self, generator: torch.Generator, lead: tuple[int, ...], like: Tensor) -> Weights:
-        """Draw weights; ``lead`` comes before each shape."""
+        """Draw weights in the dtype of ``like``, on the generator's device; ``lead`` comes before each shape."""
         return start(self.shapes, generator, lead, like)
 
     def mix(self, weights: Weights, tokens: Float[Tensor, "... T D"], positions: Int[Tensor, "T"] | None = None) -> State:

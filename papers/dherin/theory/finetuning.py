@@ -105,7 +105,7 @@ def share(S: Matrix, a: Float[ndarray, "k"]) -> float:
 
 
 def query_alignment(W: Matrix, delta: Float[ndarray, "k"], S: Matrix, a: Float[ndarray, "k"]) -> float:
-    """rho = cosine of W delta and S a: both changes applied to A(x) (eq-dherin-4-4-factors)."""
+    """rho = cosine of W delta and S a: both changes applied to A(x) (eq-dherin-4-4-factors); NaN where one of them is 0."""
     moved = W @ delta
     return float(moved @ (S @ a) / (np.linalg.norm(moved) * np.linalg.norm(S @ a)))
 
@@ -142,7 +142,10 @@ def mean_cosine(d: int) -> float:
 
 
 def diluted(label_share, label_alignment):
-    """sqrt(label share) * alignment of the label parts (eq-dherin-4-4-parts)."""
+    """sqrt(label share) * alignment of the label parts: about the alignment of the wholes (eq-dherin-4-4-parts).
+
+    The label share is |o|^2/|e + o|^2, o the part that changes sign with the labels and e the rest.
+    """
     return label_share**0.5 * label_alignment
 
 

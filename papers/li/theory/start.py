@@ -77,12 +77,15 @@ def mean_square(alpha: float, l: int, g: float, *, M1: int, beta: float, K: floa
 
 
 def output_size(xi: float, delta: float, square: float) -> float:
-    """Root mean square of F over W_O and prompts: xi delta sqrt(E|p_bar|^2 (1 - 1/pi)/2), whatever m, for balanced a."""
+    """Root mean square of F over W_O and prompts: xi delta sqrt(E|p_bar|^2 (1 - 1/pi)/2), whatever m.
+
+    a has entries +-1/sqrt(m), as many of either sign; ``square`` is E|p_bar|^2.
+    """
     return float(xi * delta * np.sqrt(square * (1 - 1 / np.pi) / 2))
 
 
 def output_size_coins(xi: float, delta: float, square: float) -> float:
-    """Root mean square of F when each sign of a is drawn on its own: xi delta sqrt(E|p_bar|^2/2)."""
+    """The same when each sign of a is drawn on its own: xi delta sqrt(E|p_bar|^2/2)."""
     return float(xi * delta * np.sqrt(square / 2))
 
 

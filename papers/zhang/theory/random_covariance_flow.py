@@ -63,7 +63,9 @@ def u_limit_as_printed(xi: Float[ndarray, "d"], gamma: Float[ndarray, "d"]) -> f
 
 
 def product_limit(covariances: Float[ndarray, "S d d"], N: float) -> Float[ndarray, "d d"]:
-    """A with E[Gamma Lambda A Lambda] = E[Lambda^2]: the limit of u U for any distribution of Lambda (derived here).
+    """A with E[Gamma Lambda A Lambda] = E[Lambda^2]: the limit of u U where the flow converges to a minimum (derived here).
+
+    Lambda is each of S covariances with the same probability.
 
     For diag(1, 2) and diag(3, 2) at N = 4, Gamma is diag(2, 3.25) and diag(5, 3.75), so A = diag(10/(2 + 45), 8/(13 + 15)), and
     the flow rests there:
