@@ -73,7 +73,7 @@ def per_replicate(rate: float | Float[Tensor, "S"], like: Tensor) -> float | Ten
     """Return a learning rate shaped to multiply a parameter of S replicates."""
     refuse(
         isinstance(rate, Tensor) and rate.numel() not in (1, len(like)),
-        f"learning rates {rate} for {len(like)} replicates: give one number, or one for each",
+        f"learning rates of shape {tuple(getattr(rate, 'shape', ()))} for {len(like)} replicates: give one, or one for each",
     )
     return rate.to(like).reshape(-1, *[1] * (like.ndim - 1)) if isinstance(rate, Tensor) else rate
 

@@ -122,7 +122,7 @@ REFUSED = {
     "an array": (lambda: plain(mean)(torch.ones(3).numpy()), "samples are ndarray float32: give floats"),
     "three rates for two": (
         lambda: plain(per_replicate)(torch.ones(3), torch.ones(2)),
-        "for 2 replicates: give one number, or",
+        "for 2 replicates: give one, or one for",
     ),
     "a checkpoint of other parameters": (lambda: fit(checkpoint=kept(w=3)), "holds other parameters: it is of another run"),
     "a checkpoint with more steps": (lambda: fit(checkpoint=kept(w=2, step=9)), "has more steps than 1: it is of another run"),

@@ -26,7 +26,7 @@ def posterior_mean(X: Float[ndarray, "k d"], y: Float[ndarray, "k"], noise_sd: f
     """
     if np.linalg.cond(X @ X.T + noise_sd**2 * np.eye(len(X))) > 1e12:
         raise ValueError(
-            f"{len(X)} examples of {X.shape[-1]} numbers determine nothing at noise {noise_sd}: take k <= d, or noise"
+            f"{len(X)} examples of {X.shape[-1]} numbers are linearly dependent at noise {noise_sd}: take k <= d, or noise"
         )
     return X.T @ np.linalg.solve(X @ X.T + noise_sd**2 * np.eye(len(X)), y)
 
