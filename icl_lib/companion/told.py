@@ -67,8 +67,8 @@ def unfit(told: Mapping[str, str], given: Mapping[str, object | None], near: tup
     """Say which control or positive input is not both given and told, if one is not."""
     if isinstance(near, str):
         return f"near= is one text: write near=({near!r},)"
-    whose, _, why = told.get("Fails because", f"{WHOSE[0]}: it does not").partition(":")
-    if whose not in WHOSE or not why.strip():
+    whose, _, why = told.get("Fails because", "").partition(":")
+    if "Fails because" in told and not (whose in WHOSE and why.strip()):
         return f"Fails because: begins with {whose[:40]!r}: take one of {', '.join(WHOSE)}, then a colon and why"
     if not all(isinstance(label, str) and label for label in near):
         return f"near= is {near!r}: take the label of each near miss"

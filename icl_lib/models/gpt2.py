@@ -93,10 +93,6 @@ class GPT2:
 
     def __call__(self, weights: Weights, tokens: Float[Tensor, "S B T n"], read: slice = EVERY_TOKEN) -> Float[Tensor, "S B r"]:
         """Return the outputs at the tokens that ``read`` names; the last layer computes no more than those need."""
-        refuse(
-            weights["attention_in"].shape[1] != self.layers,
-            f"the weights are of another decoder than one of {self.layers} layers",
-        )
         h = self._embed(weights, tokens)
         for number, layer in enumerate(_by_layer(weights), start=1):
             h, _ = self._block(layer, h, read if number == self.layers else EVERY_TOKEN)
@@ -104,10 +100,6 @@ class GPT2:
 
     def attention(self, weights: Weights, tokens: Float[Tensor, "S B T n"]) -> Reading:
         """Return the output at the last token and how it attends to all tokens, in every layer."""
-        refuse(
-            weights["attention_in"].shape[1] != self.layers,
-            f"the weights are of another decoder than one of {self.layers} layers",
-        )
         h, rows = self._embed(weights, tokens), []
         for layer in _by_layer(weights):
             h, (query, key) = self._block(layer, h, EVERY_TOKEN)
@@ -116,6 +108,10 @@ class GPT2:
         return Reading(_read_out(weights, h[:, :, LAST])[..., 0], torch.stack(rows, -3))
 
     def _embed(self, weights: Weights, tokens: Tensor) -> Tensor:
+        refuse(
+            weights["attention_in"].shape[1] != self.layers,
+            f"the weights are of another decoder than one of {self.layers} layers",
+        )
         h, T = _linear(weights, "read_in", tokens), tokens.shape[-2]
         if not self.positions:
             return h

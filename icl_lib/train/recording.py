@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-Parameters = dict[str, Tensor]
+from icl_lib.train.optimizers import Parameters
+
 Batch = Tensor | tuple
 """What a step learns from: a tensor, or a tuple or NamedTuple of batches."""
 WARM_UP = 3

@@ -18,7 +18,8 @@ from icl_lib.models.linear_attention import embed
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
-from icl_lib.train.loop import Adam, Parameters, train
+from icl_lib.train.loop import train
+from icl_lib.train.optimizers import Adam, Parameters
 from papers.dherin.network import LastEntry, Network, Regression
 from papers.dherin.recurrent_layers import GRU, TanhRNN
 

@@ -7,7 +7,8 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
-from icl_lib.train.loop import SGD, Checkpoint, Parameters, Training, train
+from icl_lib.train.loop import Checkpoint, Training, train
+from icl_lib.train.optimizers import SGD, Parameters
 from icl_lib.train.recording import capture
 from papers.engine.sizes import laps
 from papers.engine.speed import Stopwatch

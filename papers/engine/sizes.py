@@ -9,7 +9,8 @@ import torch
 
 from icl_lib.companion import Count, Declaration, expectation
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.train.loop import FusedAdam, summed
+from icl_lib.train.loop import summed
+from icl_lib.train.optimizers import FusedAdam
 from papers.engine import traffic
 from papers.engine.speed import Stopwatch
 from papers.engine.theory import operations as theory

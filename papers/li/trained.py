@@ -10,7 +10,8 @@ from torch import Tensor
 
 from icl_lib.companion import AtLeastThree, Count, Declaration, NotNegative, Positive, PositiveShare, Whole
 from icl_lib.seeds import stream
-from icl_lib.train.loop import SGD, Parameters, train
+from icl_lib.train.loop import train
+from icl_lib.train.optimizers import SGD, Parameters
 from papers.li.classification import hinge
 from papers.li.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns
 from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights

@@ -14,7 +14,8 @@ from icl_lib.models.gpt2 import GPT2, INPUTS, InContextGPT2, Weights, interleave
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.train.loop import Checkpoint as AnyCheckpoint
-from icl_lib.train.loop import FusedAdam, Parameters, Training, summed, train
+from icl_lib.train.loop import Training, summed, train
+from icl_lib.train.optimizers import FusedAdam, Parameters
 from icl_lib.train.recording import capture
 from papers.regression.curriculum import ExponentialRegression, IsotropicRegression, Ramp, SparseRegression
 from papers.regression.theory.least_squares import least_squares_error

@@ -8,7 +8,8 @@ from icl_lib.models.gpt2 import GPT2, INPUTS, LAST, InContextGPT2, interleaved_t
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import LinearRegression
-from icl_lib.train.loop import Adam, FusedAdam, replicated, summed, train
+from icl_lib.train.loop import replicated, summed, train
+from icl_lib.train.optimizers import Adam, FusedAdam
 from papers.engine.gpt2_state import from_state_dict, state_dict
 from papers.li.s5_experiments.decoder_training import start_by_fan_in
 

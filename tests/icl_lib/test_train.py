@@ -9,7 +9,8 @@ from torch.func import grad
 
 from icl_lib.companion import Checkpoint
 from icl_lib.seeds import stream
-from icl_lib.train.loop import SGD, Adam, FusedAdam, constant, linear_decay, report, train
+from icl_lib.train.loop import report, train
+from icl_lib.train.optimizers import SGD, Adam, FusedAdam, constant, linear_decay
 from icl_lib.train.recording import WARM_UP, capture
 from papers.zhang.flow import gradient_flow
 

@@ -20,7 +20,8 @@ from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
 from icl_lib.tasks.prompts import Prompts
 from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression
-from icl_lib.train.loop import SGD, FusedAdam, per_replicate, replicated, summed, train
+from icl_lib.train.loop import replicated, summed, train
+from icl_lib.train.optimizers import SGD, FusedAdam, per_replicate
 
 EYE, LAW = torch.eye(3), LinearRegression(torch.eye(2, dtype=torch.float64))
 MODEL, EMPTY = LinearSelfAttention(EYE, EYE), Prompts(torch.ones(1, 0, 2), torch.ones(1, 0), torch.ones(1, 2), torch.ones(1))

@@ -69,8 +69,8 @@ class Block:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights; raises ValueError where the joint and the feed-forward part have a name in common."""
         refuse(
-            bool({*self.joint.shapes} & {*self.feed_forward.shapes}),
-            f"both parts have weights {sorted({*self.joint.shapes} & {*self.feed_forward.shapes})}: rename one",
+            not self.joint.shapes.keys().isdisjoint(self.feed_forward.shapes),
+            f"both parts have weights {sorted(self.joint.shapes.keys() & self.feed_forward.shapes)}: rename one",
         )
         return {**self.joint.shapes, **self.feed_forward.shapes}
 

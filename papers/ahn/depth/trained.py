@@ -22,7 +22,8 @@ from icl_lib.companion import (
 from icl_lib.measure.estimate import mean
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from icl_lib.train.loop import Adam, linear_decay, summed, train
+from icl_lib.train.loop import summed, train
+from icl_lib.train.optimizers import Adam, linear_decay
 from papers.ahn import layers
 from papers.ahn.theory import depth, wishart
 from papers.regression import shapes

@@ -13,7 +13,8 @@ from icl_lib.patches.network import patched_network
 from icl_lib.patches.sites import Nowhere
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
-from icl_lib.train.loop import Adam, Parameters, train
+from icl_lib.train.loop import train
+from icl_lib.train.optimizers import Adam, Parameters
 from papers.dherin.all_positions.position_blocks import Architecture, Variant, states, theory_output, variants
 from papers.dherin.all_positions.update_alignment import cosine_matrix, groups
 from papers.dherin.network import Network

@@ -16,7 +16,8 @@ from torch.func import functional_call
 from icl_lib.companion import Count, Declaration, Positive, obtain_weights
 from icl_lib.models.contextual.weights import Weights
 from icl_lib.seeds import stream
-from icl_lib.train.loop import Adam, Parameters, summed, train
+from icl_lib.train.loop import summed, train
+from icl_lib.train.optimizers import Adam, Parameters
 from papers.dherin.transformers_models import ModelSizes, Name, blank, made
 
 

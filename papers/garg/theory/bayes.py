@@ -24,11 +24,12 @@ def posterior_mean(X: Float[ndarray, "k d"], y: Float[ndarray, "k"], noise_sd: f
 
     Raises ValueError where X X^T + noise_sd^2 I is singular to rounding: without noise for k > d, or for rows that repeat.
     """
-    if np.linalg.cond(X @ X.T + noise_sd**2 * np.eye(len(X))) > 1e12:
+    gram = X @ X.T + noise_sd**2 * np.eye(len(X))
+    if np.linalg.cond(gram) > 1e12:
         raise ValueError(
             f"{len(X)} examples of {X.shape[-1]} numbers are linearly dependent at noise {noise_sd}: take k <= d, or noise"
         )
-    return X.T @ np.linalg.solve(X @ X.T + noise_sd**2 * np.eye(len(X)), y)
+    return X.T @ np.linalg.solve(gram, y)
 
 
 def posterior_error(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndarray, "..."]:

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.train.loop import Parameters
+from icl_lib.train.optimizers import Parameters
 from papers.lenses.blocks import unlabelled
 
 

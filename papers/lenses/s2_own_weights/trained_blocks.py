@@ -22,7 +22,8 @@ from icl_lib.companion import (
     variables,
 )
 from icl_lib.seeds import stream
-from icl_lib.train.loop import Adam, Parameters, linear_decay, summed, train
+from icl_lib.train.loop import summed, train
+from icl_lib.train.optimizers import Adam, Parameters, linear_decay
 from papers.lenses.s2_own_weights.block import Block, Shape, initial
 from papers.lenses.theory import own_weights as own
 from papers.regression import shapes

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from icl_lib.seeds import stream
-from icl_lib.train.loop import SGD, Parameters, train
+from icl_lib.train.loop import train
+from icl_lib.train.optimizers import SGD, Parameters
 from papers.li.classification import hinge
 from papers.li.patterns import PatternClassification, Patterns
 from papers.li.softmax_attention import SoftmaxAttentionMLP, initial_weights, output_weights

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from icl_lib.companion import Count, Declaration, Experiment, Positive, PositiveShare, Several, variable
 from icl_lib.seeds import stream
-from icl_lib.train.loop import SGD, Parameters, train
+from icl_lib.train.loop import train
+from icl_lib.train.optimizers import SGD, Parameters
 from papers.li.evaluate import in_domain
 from papers.li.patterns import Codes, PatternClassification, Patterns
 from papers.li.s4_mechanism.attention import FULL_COURSE, QUICK_COURSE

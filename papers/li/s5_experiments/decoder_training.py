@@ -24,7 +24,8 @@ from icl_lib.companion import (
 from icl_lib.models.gpt2 import GPT2, LAST, MATRICES, Weights, pattern_tokens
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import normal
-from icl_lib.train.loop import FusedAdam, summed, train
+from icl_lib.train.loop import summed, train
+from icl_lib.train.optimizers import FusedAdam
 from papers.li.classification import hinge, same_pattern
 from papers.li.patterns import Codes, PatternClassification, Patterns, orthogonal_patterns, write
 from papers.li.task_sets import task_set

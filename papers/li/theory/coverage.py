@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from papers.li.theory.mechanism import task_laplacian
+from papers.li.theory.mechanism import require_tasks, task_laplacian
 
 # --- sizes of the set of training tasks ---------------------------------------------------------------------------
 
@@ -44,9 +44,9 @@ def pair_laplacian(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1 M1
 def label_balance(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1"]:
     """b_j = P(query = j) E[z | query = j] = (tasks with +1 on j - tasks with -1 on j)/(2 |T_tr|) (eq-li-3-2-b).
 
-    Raises ValueError as ``task_laplacian`` does.
+    Raises ValueError as ``require_tasks`` does.
     """
-    task_laplacian(tasks, M1)
+    require_tasks(tasks, M1)
     counts = [np.bincount(tasks[:, side], minlength=M1) for side in (0, 1)]
     return (counts[0] - counts[1]) / (2 * len(tasks))
 

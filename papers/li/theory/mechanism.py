@@ -61,13 +61,18 @@ def hinge_slope(F: float, z: float, c: float = 1.0) -> float:
 # --- the push on the scores -----------------------------------------------------------------------------------------
 
 
+def require_tasks(tasks: Int[ndarray, "n 2"], M1: int) -> None:
+    """Raise ValueError when there is no task, or one that pairs a pattern with itself or names one that is not there."""
+    if len(tasks) == 0 or (tasks[:, 0] == tasks[:, 1]).any() or tasks.min() < 0 or tasks.max() >= M1:
+        raise ValueError(f"tasks are pairs of different patterns among 0..{M1 - 1}, at least one of them")
+
+
 def task_laplacian(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1 M1"]:
     """Lap = (1/n) sum over tasks (a, b) of (e_a - e_b)(e_a - e_b)^T, the Laplacian of the graph of tasks over n (eq-li-4-push).
 
-    Raises ValueError when there is no task, or one that pairs a pattern with itself or names one that is not there.
+    Raises ValueError as ``require_tasks`` does.
     """
-    if len(tasks) == 0 or (tasks[:, 0] == tasks[:, 1]).any() or tasks.min() < 0 or tasks.max() >= M1:
-        raise ValueError(f"tasks are pairs of different patterns among 0..{M1 - 1}, at least one of them")
+    require_tasks(tasks, M1)
     difference = np.eye(M1)[tasks[:, 0]] - np.eye(M1)[tasks[:, 1]]
     return difference.T @ difference / len(tasks)
 

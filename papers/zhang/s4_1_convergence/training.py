@@ -12,7 +12,8 @@ from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic
 from icl_lib.tasks.regression import LinearRegression
-from icl_lib.train.loop import SGD, Parameters, Training, linear_decay, train
+from icl_lib.train.loop import Training, train
+from icl_lib.train.optimizers import SGD, Parameters, linear_decay
 from papers.regression.spectra import geometric_covariance, standard_normal
 from papers.zhang.theory import loss, optimum
 

@@ -58,6 +58,12 @@ def u_last_ceiling(Lambda: Float[ndarray, "d d"], N: float, start_gap: float) ->
     return float(np.sqrt(np.linalg.norm(inverse) + np.sqrt(2 * start_gap / stiffness)))
 
 
+def require_unit(ThetaTheta: Float[ndarray, "d d"]) -> None:
+    """Raise ValueError unless ||Theta Theta^T||_F = 1 (Assumption 3.3)."""
+    if not np.isclose(norm := np.linalg.norm(ThetaTheta), 1, rtol=1e-10):
+        raise ValueError(f"Assumption 3.3 wants ||Theta Theta^T||_F = 1, not {norm:.6g}: scale Theta")
+
+
 def u_last_bound_any_sigma(
     Lambda: Float[ndarray, "d d"], N: float, Theta: Float[ndarray, "d k"], sigma: float, start_gap: float
 ) -> float:
@@ -66,8 +72,7 @@ def u_last_bound_any_sigma(
     theta_i and gamma_i are the diagonals of Theta Theta^T, ||Theta Theta^T||_F = 1, and of Gamma in the eigenbasis of Lambda,
     c the ceiling of u_-1. The i-th diagonal entry of U_11 rises whenever it is below 1/(c gamma_i), and u_-1 = ||U_11||_F.
     """
-    if not np.isclose(np.linalg.norm(Theta @ Theta.T), 1.0):
-        raise ValueError(f"||Theta Theta^T||_F is {np.linalg.norm(Theta @ Theta.T):.3g}: the theorem has it 1, scale Theta")
+    require_unit(Theta @ Theta.T)
     basis = np.linalg.eigh(Lambda)[1]
     theta = np.sum((basis.T @ Theta) ** 2, axis=1)
     gamma = np.einsum("ji,jk,ki->i", basis, Gamma(Lambda, N), basis)

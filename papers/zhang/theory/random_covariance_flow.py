@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from papers.zhang.theory.optimum import Gamma
+from papers.zhang.theory.pl_inequality import require_unit
 
 
 class Flow(NamedTuple):
@@ -147,7 +148,6 @@ def u_lower_bound_any_sigma(
     theta is the diagonal of Theta Theta^T, ||Theta Theta^T||_F = 1 as in the theorem, and c the ceiling of u_{-1}: u_ii rises
     whenever it is below xi_i/(c gamma_i).
     """
-    if not np.isclose(np.linalg.norm(Theta @ Theta.T), 1.0):
-        raise ValueError(f"||Theta Theta^T||_F is {np.linalg.norm(Theta @ Theta.T):.3g}: the theorem has it 1, scale Theta")
+    require_unit(Theta @ Theta.T)
     theta, c = np.sum(Theta**2, axis=1), u_ceiling(xi, zeta, start_gap)
     return float(np.linalg.norm(np.minimum(sigma * theta, xi / (c * np.diag(zeta)))))

@@ -9,7 +9,8 @@ import torch
 from icl_lib.companion import Checkpoint
 from icl_lib.models.gpt2 import GPT2
 from icl_lib.seeds import stream
-from icl_lib.train.loop import FusedAdam, summed, train
+from icl_lib.train.loop import summed, train
+from icl_lib.train.optimizers import FusedAdam
 from papers.engine import figures, one_layer, reference, roofline, speed, traffic
 from papers.engine.gpt2_state import BLOCK, state_dict
 from papers.engine.sizes import STANDARD, TINY, Size, count_step

@@ -14,7 +14,8 @@ import torch
 from icl_lib.companion import checkpoints, weights
 from icl_lib.models.gpt2 import INPUTS, interleaved_tokens
 from icl_lib.seeds import stream
-from icl_lib.train.loop import Adam, FusedAdam, summed, train
+from icl_lib.train.loop import summed, train
+from icl_lib.train.optimizers import Adam, FusedAdam
 from papers import BOOK, registry
 from papers.regression.curriculum import ExponentialRegression, IsotropicRegression, Ramp
 from papers.regression.decoders import DecoderTraining, one_cycle, trained
@@ -172,7 +173,7 @@ def test_a_decoder_learns_on_cuda():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 def test_on_cuda_the_host_does_not_wait_between_steps():
-    from icl_lib.train.loop import constant
+    from icl_lib.train.optimizers import constant
 
     decoder, like = TINY.decoder(), torch.zeros((), device="cuda")
     weights = decoder.start(stream(0, "weights", "cuda"), 2, like)
