@@ -115,6 +115,9 @@ window.visit = {
     const pale = ink.filter((part) => Math.max(...colour(part).match(/\d+/g).slice(0, 3)) > 180);
     const whole = [...document.querySelectorAll("main table")].filter((part) => getComputedStyle(part).breakInside === "avoid");
     if (whole.length) faults.push(`${whole.length} tables that a sheet does not part`);
+    const wide = (part) => part.getBoundingClientRect().width;
+    const beside = [...document.querySelectorAll("main .sd-col")].filter((part) => wide(part) < 0.9 * wide(part.parentElement));
+    if (beside.length) faults.push(`${beside.length} columns beside each other`);
     if (pale.length) faults.push(`${pale.length} parts too pale`);
     if ([...document.querySelectorAll("main form")].some((part) => part.checkVisibility())) faults.push("a form");
     return faults;
