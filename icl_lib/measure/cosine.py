@@ -7,7 +7,7 @@ from icl_lib.typed import refuse
 
 
 def cosine(u: Float[Tensor, "... n"], v: Float[Tensor, "... n"]) -> Float[Tensor, "..."]:
-    """Return <u, v> / (|u| |v|) along the last dimension; NaN where |u|^2 or |v|^2 is 0, or infinite in their dtype.
+    """Return <u, v> / (|u| |v|) along the last dimension; no number where u or v is 0, or so long or short that its square is.
 
     >>> import torch
     >>> from icl_lib.measure.cosine import cosine

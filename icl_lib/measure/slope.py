@@ -3,11 +3,13 @@
 import numpy as np
 from jaxtyping import Float
 
+from icl_lib.typed import refuse
+
 
 def log_log_slope(x: Float[np.ndarray, "n"], y: Float[np.ndarray, "*b n"]) -> Float[np.ndarray, "*b"]:
     """Return the least-squares slope of ln y against ln x, sum of (ln x - its mean) ln y over sum of (ln x - its mean)^2.
 
-    It is the exponent p of y = c x^p, and NaN where a y is NaN:
+    It is the exponent p of y = c x^p, and NaN where a y is NaN. Both are positive, and two x differ.
 
     >>> import numpy as np
     >>> from icl_lib.measure.slope import log_log_slope
@@ -15,5 +17,6 @@ def log_log_slope(x: Float[np.ndarray, "n"], y: Float[np.ndarray, "*b n"]) -> Fl
     >>> log_log_slope(x, np.array([x**2, 3 / x, [1.0, np.nan, 1.0]])).round(6).tolist()
     [2.0, -1.0, nan]
     """
+    refuse(not (x > 0).all() or x.min() == x.max(), "a slope needs two different x, all above 0")
     centred = np.log(x) - np.log(x).mean()
     return np.asarray(np.log(y) @ centred / (centred @ centred))

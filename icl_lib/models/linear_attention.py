@@ -46,8 +46,8 @@ class LinearSelfAttention:
             f"W_PV and W_KQ have shapes {tuple(self.W_PV.shape)} and {tuple(self.W_KQ.shape)}: both end in (d+1, d+1)",
         )
 
-    def tokens(self, E: Float[Tensor, "... D T"]) -> Float[Tensor, "... D T"]:
-        """Return f_LSA(E) as printed, forming the (M+1) x (M+1) matrix; O(M^2 d) per prompt."""
+    def tokens(self, E: Float[Tensor, "... B D T"]) -> Float[Tensor, "... B D T"]:
+        """Return f_LSA(E) of B prompts as printed, forming the (M+1) x (M+1) matrix; O(M^2 d) per prompt."""
         rho = E.shape[-1] - 1
         scores = torch.einsum("...bim,...ij,...bjn->...bmn", E, self.W_KQ, E) / rho
         return E + torch.einsum("...ij,...bjm,...bmn->...bin", self.W_PV, E, scores)

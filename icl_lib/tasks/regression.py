@@ -87,6 +87,10 @@ class QueryShift:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
+        refuse(
+            self.w.shape != self.covariance.shape[:1] or self.w.dtype != self.covariance.dtype,
+            f"w of shape {tuple(self.w.shape)} in {self.w.dtype}: give ({len(self.covariance)},) in {self.covariance.dtype}",
+        )
         x = gaussian(generator, (*shape, length), self.covariance)
         x_query = gaussian(generator, shape, self.query_covariance)
         w = self.w.to(x.device)

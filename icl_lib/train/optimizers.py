@@ -1,6 +1,6 @@
 """Rules that turn gradients into new parameters, and schedules of their learning rates; all replicates at once.
 
-SGD steps against the gradient, at its size; the first step of Adam is the learning rate, whatever the gradient's size:
+SGD steps against the gradient, at its size; the first step of Adam is the learning rate, for gradients well above its epsilon:
 
 >>> import torch
 >>> from icl_lib.train.optimizers import SGD, Adam

@@ -14,7 +14,7 @@ from torch import Tensor
 from icl_lib.models.contextual.blocks import Block, State
 from icl_lib.models.contextual.weights import Weights, linear
 from icl_lib.patches.rank_one import rank_one
-from papers.dherin.fits import Fit, LeastSquares, require_pairs
+from papers.dherin.fits import Fit, require_pairs
 from papers.dherin.network import Network
 
 
@@ -36,7 +36,11 @@ def affine(
     """Return D and c that minimise sum_k |t_k - D h_k - c|^2: a change of the matrix and of the bias behind it."""
     require_pairs(reads, changes)
     h, t = reads.mean(-2, keepdim=True), changes.mean(-2, keepdim=True)
-    D = LeastSquares()(reads - h, changes - t)
+    rounding = max(reads.shape[-2:]) * torch.finfo(reads.dtype).eps * torch.linalg.matrix_norm(reads, 2)
+    inverse = torch.linalg.pinv(
+        reads - h, atol=rounding, rtol=torch.zeros(())
+    )  # what rounding leaves of equal rows is no direction
+    D = torch.einsum("...nk,...km->...mn", inverse, changes - t)
     return D, (t[..., 0, :] - torch.einsum("...mn,...n->...m", D, h[..., 0, :]))
 
 

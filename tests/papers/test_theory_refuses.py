@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from papers.ahn.theory import depth, wishart
-from papers.dherin.theory import contextual_blocks, modern_blocks
+from papers.dherin.theory import contextual_blocks, finetuning, modern_blocks
+from papers.engine.theory import operations
 from papers.garg.theory import bayes
-from papers.lenses.theory import own_weights
+from papers.lenses.theory import one_function, own_weights, population, task_sets
 from papers.li.theory import coefficient_sum, coverage, floor, mechanism, prompt_length, pruning
-from papers.zhang.theory import pl_inequality, random_covariance_flow
+from papers.zhang.theory import loss, pl_inequality, random_covariance_flow, wall
 
 TWO = np.eye(2)
 SELF_PAIR = np.array([[0, 0], [1, 2]])
@@ -16,6 +17,15 @@ SELF_PAIR = np.array([[0, 0], [1, 2]])
 REFUSED = {
     "tasks on a line have no Gamma": (lambda: own_weights.Gamma(TWO, np.ones((2, 2)), 0.0, 2), "vary in every direction"),
     "five moments for three layers": (lambda: depth.error(wishart.moments(3, 5, 4), np.ones(3)), "give m_0 to m_6"),
+    "three moments for two steps": (lambda: depth.step_sizes(wishart.moments(2, 9, 2), 2), "give m_0 to m_4"),
+    "no layer": (lambda: depth.equal_step(wishart.moments(2, 9, 4), 0), "1 layers or more"),
+    "tasks of length two": (lambda: task_sets.long_prompts(2 * TWO, 0.5), "of length 1"),
+    "one task without noise": (lambda: task_sets.long_prompts(np.array([[0.6, 0.48, 0.64]]), 0.0), "take noise or more tasks"),
+    "labels that are all 0": (lambda: task_sets.optimum(task_sets.moments(np.zeros((2, 2)), 0.0), 5), "take tasks or noise"),
+    "no covariance": (lambda: population.tasks(TWO, np.zeros(2), np.diag([1.0, -1.0]), 0.0), "none below 0"),
+    "logits too wide": (lambda: one_function.pattern_left(4, 10.0), "good for x <= 5"),
+    "a share above one": (lambda: floor.wrong_label(1.5), "0 < alpha <= 1"),
+    "more rows than there are": (lambda: pruning.label_lost(2, 4, 5), "take 4 at most"),
     "more examples than dimensions": (lambda: bayes.posterior_mean(np.eye(3)[:, :2], np.ones(3), 0.0), "k <= d, or noise"),
     "an input twice": (lambda: bayes.posterior_mean(np.ones((2, 3)), np.ones(2), 0.0), "k <= d, or noise"),
     "a negative norm": (lambda: pruning.silent_share_inputs(1.0, -1.0, 6), "q >= 0"),
@@ -30,7 +40,17 @@ REFUSED = {
         lambda: random_covariance_flow.u_lower_bound_any_sigma(TWO, 0.1, np.ones(2), TWO, 1.0),
         "scale Theta",
     ),
+    "of the paper's bound": (lambda: pl_inequality.u_last_squared_bound(TWO, 2, TWO, 0.01), "scale Theta"),
+    "of its PL constant": (lambda: pl_inequality.pl_constant(TWO, 2, TWO, 0.01), "scale Theta"),
+    "of Theorem 4.5": (lambda: random_covariance_flow.sigma_squared_bound(TWO, np.ones((1, 2)), 2), "scale Theta"),
+    "of Lemma C.7": (lambda: random_covariance_flow.u_lower_bound(TWO, 0.01, np.ones((1, 2)), 2), "scale Theta"),
+    "just not a unit": (lambda: loss.W_KQ_start(np.eye(1) * 1.00001, 0.1), "not 1.00001: scale"),
+    "a wall on a line": (lambda: wall.sure_length(np.eye(1)), "two dimensions"),
+    "a wall too far": (lambda: wall.sure_length(np.diag([1.0, 1e-9])), "too small beside its trace"),
     "shares before they are divided": (lambda: modern_blocks.expert_ratio(np.full(2, 0.1), np.ones(2)), "sum to 0.2"),
+    "a gain of 0": (lambda: modern_blocks.nearest(np.array([1.0, 0.0]), np.array([3.0, 1.0])), "an entry of m is 0"),
+    "a form that is level": (lambda: finetuning.mean_direction(np.diag([1.0, 0.0])), "positive definite K"),
+    "a decoder of no layer": (lambda: operations.forward_operations(0, 1, 1, 1, 1), "one layer or more"),
     "a sphere of one dimension": (lambda: contextual_blocks.aligned_share(0.1, 0.4, 1), "d >= 2"),
     "an interval from above": (lambda: contextual_blocks.aligned_share(0.4, 0.1, 4), "low <= high"),
 }

@@ -18,37 +18,58 @@ from math import comb
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
+from scipy.optimize import brentq
 
 from papers.ahn.theory import wishart
 
 
 def least_error(moments: Sequence[Fraction], L: int) -> float:
-    """1/((H^-1)_00 m_0) with H = (m_(i+j)), i, j = 0, ..., L (eq-ahn-least): the least mean of P(lambda)^2."""
-    H = np.array([[float(moments[i + j]) for j in range(L + 1)] for i in range(L + 1)])
-    return float(1 / np.linalg.inv(H)[0, 0] / H[0, 0])
+    """1/((H^-1)_00 m_0) with H = (m_(i+j)), i, j = 0, ..., L (eq-ahn-least): the least mean of P(lambda)^2.
+
+    Raises ValueError for fewer than 2L + 1 moments, as ``error`` and ``equal_step`` do. All three sum exactly: from ten layers
+    on rounding would be larger than what is left.
+    """
+    _require(moments, L)
+    rows = [[Fraction(moments[i + j]) for j in range(L, -1, -1)] for i in range(L, -1, -1)]
+    for k, pivot in enumerate(rows):
+        for i in range(k + 1, L + 1):
+            rows[i] = [entry - rows[i][k] / pivot[k] * above for entry, above in zip(rows[i], pivot, strict=True)]
+    return float(rows[L][L] / moments[0])
 
 
 def step_sizes(moments: Sequence[Fraction], L: int) -> Float[ndarray, "L"]:
-    """Reciprocals of the roots of the polynomial of degree L orthogonal for lambda d nu (eq-ahn-steps), largest first."""
+    """Reciprocals of the roots of the polynomial of degree L orthogonal for lambda d nu (eq-ahn-steps), largest first.
+
+    Raises ValueError for no layer and for fewer than 2L + 1 moments.
+    """
+    _require(moments, L, 1)
     alpha, beta = wishart.recurrence(moments[1 : 2 * L + 1])
     return 1 / wishart.gauss_rule(alpha, beta)[0]
 
 
 def error(moments: Sequence[Fraction], steps: Float[ndarray, "L"]) -> float:
-    """Mean of prod_l (1 - a_l lambda)^2 (eq-ahn-error), as a share of m_0; raises ValueError for fewer than 2L + 1 moments."""
-    if len(moments) <= 2 * len(steps):
-        raise ValueError(f"{len(moments)} moments for {len(steps)} layers: give m_0 to m_{2 * len(steps)}")
-    squared = np.poly1d([1.0])
-    for step in steps:
-        squared *= np.poly1d([-step, 1.0]) ** 2
-    return float(sum(c * float(m) for c, m in zip(squared.coeffs[::-1], moments, strict=False)) / float(moments[0]))
+    """Mean of prod_l (1 - a_l lambda)^2 (eq-ahn-error), as a share of m_0."""
+    _require(moments, len(steps))
+    squared = [Fraction(1)]
+    for a in (Fraction(step) for step in (*steps, *steps)):
+        squared = [same - a * lower for same, lower in zip((*squared, 0), (0, *squared), strict=True)]
+    return float(sum(c * m for c, m in zip(squared, moments, strict=False)) / moments[0])
 
 
 def equal_step(moments: Sequence[Fraction], L: int) -> float:
-    """The a that makes the mean of (1 - a lambda)^(2L) least, as the real root of its derivative in a."""
-    slope = [-2 * L * comb(2 * L - 1, j) * (-1) ** j * float(moments[j + 1]) for j in range(2 * L)]
-    roots = np.roots(slope[::-1])
-    return float(roots[np.argmin(abs(roots.imag))].real)
+    """The a that makes the mean of (1 - a lambda)^(2L) least, L >= 1: where the derivative in a, which rises, is 0."""
+    _require(moments, L, 1)
+
+    def slope(a: float) -> float:
+        return float(-sum(comb(2 * L - 1, j) * (-Fraction(a)) ** j * moments[j + 1] for j in range(2 * L)))
+
+    high = next(2.0**k for k in range(-60, 60) if slope(2.0**k) > 0)
+    return brentq(slope, 0.0, high, xtol=np.finfo(float).tiny, rtol=1e-14)
+
+
+def _require(moments: Sequence[Fraction], L: int, least: int = 0) -> None:
+    if len(moments) <= 2 * L or least > L:
+        raise ValueError(f"{len(moments)} moments for {L} layers: give m_0 to m_{2 * L}, and {least} layers or more")
 
 
 def limit_moments(rho: Fraction, most: int) -> tuple[Fraction, ...]:

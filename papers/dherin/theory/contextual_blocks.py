@@ -1,7 +1,8 @@
 """Section 2: the update of one matrix that stands for a context, how large it is, what else would do, and for which queries.
 
 Letters: a = A(C without Y, x) is what the matrix W reads without Y, a_full = A(C, x) what it reads with the whole context,
-Delta = a_full - a. Written for one block; nothing here knows how a layer makes a out of tokens.
+Delta = a_full - a. Written for one block; nothing here knows how a layer makes a out of tokens. Vectors that are divided by,
+a above all, are not 0: where a function does not raise, the answer is then NaN or infinite.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ def update(W: Float[ndarray, "m n"], Delta: Float[ndarray, "n"], a: Float[ndarra
     >>> update(W, Delta, a).round(4).tolist(), ((W + update(W, Delta, a)) @ a).round(4).tolist(), (W @ (a + Delta)).tolist()
     ([[-0.5, -0.5], [-0.5, -0.5]], [2.0, 6.0], [2.0, 6.0])
     """
-    return redirect(W, a, a + Delta)
+    return send(np.zeros_like(W), a, W @ Delta)
 
 
 def redirect(W: Float[ndarray, "m n"], a: Float[ndarray, "n"], u: Float[ndarray, "n"]) -> Float[ndarray, "m n"]:
@@ -83,7 +84,8 @@ def aligned_share(low: float, high: float, d: int) -> float:
     """
     if d < 2 or low > high:
         raise ValueError(f"d = {d}, low = {low}, high = {high}: take d >= 2 and low <= high")
-    return float(np.diff(beta.cdf([low, high], 0.5, (d - 1) / 2))[0])
+    law = beta(0.5, (d - 1) / 2)
+    return float(law.cdf(high) - law.cdf(low) if low < 0.5 else law.sf(low) - law.sf(high))
 
 
 def swapped(
@@ -105,8 +107,10 @@ def joint_patch(columns: Float[ndarray, "m K"], A0: Float[ndarray, "n K"], toler
 def joint_miss(columns: Float[ndarray, "m K"], A0: Float[ndarray, "n K"], tolerance: float) -> float:
     """|columns R|_F / |columns|_F, R an orthonormal basis of the relations among the a_k (eq-dherin-2-miss).
 
-    0 exactly when a joint patch for the K queries exists.
+    0 exactly when a joint patch for the K queries exists, as it does where the columns are 0.
     """
+    if not columns.any():
+        return 0.0
     _, values, basis = np.linalg.svd(A0)
     relations = basis[int((values > tolerance * values[0]).sum()) :]
     return float(np.linalg.norm(columns @ relations.T) / np.linalg.norm(columns))

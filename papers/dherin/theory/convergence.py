@@ -11,14 +11,15 @@ from numpy import ndarray
 
 def running_average(scores: Float[ndarray, "*b T"], values: Float[ndarray, "*b T c"]) -> Float[ndarray, "*b T c"]:
     """abar_i = (1/S_i) sum_{t <= i} e^{s_t} v_t: one head's output after i = 0 .. N tokens (eq-dherin-4-3-average)."""
-    weight = _weights(scores)
-    return (weight[..., None] * values).cumsum(-2) / weight.cumsum(-1)[..., None]
+    averages, shares = [values[..., 0, :]], newest_share(scores)[..., None]
+    for i in range(values.shape[-2] - 1):
+        averages.append(averages[-1] + shares[..., i, :] * (values[..., i + 1, :] - averages[-1]))
+    return np.stack(averages, -2)
 
 
 def newest_share(scores: Float[ndarray, "*b T"]) -> Float[ndarray, "*b N"]:
     """p_{i+1} = e^{s_{i+1}}/S_{i+1}: the attention on the newest of i + 1 tokens, i = 0 .. N-1 (eq-dherin-4-3-share)."""
-    weight = _weights(scores)
-    return weight[..., 1:] / weight.cumsum(-1)[..., 1:]
+    return np.exp(scores - np.logaddexp.accumulate(scores, -1))[..., 1:]
 
 
 def increment(scores: Float[ndarray, "*b T"], values: Float[ndarray, "*b T c"]) -> Float[ndarray, "*b N c"]:
@@ -70,7 +71,7 @@ def kappa(G: Float[ndarray, "*b h m d"], b: Float[ndarray, "*b h d"]) -> float |
     weight = np.exp(np.einsum("...hd,...gd->...hg", b, b))
     gram = np.einsum("...hmd,...gme->...hgde", G, G, optimize=True)
     spread, tilted = np.einsum("...hgdd->...hg", gram), np.einsum("...hgde,...gd,...he->...hg", gram, b, b)
-    return np.sqrt((weight * (spread + tilted)).sum((-2, -1)))
+    return np.sqrt(np.maximum((weight * (spread + tilted)).sum((-2, -1)), 0))  # heads may cancel, but for rounding
 
 
 def moving_average_step(p: float, sigma: float) -> float:
@@ -81,8 +82,3 @@ def moving_average_step(p: float, sigma: float) -> float:
     if not 0 < p <= 1:
         raise ValueError(f"a share must lie in (0, 1], not {p}")
     return p * sigma * (2 / (2 - p)) ** 0.5
-
-
-def _weights(scores: Float[ndarray, "*b T"]) -> Float[ndarray, "*b T"]:
-    """e^{s_t} up to one common factor, which cancels everywhere."""
-    return np.exp(scores - scores.max(-1, keepdims=True))

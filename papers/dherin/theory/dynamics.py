@@ -70,7 +70,10 @@ def linear_loss(Delta: Float[ndarray, "... m n"], W: Float[ndarray, "... m n"]) 
 
 
 def decrease(Delta: Float[ndarray, "... m n"], h: float | Float[ndarray, "..."]) -> float | Float[ndarray, "..."]:
-    """L(W) - L(W - h Delta) = h |Delta|^2 (eq-dherin-3-decrease)."""
+    """L(W) - L(W - h Delta) = h |Delta|^2 (eq-dherin-3-decrease).
+
+    h of one step, or one for each Delta, as rate(a_0)[..., None] is.
+    """
     return h * (Delta**2).sum((-2, -1))
 
 
@@ -157,7 +160,8 @@ def attention_span(heads: int, head_width: int, inputs: int, outputs: int) -> in
 def linear_span(heads: int, d: int) -> int:
     """m d - m(m-1)/2, m = min(heads, d): dimensions in which a token moves linear attention (eq-dherin-3-linear-rank).
 
-    Tokens are (x, <w, x>), labels without noise. One head: d. As many heads as d, or more: d(d+1)/2.
+    Tokens are (x, <w, x>), labels without noise. One head: d. As many heads as d, or more: d(d+1)/2. The output has to have as
+    many entries, or it bounds them.
     """
     m = min(heads, d)
     return m * d - m * (m - 1) // 2

@@ -1,14 +1,15 @@
 """Section 4.4: finetuning of W one example at a time, and its alignment with the token patch.
 
 p(a) = <u, relu(W a + b)> + c is the prediction of the ReLU block, with u the last row of W_out and a = A(x), what the
-contextual layer makes of (x, 0) without a context. S is the change W_i - W_0 made by finetuning.
+contextual layer makes of (x, 0) without a context. S is the change W_i - W_0 made by finetuning. Where a vector or a change
+that is divided by is 0, the answer is NaN.
 """
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 from scipy.integrate import quad
-from scipy.special import gamma
+from scipy.special import gammaln
 
 Matrix = Float[ndarray, "H k"]
 
@@ -52,13 +53,17 @@ def rescaled(W: Matrix, b: Float[ndarray, "H"], u: Float[ndarray, "H"], s: float
 def loss_share(K: Float[ndarray, "d d"], u_squared: float, pace: float, i: float) -> float:
     """(1/d) sum_m exp(-pace |u|^2 lambda_m i): the loss after i examples over the loss before (eq-dherin-4-4-loss).
 
-    pace = rate * factor, lambda_m the eigenvalues of K = G^T G with A(x) = G x.
+    pace = rate * factor, lambda_m the eigenvalues of K = G^T G with A(x) = G x. For a pace far below ``limit``, b = 0,
+    isotropic w, and gates that stay and let half of |u|^2 through.
     """
     return float(np.exp(-pace * u_squared * np.linalg.eigvalsh(K) * i).mean())
 
 
 def limit(K: Float[ndarray, "d d"], u_squared: float) -> float:
-    """2/(|u|^2 (tr K/d) (d + 2)): the pace above which the error grows in mean square (eq-dherin-4-4-limit)."""
+    """2/(|u|^2 (tr K/d) (d + 2)): about the pace above which the error grows in mean square (eq-dherin-4-4-limit).
+
+    Exact for K = lambda I and gates that stay and let half of |u|^2 through; an uneven K diverges from a lower pace on.
+    """
     d = len(K)
     return float(2 / (u_squared * np.trace(K) / d * (d + 2)))
 
@@ -69,7 +74,10 @@ def mean_change(u: Float[ndarray, "H"], G: Float[ndarray, "k d"], w: Float[ndarr
 
 
 def approach(K: Float[ndarray, "d d"], w: Float[ndarray, "d"], i: float) -> float:
-    """sqrt(i/(i + 3 + 2 tr K |w|^2/<w, K w>)): cosine of that label part with its mean (eq-dherin-4-4-approach)."""
+    """sqrt(i/(i + 3 + 2 tr K |w|^2/<w, K w>)): about the cosine of that label part with its mean (eq-dherin-4-4-approach).
+
+    It is the root of E<S, mean>^2/(|mean|^2 E|S|^2), to which the mean cosine tends as i grows.
+    """
     return float(np.sqrt(i / (i + 3 + 2 * np.trace(K) * (w @ w) / (w @ K @ w))))
 
 
@@ -118,14 +126,22 @@ def mean_share(S: Matrix, M: Float[ndarray, "k k"]) -> float:
 def mean_direction(K: Float[ndarray, "d d"]) -> Float[ndarray, "d d"]:
     """E[x x^T/<x, K x>] for x ~ N(0, I_d); M = G E[..] G^T for a = G x (eq-dherin-4-4-ceiling). K positive definite.
 
-    In K's eigenbasis it is diagonal: E x_m^2 e^(-t <x, K x>) = (1 + 2 t l_m)^-1 prod_j (1 + 2 t l_j)^-1/2, integrated over t.
+    In K's eigenbasis it is diagonal: E x_m^2 e^(-t <x, K x>) = (1 + 2 t l_m)^-1 prod_j (1 + 2 t l_j)^-1/2, integrated over t,
+    here over s = log(t tr K). Raises ValueError where K is not positive definite.
     """
     values, basis = np.linalg.eigh(K)
+    if values[0] <= 0:
+        raise ValueError(f"K has the eigenvalue {values[0]:.3g}: E x x^T/<x, K x> needs a positive definite K")
+    shares = values / values.sum()
+    bends = sorted({0.0, *-np.log(shares[[0, -1]])})
 
-    def entry(value: float) -> float:
-        return quad(lambda t: 1 / (1 + 2 * t * value) / np.sqrt(1 + 2 * t * values).prod(), 0, np.inf, epsabs=1e-12)[0]
+    def entry(share: float) -> float:
+        def at(s: float) -> float:
+            return np.exp(s - np.log1p(2 * np.exp(s) * share) - np.log1p(2 * np.exp(s) * shares).sum() / 2)
 
-    return basis * [entry(value) for value in values] @ basis.T
+        return quad(at, -40, bends[-1] + 90, points=bends, epsabs=0, epsrel=1e-11, limit=200)[0]
+
+    return basis * [entry(share) / values.sum() for share in shares] @ basis.T
 
 
 def fixed_alignment(
@@ -138,7 +154,7 @@ def fixed_alignment(
 
 def mean_cosine(d: int) -> float:
     """E |cos(w, x)| = Gamma(d/2)/(sqrt(pi) Gamma((d+1)/2)) for isotropic w and x (eq-dherin-4-4-exact)."""
-    return float(gamma(d / 2) / (np.pi**0.5 * gamma((d + 1) / 2)))
+    return float(np.exp(gammaln(d / 2) - gammaln((d + 1) / 2)) / np.pi**0.5)
 
 
 def diluted(label_share, label_alignment):

@@ -1,7 +1,8 @@
 """Sequel 2 (Goldwaser, Munn, Gonzalvo, Dherin): patches of blocks with gates, norms and experts.
 
 z, z_C: what the feed-forward part reads without and with the context; v, v_C: what is added to its output;
-d = v_C - v; h: what its last matrix reads; n: normalised output, m: gain of the norm behind it, both of D entries.
+d = v_C - v; h: what its last matrix reads; n: normalised output, m: gain of the norm behind it, both of D entries. Where no
+function raises, a vector of 0 that is divided by gives NaN or infinity.
 """
 
 from math import exp, lgamma, pi
@@ -91,6 +92,8 @@ def scale_bound(d: Float[ndarray, "... D"], n: Float[ndarray, "... D"], m: Float
 def tail_share(mean_size: float, D: int, x: float) -> float:
     """2 f_D(0) E|d| / x, share of entries of d/n beyond x, for n uniform on the sphere of RMS 1 (eq-dherin-modern-tail).
 
+    To leading order in E|d|/x, so for a large x; no share where it is above 1.
+
     f_D(0) = Gamma(D/2) / (Gamma((D-1)/2) sqrt(pi D)) is the density of one entry of n at 0; D >= 2.
     """
     return 2 * sphere_density(D) * mean_size / x
@@ -106,8 +109,11 @@ def sphere_density(D: int) -> float:
 def nearest(m: Float[ndarray, "D"], t: Float[ndarray, "D"]) -> Float[ndarray, "D"]:
     """The s with RMS(s) <= 1 that makes |m * (s - t)| least: s_i = m_i^2 t_i / (m_i^2 + lam) (eq-dherin-modern-nearest).
 
-    lam >= 0 with RMS(s) = 1 when RMS(t) > 1; else s = t. All that a change of W_down can reach lies in RMS < 1. m != 0.
+    lam >= 0 with RMS(s) = 1 when RMS(t) > 1; else s = t. All that a change of W_down can reach lies in RMS < 1.
+    Raises ValueError where an entry of m is 0.
     """
+    if not m.all():
+        raise ValueError("an entry of m is 0: no output can move what it multiplies, and any s_i is as near")
     if rms(t) <= 1:
         return t
     square = m**2
@@ -115,7 +121,7 @@ def nearest(m: Float[ndarray, "D"], t: Float[ndarray, "D"]) -> Float[ndarray, "D
     def excess(lam: float) -> float:
         return float(rms(square * t / (square + lam))) - 1
 
-    lam = brentq(excess, 0.0, square.max() * rms(t), xtol=1e-15, rtol=1e-14)
+    lam = brentq(excess, 0.0, square.max() * rms(t), xtol=np.finfo(float).tiny, rtol=1e-14)
     return square * t / (square + lam)
 
 

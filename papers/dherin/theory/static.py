@@ -18,11 +18,12 @@ and 2 * 4/(4 + 1), and the mean of the two token patches is half of each. The ri
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
+from scipy.linalg import pinv
 
 
 def least_squares(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> Float[ndarray, "m n"]:
     """The D of least Frobenius norm among the minimisers of sum_k |t_k - D h_k|^2: T^T (H^+)^T (eq-dherin-static-least)."""
-    return (np.linalg.pinv(H) @ T).T
+    return (pinv(H) @ T).T
 
 
 def ridge_strength(H: Float[ndarray, "K n"], lambda_0: float) -> float:
@@ -59,9 +60,10 @@ def kept_share(moment: Float[ndarray, "n n"]) -> Float[ndarray, "n"]:
 def affine(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> tuple[Float[ndarray, "m n"], Float[ndarray, "m"]]:
     """D and c that minimise sum_k |t_k - D h_k - c|^2 (eq-dherin-static-affine).
 
-    D is least squares on centred rows, c = mean(t) - D mean(h).
+    D is least squares on centred rows, c = mean(t) - D mean(h). What centring leaves of rows by rounding alone counts as 0.
     """
-    D = least_squares(H - H.mean(0), T - T.mean(0))
+    rounding = max(H.shape) * np.finfo(H.dtype).eps * np.linalg.norm(H, 2)
+    D = (pinv(H - H.mean(0), atol=rounding, rtol=0) @ (T - T.mean(0))).T
     return D, T.mean(0) - D @ H.mean(0)
 
 
@@ -70,7 +72,7 @@ def contradiction(H: Float[ndarray, "K n"], T: Float[ndarray, "K m"]) -> float:
 
     It is 0 if and only if each relation sum_k r_k h_k = 0 holds among the t_k too.
     """
-    return float(np.linalg.norm(T - H @ (np.linalg.pinv(H) @ T)))
+    return float(np.linalg.norm(T - H @ (pinv(H) @ T)))
 
 
 def unseen_error(H: Float[ndarray, "K n"], D: Float[ndarray, "m n"], moment: Float[ndarray, "n n"]) -> float:
@@ -78,5 +80,5 @@ def unseen_error(H: Float[ndarray, "K n"], D: Float[ndarray, "m n"], moment: Flo
 
     D_K is the least-squares patch of K pairs with t_k = D h_k.
     """
-    Q = np.eye(H.shape[1]) - np.linalg.pinv(H) @ H
+    Q = np.eye(H.shape[1]) - pinv(H) @ H
     return float(np.trace(D @ Q @ moment @ Q @ D.T))

@@ -20,6 +20,8 @@ def forward_operations(layers: int, width: int, entries: int, examples: int, pro
     F = 2BTdD + (L - 1)(24BTD^2 + 4BT^2 D) + 6BTD^2 + 4BT^2 D + 18BrD^2 + 2BrD with T = 2N + 1 tokens, of which
     r = N + 1 are read. Scores are counted in full, though half of them are masked.
     """
+    if layers < 1:
+        raise ValueError(f"a decoder of {layers} layers has no last one: take one layer or more")
     L, D, d, N, B = layers, width, entries, examples, prompts
     T, r = 2 * N + 1, N + 1
     block = 24 * B * T * D**2 + 4 * B * T**2 * D

@@ -24,8 +24,9 @@ def posterior_mean(X: Float[ndarray, "k d"], y: Float[ndarray, "k"], noise_sd: f
 
     Raises ValueError where X X^T + noise_sd^2 I is singular to rounding: without noise for k > d, or for rows that repeat.
     """
+    X = np.asarray(X, float)
     gram = X @ X.T + noise_sd**2 * np.eye(len(X))
-    if np.linalg.cond(gram) > 1e12:
+    if len(X) and np.linalg.cond(gram) > 1e12:
         raise ValueError(
             f"{len(X)} examples of {X.shape[-1]} numbers are linearly dependent at noise {noise_sd}: take k <= d, or noise"
         )
@@ -37,9 +38,9 @@ def posterior_error(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndar
 
     Against the clean label; needs noise_sd > 0. As noise_sd tends to 0 it tends to max(0, 1 - k/d).
     """
-    d = X.shape[-1]
-    precision = np.eye(d) + np.einsum("...ki,...kj->...ij", X, X) / noise_sd**2
-    return np.asarray(np.trace(np.linalg.inv(precision), axis1=-2, axis2=-1) / d)
+    k, d = X.shape[-2:]
+    square = np.linalg.svd(X, compute_uv=False) ** 2
+    return np.asarray((max(d - k, 0) + (noise_sd**2 / (noise_sd**2 + square)).sum(-1)) / d)
 
 
 def posterior_errors(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndarray, "... k+1"]:

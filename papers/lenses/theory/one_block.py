@@ -74,7 +74,7 @@ def tangents(
 
     The gradient is that at D = 0 for every example, wherever the examples before it have led.
     """
-    return np.einsum("i,m,id->imd", y, W[:, -1], x @ np.linalg.inv(Gamma).T) / len(y)
+    return np.einsum("i,m,id->imd", y, W[:, -1], x @ np.linalg.inv(Gamma)) / len(y)
 
 
 def descents(
@@ -86,7 +86,7 @@ def descents(
     """
     D, found, inverse = np.zeros((len(W), len(Gamma))), [], np.linalg.inv(Gamma)
     for x_i, y_i in zip(x, y, strict=True):
-        found.append(-np.outer(D @ x_i - y_i * W[:, -1], inverse @ x_i) / len(y))
+        found.append(-np.outer(D @ x_i - y_i * W[:, -1], x_i @ inverse) / len(y))
         D = D + found[-1]
     return np.array(found)
 
@@ -97,7 +97,10 @@ def share_of_context(Lambda: Float[ndarray, "d d"], Gamma: Float[ndarray, "d d"]
 
 
 def share_of_pass(Lambda: Float[ndarray, "d d"], Gamma: Float[ndarray, "d d"], M: int) -> float:
-    """tr(I - (I - Gamma^-1 Lambda/M)^M)/d: that of one pass of stochastic gradient descent; 1 - 1/e for long prompts."""
+    """tr(I - (I - Gamma^-1 Lambda/M)^M)/d: that of one pass of stochastic gradient descent.
+
+    1 - 1/e for long prompts, where Gamma is Lambda.
+    """
     one = np.eye(len(Lambda)) - np.linalg.solve(Gamma, Lambda) / M
     return float(1 - np.trace(np.linalg.matrix_power(one, M)) / len(Lambda))
 

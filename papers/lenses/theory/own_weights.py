@@ -50,7 +50,8 @@ def least_risk(Lambda: Float[ndarray, "d d"], Psi: Float[ndarray, "d d"], noise:
     """R*(Psi) = tr(Lambda Psi (I - Lambda Gamma_Psi^-1)), beyond the noise (eq-lenses-2-least).
 
     Only the covariance of tasks enters: the MLP takes the mean. Tasks may leave directions out: Psi Gamma_Psi, by which it is
-    computed, needs no inverse of Psi. On the line w = (t, t), t ~ N(0, 1), N = 2 examples leave 2 (1 - 1/(1 + 1/2 + 1/2)):
+    computed, needs no inverse of Psi. Lambda and s^2 + tr(Lambda Psi) are positive, at N = infinity Psi as well. On the line
+    w = (t, t), t ~ N(0, 1), N = 2 examples leave 2 (1 - 1/(1 + 1/2 + 1/2)):
 
     >>> import numpy as np
     >>> from papers.lenses.theory import own_weights as own

@@ -37,10 +37,12 @@ class Tasks(NamedTuple):
 def tasks(Lambda: Float[ndarray, "d d"], mu: Float[ndarray, "d"], Psi: Float[ndarray, "d d"], noise: float) -> Tasks:
     """Tasks that stand for w ~ N(mu, Psi) in every mean of polynomials up to the fifth degree (eq-lenses-2-nodes).
 
-    One task where Psi = 0.
+    One task where Psi = 0. Raises ValueError where Psi is no covariance.
     """
     values, basis = np.linalg.eigh(Psi)
-    live = values > 1e-12
+    if values[0] < -1e-9 * abs(values).max():
+        raise ValueError(f"Psi has the eigenvalue {values[0]:.3g}: a covariance has none below 0")
+    live = values > 1e-12 * values[-1]
     grid = np.array([*product(NODES, repeat=live.sum())]).reshape(len(NODES) ** live.sum(), -1)
     weight = np.array([np.prod(each) for each in product(WEIGHTS, repeat=live.sum())])
     w = mu + (grid * values[live] ** 0.5) @ basis[:, live].T

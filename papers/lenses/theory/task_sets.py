@@ -62,8 +62,11 @@ def optimum(tasks: Moments, N: float) -> Layer:
     A = [(1 + 1/N) U + (c/N) I - (1 + 2/N) nu nu^T/q]^-1 (U - nu nu^T/q), b = (nu/(1 + 2/N) - A^T nu)/q.
     Raises ValueError where several layers have it: at finite N when s = 0 and all tasks that are not 0 are the same; at
     N = infinity when some v has <v, w_i> = c_i for all i, as d or fewer independent tasks do, or the tasks span less than R^d.
+    It does so where that is the case but for rounding as well, and for tasks that are all 0 without noise.
     """
     U, nu, q, c = tasks
+    if q == 0:
+        raise ValueError("all labels are 0: every layer has the least error, take tasks or noise")
     told = np.outer(nu, nu) / q
     system = (1 + 1 / N) * U + c / N * np.eye(len(U)) - (1 + 2 / N) * told
     if np.linalg.cond(system) > 1e12:
@@ -90,7 +93,7 @@ class LongPrompts(NamedTuple):
 
 
 def long_prompts(w: Float[ndarray, "k d"], noise: float) -> float:
-    """The error on new tasks at N = infinity after k tasks of length 1 (eq-lenses-5-long)."""
+    """The error on new tasks at N = infinity after k tasks of length 1 (eq-lenses-5-long), the sum of ``long_parts``."""
     return sum(long_parts(w, noise))
 
 
@@ -98,14 +101,18 @@ def long_parts(w: Float[ndarray, "k d"], noise: float) -> LongPrompts:
     """(d - r)/d, a and a p (a + 1/d)/(c - a)^2, the terms of eq-lenses-5-long.
 
     r are the directions of the tasks less their mean, a and p the squared lengths of the mean off them and along them,
-    c = 1 + s^2.
+    c = 1 + s^2. Raises ValueError for tasks of another length, and for tasks that are all the same, without noise.
     """
     (k, d), c = w.shape, 1 + noise**2
+    if not np.allclose((w**2).sum(1), 1):
+        raise ValueError("the formula is one of tasks of length 1: divide each by its length")
     mean = w.mean(0)
     values, basis = np.linalg.eigh((w - mean).T @ (w - mean) / k)
     along = basis[:, values > 1e-12]
     p = float(((along.T @ mean) ** 2).sum())
     a = float(mean @ mean) - p
+    if c - a < 1e-12:
+        raise ValueError("one task without noise: several layers have the least error on it, take noise or more tasks")
     return LongPrompts((d - along.shape[1]) / d, a, a * p * (a + 1 / d) / (c - a) ** 2)
 
 
@@ -125,6 +132,6 @@ def many_dimensions(alpha: float, kappa: float, noise: float) -> float:
     x = (1 + noise**2) / alpha
     half = x + 1 - 1 / kappa
     root = np.sqrt(half**2 + 4 * x / kappa)
-    m = 2 / (half + root)
+    m = 2 / (half + root) if half >= 0 else (root - half) * kappa / (2 * x)
     m_2 = m**2 / (1 - kappa * (m / (kappa + m)) ** 2)
     return float(x**2 * ((1 + x) * m_2 - m))

@@ -15,13 +15,14 @@ and b_0 = 1/4, and they memorise labels by sqrt(M1) |q|/(alpha beta) = 2 * 3/(0.
 3.0
 """
 
-from math import comb, exp, isqrt
+from math import isqrt
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
+from scipy.stats import binom
 
-from papers.li.theory.mechanism import require_tasks, task_laplacian
+from papers.li.theory.mechanism import attention_mass, require_tasks, task_laplacian
 
 # --- sizes of the set of training tasks ---------------------------------------------------------------------------
 
@@ -61,12 +62,13 @@ def expected_push(tasks: Int[ndarray, "n 2"], M1: int, alpha: float, l: int, c: 
 
 
 def attention_gap(alpha: float, l: int, score: float) -> float:
-    """D = E[(e^score n_own - n_partner)/(e^score n_own + l - n_own)]: mass on the query's pattern less the partner's."""
-    own, partner = alpha / 2, alpha / 2 / (1 - alpha / 2)
-    return sum(
-        comb(l, n) * own**n * (1 - own) ** (l - n) * (exp(score) * n - (l - n) * partner) / (exp(score) * n + l - n)
-        for n in range(l + 1)
-    )
+    """D = E[(e^score n_own - n_partner)/(e^score n_own + l - n_own)]: mass on the query's pattern less the partner's.
+
+    l >= 1 and 0 < alpha <= 1.
+    """
+    n = np.arange(l + 1)
+    mass = attention_mass(n, l, score)
+    return float(binom.pmf(n, l, alpha / 2) @ (mass - (1 - mass) * alpha / (2 - alpha)))
 
 
 def value_push(tasks: Int[ndarray, "n 2"], M1: int, gap: float) -> Float[ndarray, "K"]:
@@ -108,7 +110,7 @@ def grown_form(G: Float[ndarray, "K K"], delta: float, tau: float) -> Float[ndar
 def key_memory(tasks: Int[ndarray, "n 2"], M1: int, alpha: float, beta: float, q: float) -> float:
     """|q| |b|^2 / ((alpha/2) beta |L b|): push to the label key over push to the pattern, along b (eq-li-3-2-key-memory).
 
-    sqrt(M1) |q| / (alpha beta) for one-sided tasks, 0 for balanced labels.
+    sqrt(M1) |q| / (alpha beta) for M1/2 disjoint tasks that use every pattern once, 0 for balanced labels.
     """
     b = label_balance(tasks, M1)
     if not b.any():
@@ -119,7 +121,7 @@ def key_memory(tasks: Int[ndarray, "n 2"], M1: int, alpha: float, beta: float, q
 def value_memory(tasks: Int[ndarray, "n 2"], M1: int, beta: float, q: float) -> float:
     """beta^2 max_j |b_j| / |q|^2: pattern against label in the grown value function (eq-li-3-2-value-memory).
 
-    beta^2 / (M1 |q|^2) for one-sided tasks, 0 for balanced labels.
+    beta^2 / (M1 |q|^2) for M1/2 disjoint tasks that use every pattern once, 0 for balanced labels.
     """
     return beta**2 * float(abs(label_balance(tasks, M1)).max()) / q**2
 

@@ -16,11 +16,12 @@ chance of the partner, B = (1 - alpha)/4 that of one bystander with one label:
 
 from functools import cache
 from itertools import product
-from math import comb, exp, factorial
+from math import comb, factorial
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
+from scipy.stats import binom
 
 
 def missing(l: int, alpha: float) -> float:
@@ -30,17 +31,15 @@ def missing(l: int, alpha: float) -> float:
 
 
 def wrong_label(alpha: float) -> float:
-    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong).
-
-    0 < alpha <= 1, which is not checked.
-    """
+    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong)."""
+    _require(0, alpha)
     return 1 / (2 - alpha)
 
 
 def majority_wrong(l: int, alpha: float) -> float:
     """P(more than half of l labels are wrong) + P(exactly half)/2, each wrong with ``wrong_label`` (prop-li-3-2-majority)."""
-    p = wrong_label(alpha)
-    return sum(_lost(k, l - k) * comb(l, k) * p**k * (1 - p) ** (l - k) for k in range(l + 1))
+    k = np.arange(l + 1)
+    return float(_lost(k, l - k) @ binom.pmf(k, l, wrong_label(alpha)))
 
 
 def vote_error(l: int, alpha: float) -> float:
@@ -49,7 +48,7 @@ def vote_error(l: int, alpha: float) -> float:
     Equals ``missing`` times ``majority_wrong``.
     """
     _require(l, alpha)
-    return 2.0**-l * sum(_lost(k, l - k) * comb(l, k) * (1 - alpha) ** (l - k) for k in range(l + 1))
+    return float(sum(_lost(k, l - k) * (comb(l, k) / 2**l) * (1 - alpha) ** (l - k) for k in range(l + 1)))
 
 
 def start_vote_error(l: int, alpha: float, score: float) -> float:
@@ -58,18 +57,16 @@ def start_vote_error(l: int, alpha: float, score: float) -> float:
     The vote of an untrained layer: own pattern at weight e^score, every other context at weight 1.
     """
     _require(l, alpha)
-    own, right = alpha / 2, (1 - alpha) / 2
-    return sum(
-        _lost(l - n - k, exp(score) * n + k) * comb(l, n) * comb(l - n, k) * own**n * right**k * 0.5 ** (l - n - k)
-        for n in range(l + 1)
-        for k in range(l - n + 1)
-    )
+    n, k = np.nonzero(np.add.outer(np.arange(l + 1), np.arange(l + 1)) <= l)
+    chance = binom.pmf(n, l, alpha / 2) * binom.pmf(k, l - n, 1 - wrong_label(alpha))
+    own, others = np.exp(min(score, 0)), np.where(n > 0, np.exp(-max(score, 0)), 1)  # neither above 1, in the ratio e^score
+    return float(chance @ _lost(others * (l - n - k), own * n + others * k))
 
 
-def _lost(against: float, favour: float) -> float:
+def _lost(against: float | ndarray, favour: float | ndarray) -> ndarray:
     """1 when the vote is lost, 1/2 when it is even."""
-    even = abs(against - favour) < 1e-9  # e^score is rounded
-    return 0.5 if even else float(against > favour)
+    even = np.abs(against - favour) < 1e-9  # e^score is rounded
+    return np.where(even, 0.5, against > favour)
 
 
 # --- the best predictor -------------------------------------------------------------------------------------------

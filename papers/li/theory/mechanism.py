@@ -21,6 +21,7 @@ times (1, -1/2, -1/2). At g = ln 3, two of five contexts hold 6/(6 + 3) of the a
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
+from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
 
@@ -113,7 +114,8 @@ def attention_mass(n: float | ndarray, l: int, g: float | ndarray) -> float | nd
     """
     if np.any(np.asarray(n) < 0) or np.any(np.asarray(n) > l):
         raise ValueError(f"{n} of {l} contexts: take 0 to {l}")
-    return n / (n + (l - n) * np.exp(-np.asarray(g)))
+    with np.errstate(divide="ignore"):  # no context, or all of them
+        return expit(np.log(n) - np.log(l - np.asarray(n)) + np.asarray(g))
 
 
 def attention_mass_from_gap(g: Float[ndarray, "*S"], l: int, share: float) -> Float[ndarray, "*S"]:
@@ -132,7 +134,7 @@ def score_gap(scores: Float[ndarray, "*S M1 M1"], others: Float[ndarray, "M1 M1"
     if not np.allclose(others.sum(0), 1) or np.diagonal(others).any():
         raise ValueError("each column of ``others`` is a distribution over the patterns but the query's: sum 1, diagonal 0")
     own = np.diagonal(scores, axis1=-2, axis2=-1)[..., None, :]
-    return -np.log((others * np.exp(scores - own)).sum(-2))
+    return -logsumexp(scores - own, axis=-2, b=others)
 
 
 # --- the push on the neurons ----------------------------------------------------------------------------------------

@@ -75,7 +75,10 @@ def _counts(alpha: float, l: int) -> tuple[Int[ndarray, "C"], Int[ndarray, "C"],
 
 
 def crossing(lengths: Float[ndarray, "L"], errors: Float[ndarray, "L"], eps: float) -> float:
-    """The length at which errors that fall with length pass ``eps``: log-linear between grid points; NaN if none or all are."""
+    """The length at which errors that fall with length pass ``eps``: log-linear between grid points; NaN if none or all are.
+
+    An error below eps/1000, as 0 is, counts as eps/1000.
+    """
     below = np.flatnonzero(errors <= eps)
     if len(below) == 0 or below[0] == 0:
         return float("nan")

@@ -46,7 +46,7 @@ def silent_share_inputs(beta: float, q: float, M1: int) -> float:
         return 2 * np.exp(-(v**2) / 2) / np.sqrt(2 * np.pi) * ndtr(-q * v / beta) ** M1
 
     scale = max(1.0, q / beta)  # at 40 of 1/scale either factor is 0
-    return float(quad(lambda v: density(v / scale), 0, 40)[0] / scale)
+    return float(quad(lambda v: density(v / scale), 0, 40, epsabs=0, limit=200)[0] / scale)  # it falls like 2^-M1
 
 
 def pushed_share_means(beta: float, q: float, M1: int) -> float:
@@ -112,8 +112,10 @@ def plateau(margin: float) -> float:
 def label_lost(n_label: int, n: int, deleted: int) -> float:
     """C(n - n_label, deleted - n_label)/C(n, deleted): all n_label rows of a label are among the deleted (eq-li-3-4-lost).
 
-    ``deleted`` of n rows go at random.
+    ``deleted`` of n rows go at random. Raises ValueError for more than n.
     """
+    if deleted > n:
+        raise ValueError(f"{deleted} of {n} rows cannot be deleted: take {n} at most")
     return comb(n - n_label, deleted - n_label) / comb(n, deleted) if deleted >= n_label else 0.0
 
 

@@ -33,7 +33,7 @@ def unpack(theta: Float[ndarray, "P"]) -> Weights:
 
 def live(weights: Weights) -> Float[ndarray, "D D"]:
     """Return all live parameters, U = [[U_11, 0], [0, u_-1]], D = d + 1."""
-    U = np.pad(weights.U_11, (0, 1))
+    U = np.pad(weights.U_11.astype(float), (0, 1))
     U[-1, -1] = weights.u_last
     return U
 
@@ -59,9 +59,9 @@ def gap(Lambda: Float[ndarray, "d d"], N: float, weights: Weights) -> float:
 
 
 def symmetric_root(matrix: Float[ndarray, "d d"]) -> Float[ndarray, "d d"]:
-    """The symmetric positive root of a symmetric positive definite matrix."""
+    """The symmetric root of a covariance, which may be singular: what rounding puts below 0 counts as 0."""
     eigenvalues, basis = np.linalg.eigh(matrix)
-    return (basis * np.sqrt(eigenvalues)) @ basis.T
+    return (basis * np.sqrt(np.maximum(eigenvalues, 0))) @ basis.T
 
 
 def velocity(Lambda: Float[ndarray, "d d"], N: float, weights: Weights) -> Weights:
@@ -83,7 +83,8 @@ def balance(weights: Weights) -> float:
 def limit(Lambda: Float[ndarray, "d d"], N: float, delta: float) -> Weights:
     """Where the flow ends: U_11 = Gamma^-1/u_-1, u_-1^2 = (1/2)(delta + sqrt(delta^2 + 4 ||Gamma^-1||_F^2)), u_-1 > 0.
 
-    delta is the conserved balance; at delta = 0 this is Lemma 5.4, u_-1 = ||Gamma^-1||_F^1/2. General delta: derived here.
+    delta is the conserved balance; at delta = 0 this is Lemma 5.4, u_-1 = ||Gamma^-1||_F^1/2. General delta: derived here,
+    for flows that end with u_-1 > 0, as all do that begin there with delta >= 0; -U_11 and -u_-1 are an end as well.
 
     At Lambda = diag(2, 4) and N = 2, where Gamma = diag(6, 9), the velocity is 0 and l = -(4/6 + 16/9)/2:
 
@@ -95,7 +96,9 @@ def limit(Lambda: Float[ndarray, "d d"], N: float, delta: float) -> Weights:
     (0.7, True, -1.2222)
     """
     inverse = np.linalg.inv(Gamma(Lambda, N))
-    u = np.sqrt((delta + np.sqrt(delta**2 + 4 * np.sum(inverse**2))) / 2)
+    square = np.sum(inverse**2)
+    larger = (abs(delta) + np.sqrt(delta**2 + 4 * square)) / 2  # u_-1^2, or ||U_11||_F^2: their product is the square
+    u = np.sqrt(larger if delta >= 0 else square / larger)
     return Weights(inverse / u, float(u))
 
 

@@ -32,7 +32,7 @@ class ErrorTerms(NamedTuple):
 
 
 def noiseless_labels(Lambda: Float[ndarray, "d d"], w: Float[ndarray, "d"]) -> LabelLaw:
-    """y = <w, x>: a = w, Sigma = ||w||_Lambda^2 Lambda + Lambda w w^T Lambda, best linear error 0 (section 4.1)."""
+    """y = <w, x>, x ~ N(0, Lambda): a = w, Sigma = ||w||_Lambda^2 Lambda + Lambda w w^T Lambda, no error left (section 4.1)."""
     v = Lambda @ w
     return LabelLaw(w, w @ v * Lambda + np.outer(v, v), 0.0)
 
@@ -85,13 +85,14 @@ def averaged_error(
 ) -> float | Float[ndarray, "..."]:
     """e(N, M) = tr Lambda - 2 tr(Lambda^2 Gamma_N^-1) + tr(Gamma_M Lambda^2 Gamma_N^-2).
 
-    Theorem 4.2 for noiseless labels, averaged over w ~ N(0, I) (derived here).
+    Theorem 4.2 for noiseless labels, averaged over w ~ N(0, I) (derived here). Its variance is tr[E Lambda^2 Gamma_N^-2]/M and
+    its bias tr[E^2 Lambda Gamma_N^-2]/N^2 with E = Lambda + tr(Lambda) I: their sum has no difference of large terms.
     """
-    Gamma_N, Gamma_M = (Gamma(Lambda, np.asarray(length)[..., None, None]) for length in (N, M))
-    inverse = np.linalg.inv(Gamma_N)
-    square = Lambda @ Lambda @ inverse
-    first, last = np.einsum("...ii->...", square), np.einsum("...ij,...ji->...", Gamma_M, square @ inverse)
-    return np.trace(Lambda) - 2 * first + last
+    inverse = np.linalg.inv(Gamma(Lambda, np.asarray(N)[..., None, None]))
+    excess = Lambda + np.trace(Lambda) * np.eye(len(Lambda))
+    variance = np.einsum("...ij,...ji->...", excess @ Lambda @ Lambda, inverse @ inverse)
+    bias = np.einsum("...ij,...ji->...", excess @ excess @ Lambda, inverse @ inverse)
+    return variance / M + bias / np.asarray(N, float) ** 2
 
 
 def isotropic_shrinkage(d: int, N: float) -> float:

@@ -46,9 +46,14 @@ def unit_gram(M: Float[ndarray, "d k"]) -> Float[ndarray, "d d"]:
 
 def W_KQ_start(ThetaTheta: Float[ndarray, "d d"], sigma: float) -> Float[ndarray, "d+1 d+1"]:
     """W_KQ(0) = sigma [[Theta Theta^T, 0], [0, 0]] with ||Theta Theta^T||_F = 1 (Assumption 3.3)."""
-    if not np.isclose(np.linalg.norm(ThetaTheta), 1, rtol=1e-10):
-        raise ValueError(f"Assumption 3.3 wants ||Theta Theta^T||_F = 1, not {np.linalg.norm(ThetaTheta):.6g}")
+    require_unit(ThetaTheta)
     return np.pad(sigma * ThetaTheta, (0, 1))
+
+
+def require_unit(ThetaTheta: Float[ndarray, "d d"]) -> None:
+    """Raise ValueError unless ||Theta Theta^T||_F = 1 (Assumption 3.3), to the rounding of float32."""
+    if not abs(np.linalg.norm(ThetaTheta) - 1) < 1e-6:
+        raise ValueError(f"Assumption 3.3 wants ||Theta Theta^T||_F = 1, not {np.linalg.norm(ThetaTheta):.8g}: scale Theta")
 
 
 def W_PV_start(d: int, sigma: float) -> Float[ndarray, "{d}+1 {d}+1"]:

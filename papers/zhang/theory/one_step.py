@@ -44,4 +44,4 @@ def relative_floor(Lambda: Float[ndarray, "d d"]) -> float:
     Zero exactly when Lambda is a multiple of I, by Cauchy-Schwarz.
     """
     square = Lambda @ Lambda
-    return float(1 - np.trace(square) ** 2 / (np.trace(Lambda) * np.trace(square @ Lambda)))
+    return max(0.0, float(1 - np.trace(square) ** 2 / (np.trace(Lambda) * np.trace(square @ Lambda))))

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from papers.zhang.theory.loss import require_unit
 from papers.zhang.theory.optimum import Gamma
 
 
@@ -20,6 +21,7 @@ def u_last_squared_bound(Lambda: Float[ndarray, "d d"], N: float, Theta: Float[n
 
     The square of the bound of Lemma A.5; it says nothing when the bracket is not positive.
     """
+    require_unit(Theta @ Theta.T)
     start = np.sum((Lambda @ Theta) ** 2) * headroom(Lambda, N, sigma)
     return float(sigma**2 / (2 * len(Lambda) ** 0.5 * np.linalg.norm(Lambda, 2) ** 2) * start)
 
@@ -41,6 +43,7 @@ def pl_constant(Lambda: Float[ndarray, "d d"], N: float, Theta: Float[ndarray, "
     >>> round(u_last_squared_bound(Lambda, N, Theta, sigma), 4)
     0.0391
     """
+    require_unit(Theta @ Theta.T)
     inverse = np.linalg.inv(Lambda)
     traces = np.trace(np.linalg.inv(Gamma(Lambda, N)) @ inverse) * np.trace(inverse)
     start = np.sum((Lambda @ Theta) ** 2) * headroom(Lambda, N, sigma)
@@ -56,12 +59,6 @@ def u_last_ceiling(Lambda: Float[ndarray, "d d"], N: float, start_gap: float) ->
     inverse, smallest = np.linalg.inv(Gamma(Lambda, N)), np.linalg.eigvalsh(Lambda)[0]
     stiffness = smallest**2 * np.linalg.eigvalsh(Gamma(Lambda, N))[0]
     return float(np.sqrt(np.linalg.norm(inverse) + np.sqrt(2 * start_gap / stiffness)))
-
-
-def require_unit(ThetaTheta: Float[ndarray, "d d"]) -> None:
-    """Raise ValueError unless ||Theta Theta^T||_F = 1 (Assumption 3.3)."""
-    if not np.isclose(norm := np.linalg.norm(ThetaTheta), 1, rtol=1e-10):
-        raise ValueError(f"Assumption 3.3 wants ||Theta Theta^T||_F = 1, not {norm:.6g}: scale Theta")
 
 
 def u_last_bound_any_sigma(

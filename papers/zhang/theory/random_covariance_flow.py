@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from papers.zhang.theory.loss import require_unit
 from papers.zhang.theory.optimum import Gamma
-from papers.zhang.theory.pl_inequality import require_unit
 
 
 class Flow(NamedTuple):
@@ -104,6 +104,7 @@ def initial_drag(spectra: Float[ndarray, "S d"], N: float) -> float:
 
 def sigma_squared_bound(Theta: Float[ndarray, "d d"], spectra: Float[ndarray, "S d"], N: float) -> float:
     """sigma^2 < 2 ||E[Lambda] Theta||_F^2 / ( sqrt(d) E[ ||Gamma||_op ||Lambda||_F^2 ] ) (Theorem 4.5)."""
+    require_unit(Theta @ Theta.T)
     return 2 * initial_pull(Theta, spectra) / (len(Theta) ** 0.5 * initial_drag(spectra, N))
 
 
@@ -112,6 +113,7 @@ def u_lower_bound(Theta: Float[ndarray, "d d"], sigma: float, spectra: Float[nda
 
     bracket = 2 ||E[Lambda] Theta||_F^2 - sqrt(d) sigma^2 E[ ||Gamma||_op ||Lambda||_F^2 ] must be positive.
     """
+    require_unit(Theta @ Theta.T)
     root_d = len(Theta) ** 0.5
     bracket = 2 * initial_pull(Theta, spectra) - root_d * sigma**2 * initial_drag(spectra, N)
     if bracket <= 0:

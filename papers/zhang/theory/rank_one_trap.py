@@ -61,6 +61,6 @@ def trap_margin(Lambda: Float[ndarray, "d d"], N: float) -> float:
 
 
 def trap_margin_leading(Lambda: Float[ndarray, "d d"], N: float) -> float:
-    """1 - N sum_{i >= 2} lambda_i^2 / (2 tr Lambda^2): to leading order in 1/N it has the sign of ``trap_margin``."""
+    """1 - N sum_{i >= 2} lambda_i^2 / (2 tr(Lambda^2)): to leading order in 1/N it has the sign of ``trap_margin``."""
     squares = np.linalg.eigvalsh(Lambda) ** 2
     return float(1 - N * squares[:-1].sum() / (2 * squares.sum()))

@@ -1,7 +1,7 @@
 """Section 4.2: the error of the trained model when tasks, queries or covariates are not those of training.
 
 Lambda is the training covariance, (d, d); N the training and M the test prompt length; either may be numpy.inf.
-Where a function does not say otherwise, the test context has covariance Lambda_test, the query
+Where a function does not say otherwise, the test context is drawn from N(0, Lambda_test), the query
 is independent of it with second moment Q, and y = <w, x>.
 """
 
@@ -32,7 +32,8 @@ def averaged_error_of_weights(
 
     square = E[Lambda_hat^2] of the context.
     """
-    return float(np.trace(Q) - 2 * np.trace(Q @ P @ Lambda_test) + np.trace(Q @ P @ square @ P.T))
+    off = P @ Lambda_test - np.eye(len(P))
+    return float(np.trace(Q @ off @ off.T) + np.trace(Q @ P @ (square - Lambda_test @ Lambda_test) @ P.T))
 
 
 def query_shift_error(

@@ -15,9 +15,9 @@ from papers.zhang.theory.optimum import Gamma, loss_minimum
 
 
 def wall_ratio(Lambda: Float[ndarray, "d d"], N: float, U: Float[ndarray, "... d+1 d+1"]) -> Float[ndarray, "..."] | np.float64:
-    """(1 + 3/N) u_12^T Lambda u_12 / (tr(Lambda) u_-1^2): 1 on the wall, above 1 beyond it."""
+    """(1 + 3/N) u_12^T Lambda u_12 / (tr(Lambda) u_-1^2): 1 on the wall, above 1 beyond it, NaN where u_12 and u_-1 are 0."""
     u = U[..., :-1, -1]
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return (1 + 3 / N) * np.einsum("...i,ij,...j->...", u, Lambda, u) / (np.trace(Lambda) * U[..., -1, -1] ** 2)
 
 
@@ -75,7 +75,11 @@ def sure_length(Lambda: Float[ndarray, "d d"]) -> int:
         beyond = wall_ratio(Lambda, N, far_point(Lambda, N, 0)) > 1
         return bool(beyond) and far_point_loss(Lambda, N) < loss_minimum(Lambda, N) + wall_height(Lambda, N)
 
-    high = next(2**k for k in range(1, 60) if sure(2**k))
+    if len(Lambda) < 2:
+        raise ValueError("the far point takes a direction away and keeps another: Lambda needs two dimensions at least")
+    high = next((2**k for k in range(1, 60) if sure(2**k)), 0)
+    if not high:
+        raise ValueError("no length below 2^59 is sure: the least eigenvalue of Lambda is too small beside its trace")
     return bisect_left(range(high), True, lo=high // 2, key=sure)
 
 

@@ -42,7 +42,9 @@ def test_laws_by_hand():
     assert floor.missing(2, 0.8) == pytest.approx(0.36) and floor.wrong_label(0.8) == pytest.approx(5 / 6)
     assert floor.majority_wrong(2, 0.8) == pytest.approx(5 / 6) and floor.vote_error(2, 0.8) == pytest.approx(0.3)
     assert floor.vote_error(3, 1.0) == 1 / 8 and floor.vote_error(0, 0.5) == 0.5
-    assert floor.start_vote_error(7, 0.6, 0.0) == pytest.approx(0.5) and floor.start_vote_error(1, 1.0, 0.3) == 0.5
+    assert floor.start_vote_error(7, 0.6, 0.0) == pytest.approx(0.5) and floor.start_vote_error(1, 1.0, 0.3) == pytest.approx(
+        0.5
+    )
     assert floor.best_error(1, 0.8, 6) == pytest.approx(0.1) and floor.best_error(1, 0.4, 9) == pytest.approx(0.3)
     assert floor.best_error(3, 1.0, 6) == 0 and floor.best_error(0, 1.0, 6) == floor.best_error(0, 0.7, 5) == 0.5
     for l, alpha in ((1, 0.2), (6, 0.9), (9, 0.5)):

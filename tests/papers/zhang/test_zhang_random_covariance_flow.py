@@ -113,7 +113,8 @@ def test_sigma_bound_by_hand():
     assert np.isclose(flow.initial_drag(spectra, 2), (4.5 * 5 + 7 * 13) / 2)
     Theta = np.array([[1.0, 0.0], [1.0, 1.0]])
     assert np.isclose(flow.initial_pull(Theta, spectra), 12)
-    assert np.isclose(flow.sigma_squared_bound(Theta, spectra, 1), 24 / (2**0.5 * 89))
+    unit = Theta / 7**0.25  # |Theta Theta^T|^2 = 1 + 1 + 1 + 4
+    assert np.isclose(flow.sigma_squared_bound(unit, spectra, 1), 24 / (7**0.5 * 2**0.5 * 89))
 
 
 def test_pull_multiplies_rows_by_the_mean_spectrum():

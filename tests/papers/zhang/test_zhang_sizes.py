@@ -192,6 +192,7 @@ def test_bounds_by_their_terms(d):
     Lambda, total, root = np.diag(eigenvalues), 1.5 * d, d**0.5
     gamma = [8 / 7 * value + total / 7 for value in eigenvalues]
     Theta = draw(d, d, seed=4)
+    Theta /= sum(float(Theta[i] @ Theta[j]) ** 2 for i in range(d) for j in range(d)) ** 0.25
     moved = sum((eigenvalues[i] * Theta[i, j]) ** 2 for i in range(d) for j in range(d))
     bracket = 2 - root * 0.04 * gamma[0]
     assert pl_inequality.headroom(Lambda, N, sigma) == pytest.approx(bracket, rel=1e-12)
