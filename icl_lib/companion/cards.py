@@ -84,7 +84,8 @@ def _beside_the_book(judged: Judgement) -> str:
 def in_full_if_near(judgements: Iterable[Judgement]) -> Iterator[tuple[Judgement, str]]:
     """Yield what is shown of judgements: near a margin in quick with the verdicts in full, as recorded, and a note."""
     judgements = list(judgements)
-    stored = stored_quick(book.of_module(judgements[0].claim.module).store / FILE) if judgements else {}
+    home = book.declared_in(judgements[0].claim.module) if judgements else None  # a script has nothing committed
+    stored = stored_quick(home.store / FILE) if home else {}
     for judgement in judgements:
         in_full = judgement.claim.id in near_claims(stored, judgement.origin)
         positive = HOLDS if judgement.claim.positive else ""

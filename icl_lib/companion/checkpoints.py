@@ -67,6 +67,8 @@ class Checkpoint:
 def _cut(state: Any, name: str, tensors: dict[str, torch.Tensor]) -> Any:
     """Return a state as JSON has it, a list in the place of every tensor: its name, its device, its strides."""
     if isinstance(state, Mapping):
+        if wrong := [key for key in state if not isinstance(key, str)]:
+            raise TypeError(f"{wrong[0]!r} names a part of {name or 'the state'} of a training run: take texts as names")
         return {key: _cut(value, f"{name}/{key}", tensors) for key, value in state.items()}
     if isinstance(state, torch.Tensor):
         kept = f"{len(tensors)}{name}"  # a name of a state may have a slash in it

@@ -1,5 +1,7 @@
 """What a claim is and how a dataset decides it."""
 
+import dis
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -180,7 +182,9 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             given = {"control": control, "positive": positive}
             margins = [margin] if quick_margin is None else [margin, quick_margin]
             twice = "of= and check= are both given: take one" if of and check else ""
-            if why := twice or unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, *margins):
+            idle = (of or check) and _computes(function)
+            body = "of= or check= judges it, and its body would never be run: leave out one of both" if idle else ""
+            if why := twice or unfit(told, given, near, of) or unknown_to_us(confidence, kind, recorded, *margins) or body:
                 raise Misdeclared(f"{function.__name__}: {why}")
             other = function.__globals__.get(function.__name__)
             if isinstance(other, Claim) and other.sentence != sentence and other.module != HERE:  # a cell may be run again
@@ -211,6 +215,12 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         return made
 
     return claim
+
+
+def _computes(function: Callable) -> bool:
+    """Say whether a function has more than a docstring: then some instruction has an argument that is not None."""
+    instructions = dis.get_instructions(inspect.unwrap(function))
+    return any(each.opname != "RESUME" and each.argval is not None for each in instructions)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
-from icl_lib.typed import unknown
+from icl_lib.typed import refuse, unknown
 
 Control = Callable[[xr.Dataset], xr.Dataset]
 
@@ -60,13 +60,25 @@ def near_misses(dims: str, misses: Mapping[str, object], units: str = "1") -> xr
     >>> near.dims, near.sel(mistake="a 2 forgotten").values.tolist()
     (('mistake', 'N'), [1.0, 1.5])
     """
-    attrs = {"long_name": "the formula with one mistake", "units": units}
-    return xr.DataArray(np.stack(list(misses.values())), {"mistake": list(misses)}, ["mistake", *dims.split()], attrs=attrs)
+    along, attrs = dims.split(), {"long_name": "the formula with one mistake", "units": units}
+    found = [each.transpose(*along) if isinstance(each, xr.DataArray) else np.asarray(each) for each in misses.values()]
+    shapes = {each.shape for each in found}
+    refuse(len(shapes) != 1, f"near misses have the shapes {sorted(shapes)}: give one or more, all along {along}")
+    return xr.DataArray(np.stack(found), {"mistake": list(misses)}, ["mistake", *along], attrs=attrs)
 
 
 def at(**places) -> Control:
     """Return the control that takes other places along dimensions than the claim is about, as ``isel`` does."""
-    return lambda dataset: dataset.isel(places)
+
+    def control(dataset: xr.Dataset) -> xr.Dataset:
+        try:
+            return dataset.isel(places)
+        except IndexError as error:
+            raise ValueError(
+                f"the places {places} are not all in a dataset of sizes {dict(dataset.sizes)}: take others"
+            ) from error
+
+    return control
 
 
 def exchanged(dim: str, one: str, other: str) -> Control:
@@ -83,13 +95,22 @@ def exchanged(dim: str, one: str, other: str) -> Control:
 
 def everywhere(name: str, **place) -> Control:
     """Return the control that puts what a variable is at one place, told by labels, in all its places."""
-    return lambda dataset: dataset.assign({name: dataset[name].where(False, dataset[name].sel(place, drop=True))})
+
+    def control(dataset: xr.Dataset) -> xr.Dataset:
+        _require("variable", [*dataset.data_vars], name)
+        _require("dimension", [*dataset[name].dims], *place)
+        for dim, label in place.items():
+            _require(dim, dataset[dim].values.tolist(), label)
+        return dataset.assign({name: dataset[name].where(False, dataset[name].sel(place, drop=True))})
+
+    return control
 
 
 def replaced(dim: str, by: object, *rows: object) -> Control:
     """Return the control that puts one row, told by its label, in the place of some others, or of all of them."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
+        _require("dimension", [*dataset.dims], dim)
         _require(dim, dataset[dim].values.tolist(), by, *rows)
         labels = dataset[dim].values
         return dataset.sel({dim: [by if label in rows or not rows else label for label in labels]}).assign_coords({dim: labels})

@@ -10,48 +10,53 @@ from matplotlib.axes import Axes
 
 from icl_lib.companion.figure import LINES, MARKERS
 from icl_lib.companion.verdict import over_seeds
+from icl_lib.typed import refuse
 
 Places = str | Sequence[float] | np.ndarray | xr.DataArray
 """The name of a coordinate or of a variable, or places: on an axis of names, or beside a coordinate."""
 Label = str | Mapping | None
 """A text in which coordinates stand in braces, ``$N={N}$``, or one text for each value of what tells series apart."""
-COORDINATE = re.compile(r"(?<![\w^}])\{(\w+):?([^{}]*)\}")
+COORDINATE = re.compile(r"(?<![\w^}\]])\{(\w+)(?::([^{}]*))?\}")
 
 
 def points(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
     """Draw the variable ``name`` as markers of series ``k`` with its interval; ``style`` goes before the house's."""
     values, reach = interval(dataset, name)
-    axes.errorbar(_places(dataset, along), values, reach, **_marks(k, said(label, dataset)) | style)
+    axes.errorbar(_places(dataset, along, values), values, reach, **_marks(k, said(label, dataset)) | style)
 
 
 def sideways(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
     """Draw ``points`` with values and intervals along x, at places along y."""
     values, reach = interval(dataset, name)
-    axes.errorbar(values, _places(dataset, along), xerr=reach, **_marks(k, said(label, dataset)) | style)
+    axes.errorbar(values, _places(dataset, along, values), xerr=reach, **_marks(k, said(label, dataset)) | style)
 
 
 def band(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0) -> None:
     """Draw the interval of the variable ``name`` as an area."""
     values, reach = interval(dataset, name)
+    refuse(reach is None, f"{name} has no interval that an area could show: draw it by line")
     below, above = reach if isinstance(reach, list) else (reach, reach)
-    axes.fill_between(_places(dataset, along), values - below, values + above, color=f"C{k}", alpha=0.15, linewidth=0)
+    axes.fill_between(_places(dataset, along, values), values - below, values + above, color=f"C{k}", alpha=0.15, linewidth=0)
 
 
 def strokes(axes: Axes, dataset: xr.Dataset, name: str, along: Places, width: float, *, label: Label = None, **style) -> None:
     """Draw the variable ``name`` as level strokes of this width, each around its place."""
-    middle = np.asarray(_places(dataset, along))
-    axes.hlines(interval(dataset, name)[0], middle - width / 2, middle + width / 2, label=said(label, dataset), **style)
+    values = interval(dataset, name)[0]
+    middle = np.asarray(_places(dataset, along, values))
+    axes.hlines(values, middle - width / 2, middle + width / 2, label=said(label, dataset), **style)
 
 
 def line(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
     """Draw the variable ``name``, or its mean over seeds, as the line of series ``k``; ``style`` goes before the house's."""
     style = {"color": f"C{k}", "linestyle": LINES[k % len(LINES)], "label": said(label, dataset)} | style
-    axes.plot(_places(dataset, along), interval(dataset, name)[0], **style)
+    values = interval(dataset, name)[0]
+    axes.plot(_places(dataset, along, values), values, **style)
 
 
 def bars(axes: Axes, dataset: xr.Dataset, name: str, along: Places, k: int = 0, *, label: Label = None, **style) -> None:
     """Draw the variable ``name``, or its mean over seeds, as bars of series ``k``; ``style`` goes before the house's."""
-    axes.bar(_places(dataset, along), interval(dataset, name)[0], **{"color": f"C{k}", "label": said(label, dataset)} | style)
+    values = interval(dataset, name)[0]
+    axes.bar(_places(dataset, along, values), values, **{"color": f"C{k}", "label": said(label, dataset)} | style)
 
 
 def equality(axes: Axes, low: float, high: float, **style) -> None:
@@ -134,10 +139,13 @@ def interval(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray
     """
     values = dataset[name]
     if f"{name}_low" in dataset:
-        return values, [values - dataset[f"{name}_low"], dataset[f"{name}_high"] - values]
+        below, above = values - dataset[f"{name}_low"], dataset[f"{name}_high"] - values
+        least = -1e-12 * abs(values)  # what rounding leaves below nothing is nothing
+        return values, [each.where((each >= 0) | ~(each > least), 0) for each in (below, above)]
     if f"{name}_se" in dataset and "seed" in values.dims:
         error = dataset[f"{name}_se"]  # of each seed's own draws
-        return values.mean("seed"), 2 * (error**2).sum("seed") ** 0.5 / error.sizes["seed"]
+        refuse("seed" not in error.dims, f"{name} has seeds, and {name}_se has none: give each seed its own error")
+        return values.mean("seed", skipna=False), 2 * (error**2).sum("seed", skipna=False) ** 0.5 / error.sizes["seed"]
     if f"{name}_se" in dataset:
         return values, 2 * dataset[f"{name}_se"]
     if "seed" in values.dims:
@@ -156,12 +164,21 @@ def said(label: Label, dataset: xr.Dataset, by: str | None = None) -> str | None
         if by is None:
             raise ValueError("labels by row are for curves along another dimension: give one label here")
         return label[here[by]]
-    return label and COORDINATE.sub(lambda found: format(here[found[1]], found[2]) if found[1] in here else found[0], label)
+
+    def put(found: re.Match) -> str:
+        return format(here[found[1]], found[2] or "") if found[1] in here else found[0]
+
+    return label and COORDINATE.sub(put, label)
 
 
 def _marks(k: int, label: str | None) -> dict:
     return {"color": f"C{k}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none", "label": label}
 
 
-def _places(dataset: xr.Dataset, along: Places):
-    return dataset[along] if isinstance(along, str) else along
+def _places(dataset: xr.Dataset, along: Places, values: xr.DataArray):
+    if not isinstance(along, str):
+        return along
+    found = dataset[along]
+    wrong = f"{values.name} has the dimensions {values.dims}, and {along} has {found.dims}: draw a part that has the same"
+    refuse(values.dims != found.dims, wrong)
+    return found

@@ -1,7 +1,7 @@
 """What a declaration is: a frozen dataclass whose annotations say what its fields admit, checked when it is made."""
 
-import math
 import operator
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from types import UnionType
@@ -42,9 +42,9 @@ PLAIN = {int: "a whole number", float: "a finite number", str: "a text", bool: "
 class Declaration:
     """Base of frozen dataclasses whose fields are the paper's parameters; a field that is not admitted raises ValueError.
 
-    Annotations are ``int``, ``float`` (finite), ``bool``, ``str``, ``Literal``, tuples, unions, other declarations, and any
-    of them ``Annotated`` with Ge, Gt, Le, Lt or MinLen of ``annotated_types``. What ties fields together stands in
-    ``__post_init__``, after ``super().__post_init__()``.
+    Annotations are ``int``, ``float`` (finite), ``bool``, ``str``, ``Literal``, tuples, unions, other declarations, numbers
+    ``Annotated`` with Ge, Gt, Le or Lt of ``annotated_types``, and texts and tuples with MinLen. What ties fields together
+    stands in ``__post_init__``, after ``super().__post_init__()``.
 
     >>> from dataclasses import dataclass
     >>> from icl_lib.companion import Count, Declaration, Share
@@ -95,7 +95,9 @@ def understood(annotation: Any) -> bool:
     """Say whether an annotation is one that a declaration can be checked by, and stored with."""
     kind, inner = get_origin(annotation), get_args(annotation)
     if kind is Annotated:
-        return understood(inner[0]) and all(isinstance(bound, (*BOUNDS, MinLen)) for bound in inner[1:])
+        long = inner[0] is str or get_origin(inner[0]) is tuple
+        fitting = MinLen if long else (*BOUNDS,) if inner[0] in (int, float) else ()
+        return understood(inner[0]) and all(isinstance(bound, fitting) for bound in inner[1:])
     if kind in (Union, UnionType, tuple):
         return all(each is ... or understood(each) for each in inner)
     return kind is Literal or annotation in PLAIN or isinstance(annotation, type) and is_dataclass(annotation)
@@ -107,14 +109,14 @@ def admits(annotation: Any, value: object) -> bool:
     if kind is Annotated:
         return admits(inner[0], value) and all(_within(bound, value) for bound in inner[1:])
     if kind is Literal:
-        return value in inner
+        return any(type(value) is type(each) and value == each for each in inner)
     if kind in (Union, UnionType):
         return any(admits(each, value) for each in inner)
     if kind is tuple:
         each = inner[:1] * len(value) if inner[1:] == (...,) and isinstance(value, tuple) else inner
         return isinstance(value, tuple) and len(value) == len(each) and all(map(admits, each, value))
     if annotation is float:
-        return type(value) in (int, float) and math.isfinite(value)
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max  # and no NaN
     return type(value) is annotation if annotation in (int, bool, str) else isinstance(value, annotation)
 
 
@@ -129,9 +131,9 @@ def words(annotation: Any) -> str:
     """Return what an annotation admits, in words."""
     kind, inner = get_origin(annotation), get_args(annotation)
     if kind is Annotated and isinstance(inner[1], MinLen):
-        return f"{words(inner[0])}, {inner[1].min_length} or more of them"
+        return f"{words(inner[0])}, {max(bound.min_length for bound in inner[1:])} or more of them"
     if kind is Annotated:
-        bounds = [f"{BOUNDS[type(bound)][1]} {getattr(bound, BOUNDS[type(bound)][0]):g}" for bound in inner[1:]]
+        bounds = [f"{BOUNDS[type(bound)][1]} {getattr(bound, BOUNDS[type(bound)][0]):.15g}" for bound in inner[1:]]
         return f"{words(inner[0])} {' and '.join(bounds)}"
     if kind is Literal:
         return f"one of {', '.join(map(str, inner))}"

@@ -57,6 +57,8 @@ class Experiment:
     def __post_init__(self):
         if not re.fullmatch(r"\w[\w-]*", self.slug):
             raise ValueError(f"the slug is {self.slug!r}, and names files: take letters, digits and hyphens")
+        if isinstance(self.needs, str):
+            raise ValueError(f"needs= of {self.slug} is one text: write needs=({self.needs!r},)")
         scales = [self.quick, self.full, *([self.published] if self.published else [])]
         if not isinstance(self.quick, Declaration) or {type(each) for each in scales} != {type(self.quick)}:
             told = ", ".join(
@@ -167,7 +169,9 @@ class Experiment:
         """Return measured data with what theory and papers say beside them; provenance stays."""
         profile = measured.attrs["profile"]
         with self._refused(profile):
-            expected = self.declaration(profile).expect(measured, int(measured.attrs["seed"])).assign_attrs(measured.attrs)
+            expected = self.declaration(profile).expect(measured, int(measured.attrs["seed"]))
+            _require_dataset("expect", self.declaration(profile), expected)
+        expected = expected.assign_attrs(measured.attrs)
         if not (both := self._differences(profile)):
             return expected
         mine, before = ({name: values[place] for name, values in both.items()} for place in (0, 1))
@@ -200,15 +204,20 @@ def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, d
     require_device(device)
     results.require_seed(seed)
     known = weights.origin if identity.readable(declaration) else origins.of_a_cell
-    origin = known(declaration, seed, device)  # the code as it is now
+    origin = known(declaration, seed, device)  # the code as its files are: one edited since its import needs a new process
     made_from = results.provenance(slug, profile, origin, book.of(declaration))
     began = time.perf_counter()
     dataset = declaration.run(seed, device)
-    if not isinstance(dataset, xr.Dataset):
-        raise ValueError(f"run of {type(declaration).__name__} gives a {type(dataset).__name__}: return an xarray.Dataset")
+    _require_dataset("run", declaration, dataset)
     if both := [name for name in dataset.dims if name in dataset and dataset[name].dims != (name,)]:
         raise ValueError(f"{both[0]} is a variable and a dimension of another: give one of both another name")
     return dataset.assign_attrs(made_from, seconds=f"{time.perf_counter() - began:.2f}")
+
+
+def _require_dataset(method: str, declaration: Declaration, given: object) -> None:
+    if not isinstance(given, xr.Dataset):
+        name, found = type(declaration).__name__, type(given).__name__
+        raise ValueError(f"{method} of {name} gives a {found}: return an xarray.Dataset")
 
 
 def require_device(device: str) -> None:

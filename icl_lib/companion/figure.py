@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 from markupsafe import Markup
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from icl_lib.companion.canvas import Canvas, kept, uncollected
@@ -185,8 +186,10 @@ class NarrowFigure(Figure):
     def subplots(self, nrows=1, ncols=1, *, sharex=False, sharey=False, squeeze=True, width_ratios=None, height_ratios=None):
         """Return the axes in the shape that was asked for, as ``Figure.subplots`` does; more than three columns become two.
 
-        Two rows of them become the two columns, so that what stood above each other stands beside each other.
+        Two rows of them become the two columns, so that what stood above each other stands beside each other. Panels share
+        the axes that they share on a wide screen; ratios of widths and heights are of a wide screen alone.
         """
+        sharex, sharey = ({"all": True, "none": False}.get(each, each) for each in (sharex, sharey))
         columns, turned = (1 if ncols <= 3 else 2), nrows == 2 and ncols > 3
         rows = -(-nrows * ncols // columns)
         self.set_size_inches(NARROW, rows * self.get_figheight() / nrows * (0.9 if columns == 1 else 0.65))
@@ -200,9 +203,10 @@ class NarrowFigure(Figure):
             grid = every[: nrows * ncols].reshape(nrows, ncols)
             for each in grid.flat if ncols > 1 else ():
                 each.tick_params(labelbottom=True)  # which a shared axis shows at the last alone
-        for row in grid if sharey == "row" else ():
-            for each in row[1:]:
-                each.sharey(row[0])
+        for asked, share in ((sharex, Axes.sharex), (sharey, Axes.sharey)):
+            for first, *rest in {"row": grid, "col": grid.T, True: [grid.ravel()] if turned else []}.get(asked, ()):
+                for each in rest:
+                    share(each, first)
         return grid if not squeeze else grid.item() if grid.size == 1 else grid.squeeze()
 
     def subplot_mosaic(self, mosaic, *, height_ratios):

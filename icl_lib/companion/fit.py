@@ -71,8 +71,8 @@ def _parted(axis: Axis) -> bool:
     kept = _apart(labels)
     named = any(NAME.search(label.get_text()) for label in labels)
     if len(kept) == len(labels) or named and not isinstance(axis, XAxis):
-        return parted  # a name is never left out
-    places = [label.get_position()[_along(axis)] for label in labels]
+        return parted  # a name is never left out, unless it is a formula: numbers are formulas too
+    places, offset = [label.get_position()[_along(axis)] for label in labels], axis.get_major_formatter().get_offset()
     if named:
         ends = [label.get_window_extent() for label in labels]
         step = min(right.x0 + right.x1 - left.x0 - left.x1 for left, right in pairwise(ends)) / 2
@@ -82,6 +82,7 @@ def _parted(axis: Axis) -> bool:
         axis.set_ticks(places, names, rotation=angle, ha="right", va="center", rotation_mode="anchor")
     else:
         axis.set_ticks(places, [label.get_text() if label in kept else "" for label in labels])
+    axis.get_major_formatter().set_offset_string(offset)  # the factor of all numbers, such as 1e7
     return True
 
 

@@ -26,6 +26,10 @@ def expectation(function: Callable) -> Callable:
     return function
 
 
+EXPECTATION = f" carried.{expectation.__name__}"
+"""How the mark is written, from wherever in the companion it is imported."""
+
+
 class Definition(NamedTuple):
     """A name in one of our modules."""
 
@@ -80,11 +84,16 @@ class _Writer:
         elif isinstance(node, ast.Name | ast.Attribute) and (meant := self._meant(node, hidden)):
             self.parts.append(meant)
         elif isinstance(node, ast.ImportFrom):  # within a function
-            self.parts += [_imported(whole, []) for _, whole in names_of(node, self.definition.module)]
+            self._named(names_of(node, self.definition.module))
         elif isinstance(node, ast.Import) and any(book.package_of(each.name) for each in node.names):
-            self.parts += [_imported(each.name, []) for each in node.names]
+            self._named([(each, each.name) for each in node.names])
         else:
             self._plain(node, hidden | _bound(node) if isinstance(node, SCOPES) else hidden)
+
+    def _named(self, imported: list[tuple[ast.alias, str]]) -> None:
+        for alias, whole in imported:
+            own = alias.asname or alias.name
+            self.parts += [_imported(whole, []), f" as:{own}" if own != alias.name else ""]
 
     def _plain(self, node: ast.AST, hidden: frozenset[str]) -> None:
         self.parts.append(f"({type(node).__name__}")
@@ -97,7 +106,7 @@ class _Writer:
     def _leaves_no_trace(self, node: Any, hidden: frozenset[str]) -> bool:
         if isinstance(node, DEFINING):
             checks = node.name == "__post_init__" and all(self._leaves_no_trace(each, hidden) for each in node.body)
-            return checks or any(isinstance(mark, ast.Name) and mark.id == expectation.__name__ for mark in node.decorator_list)
+            return checks or any(self._meant(mark, hidden) == EXPECTATION for mark in node.decorator_list)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return self._meant(node.value.func, hidden) == REFUSAL
         return isinstance(node, ast.Pass) or (isinstance(node, ast.stmt) and is_text(node))
@@ -150,7 +159,8 @@ def _evaluated_outside(scope: ast.AST) -> list[ast.AST]:
 
 def _bound(scope: ast.AST) -> frozenset[str]:
     """Return the names that a function or a comprehension binds."""
-    arguments = [node.arg for node in ast.walk(scope.args) if isinstance(node, ast.arg)] if hasattr(scope, "args") else []
+    given = ast.iter_child_nodes(scope.args) if hasattr(scope, "args") else ()  # and not those of a lambda in a default
+    arguments = [node.arg for node in given if isinstance(node, ast.arg)]
     elsewhere = {name for node in ast.walk(scope) if isinstance(node, ast.Global) for name in node.names}
     own = (name for child in ast.iter_child_nodes(scope) for name in stored(child))
     return frozenset({*arguments, *own} - elsewhere)

@@ -24,7 +24,7 @@ Weights = dict[str, torch.Tensor]
 
 def write(tensors: Weights, origin: Mapping[str, str], path: Path) -> None:
     """Write tensors with where they come from, and with the digest of both, as safetensors, atomically."""
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}  # none shares its memory
     sealed = {**origin, content.NAME: _digest(plain, origin)}
     encoded = safetensors.torch.save(plain, metadata=sealed)
     writing.write_atomically(path, lambda file: file.write_bytes(encoded))
@@ -154,7 +154,7 @@ def obtain_weights(
     shipped_file = home.weights(name, own)
     if (weights := load_weights(shipped_file, training, own)) is not None:
         return weights
-    made_from = results.provenance(name, "weights", origins.origin(training, own, device), home)  # the code as it is now
+    made_from = results.provenance(name, "weights", origins.origin(training, own, device), home)  # the code as its files are
     kept = home.build / "weights" / f"{made_from['identity'][:24]}.safetensors"
     with suppress(results.Damaged):  # here nothing is lost but time
         if (weights := load_weights(kept, training, own)) is not None:

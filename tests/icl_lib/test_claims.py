@@ -157,16 +157,17 @@ def test_measured_tables_stand_between_marks_in_text_and_in_html():
 
 def test_a_near_claim_of_a_committed_quick_result_is_shown_with_its_verdict_in_full(tmp_path, monkeypatch):
     origin = {"slug": "toy", "profile": "quick", "seed": "0", "declaration": "Toy()"}
+    judge = claim(module="papers").judge  # of a book: a script has nothing committed
     near = toy(0.1005).assign_attrs(origin)
-    assert claim().judge(near).near and not claim().judge(toy(0.0)).near
+    assert judge(near).near and not judge(toy(0.0)).near
     move_book(monkeypatch, store=tmp_path)
     own = "Z0: fails (value ⟨0.1⟩, margin 0.1; control fails)\n    x < 1 & y"
-    assert repr(Cards(claim().judge(near))) == own  # no file yet
+    assert repr(Cards(judge(near))) == own  # no file yet
     (tmp_path / quick.FILE).write_text(json.dumps({"toy": {"declaration": "Toy()", "claims": {"Z0": {"near": True}}}}))
-    assert repr(Cards(claim().judge(near))) == own.replace("fails", "holds (judged in full)", 1)
-    assert 'verdict-holds">holds</span><small> (judged in full)</small>' in Cards(claim().judge(near))._repr_html_()
+    assert repr(Cards(judge(near))) == own.replace("fails", "holds (judged in full)", 1)
+    assert 'verdict-holds">holds</span><small> (judged in full)</small>' in Cards(judge(near))._repr_html_()
     for changed in ({"seed": "1"}, {"profile": "full"}, {"declaration": "Toy(N=3)"}):
-        assert repr(Cards(claim().judge(near.assign_attrs(changed)))) == own
+        assert repr(Cards(judge(near.assign_attrs(changed)))) == own
 
 
 @pytest.mark.parametrize("claim_id", registry.CLAIMS)

@@ -52,6 +52,7 @@ def edited(file: str, old: str, new: str) -> dict[str, str]:
     return PLAIN | {file: PLAIN[file].replace(old, new)}
 
 
+EXPECTING = edited(TOP, "    def run", "    @expectation\n    def expect(self):\n        return OTHER\n\n    def run")
 SAME = {
     "a comment": edited(PARTS, "    return FACTOR", "    # why\n    return FACTOR"),
     "a comment behind code": edited(PARTS, "FACTOR = 2", "FACTOR = 2  # two"),
@@ -70,9 +71,8 @@ SAME = {
         "icl_lib/elsewhere/__init__.py": "",
         "icl_lib/elsewhere/deep.py": "FACTOR = 2\n\ndef double(x):\n    return FACTOR * x\n",
     },
-    "an expectation": edited(
-        TOP, "    def run", "    @expectation\n    def expect(self):\n        return OTHER\n\n    def run"
-    ),
+    "an expectation": EXPECTING
+    | {TOP: "from icl_lib.companion import expectation\n" + EXPECTING[TOP], "icl_lib/companion/__init__.py": ""},
     "a refusal": REFUSING
     | {PARTS: REFUSED + PLAIN[PARTS].replace("    return FACTOR", "    refuse(unused(x), 'so')\n    return FACTOR")},
     "a refusal of values": REFUSING
@@ -92,6 +92,7 @@ OTHER = {
     "a field": edited(TOP, "size: int", "length: int"),
     "what a function imports": edited(TOP, "        return np", "        from icl_lib.parts import unused\n        return np"),
     "a decorator": edited(PARTS, "def half", "@staticmethod\ndef half"),
+    "what a namesake marks as expectation": EXPECTING,
     "a refusal by a namesake": edited(PARTS, "def half(x):", "def refuse(x):\n    x[0] = 0\n\ndef half(x):\n    refuse(x)"),
     "what a refusal gives": REFUSING | {PARTS: REFUSED + PLAIN[PARTS].replace("x / 2", "refuse(x, '')")},
     "more than a refusal of values": REFUSING
@@ -140,6 +141,16 @@ def test_code_counts_however_it_is_imported(library, form):
     assert library(files | {PARTS: PLAIN[PARTS] + "\n\n# a comment\n"}) == found
 
 
+def test_the_name_under_which_a_function_imports_something_counts(library):
+    importing = "from .parts import double as {}, half as {}\n        "
+    one, other = (BODY.format(inside=importing.format(*names), what="f") for names in ("fg", "gf"))
+    assert library(PLAIN | {TOP: one}) != library(PLAIN | {TOP: other})
+    module = "import icl_lib.parts as {}, icl_lib.other as {}\n        "
+    one, other = (BODY.format(inside=module.format(*names), what="f.double") for names in ("fg", "gf"))
+    files = PLAIN | {"icl_lib/other.py": "def double(x):\n    return x\n"}
+    assert library(files | {TOP: one}) != library(files | {TOP: other})
+
+
 def test_a_star_of_ours_is_refused(library):
     with pytest.raises(ValueError, match=r"icl_lib.top imports all of icl_lib.parts: name what it needs"):
         library(PLAIN | {TOP: "from icl_lib.parts import *" + BODY.format(inside="", what="double")})
@@ -154,7 +165,14 @@ def test_names_bound_within_hide_those_of_the_module(library):
     assert Definition("icl_lib.parts", "unused") not in identity.reached(Definition("icl_lib.top", "Thing"))
 
 
-@pytest.mark.parametrize("half", ["(x, COUNT=COUNT):\n    return x / COUNT", "(x):\n    return [x for COUNT in range(COUNT)]"])
+@pytest.mark.parametrize(
+    "half",
+    [
+        "(x, COUNT=COUNT):\n    return x / COUNT",
+        "(x):\n    return [x for COUNT in range(COUNT)]",
+        "(x, key=lambda COUNT: COUNT):\n    return key(x) / COUNT",
+    ],
+)
 def test_what_is_evaluated_before_a_scope_is_entered_is_hidden_by_none_of_its_names(library, half):
     files = PLAIN | {PARTS: "COUNT = 2\n\n" + PLAIN[PARTS].replace("(x):\n    return x / 2", half)}
     found = library(files)

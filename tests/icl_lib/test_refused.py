@@ -73,6 +73,7 @@ for wrong in (
     lambda: claim(*D, margin=1.0, control="a die"),
     lambda: Experiment("../coin", "A coin", quick=Toss(1), full=Toss(2)),
     lambda: Cards([1]),
+    lambda: Experiment("toy-coin", "A coin", quick=Toss(1), full=Toss(2), needs="torchvision"),
 ):
     try:
         wrong()
@@ -99,6 +100,7 @@ C1: of= and check= are both given: take one
 C1: control= is 'a die': take a function of the dataset, such as put(...)
 the slug is '../coin', and names files: take letters, digits and hyphens
 cards are of judgements, one argument each, such as C1.judge(data): [1] is none
+needs= of toy-coin is one text: write needs=('torchvision',)
 toys/results/toy-coin.full.nc
 """
 
