@@ -6,6 +6,7 @@ import json
 import linecache
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from typing import get_type_hints
@@ -116,7 +117,8 @@ def sources(experiment) -> Iterator[tuple[str, str]]:
 def code(thing) -> str:
     """Return the source of a class or a function, below the imports that it needs, or why there is none."""
     methods = filter(inspect.isfunction, vars(thing).values()) if isinstance(thing, type) else [thing]
-    files = (each.__code__.co_filename for each in map(inspect.unwrap, methods) if hasattr(each, "__code__"))
+    files = [each.__code__.co_filename for each in map(inspect.unwrap, methods) if hasattr(each, "__code__")]
+    files.append(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")  # for a class that has fields alone
     lines = next((found for each in files if (found := linecache.getlines(each))), [])  # of a cell, too
     tree = ast.parse("".join(lines))
     own = [each for each in tree.body if isinstance(each, DEFINING) and each.name == getattr(thing, "__name__", "")]
@@ -160,20 +162,22 @@ def _assigned(statement: ast.stmt) -> list[str]:
 
 def commands(experiment, words: str = "--seed 7", profile: str = "quick") -> list[str]:
     """Return the commands that compute a result anew, the whole of it first; none where a setting cannot be typed."""
+    typed = [f"{name}={_typed(value)}" for name, value in experiment.changed_in(profile).items()]
     try:
-        own = [f" --set {shlex.quote(f'{name}={_typed(value)}')}" for name, value in experiment.changed_in(profile).items()]
+        again = experiment.in_the_book.with_settings(profile, typed) if typed else experiment
     except ValueError:
         return []
+    if again.declaration(profile) != experiment.declaration(profile):
+        return []
+    own = [f" --set {shlex.quote(each)}" for each in typed]
     command, names = experiment.book.command, ["figure", "check"] if drawing_of(experiment) else ["check"]
     return [] if not command else [f"{command} {name} {experiment.slug} {words}{''.join(own)}" for name in names]
 
 
 def _typed(value: object) -> str:
-    """Return a value as ``--set`` reads it; raises ValueError for what it does not."""
+    """Return a value as ``--set`` reads it, if it does."""
     one = isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], tuple)
-    text = repr(value[0] if one else value)
-    ast.literal_eval(text)
-    return text
+    return repr(value[0] if one else value)
 
 
 def in_words(experiment) -> str:

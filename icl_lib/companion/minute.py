@@ -67,8 +67,12 @@ class Box:
 
     def _pieces(self, text: str, words: Callable[[str], str], filled: Callable[[str], str]) -> list[str]:
         """Return the text in pieces, what stands between the places through ``words``, the places through ``filled``."""
-        place = re.compile(rf"\{{({'|'.join([*self.numbers, *self.verdicts])})\}}")
-        return [filled(piece) if odd % 2 else words(piece) for odd, piece in enumerate(place.split(text))]
+        names, pieces, start = "|".join([*self.numbers, *self.verdicts]), [], 0
+        for found in re.finditer(rf"\$[^$]*\$|\{{({names})\}}", text):
+            if found[1]:  # else a formula, in which braces are no place
+                pieces += [words(text[start : found.start()]), filled(found[1])]
+                start = found.end()
+        return [*pieces, words(text[start:])]
 
     def _count(self) -> str:
         failing = [claim_id for claim_id, verdict in self.verdicts.items() if verdict != HOLDS]
@@ -142,7 +146,7 @@ def minute_of(experiment: str) -> Callable[[Numbers], Minute]:
     def made(function: Numbers) -> Minute:
         pieces = re.split(rf"(?:^|\n)\s*({'|'.join(PARTS)}): ", inspect.getdoc(function) or "")
         told = {name: " ".join(text.split()) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
-        if pieces[0] or tuple(told) != PARTS:
+        if pieces[0] or tuple(pieces[1::2]) != PARTS or not all(told.values()):
             raise Misdeclared(f"{function.__module__}: a minute says {', '.join(f'{part}:' for part in PARTS)} in this order")
         return Minute(experiment, told, function)
 

@@ -33,7 +33,7 @@ def module_file(module: str) -> Path | None:
     if not package:
         return None
     base = Path(sys.modules[package].__file__).parent.joinpath(*module.removeprefix(package).split(".")[1:])
-    return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
+    return next((f for f in (base / "__init__.py", base.with_suffix(".py")) if f.is_file()), None)
 
 
 @cache
@@ -43,7 +43,7 @@ def read(module: str) -> Module:
     if file is None:
         raise ValueError("what is declared in a cell is measured and shown, and not stored: write it in a file for that")
     found = Module({}, {}, [])
-    for statement in ast.parse(Path(file).read_text(encoding="utf-8")).body:
+    for statement in ast.parse(Path(file).read_bytes()).body:
         _enter(found, statement, module)
     return found
 

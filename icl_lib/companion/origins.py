@@ -10,7 +10,7 @@ from functools import cache
 from icl_lib.companion import digests, identity
 
 PACKAGES = ("torch", "numpy", "scipy")
-"""What every result is computed with; others count where the code names them, or by a constant PACKAGE what it imports late."""
+"""What every result is computed with. scikit-learn counts where the code names it, another package by a constant PACKAGE."""
 
 
 def declaration_json(declaration) -> str:

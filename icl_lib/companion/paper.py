@@ -104,4 +104,5 @@ def seen_by(experiment) -> list[ModuleType]:
 def seen_in(package: str) -> list[ModuleType]:
     """Return the modules of a room."""
     room = importlib.import_module(package)
-    return [importlib.import_module(found.name) for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
+    names = [each.name for each in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")]
+    return [importlib.import_module(each) for each in names if not each.endswith(f".{HERE}")]  # which would be executed

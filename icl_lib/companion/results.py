@@ -23,6 +23,7 @@ from icl_lib.companion.book import Book
 from icl_lib.companion.marks import CHANGED
 from icl_lib.companion.paper import HERE
 from icl_lib.companion.settings import Refused
+from icl_lib.typed import refuse
 
 
 class StaleResult(RuntimeError):
@@ -122,6 +123,9 @@ def commit(of: Book) -> str:
     if of.root is None:  # what git would find above an installed package is another's
         return "unknown"
     git, folders = ["git", "-C", str(of.root)], [package.replace(".", "/") for package in of.packages]
+    files = (getattr(sys.modules.get(package), "__file__", None) for package in of.packages)
+    found = [Path(each).resolve() for each in files if each]  # below src/, perhaps
+    folders += [str(each.parent) for each in found if each.name == "__init__.py" and each.is_relative_to(of.root.resolve())]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
         dirty = subprocess.run([*git, "status", "--porcelain", *folders], capture_output=True, text=True, check=True)
@@ -135,6 +139,10 @@ def commit(of: Book) -> str:
 
 def encoded(dataset: xr.Dataset) -> bytes:
     """Return ``written(dataset)``; raises ValueError when the file would not give back what it was given."""
+    paired = [str(name) for name, each in dataset.variables.items() if each.dtype.kind == "c"]
+    refuse(bool(paired), f"complex numbers are not stored: give real and imaginary part of {', '.join(paired)} apart")
+    several = [str(name) for name, each in dataset.indexes.items() if isinstance(each, pd.MultiIndex)]
+    refuse(bool(several), f"an index of several levels is not stored: give {', '.join(several)} as plain coordinates")
     try:
         found = written(dataset)
         decoded(found)
@@ -194,9 +202,16 @@ def save(dataset: xr.Dataset, path: Path | str) -> None:
 
 def save_csv(dataset: xr.Dataset, path: Path | str) -> None:
     """Write a dataset as one long table (variable, its coordinates, value), atomically."""
+    refuse(not dataset.data_vars, "the dataset has no variables: there is nothing to write")
+    taken = sorted({"variable", "value"} & {*dataset.dims})
+    refuse(bool(taken), f"the table has columns of its own called variable and value: rename the dimension {', '.join(taken)}")
     tables = []
     for name, values in dataset.data_vars.items():
-        rows = values.to_dataframe(name="value").reset_index() if values.ndim else pd.DataFrame({"value": [values.item()]})
+        rows = (
+            values.reset_coords(drop=True).to_dataframe(name="value").reset_index()
+            if values.ndim
+            else pd.DataFrame({"value": [values.item()]})
+        )
         whole = {dim: "Int64" for dim in values.dims if rows[dim].dtype.kind in "iu"}  # stays so beside rows without it
         tables.append(rows[[*values.dims, "value"]].astype(whole).assign(variable=name))
     table = pd.concat(tables)

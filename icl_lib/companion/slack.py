@@ -10,6 +10,7 @@ import xarray as xr
 
 from icl_lib.companion.table import rounded
 from icl_lib.companion.verdict import Agreement, Discrepancy
+from icl_lib.typed import refuse
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
 Change = Callable[[float], tuple[str, np.ndarray | np.number]]
@@ -17,7 +18,11 @@ Change = Callable[[float], tuple[str, np.ndarray | np.number]]
 MOST = 1000.0
 """Beyond this factor nothing is looked for."""
 SOON, LATE = (1.1, 1.6, 3.0), (10.0, 100.0, MOST)
-"""Factors that are tried; the later ones where no change turns the verdict at the last of the first."""
+"""Factors that are tried; the later ones where no change turns the verdict at one of the first.
+
+Where some changes turn the verdict at the last of the first, the others are dropped; and so are rows that turn it neither
+there nor at ``MOST``.
+"""
 HALVINGS = 8
 """How often an interval between two of them is halved: the factor is good to 1%."""
 ROWS = 8
@@ -31,6 +36,8 @@ REPEATED = ("seed", "network", "run", "task", "trial", "prompt", "block")
 def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", measured: str = "") -> float:
     """Return the least factor on a variable that the check reads, up or down, at which its verdict turns; at most ``MOST``.
 
+    The factors ``SOON`` and ``LATE`` are tried first: a verdict that turns and turns back between two of them is not seen.
+
     A fitted exponent is moved by a power in the place of a factor. Where no whole variable turns the verdict, since the check
     compares its rows, one row is moved. ``measured`` names the variables, parted by spaces, where not all that are read are
     what the claim measures. What is no number any more, such as the arc of a cosine above 1, turns no verdict.
@@ -43,6 +50,8 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
     >>> in_words(slack(lambda data: Discrepancy(data.error), xr.Dataset({"error": 0.25}), margin=1.0))
     '4'
     """
+    unknown = [each for each in measured.split() if each not in dataset]
+    refuse(bool(unknown), f"measured= names {', '.join(unknown)}, which the data have not: name their variables")
     with np.errstate(all="ignore"), xr.set_options(arithmetic_join="exact"):
         before = check(dataset)
         verdict, value = before.verdict(margin), _value(before)
@@ -164,9 +173,9 @@ def _numbers(found: Discrepancy | Agreement) -> tuple[np.ndarray, np.ndarray]:
 def _least(changes: Sequence[Change], turned: Callable[[Change, float], bool]) -> float:
     """Return the least factor at which one of the changes turns the verdict, or ``MOST``."""
     soon = [each for each in changes if turned(each, SOON[-1])]
-    changes, factors, below = (soon, SOON, 1.0) if soon else (changes, LATE, SOON[-1])
-    for factor in factors:
-        if found := [each for each in changes if turned(each, factor)]:
+    below = 1.0
+    for factor in SOON if soon else (*SOON, *LATE):
+        if found := [each for each in soon or changes if turned(each, factor)]:
             return _between(found, below, factor, turned)
         below = factor
     return MOST

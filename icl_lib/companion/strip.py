@@ -64,6 +64,8 @@ def placed(found: Discrepancy | Agreement, broken: Sequence[Discrepancy | Agreem
     unit = abs(allowed) or min(filter(np.isfinite, apart), default=0.0) or 1.0
     value, two_se = found.worst()
     misses = tuple((each - edge) / (abs(edge) or unit) for each, edge in controls)
+    if np.isinf(allowed) and np.isfinite(value):  # of a single model, which decides nothing
+        return Strip(-1.0, np.inf, misses, allowed)
     return Strip((value - allowed) / unit, two_se / unit, misses, allowed)
 
 

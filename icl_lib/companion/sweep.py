@@ -103,7 +103,8 @@ def run_sweep(
 ) -> list[xr.Dataset]:
     """Return the datasets of the cells, in their order; those that the folder keeps already are not computed again.
 
-    executor    anything with ``submit`` that returns futures of ``concurrent.futures``; a pool of processes when None.
+    executor    anything with ``submit`` that returns futures of ``concurrent.futures``; a pool of processes when None,
+                for which a script calls this below ``if __name__ == "__main__":``, since each process imports the script.
                 What runs a cell computes on one thread from then on, this process too if it runs cells itself
     say         takes one line for every finished cell
 

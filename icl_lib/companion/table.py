@@ -8,6 +8,7 @@ import xarray as xr
 
 from icl_lib.companion.html import template
 from icl_lib.companion.marks import marked_html
+from icl_lib.typed import refuse, unknown
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,14 @@ class Table:
         16 | 1   | 0.125 | 0.354
         16 | 2.5 | –     | –
         """
+        refuse(not columns, "a table has no columns: give one or more")
         forms = form if isinstance(form, Mapping) else dict.fromkeys(columns, form)
+        missing = [str(each) for each in columns if each not in forms]
+        refuse(bool(missing), f"form= has no format for {', '.join(missing)}: give every column one")
         arrays = xr.broadcast(*xr.align(*(column.reset_coords(drop=True) for column in columns.values()), join="exact"))
+        known = {*arrays[0].dims, *arrays[0].coords}
+        if wrong := [each for each in rows if each not in known]:
+            raise ValueError(unknown("row", wrong[0], sorted(map(str, known))))
         if set(rows) <= {*arrays[0].dims}:  # else each array has one dimension, whose entries have these names
             arrays = tuple(array.stack({"row of the table": [*rows]}) for array in arrays)
         if arrays[0].ndim > 1:
@@ -75,7 +82,10 @@ class Table:
 
 
 def rounded(value, digits: int = 2) -> str:
-    """Return a number to some digits, 6 at most, from 0.0001 to a million without an exponent; 0 for what is below 1e-9."""
+    """Return a number to some digits, 6 at most; 0 for what is below 1e-9.
+
+    There is no exponent from 0.0001 up to what is less than a million once it is rounded.
+    """
     return "0" if abs(float(value)) < 1e-9 else f"{float(f'{float(value):.{digits}g}'):g}"
 
 
@@ -88,7 +98,10 @@ def across(array: xr.DataArray, dim: str, title: str = "{}") -> dict[str, xr.Dat
     N | M = 20 | M = 40
     8 | 1.00   | 2.00
     """
-    return {title.format(value): array.sel({dim: value}) for value in array[dim].values}
+    values = array[dim].values
+    titles = [title.format(value) for value in values]
+    refuse(len({*titles}) < len(titles), f"two columns along {dim} have one title, {titles}: give title= more digits or words")
+    return {each: array.sel({dim: value}) for each, value in zip(titles, values, strict=True)}
 
 
 def _side(label) -> str:
@@ -100,7 +113,13 @@ def _cell(value, form: str | Callable[[float], str]) -> str:
         return value
     if np.isnan(value):
         return "–"
-    return form(value) if callable(form) else format(float(value), f"z{form}")  # z: no minus before a zero
+    if callable(form):
+        return form(value)
+    try:
+        text = format(float(value), form)
+    except ValueError as error:
+        raise ValueError(f"the format {form!r} does not fit a number with a point: take one such as .2f") from error
+    return text if text.strip(" -+0.,%e") else format(0.0, form)  # no minus before a zero
 
 
 TABLE = template(

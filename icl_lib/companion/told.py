@@ -52,11 +52,11 @@ def told_by(function: Callable) -> tuple[str, dict[str, str]]:
     sentence, *texts = (" ".join(part.split()) for part in parts)
     told = dict(zip(texts[::2], texts[1::2], strict=True))
     ordered = [part for part in PARTS if part in told]
-    if not sentence or "Margin" not in told:
+    if not sentence or not told.get("Margin"):
         raise Misdeclared(
             f"{function.__name__}: its docstring says its sentence, then Margin: and a reason; one of both is missing"
         )
-    if list(told) != ordered:
+    if texts[::2] != ordered:
         raise Misdeclared(
             f"{function.__name__}: its docstring says {', '.join(f'{part}:' for part in ordered)} once, in this order"
         )

@@ -8,6 +8,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr, stdtrit
 
+from icl_lib.typed import refuse
+
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 NOT_REPRODUCED = "not reproduced here"
 """In the place of *fails* for an empirical sentence: our scale or setting is not the paper's, and what is missing is named."""
@@ -47,6 +49,9 @@ class Discrepancy:
         dims = [getattr(each, "dims", ()) for each in (self.value, self.two_se)]
         if all(dims) and dims[0] != dims[1]:
             raise ValueError(f"numbers by {dims[0]} and their errors by {dims[1]} would be paired by place: give both the same")
+        one, other = (each.indexes if all(dims) else {} for each in (self.value, self.two_se))
+        if any(not one[dim].equals(other[dim]) for dim in one if dim in other):
+            raise ValueError("numbers and their errors have different labels, or the same in another order: give both alike")
 
     def worst(self) -> tuple[float, float]:
         """Return the entry with the largest ``value + two_se``; NaN where there is none."""
@@ -75,7 +80,7 @@ class Discrepancy:
         """
         value, two_se = np.asarray(self.value, float), np.asarray(self.two_se, float)
         rounding = TOLERANCE * np.maximum(abs(value), abs(margin))
-        step = np.where(trained & (two_se > 0), STANDARD_ERRORS * 2**0.5 * two_se / 2, rounding)
+        step = np.where(trained & (two_se > 0) & np.isfinite(two_se), STANDARD_ERRORS * 2**0.5 * two_se / 2, rounding)
         with np.errstate(invalid="ignore"):  # infinite values stay where they are, or are no numbers
             moved = [Discrepancy(value + sign * step, two_se * (WIDER if trained else 1)) for sign in (-1, 1)]
         return any(each.verdict(margin) != self.verdict(margin) for each in moved)
@@ -126,14 +131,18 @@ class Agreement:
     @cached_property
     def cells(self) -> tuple[np.ndarray, np.ndarray]:
         """|measured - expected| and the standard error in each cell, both as shares of the scale."""
-        share = abs(self.measured - self.expected) / abs(self.scale)
+        share = abs(self._difference) / abs(self.scale)
         share, error = xr.broadcast(share, self.error / abs(self.scale) + xr.zeros_like(share))
         return share.values, error.values
 
     @property
+    def _difference(self) -> xr.DataArray:
+        return 1.0 * self.measured - self.expected  # counts without a sign would wrap round
+
+    @property
     def deviations(self) -> np.ndarray:
         """(measured - expected) / error in the cells that have one."""
-        difference, error = xr.broadcast(self.measured - self.expected, self.error + xr.zeros_like(self.measured))
+        difference, error = xr.broadcast(self._difference, self.error + xr.zeros_like(self.measured))
         return (difference.values / np.where(error.values > 0, error.values, np.nan))[error.values > 0]
 
     def worst(self) -> tuple[float, float]:
@@ -181,13 +190,16 @@ class Agreement:
 
     @property
     def resolution(self) -> float:
-        """The least x such that the expectation times 1 + x or 1 - x moves some cell by q standard errors; NaN without them."""
+        """The least x such that the expectation times 1 + x or 1 - x moves some cell by q standard errors; NaN without them.
+
+        A cell that has none moves by more than rounding.
+        """
         _, error = self.cells
         weight = xr.broadcast(self.measured, abs(self.expected) / abs(self.scale))[1].values
         if not (error > 0).any():
             return np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.nanmin(np.where(weight > 0, self.quantile * error / weight, np.inf)))
+            return float(np.nanmin(np.where(weight > 0, np.maximum(self.quantile * error, ROUNDING) / weight, np.inf)))
 
 
 def agreement(dataset: xr.Dataset, name: str) -> Agreement:
@@ -203,7 +215,7 @@ def agreement(dataset: xr.Dataset, name: str) -> Agreement:
     """
     if f"{name}_theory" not in dataset:
         raise ValueError(f"there is no {name}_theory: `expect` puts it there, and `run`, `obtain` and `show` call that")
-    measured, theory, error, blocks = dataset[name], dataset[f"{name}_theory"], 0.0, BLOCKS
+    measured, theory, error, blocks = 1.0 * dataset[name], dataset[f"{name}_theory"], 0.0, BLOCKS
     if f"{name}_se" in dataset:
         error = dataset[f"{name}_se"]
         blocks = int(error.attrs.get("blocks", BLOCKS))
@@ -214,7 +226,9 @@ def agreement(dataset: xr.Dataset, name: str) -> Agreement:
         theory = theory.mean("seed", skipna=False) if "seed" in theory.dims else theory
     if {*measured.dims} - {*theory.dims} and (apart := {*theory.dims} - {*measured.dims}):
         raise ValueError(f"{name}_theory has {' and '.join(sorted(map(str, apart)))}, which {name} has not: give both the same")
-    return Agreement(measured, theory, dataset.get(f"{name}_scale", theory), error, blocks)
+    of, scale = (f"{name}_scale", dataset[f"{name}_scale"]) if f"{name}_scale" in dataset else (f"{name}_theory", theory)
+    refuse(bool((scale == 0).any()), f"deviations are shares of {of}, which is 0 somewhere: give {name}_scale above 0")
+    return Agreement(measured, theory, scale, error, blocks)
 
 
 def over_seeds(values: xr.DataArray) -> Discrepancy:

@@ -12,6 +12,7 @@ import safetensors.torch
 import torch
 
 from icl_lib.companion import book, bounds, content, digests, identity, origins, results, writing
+from icl_lib.typed import refuse
 
 TRAINING_SEED = ContextVar("TRAINING_SEED", default=0)
 """The seed of the trainings whose weights are shipped; the seed of a run draws what they are evaluated on."""
@@ -24,7 +25,9 @@ Weights = dict[str, torch.Tensor]
 
 def write(tensors: Weights, origin: Mapping[str, str], path: Path) -> None:
     """Write tensors with where they come from, and with the digest of both, as safetensors, atomically."""
-    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}  # none shares its memory
+    half = [name for name, tensor in tensors.items() if tensor.dtype == torch.bfloat16]
+    refuse(bool(half), f"bfloat16 is not written: give tensor.float() of {', '.join(half)}")
+    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}  # some may be tied
     sealed = {**origin, content.NAME: _digest(plain, origin)}
     encoded = safetensors.torch.save(plain, metadata=sealed)
     writing.write_atomically(path, lambda file: file.write_bytes(encoded))
@@ -120,7 +123,7 @@ def trainings(declaration) -> list[tuple[Any, int]]:
 
     A declaration that reads several trainings of its networks says how many in a field ``runs``; their seeds follow each other.
     """
-    named = [part for part in identity.parts(declaration) if hasattr(part, "train") and part.name]
+    named = [part for part in identity.parts(declaration) if hasattr(part, "train") and getattr(part, "name", "")]
     return [(training, run) for training in named for run in range(getattr(declaration, "runs", 1))]
 
 

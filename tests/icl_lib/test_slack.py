@@ -87,6 +87,17 @@ def test_theory_is_not_measured_and_no_number_turns_no_verdict():
     assert slack(lambda d: Discrepancy(0 * d.risk), dataset, 0.1) == MOST
 
 
+def test_a_verdict_that_turns_and_turns_back_is_found_where_nothing_turns_it_later():
+    """The arc of a cosine of 0.697 is 0.8; above 1 there is none."""
+    arc = lambda d: Discrepancy(0.8 - np.arccos(d.cosine))  # noqa: E731
+    assert slack(arc, data(cosine=[0.5, 0.5]), 0.0) == pytest.approx(np.cos(0.8) / 0.5, rel=CLOSE)
+
+
+def test_what_is_measured_is_in_the_data():
+    with pytest.raises(ValueError, match="measured= names erorr, which the data have not: name their variables"):
+        slack(lambda d: Discrepancy(d.error), data(error=[0.01, 0.04]), 0.1, measured="error erorr")
+
+
 def test_a_count_stays_a_count():
     assert slack(lambda d: Discrepancy(abs(d.ranks - 1)), data(ranks=[1, 1]), 0.0) > 1.49
 

@@ -19,6 +19,8 @@ from icl_lib.companion import Discrepancy, claims_of, put
         ("A sentence.\n\nMargin: a reason.\nPositive: z", {"of": "x", "near": ("more",)}, "positive= is missing"),
         ("Only a sentence.", {"control": put(x="y")}, "its sentence, then Margin: and a reason; one of both is missing"),
         ("A sentence.\n\nControl: y\nMargin: a reason.", {"control": put(x="y")}, "Margin:, Control: once, in this order"),
+        ("A sentence.\n\nMargin: one.\nMargin: two.\nControl: y", {"control": put(x="y")}, "Margin:, Control: once, in this"),
+        ("A sentence.\n\nMargin: \nControl: y", {"control": put(x="y")}, "Margin: and a reason; one of both is missing"),
         ("A sentence.\n\nMargin: a reason.\nControl: y", {"control": put(x="y"), "recorded": "hold"}, "did you mean holds?"),
         ("A sentence.\n\nMargin: a reason.", {"of": "x", "near": ("",)}, "take the label of each near miss"),
         ("A sentence.\n\nMargin: why.\nFails because: scale", {"of": "x", "near": ("more",)}, "then a colon and why"),

@@ -19,6 +19,7 @@ from icl_lib.companion import (
     over_seeds,
     widened,
 )
+from icl_lib.companion.strip import placed
 
 
 @pytest.mark.parametrize(
@@ -199,6 +200,9 @@ def test_what_is_no_standard_error_or_of_other_cells_is_refused():
     square = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("N", "M"))
     with pytest.raises(ValueError, match="would be paired by place"):
         Discrepancy(square, square.T)
+    with pytest.raises(ValueError, match="have different labels, or the same in another order: give both alike"):
+        Discrepancy(one, one.isel(N=[1, 0]).assign_coords(N=[16, 8]))
+    assert Discrepancy(one, one.drop_vars("N")).verdict(4.0) == HOLDS
     with pytest.raises(ValueError, match="of 1 block: it takes two or more"):
         Agreement(one, one, 1.0, 0.1, blocks=1)
     assert Agreement(one, one, 1.0, 0.1, blocks=2).blocks == 2
@@ -219,3 +223,42 @@ def test_no_entry_fails_and_no_margin_never_holds():
     empty = Agreement(nothing, nothing, 1.0)
     assert empty.verdict(1.0) == FAILS and np.isnan(empty.worst()).all() and empty.allowed(1.0) == 1.0
     assert Agreement(one, one, 1.0).verdict(np.nan) == FAILS and Agreement(one, one, 1.0, 0.1).verdict(np.nan) == UNDECIDED
+
+
+@pytest.mark.parametrize("zero", ["x_theory", "x_scale"])
+def test_a_deviation_is_no_share_of_nothing(zero):
+    """At 0 it is a tenth of a standard error."""
+    dataset = xr.Dataset({"x": ("k", [0.001, 1.0]), "x_theory": ("k", [0.0, 1.0]), "x_se": ("k", [0.01, 0.001])})
+    dataset = dataset if zero == "x_theory" else dataset.assign(x_scale=dataset.x_theory)
+    with pytest.raises(ValueError, match=f"shares of {zero}, which is 0 somewhere: give x_scale above 0"):
+        agreement(dataset, "x")
+    assert agreement(dataset.assign(x_scale=1.0), "x").verdict(0.1) == HOLDS
+
+
+def test_counts_without_a_sign_do_not_wrap_round():
+    three, five = (xr.DataArray(np.array([count] * 2, "uint8"), dims="seed") for count in (3, 5))
+    found = Agreement(three, five, 1.0, xr.DataArray([0.5, 0.5], dims="seed"))
+    assert found.worst()[0] == 2 and found.deviations.tolist() == [-4, -4]
+    by_seed = agreement(xr.Dataset({"x": three + np.arange(2, dtype="uint8"), "x_theory": five}), "x")
+    assert float(by_seed.error) == pytest.approx(0.5)
+
+
+def test_a_number_without_an_error_is_not_near():
+    assert not Discrepancy(0.1, np.inf).near(1.0, trained=True)
+    assert Discrepancy(np.array([0.1, 0.95]), np.array([np.inf, 0.02])).near(1.0, trained=True) is False
+    assert Discrepancy(np.array([0.1, 1.02]), np.array([np.inf, 0.01])).near(1.0, trained=True) is True
+
+
+def test_a_cell_without_an_error_resolves_what_is_more_than_rounding():
+    one, error = xr.DataArray(np.ones(2), dims="k"), xr.DataArray([0.0, 0.1], dims="k")
+    share = Agreement(one, one, 1.0, error).resolution
+    verdicts = [Agreement(one, one * (1 + factor * share), 1.0, error).verdict(9.0) for factor in (0.9, 1.1)]
+    assert verdicts == [HOLDS, FAILS] and 0 < share < 1e-8
+
+
+def test_what_a_single_model_gives_is_drawn_as_undecided():
+    """Not at the far right, as what fails; its interval reaches from end to end."""
+    one = agreement(xr.Dataset({"x": xr.DataArray([1.0], dims="seed"), "x_theory": 1.0}), "x")
+    strip = placed(one, [one], 0.1)
+    assert (strip.place, strip.spread) == (-1, np.inf) and 'd="M8.0 13.0H232.0"' in strip.svg(UNDECIDED, "")
+    assert np.isnan(placed(Agreement(one.measured * np.nan, one.expected, 1.0, one.error, 1), [], 0.1).place)
