@@ -1,6 +1,5 @@
 """What a claim is and how a dataset decides it."""
 
-import dis
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -218,9 +217,13 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
 
 
 def _computes(function: Callable) -> bool:
-    """Say whether a function has more than a docstring: then some instruction has an argument that is not None."""
-    instructions = dis.get_instructions(inspect.unwrap(function))
-    return any(each.opname != "RESUME" and each.argval is not None for each in instructions)
+    """Say whether a function has more than a docstring."""
+
+    def nothing(d):
+        """Have a docstring."""
+
+    given, empty = (inspect.unwrap(each).__code__.co_code for each in (function, nothing))
+    return given != empty
 
 
 @dataclass(frozen=True)

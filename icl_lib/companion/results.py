@@ -206,12 +206,8 @@ def save_csv(dataset: xr.Dataset, path: Path | str) -> None:
     taken = sorted({"variable", "value"} & {*dataset.dims})
     refuse(bool(taken), f"the table has columns of its own called variable and value: rename the dimension {', '.join(taken)}")
     tables = []
-    for name, values in dataset.data_vars.items():
-        rows = (
-            values.reset_coords(drop=True).to_dataframe(name="value").reset_index()
-            if values.ndim
-            else pd.DataFrame({"value": [values.item()]})
-        )
+    for name, values in dataset.reset_coords(drop=True).data_vars.items():
+        rows = values.to_dataframe(name="value").reset_index() if values.ndim else pd.DataFrame({"value": [values.item()]})
         whole = {dim: "Int64" for dim in values.dims if rows[dim].dtype.kind in "iu"}  # stays so beside rows without it
         tables.append(rows[[*values.dims, "value"]].astype(whole).assign(variable=name))
     table = pd.concat(tables)

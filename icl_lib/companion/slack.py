@@ -20,8 +20,8 @@ MOST = 1000.0
 SOON, LATE = (1.1, 1.6, 3.0), (10.0, 100.0, MOST)
 """Factors that are tried; the later ones where no change turns the verdict at one of the first.
 
-Where some changes turn the verdict at the last of the first, the others are dropped; and so are rows that turn it neither
-there nor at ``MOST``.
+Where some changes turn the verdict at the last of the first, the others are dropped; of rows those are taken that turn it
+there, else at ``MOST``, else at an earlier one.
 """
 HALVINGS = 8
 """How often an interval between two of them is halved: the factor is good to 1%."""
@@ -68,8 +68,8 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
 
         least = _least([each for name in read for each in _changes(dataset, name, kind)], turned)
         rows = [each for name in read for each in _row_changes(dataset, name)] if least == MOST else []
-        soon = [each for each in rows if turned(each, SOON[-1])]
-        return min(least, _least(soon or [each for each in rows if turned(each, MOST)], turned))
+        moved = next(filter(None, ([each for each in rows if turned(each, x)] for x in (SOON[-1], MOST, *SOON[-2::-1]))), [])
+        return min(least, _least(moved, turned))
 
 
 def in_words(factor: float) -> str:
