@@ -72,7 +72,6 @@ def test_columns_of_one_title_are_refused():
 
 def test_below_a_million_once_rounded_there_is_no_exponent():
     assert [rounded(value) for value in (994_999, 999_999, 0.0001)] == ["990000", "1e+06", "0.0001"]
-    assert "less than a million once it is rounded" in " ".join(rounded.__doc__.split())
 
 
 # --- files --------------------------------------------------------------------------------------------------------
