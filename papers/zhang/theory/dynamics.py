@@ -84,7 +84,8 @@ def limit(Lambda: Float[ndarray, "d d"], N: float, delta: float) -> Weights:
     """Where the flow ends: U_11 = Gamma^-1/u_-1, u_-1^2 = (1/2)(delta + sqrt(delta^2 + 4 ||Gamma^-1||_F^2)), u_-1 > 0.
 
     delta is the conserved balance; at delta = 0 this is Lemma 5.4, u_-1 = ||Gamma^-1||_F^1/2. General delta: derived here,
-    for flows that end with u_-1 > 0, as all do that begin there with delta >= 0; -U_11 and -u_-1 are an end as well.
+    for flows that end with u_-1 > 0, as those do that begin there with delta > 0 or as Assumption 3.3 says; -U_11 and -u_-1 are
+    an end as well.
 
     At Lambda = diag(2, 4) and N = 2, where Gamma = diag(6, 9), the velocity is 0 and l = -(4/6 + 16/9)/2:
 
