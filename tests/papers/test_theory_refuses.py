@@ -18,6 +18,7 @@ REFUSED = {
     "tasks on a line have no Gamma": (lambda: own_weights.Gamma(TWO, np.ones((2, 2)), 0.0, 2), "vary in every direction"),
     "five moments for three layers": (lambda: depth.error(wishart.moments(3, 5, 4), np.ones(3)), "give m_0 to m_6"),
     "three moments for two steps": (lambda: depth.step_sizes(wishart.moments(2, 9, 2), 2), "give m_0 to m_4"),
+    "steps of no layer": (lambda: depth.step_sizes(wishart.moments(2, 9, 4), 0), "1 layers or more"),
     "no layer": (lambda: depth.equal_step(wishart.moments(2, 9, 4), 0), "1 layers or more"),
     "tasks of length two": (lambda: task_sets.long_prompts(2 * TWO, 0.5), "of length 1"),
     "one task without noise": (lambda: task_sets.long_prompts(np.array([[0.6, 0.48, 0.64]]), 0.0), "take noise or more tasks"),

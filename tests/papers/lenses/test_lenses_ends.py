@@ -34,6 +34,11 @@ def test_small_tasks_are_tasks(size):
     assert population.risk(*nothing, law, 5)[0] == pytest.approx(2 * size, rel=1e-12, abs=0)
 
 
+def test_one_task_stands_for_tasks_that_do_not_vary():
+    assert len(population.tasks(np.eye(2), np.ones(2), np.zeros((2, 2)), 0.0).w) == 1
+    assert len(population.tasks(np.eye(2), np.ones(2), np.diag([1.0, 0.0]), 0.0).w) == 3
+
+
 def test_few_tasks_a_dimension_and_endless_prompts_have_a_limit():
     limit = task_sets.many_dimensions(1e9, 0.5, 0.3)
     assert task_sets.many_dimensions(1e15, 0.5, 0.3) == pytest.approx(limit, rel=1e-6)
