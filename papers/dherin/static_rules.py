@@ -37,9 +37,8 @@ def affine(
     require_pairs(reads, changes)
     h, t = reads.mean(-2, keepdim=True), changes.mean(-2, keepdim=True)
     rounding = max(reads.shape[-2:]) * torch.finfo(reads.dtype).eps * torch.linalg.matrix_norm(reads, 2)
-    inverse = torch.linalg.pinv(
-        reads - h, atol=rounding, rtol=torch.zeros(())
-    )  # what rounding leaves of equal rows is no direction
+    # What rounding leaves of rows that are alike is no direction.
+    inverse = torch.linalg.pinv(reads - h, atol=rounding, rtol=torch.zeros(()))
     D = torch.einsum("...nk,...km->...mn", inverse, changes - t)
     return D, (t[..., 0, :] - torch.einsum("...mn,...n->...m", D, h[..., 0, :]))
 

@@ -31,7 +31,10 @@ def missing(l: int, alpha: float) -> float:
 
 
 def wrong_label(alpha: float) -> float:
-    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong)."""
+    """1/(2 - alpha): a context's label is wrong, given that it does not carry the query's pattern (eq-li-3-2-wrong).
+
+    Raises ValueError unless 0 < alpha <= 1.
+    """
     _require(0, alpha)
     return 1 / (2 - alpha)
 

@@ -19,7 +19,8 @@ def headroom(Lambda: Float[ndarray, "d d"], N: float, sigma: float) -> float:
 def u_last_squared_bound(Lambda: Float[ndarray, "d d"], N: float, Theta: Float[ndarray, "d k"], sigma: float) -> float:
     """sigma^2 / (2 sqrt(d) ||Lambda||_op^2) ||Lambda Theta||_F^2 [2 - sqrt(d) sigma^2 ||Gamma||_op] <= u_-1(t)^2.
 
-    The square of the bound of Lemma A.5; it says nothing when the bracket is not positive.
+    The square of the bound of Lemma A.5; it says nothing when the bracket is not positive. Raises ValueError unless
+    ||Theta Theta^T||_F = 1.
     """
     require_unit(Theta @ Theta.T)
     start = np.sum((Lambda @ Theta) ** 2) * headroom(Lambda, N, sigma)
@@ -30,7 +31,7 @@ def pl_constant(Lambda: Float[ndarray, "d d"], N: float, Theta: Float[ndarray, "
     """mu = sigma^2 ||Lambda Theta||_F^2 [2 - sqrt(d) sigma^2 ||Gamma||_op]
             / (sqrt(d) ||Lambda||_op^2 tr(Gamma^-1 Lambda^-1) tr(Lambda^-1))   (Lemma 5.4).
 
-    Along the flow ||grad l||^2 >= mu (l - min l).
+    Along the flow ||grad l||^2 >= mu (l - min l). Raises ValueError unless ||Theta Theta^T||_F = 1.
 
     At Lambda = lam I and Theta Theta^T = I/sqrt(d) it is sigma^2 headroom g lam^2/d^2, where Gamma = g I. Here d = 4, lam = 3,
     g = 6, sigma = 1/4: headroom 2 - 12/16, mu = (1/16) (5/4) 54/16, u_-1^2 >= (1/16) (5/4)/2:

@@ -103,7 +103,10 @@ def initial_drag(spectra: Float[ndarray, "S d"], N: float) -> float:
 
 
 def sigma_squared_bound(Theta: Float[ndarray, "d d"], spectra: Float[ndarray, "S d"], N: float) -> float:
-    """sigma^2 < 2 ||E[Lambda] Theta||_F^2 / ( sqrt(d) E[ ||Gamma||_op ||Lambda||_F^2 ] ) (Theorem 4.5)."""
+    """sigma^2 < 2 ||E[Lambda] Theta||_F^2 / ( sqrt(d) E[ ||Gamma||_op ||Lambda||_F^2 ] ) (Theorem 4.5).
+
+    Raises ValueError unless ||Theta Theta^T||_F = 1.
+    """
     require_unit(Theta @ Theta.T)
     return 2 * initial_pull(Theta, spectra) / (len(Theta) ** 0.5 * initial_drag(spectra, N))
 
@@ -111,7 +114,8 @@ def sigma_squared_bound(Theta: Float[ndarray, "d d"], spectra: Float[ndarray, "S
 def u_lower_bound(Theta: Float[ndarray, "d d"], sigma: float, spectra: Float[ndarray, "S d"], N: float) -> float:
     """u_{-1}(t) >= sqrt( sigma^2 / (2 sqrt(d) ||E Lambda^2||_op) * bracket ) for all t (Lemma C.7).
 
-    bracket = 2 ||E[Lambda] Theta||_F^2 - sqrt(d) sigma^2 E[ ||Gamma||_op ||Lambda||_F^2 ] must be positive.
+    bracket = 2 ||E[Lambda] Theta||_F^2 - sqrt(d) sigma^2 E[ ||Gamma||_op ||Lambda||_F^2 ] must be positive. Raises ValueError
+    where it is not, and unless ||Theta Theta^T||_F = 1.
     """
     require_unit(Theta @ Theta.T)
     root_d = len(Theta) ** 0.5

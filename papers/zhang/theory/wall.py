@@ -69,7 +69,10 @@ def far_point_loss(Lambda: Float[ndarray, "d d"], N: float) -> float:
 
 
 def sure_length(Lambda: Float[ndarray, "d d"]) -> int:
-    """N_0: from this N on the far point lies beyond the wall, with L < L* + the wall's height (by bisection)."""
+    """N_0: from this N on the far point lies beyond the wall, with L < L* + the wall's height (by bisection).
+
+    Raises ValueError for d < 2, and where it is beyond 2^59.
+    """
 
     def sure(N: int) -> bool:
         beyond = wall_ratio(Lambda, N, far_point(Lambda, N, 0)) > 1
