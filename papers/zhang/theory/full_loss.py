@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Inexact
 from numpy import ndarray
 
+from papers.zhang.theory.dynamics import symmetric_root
 from papers.zhang.theory.optimum import Gamma
 
 Numbers = Inexact[ndarray, "..."] | np.inexact
@@ -102,8 +103,7 @@ def context_label_covariance(Lambda: Float[ndarray, "d d"], N: float) -> Float[n
 
 def whiten(Lambda: Float[ndarray, "d d"], U: Inexact[ndarray, "... d+1 d+1"]) -> Inexact[ndarray, "... d+1 d+1"]:
     """R U R with R = diag(Lambda^1/2, 1), the symmetric root; Lambda may be singular."""
-    eigenvalues, basis = np.linalg.eigh(Lambda)
-    R = np.pad((basis * np.sqrt(np.maximum(eigenvalues, 0))) @ basis.T, (0, 1))
+    R = np.pad(symmetric_root(Lambda), (0, 1))
     R[-1, -1] = 1.0
     return transposed(np.tensordot(transposed(np.tensordot(U, R, 1)), R, 1))  # one product of matrices for all points
 
