@@ -15,7 +15,7 @@ GROUPS = {
         "The wording is known from slides, notes or an article. The paper itself may say it otherwise.",
     ),
     THRESHOLD: ("A threshold of ours", "The paper has a word where a verdict needs a number. The number is ours."),
-    SCALE: ("Scale or setting", "What was measured elsewhere is not reproduced here. Why is named: what is missing."),
+    SCALE: ("Scale or setting", "What was measured elsewhere is not reproduced here; each entry says what is missing."),
     OURS: ("A sentence of this book", "Ours, and false. It is listed to show where a true one ends."),
 }
 """What the reader is told about each of ``WHOSE``."""

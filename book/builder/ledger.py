@@ -124,6 +124,7 @@ the build; the same rows are in <a href="../ledger.json"><code>ledger.json</code
 - Full profile: {{ found.full }}.
 - {{ rejected }} of {{ total }} controls are rejected. A control is the same check on an input that is broken on purpose.
 - A number $v$ of a formula is allowed up to $q$ standard errors; of any other claim up to its margin.
+- After ± stand two standard errors.
 
 The verdict shown is that of the full profile; where the quick one has another, both stand there.
 

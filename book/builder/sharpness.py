@@ -27,13 +27,16 @@ def section(rows: Sequence[Row]) -> str:
     loose = [(row, row.full.slack) for row in rows if row.full.slack]
     if not sharp or not loose:
         return ""
-    above = sorted(((row, slack) for row, slack in loose if slack > LOOSE and row.full.verdict == HOLDS), key=_by_slack)
-    reasons = [(row, slack) for row, slack in above if row.claim.slack_reason != ROUNDING_SLACK]
+    above = sorted(((row, slack) for row, slack in loose if slack > LOOSE), key=_by_slack)
+    held = [(row, slack) for row, slack in above if row.full.verdict == HOLDS]
+    reasons = [(row, slack) for row, slack in held if row.claim.slack_reason != ROUNDING_SLACK]
     return "\n\n" + SECTION.render(
         sharp=len(sharp),
         loose=len(loose),
         within=sum(slack <= LOOSE for _, slack in loose),
-        rounding=len(above) - len(reasons),
+        more=len(above),
+        held=len(held),
+        rounding=len(held) - len(reasons),
         reasons=reasons,
         resolutions=_dots(sharp, 1e-5, 1.0, ("0.001%", "0.01%", "0.1%", "1%", "10%", "100%"), "Resolution of a formula"),
         slacks=_dots(loose, 1.0, MOST, ("1", "10", "100", "1,000"), "Slack of a claim", LOOSE),
@@ -112,7 +115,8 @@ Every other claim has a **slack**: the factor $s$ by which what is measured coul
 <figcaption>Slack <i>s</i>, on the stored measurements; beyond 1,000 nothing is looked for. Dashed: 2. Circle: holds; cross:
 fails; square: undecided; ≠: not reproduced here.</figcaption></figure>
 
-The margins of {{ rounding }} with more leave room for rounding and the tolerance of solvers alone. The others say why:
+Of the {{ more }} with more, {{ held }} hold. The margins of {{ rounding }} of these leave room for rounding and the
+tolerance of solvers alone. The others say why:
 
 <div class="icl-claims"><table><thead><tr>
 {% for title in ("claim", "kind", "slack", "why") %}

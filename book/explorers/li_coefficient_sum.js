@@ -108,9 +108,9 @@
         + `${number(rare)} on it is fewer than 1 in 100.`;
     }
     if (told.error < RARE) {
-      return `No. ${where} and fixed norm zF is ${zF} in the mean, the hinge ${hinge}, and ${wrong} wrong.`;
+      return `No. ${where} and fixed norm zF is ${zF} at the mean vote, the hinge ${hinge}, and ${wrong} wrong.`;
     }
-    return `Not a sum of 1. ${where}, far below 0, zF is ${zF} in the mean, rows fall silent, and ${wrong} wrong.`;
+    return `Not a sum of 1. ${where}, far below 0, zF is ${zF} at the mean vote, rows fall silent, and ${wrong} wrong.`;
   }
 
   const dots = (places) => ({ d: places.map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join("") });

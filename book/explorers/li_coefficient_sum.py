@@ -182,8 +182,8 @@ def reading(state: State, found: Values, errors: np.ndarray) -> str:
             f"{number(rare)} on it is fewer than 1 in 100."
         )
     if told["error"] < RARE:
-        return f"No. {where} and fixed norm zF is {margin} in the mean, the hinge {hinge}, and {wrong} wrong."
-    return f"Not a sum of 1. {where}, far below 0, zF is {margin} in the mean, rows fall silent, and {wrong} wrong."
+        return f"No. {where} and fixed norm zF is {margin} at the mean vote, the hinge {hinge}, and {wrong} wrong."
+    return f"Not a sum of 1. {where}, far below 0, zF is {margin} at the mean vote, rows fall silent, and {wrong} wrong."
 
 
 def how_often(error: float) -> str:

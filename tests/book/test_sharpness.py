@@ -37,7 +37,7 @@ def test_claims_are_told_by_resolution_or_slack_and_those_above_2_say_why():
     assert page.startswith("\n\n## "), "it is added to a page"
     told = " ".join(page.split())
     assert "1 claims have one" in told and "Of 6 claims 2 have a slack of at most 2." in told
-    assert "The margins of 1 with more leave room for rounding" in told
+    assert "Of the 4 with more, 3 hold. The margins of 1 of these leave room for rounding" in told
     table = BeautifulSoup(page, "html.parser").select("tbody tr")
     assert [each.get_text(" ").split()[0] for each in table] == ["Z4", "Z7"] and "The bound is loose." in table[0].get_text()
     assert table[0].a["href"] == "../notebooks/zhang_4_1.html#claim-Z4"
