@@ -12,7 +12,7 @@ def minute(speed):
 
     So: In part; these are times of one machine. Many one-layer models as one batch train {together} times as fast as one after
     the other; the aim was 5. For decoders of the size {size} and {models} of them the factor is {batch}; below 1 is slower.
-    The plain loop's time over ours, for one model, is {plain}; the aim was 1.3 at the size small.
+    The plain loop's time over ours, for one model, is {plain}; at the size small the aim, 1.3, was missed.
     New: What limits a step is measured, not guessed. At the size {size} one model reaches {share} of the rate of a large matrix
     product. The number of operations is exact: a formula, counted again by PyTorch.
     """
