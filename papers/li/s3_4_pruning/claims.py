@@ -73,7 +73,7 @@ def L11d(dataset):
     initialisation told nothing.
     Control: right and wrong exchanged (the sign of a turned)
     """
-    # Share of short rows among those heard by the right label only, minus among those heard by the wrong one only.
+    # Share of short rows among those active under the right label only, minus among those under the wrong one only.
     total = dataset[["rows", "rows_small"]].sum("seed").sel(kind=["right label only", "wrong label only"])
     right, wrong = share = total.rows_small / total.rows
     return Discrepancy(right - wrong, 2 * np.sqrt((share * (1 - share) / total.rows).sum()))

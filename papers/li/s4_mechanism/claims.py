@@ -68,7 +68,7 @@ def L13e(ds):
     Margin: Absolute, settings A, B and $r = 1$, unseen tasks; a trial run had less than 0.005. 3 models in quick.
     Moved: from 0.015 in both profiles; it was called exact, and with $r = 1$ it is off by 0.003, 11 standard errors.
     Neglects: the distractors (scores of order $κ²δ²β²$), and that the other contexts have different scores: the law takes the
-    mean over them before the odds. With $r = 3$, where all scores are alike, that is nothing (L13h).
+    mean over them before the odds. With $r = 3$ that is next to nothing (L13h).
     Control: the scores between different patterns set to 0
     """
     return distance_over_seeds(_from_odds_law(ds))

@@ -17,9 +17,9 @@ NARROW = {"A, r = 1": "A, one shift"}
     alt=(
         "Left: attention on the query's pattern against steps. It stays near its start for about 30 steps, rises "
         "steeply until step 50 and then creeps. Setting B ends highest, then A, then r = 1; models trained on half of "
-        "the patterns stop near 0.6. Markers lie on the lines of the odds law. Crosses of the authors' plot rise later "
-        "and end at 1. Right: the attention of one prompt's contexts, one row a step; from step 40 on only the contexts "
-        "with the query's pattern are bright."
+        "the patterns stop near 0.6. Markers lie on the lines of the odds law. Crosses of the authors' plot: near the start at "
+        "0, then 0.98 and 1 at 120 and 200. Right: the attention of one prompt's contexts, one row a step; from step 40 on "
+        "only the contexts with the query's pattern are bright."
     ),
     caption=(
         "Left: attention on the contexts with the query's pattern. Lines: the odds law, from the weights alone, on unseen "
@@ -106,8 +106,8 @@ def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
     "li-growth-scores",
     alt=(
         "Two rows of matrices, context pattern by query pattern, at four steps and beside them the Laplacian. With r = 1 "
-        "the diagonal grows and the two neighbouring diagonals become strongly negative, while pairs that no task opposes "
-        "become slightly positive. With r = 3 all other entries become negative, most of all pairs at distance 3."
+        "the diagonal grows and the two neighbouring diagonals become strongly negative, while pairs at distance 2 become "
+        "slightly positive. With r = 3 all other entries become negative, most of all pairs at distance 3."
     ),
     caption=(
         "Scores between patterns, <i>u<sub>j</sub><sup>⊤</sup>W<sub>K</sub><sup>⊤</sup>W<sub>Q</sub>u<sub>k</sub></i>, "

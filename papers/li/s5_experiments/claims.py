@@ -237,7 +237,8 @@ def L21b(dataset):
     """Beyond $l = 10$ the missing pattern does not explain the points at $α′ = 0.8$: they lie above the law by a factor
     3 or more.
 
-    Margin: ln(law/point), at most −ln 3, to $l = 18$, where the factor is 15. At $α′ = 0.6$ they keep within a factor 1.6.
+    Margin: ln(law/point), at most −ln 3, to $l = 18$, where the factor is 15. At $α′ = 0.6$ they are above it by a factor
+    1.6 at most.
     Moved: it was the guess that the law of L21 explains them up to $l = 20$, which failed.
     Control: the points and the law of $α′ = 0.6$
     """

@@ -11,26 +11,45 @@ FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""
 
 
+def _ends(values: xr.DataArray) -> str:
+    return f"{values.min():.2g} to {values.max():.2g}"
+
+
+def _alt_decoder(dataset: xr.Dataset) -> str:
+    error = dataset.error.mean("seed")
+    longest, better = error.isel(l=-1), error < dataset.error_vote
+    crossed = better.isel(l=0).all() and not better.isel(l=-1).any()
+    beside = "err less than a vote on short prompts, more on long ones" if crossed else "lie on both sides of it"
+    beside = beside if better.any() else "err more than a vote at every length"
+    lines = " and, below it, that of the best predictor" if _lines(dataset, "error_best") else ""
+    return (
+        "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis, one "
+        "series for each share alpha prime. Errors fall with the length and, at short prompts, with the share. At "
+        f"{int(error.l[-1])} contexts they are {_ends(longest.sel(domain='in'))} on unseen tasks and "
+        f"{_ends(longest.sel(domain='out'))} on unseen patterns. Steep lines: the error of a vote{lines}. The models {beside}."
+    )
+
+
+def _lines(dataset: xr.Dataset, name: str) -> bool:
+    """Whether a law has two points above the floor, and so a line."""
+    return bool(((dataset[name] > FLOOR).sum("l") > 1).any())
+
+
 @drawing(
     "li-decoder",
-    alt=(
-        "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis, one "
-        "series for each share alpha prime. Errors fall with the length and, at short prompts, with the share. On "
-        "unseen tasks they end near 0.007, on unseen patterns near 0.02. Steep lines, the error of a vote and "
-        "that of the best predictor, cross them: short prompts do better than a vote, long ones worse."
-    ),
+    alt=_alt_decoder,
     caption=(
         "Three-layer transformer: share of wrong answers over the number of contexts, by the share α′ of relevant ones; mean "
         "over models with two standard errors. The markers of one length are drawn side by side. Thick lines: the error of a "
-        "vote among all contexts, missing pattern times wrong majority. Thin lines: the least error when all tasks are equally "
-        "likely. Crosses, in the full profile: GPT-2 on the slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 are "
+        "vote among all contexts, missing pattern times wrong majority. In the full profile, thin lines: the least error when "
+        "all tasks are equally likely; crosses: GPT-2 on the slides at <i>l</i> = 20, read off by eye. Errors below 0.0001 are "
         "drawn at the bottom."
     ),
     size=(7.6, 4.3),
 )
 def decoder(figure: Figure, dataset: xr.Dataset) -> None:
-    """Error of the transformer over prompt length, in and out of domain, between the vote and the best predictor."""
-    ink = mpl.rcParams["text.color"]
+    """Error of the transformer over prompt length, in and out of domain, beside the vote and the best predictor."""
+    ink, on_slides = mpl.rcParams["text.color"], int(dataset.l[-1]) == 20
     shown = _above_floor(_on_floor(dataset, "error"), "error_vote", "error_best")
     for axes, (_, panel) in zip(_both_domains(figure), each(shown, "domain"), strict=True):
         for k, cell in each(panel, "alpha"):
@@ -38,21 +57,31 @@ def decoder(figure: Figure, dataset: xr.Dataset) -> None:
             line(axes, cell, "error_best", "l", k, linewidth=0.8)
             place = cell.l + 0.4 * (k - (dataset.sizes["alpha"] - 1) / 2)
             points(axes, cell, "error", place, k, label="$\\alpha'={alpha:g}$")
-            if cell.l.values[-1] == 20:
+            if on_slides:
                 points(axes, cell, "slides_error", [21.2], k, marker="x", markersize=7)
-        for width, label in ((2.2, "vote (thick)"), (0.8, "best predictor (thin)")):
-            entry(axes, label, color=ink, linewidth=width, linestyle="-", marker="")
-        entry(axes, "slides, 20 contexts", color=ink, marker="x")
+        for width, label, name in ((2.2, "vote (thick)", "error_vote"), (0.8, "best predictor (thin)", "error_best")):
+            if _lines(dataset, name):
+                entry(axes, label, color=ink, linewidth=width, linestyle="-", marker="")
+        if on_slides:
+            entry(axes, "slides, 20 contexts", color=ink, marker="x")
     legend(figure.axes[0], columns=3, side="upper")
+
+
+def _alt_positions(dataset: xr.Dataset) -> str:
+    error = dataset.error.mean("seed")
+    less = error.sel(positions="learned") - error.sel(positions="none")
+    lower = (
+        ", those without positions lower" if (less > 0).all() else ", those with positions lower" if (less < 0).all() else ""
+    )
+    return (
+        "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis for models "
+        f"without positions and with learned ones. In both panels the intervals of the two series overlap{lower}."
+    )
 
 
 @drawing(
     "li-decoder-positions",
-    alt=(
-        "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis for models "
-        "without positions and with learned ones. In both panels the intervals of the two series overlap, those "
-        "without positions lower."
-    ),
+    alt=_alt_positions,
     caption=(
         "Three-layer transformers without positions and with a learned table of them, as in GPT-2, trained on the same "
         "prompts: classification error at the training share, mean over models with two standard errors. Errors below "
@@ -91,15 +120,23 @@ def _above_floor(dataset: xr.Dataset, *names: str) -> xr.Dataset:
     return dataset.assign({name: dataset[name].where(dataset[name] > FLOOR) for name in names})
 
 
+def _alt_attention(dataset: xr.Dataset) -> str:
+    layers, error = dataset.mass.sel(domain="out").mean("seed"), dataset.shifted.mean("seed")
+    scaled, slides = error.sel(convention="rescaling"), dataset.slides_shifted.dropna("sum")
+    falls = [
+        f"from {each.max():.2g} at {each.idxmax():g} to {each[-1]:.2g} at {each['sum'][-1]:g}" for each in (scaled, slides)
+    ]
+    return (
+        "Left: attention to the query's pattern in layers 1 to 3, before and after training, with the more selective "
+        f"head and the slides' points; before {_ends(layers.sel(stage='before'))}, after {_ends(layers.sel(stage='after'))}, "
+        f"below the slides. Right: error against the coefficient sum S1; with rescaled patterns it falls {falls[0]}, on the "
+        f"slides {falls[1]}; with patterns of fixed norm it is {_ends(error.sel(convention='fixed norm'))}."
+    )
+
+
 @drawing(
     "li-decoder-attention",
-    alt=(
-        "Left: attention to the query's pattern in layers 1 to 3, before and after training, with the more selective "
-        "head and the slides' points; before near 0.4, after near 0.57, below the slides. Right: error against the "
-        "coefficient sum S1 for two conventions; with rescaled patterns it falls steeply from 0.5 at S1 = 0 to "
-        "0.002 near 1, at 0.5 as the slides' points and below them from there on; with patterns of fixed norm it stays "
-        "near 0.03."
-    ),
+    alt=_alt_attention,
     caption=(
         "Left: of the attention of the query to the contexts, the part on contexts with its ODR pattern, mean over "
         "heads, or the layer's more selective head, over prompts that contain it; crosses are read off the slides by eye. "

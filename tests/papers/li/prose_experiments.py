@@ -42,7 +42,7 @@ def larger_shares(d):
     return bool((d.error.mean("seed").sel(l=[2, 4, 6]).diff("alpha") < 0).all())
 
 
-@says(PAGE, "At $l=20$ the slides keep that order, by factors of 3.7 and 7; here none is seen.", "li-decoder")
+@says(PAGE, "At $l=20$ the slides keep that order, by factors of 3.8 and 7; here none is seen.", "li-decoder")
 def shares_of_long_prompts(d):
     factor = d.slides_error.sel(alpha=0.8) / d.slides_error.sel(alpha=1)
     change = d.error.sel(l=20, alpha=1) - d.error.sel(l=20, alpha=0.8)

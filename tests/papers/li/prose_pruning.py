@@ -174,12 +174,12 @@ def narrow_networks_of_one_shift(d):
     return 1, 0.4, one.sel(setting="m = 20, r = 1"), 20, one.sel(setting="m = 10, r = 1"), 10, both
 
 
-@says(PAGE, "No setting gives both of the slides' curves, where random deletion costs more", "li-pruning-reasons")
-def slides_curves(d):
-    """None comes near to the slides' rise at random."""
-    slides = d.slides_pruned.sel(deleted_share=0.4) / d.slides_pruned.sel(deleted_share=0)
-    at_random, by_magnitude = slides.sel(plot="slides, random"), slides.sel(plot="slides, by magnitude")
-    return bool(rises(d).sel(R=0.4, order="random").max() < 0.5 * at_random), bool(at_random > by_magnitude)
+@says(PAGE, "No setting gives the slides' random curve.", "li-pruning-reasons")
+def slides_random_curve(d):
+    """None comes near to the slides' rise."""
+    slides = d.slides_pruned.sel(plot="slides, random")
+    rise = slides.sel(deleted_share=0.4) / slides.sel(deleted_share=0)
+    return bool(rises(d).sel(R=0.4, order="random").max() < 0.5 * rise)
 
 
 @says(PAGE, "eight to ten times ours in the full profile", "li-pruning", "li-pruning-reasons")

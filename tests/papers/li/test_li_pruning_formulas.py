@@ -40,10 +40,10 @@ def test_push_on_one_mean_is_the_closed_form(beta, q):
 
 
 def test_push_by_hand():
-    u = np.array([[-1.0], [1.0], [0.2], [-0.5]])  # deaf; heard by both; turned in time; pushed into silence
+    u = np.array([[-1.0], [1.0], [0.2], [-0.5]])  # silent; active under both; turned in time; pushed silent
     v = np.array([0.4, 0.0, -0.3, -1.0])
     assert pruning.push(u, v, 1.0, 2.0).tolist() == [True, False, False, True]
-    assert pruning.push(np.zeros((1, 2)), np.zeros(1), 1.0, 2.0).all()  # a row that is nothing is heard by nothing
+    assert pruning.push(np.zeros((1, 2)), np.zeros(1), 1.0, 2.0).all()  # a row that is nothing is active under nothing
 
 
 def test_shares_and_output_by_hand():
