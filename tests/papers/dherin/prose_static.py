@@ -103,13 +103,14 @@ def all_matrices_against_the_last(d):
 
 @says(
     "dherin_real_models",
-    "with the last block alone patched they are as exact, while the stream behind the other blocks is off by once to twice its "
-    "own length (stars in the figure)",
+    "with the last block alone patched they are as exact, while the stream behind the other blocks is off, in the full "
+    "profile, by 1.2 to 1.8 times its own length (stars in the figure).",
     "dherin-model-classes",
 )
 def last_block_alone(d):
     last = d.sel(precision="float32", patch="last block")
-    return bool((last.error < 1e-6).all()), near(last.stream, 0.9, 2.2)
+    stars = geometric(last.stream)
+    return bool((last.error < 1e-6).all()), stars.min(), stars.max()
 
 
 @says("dherin_real_models", "One that is made in float32 does not (D61).", "dherin-model-classes")
@@ -120,7 +121,7 @@ def made_in_another_precision(d):
 
 @says(
     "dherin_real_models",
-    "it leaves about as much as no patch or more, and most at $M=H$, where it is largest",
+    "it leaves about as much as no patch or more, and most near $M=H$, where it is largest",
     "dherin-model-capacity",
 )
 def new_tokens(d):
@@ -162,8 +163,8 @@ def placebo(d):
 
 @says(
     "dherin_real_models",
-    "Pairs that stay in view are still read for the most part (D71): the patch costs the networks of GPT-2 about a seventh of "
-    "them and those of Llama hardly any, and nothing where the fit has queries for them too.",
+    "Pairs that stay in view are still read for the most part (D71): in the full profile the patch costs the networks of GPT-2 "
+    "about a seventh of them and those of Llama hardly any, and nothing where the fit has queries for them too.",
     "dherin-recall",
 )
 def pairs_in_view(d):
