@@ -44,6 +44,6 @@ def remaining(dataset: xr.Dataset) -> Table:
         f"one step, {first}": dataset.risk_long.isel(M_long=0),
         f"one step, {last}": dataset.risk_long.isel(M_long=-1),
         "floor, formula": abs(dataset.floor_theory),
-        f"trained, {last}": dataset.trained_long.isel(M_long=-1),
+        f"trained at N = {last}": dataset.trained_long.isel(M_long=-1),
     }
     return Table.by({"kappa": "κ"}, columns, ".2g")

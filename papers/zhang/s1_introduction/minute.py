@@ -10,7 +10,7 @@ def minute(errors):
     directions of the inputs have the same variance (footnote 2).
 
     So: Yes. With the best step size, and variances that differ by a factor of {spread}, {floor} of the error of predicting 0
-    is left after a million examples ({Z1}). The trained model has {trained} left.
+    is left after a million examples ({Z1}). A model trained on prompts as long has {trained} left.
     New: What one step leaves has a closed form. On endless prompts it depends on the spread of the variances alone, and is
     zero only where they are all equal.
     """

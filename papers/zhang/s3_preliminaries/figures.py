@@ -13,7 +13,7 @@ from icl_lib.companion import Table, drawing, each, entry, equality, legend, lin
     alt=(
         "Two panels, identity covariance and condition number 10: error per dimension against test prompt length, from 20 to a "
         "million, on logarithmic axes. Curves for training lengths 40, 70 and 100 fall and level off; the floor is lower for "
-        "longer training prompts. A dotted line for infinite training length falls on."
+        "longer training prompts. A dotted line for infinite training length keeps falling."
     ),
     caption=(
         "Error per dimension of a model trained at prompt length <i>N</i>, tested at length <i>M</i> "
@@ -51,8 +51,8 @@ _STATEMENTS = {
     "zhang-attention",
     alt=(
         "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the prediction alone give "
-        "relative differences of at most one part in ten to the fifteen; the controls give differences between a hundredth and "
-        "a hundred."
+        "relative differences of about one part in ten to the fifteen or less; the controls give differences from about a "
+        "hundredth to about fifty."
     ),
     caption=(
         "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with dense random "

@@ -19,7 +19,7 @@ claim = claims_of("zhang-stationarity")
 @claim("D", "formula", of="gradient", margin=0.11, quick_margin=0.6, near=("N + 1 for N", "N − 1 for N"))
 def Z7a(dataset):
     """The gradient of the population loss is zero at the weights of Theorem 4.1, in every live parameter; with $u₋₁$ 10% too
-    large, and with $Λ⁻¹$ in the place of $Γ⁻¹$, it is that of the loss as a polynomial.
+    large, and with $Λ⁻¹$ in the place of $Γ⁻¹$, it equals the gradient of the loss written as a polynomial.
 
     Margin: Relative to the largest entry with $u₋₁$ 10% too large; a little above q standard errors of the worst entry.
     Moved: from a quarter of it, which could not tell $N$ from $N ± 1$.
@@ -58,7 +58,7 @@ def Z9a(dataset):
 
 @claim("D", "convergence", margin=0.03, control=put(sgd_product="sgd_product_without_Gamma"))
 def Z9b(dataset):
-    """SGD on fresh minibatches of prompts reaches $u₋₁U₁₁ = Γ⁻¹$ up to its noise.
+    """SGD on fresh minibatches of prompts, in pairs $±w$ and with a falling step size, reaches $u₋₁U₁₁ = Γ⁻¹$ up to its noise.
 
     Margin: Relative Frobenius error, mean over seeds; $Λ⁻¹$, the large-$N$ limit, is more than 15% away.
     Slack: The noise of SGD at this step size is a fraction of the margin, which has to lie below the 15% of $Λ⁻¹$ and not
@@ -141,8 +141,8 @@ def _short_lengths(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("V", "rate", margin=0.05, control=_short_lengths)
 def Z12(dataset):
-    """The error is at most of order $1/M + 1/N²$: it falls as $1/M$ at infinite $N$ and as $1/N²$ at infinite $M$. Along $N =
-    M$ it falls as $1/N$ (derived here).
+    """The error is at most of order $1/M + 1/N²$. Derived here: it falls as $1/M$ at infinite $N$, as $1/N²$ at infinite $M$,
+    and as $1/N$ along $N = M$.
 
     Margin: Slopes of the log of the measured error over two decades of lengths far above $tr Λ/λ_min$ (quick from $10⁴$, full
     from $10⁵$); contexts are drawn by their covariance alone, $10¹⁷$ stands for infinite $M$.

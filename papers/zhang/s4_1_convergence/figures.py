@@ -12,7 +12,7 @@ from icl_lib.companion import drawing, each, legend, line, points, series
     "zhang-flow",
     alt=(
         "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to about 1e-11. "
-        "Right: the excess loss falls at the same times. The largest condition number, 20, takes longest."
+        "Right: the excess loss falls earlier. The largest condition number, 20, takes longest."
     ),
     caption=(
         "Gradient flow from Assumption 3.3. Left: relative distance of <i>U</i><sub>11</sub> to the limit of Theorem 4.1. "

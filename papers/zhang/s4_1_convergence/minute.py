@@ -11,9 +11,13 @@ def minute(averaged):
     So: Yes. The flow arrives ({Z8}), and the error is the closed form ({Z10}). Averaged over tasks, it is a formula in the two
     prompt lengths: measured errors lie within {worst} standard errors of it ({Z11b}).
     New: Longer training prompts can hurt. For test prompts of one length the error is least when the training prompts are as
-    long; trained on the longest ones instead, it is up to {factor} times as large ({Z13b}).
+    long; trained on prompts of {longest} examples instead, it is up to {factor} times as large ({Z13b}).
     """
     found = agreement(averaged, "error")
     theory = averaged.error_theory.isel(d=0)
     worse = (theory.isel(N=-1) / theory.min("N")).max()
-    return {"worst": f"{abs(found.deviations).max():.1f}", "factor": f"{float(worse):.1f}"}
+    return {
+        "worst": f"{abs(found.deviations).max():.1f}",
+        "longest": f"{int(theory.N[-1])}",
+        "factor": f"{float(worse):.1f}",
+    }

@@ -112,8 +112,8 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Four panels of error relative to predicting zero against test prompt length M, on one logarithmic axis: inputs "
         "halved, doubled, tripled, and drawn from another covariance. LSA's measured markers lie on the formula's lines, which "
-        "level off away from 0: below 1 for halved inputs, near 10 for doubled and above 30 for tripled ones. A dotted line "
-        "marks the limit of long prompts. Least squares is at 0 in all panels."
+        "level off away from 0: below 1 for halved inputs, between 4 and 9 for doubled and above 30 for tripled ones. A dotted "
+        "line marks the limit of long prompts. Least squares is at 0 in all panels."
     ),
     caption=(
         "Covariate shift: error over that of predicting 0 (horizontal line at 1). Lines: the formula for two training "

@@ -36,7 +36,7 @@ def step_near_its_floor(d):
     return bool(near.all()), bool((abs(large.floor_theory.sel(kappa=1)) < 1e-9).all())
 
 
-@says(SECTION, "The trained model goes on improving", "zhang-one-step")
+@says(SECTION, "Trained anew at each length, $N=M$, the model goes on improving", "zhang-one-step")
 def trained_model_goes_on(d):
     return bool((d.trained_long.diff("M_long") < 0).all()), bool((d.trained_long.isel(M_long=-1) < 1e-3).all())
 
@@ -151,12 +151,18 @@ def drift_in_proportion(d):
 
 @says(
     SECTION,
-    "the product is right at every step size for which descent is stable (Z9a, Z9b), the factors only for small ones",
+    "The product is right at every step size at which descent converges (Z9a), and for SGD up to its noise (Z9b). The factors "
+    "are right only for small step sizes",
     "zhang-training",
 )
 def product_and_factors(d):
     factor = d.descent_factor.sortby("rate")
-    return bool((d.descent_product < 1e-6).all()), bool(factor[0] < 1e-3), bool(factor[-1] > 0.1)
+    return (
+        bool((d.descent_product < 1e-6).all()),
+        bool((d.sgd_product < 0.01).all()),
+        bool(factor[0] < 1e-3),
+        bool(factor[-1] > 0.1),
+    )
 
 
 @says(

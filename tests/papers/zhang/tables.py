@@ -24,8 +24,9 @@ def remaining(d, title, kappa):
     if title == "floor, formula":
         spectrum = float(kappa) ** -np.linspace(0, 1, 20)
         return 1 - (spectrum**2).sum() ** 2 / (spectrum.sum() * (spectrum**3).sum())
-    model, M = title.split(", M = ")
-    return {"one step": of_20.risk_long, "trained": of_20.trained_long}[model].sel(M_long=int(M.replace(",", "")))
+    model, M = title.split("M = ")
+    of_model = {"one step, ": of_20.risk_long, "trained at N = ": of_20.trained_long}[model]
+    return of_model.sel(M_long=int(M.replace(",", "")))
 
 
 @shows(preliminaries.losses, "zhang-population-loss")

@@ -16,6 +16,7 @@ def one_step(d):
 
 
 def two_notions(d):
+    dims = d.d.values
     d = d.isel(d=0)
     left = d.risk.sel(kappa=1).transpose("N", "M").values[:, int(np.argmax(d.M.values))]
     N = d.N.values
@@ -24,6 +25,7 @@ def two_notions(d):
         "long": Number(N.max(), {"the shortest": N.min()}),
         "short_floor": Number(left[N.argmin()], {"the longest": left[N.argmax()]}, PERCENT),
         "long_floor": Number(left[N.argmax()], {"the shortest": left[N.argmin()]}, PERCENT),
+        "d": Number(dims.max(), {"the least": dims.min()}),
     }
 
 
@@ -35,6 +37,7 @@ def averaged_error(d):
     least = (error[N.argmax()] / error.min(0)).min()
     return {
         "worst": Number(float(away.max()), {"the mean": float(away.mean()), "two s.e.": float(away.max()) / 2}),
+        "longest": Number(N.max(), {"the shortest": N.min()}),
         "factor": Number(at["longest"], {"the shortest": at["shortest"], "the least": least, "inverted": 1 / at["longest"]}),
     }
 
