@@ -118,7 +118,7 @@ EXPLORER = Explorer(
     title="One change for all queries, and its cut",
     tries=(
         "Drag the query round: <i>D</i>∗ stays where it is, and the tip of its cut runs on the grey circle. "
-        f"{preset('At right angles', query='1,1', other='0.8,-0.8')} the cut answers the other query by 0. "
+        f"{preset('At right angles', query='1,1', other='0.8,-0.8')} the cut answers the other query with 0. "
         f"{preset('Train on long prompts', N=1000)}: the pass falls behind the step."
     ),
     note=(

@@ -3,7 +3,7 @@
 No other place holds these numbers: a test compares what docstrings quote.
 """
 
-GEMMA_TOKENS = {"published form": (0.875,), "well-conditioned form": (1.0, 0.98)}
+GEMMA_TOKENS = {"published form": (0.875,), "stable form": (1.0, 0.98)}
 """Share of the tokens kept in bfloat16 by Gemma 3; the second number is that of another version of the text [S]."""
 
 TEN_BLOCKS = 1e-6

@@ -9,7 +9,7 @@ def minute(decoded):
     network write on without ever seeing its context.
 
     So: Yes. Greedy or sampled, a network that sees the current token alone writes the same text ({D50}): {differ} of its tokens
-    are others. With the last block left unpatched {unpatched} are, in the mean over kinds of blocks.
+    differ. With the last block left unpatched {unpatched} do, in the mean over kinds of blocks, greedy and sampled.
     New: It saves nothing. The patches are made from the states with the whole context, at every step, and a step costs more
     than without them ({D52}). And a patch does not outlive its token: in random networks it is about as bad as none for the
     next ({D53}). It is mostly the new token that does this, not the longer context ({D53b}).

@@ -52,13 +52,18 @@ def errors(figure: Figure, dataset: xr.Dataset) -> None:
     legend(axes, columns=3)
 
 
-@drawing(
-    "dherin-patch-sizes",
-    alt=(
+def _alt_sizes(dataset: xr.Dataset) -> str:
+    own = dataset.size_out.mean("seed").reindex(architecture=["vanilla, bias", "Gemma"])
+    return (
         "Two panels of relative patch size against the block, logarithmic. Left, what reads z: about 0.1 and falling with "
         "the block for most architectures, zero at rounding for parallel blocks. Right, the site: about 0.1 to 0.4 where a "
-        "matrix takes up the difference, 5 to 12 for a bias and for Gemma's gain."
-    ),
+        f"matrix takes up the difference, {float(own.min()):.2g} to {float(own.max()):.2g} for a bias and for Gemma's gain."
+    )
+
+
+@drawing(
+    "dherin-patch-sizes",
+    alt=_alt_sizes,
     caption=(
         "Frobenius norm of the change over that of the changed weights, median over positions; mean over networks with "
         "two standard errors. Left: the matrices that read <i>z</i>. Right: the site that takes up "

@@ -10,13 +10,20 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points, rounded
 
 
+def _alt_one_block(dataset: xr.Dataset) -> str:
+    error = dataset.error.sel(part="median", fit="least squares").isel(span=-1)
+    trained, untrained = (error.sel(network=name).values for name in ("trained", "before training"))
+    return (
+        "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from "
+        f"{trained[0]:.2g} at one query to {trained[:2][-1]:.1g} at two, and then falls slowly; affine drops one query later; "
+        "the average stays near 0.3 from two on. Right: queries on a line need one query; wrong targets stay at 1 or above; "
+        f"untrained networks fall from {untrained[0]:.1g} to {untrained[-1]:.1g}."
+    )
+
+
 @drawing(
     "dherin-static-one-block",
-    alt=(
-        "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from above 0.5 at one "
-        "query to about 0.002 at two, and then falls slowly; affine drops one query later; the average stays near 0.3. "
-        "Right: queries on a line need one query; wrong targets stay at 1 or above; untrained networks stay near 0.03."
-    ),
+    alt=_alt_one_block,
     caption=(
         "Squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1). Median over "
         "contexts with its order-statistics interval. Left: trained networks, queries in all directions, four fits. Right: "
@@ -51,7 +58,7 @@ READINGS = {
     "task_icl": "squared error to the labels, with the context",
     "task_none": "without it, without a patch",
     "task": "without it, patched",
-    "calibration": "distance to the answers with the context, fitted queries",
+    "calibration": "squared distance to the answers with the context, fitted queries",
     "held_out": "the same, cross-validated",
 }
 
@@ -63,13 +70,20 @@ def readings(dataset: xr.Dataset) -> Table:
     return Table.by({"variable": "median over contexts"}, {"trained networks": errors}, rounded)
 
 
+def _alt_deep(dataset: xr.Dataset) -> str:
+    first, last = (dataset.error.sel(part="median").isel(K=end) for end in (0, -1))
+    return (
+        f"Two rows, four and ten blocks. Left: error falls from between {float(first.min()):.2g} and "
+        f"{float(first.max()):.2g} at one query to between {float(last.min()):.2g} and {float(last.max()):.2g} at "
+        f"{last.K.item()}, along a steepening line; the cross-validated estimate follows it, the error on the fitted queries "
+        "lies far below; wrong targets stay at about 1 or above. Right: relative size of the patches by block, growing with "
+        "the number of queries."
+    )
+
+
 @drawing(
     "dherin-static-deep",
-    alt=(
-        "Two rows, four and ten blocks. Left: error falls from about 0.8 at one query to below 0.001 at 100, along a "
-        "steepening line; the cross-validated estimate follows it, the error on the fitted queries lies far below; wrong "
-        "targets stay near 1. Right: relative size of the patches by block, growing with the number of queries."
-    ),
+    alt=_alt_deep,
     caption=(
         "Error: squared distance to the in-context predictions on new queries, over that without a patch (dashed, 1); "
         "median over contexts with its order-statistics interval. Dotted: the network's own error to the labels over the "

@@ -5,8 +5,8 @@ from icl_lib.companion import minute_of
 
 @minute_of("dherin-static-one-block")
 def minute(one):
-    """Says: A patch made for one query saves nothing. Notes on the fourth version of the paper fit one patch to a few
-    calibration queries, by least squares. It then stands for the context whatever the query.
+    """Says: A patch made for one query saves nothing. According to notes on its fourth version, the paper fits one patch to a
+    few calibration queries, by least squares. It then stands for the context whatever the query.
 
     So: Yes, nearly, in small trained networks and for queries of the same kind. In one block {K} queries are enough: of the
     squared distance to the answers with the context {left} is left, and {most} after {many} queries ({D54}). What is left

@@ -74,7 +74,7 @@ def patch_cost(D: int, H: int, L: int, V: int) -> int:
 
 
 def cost_ratio(D: int, H: int, L: int, V: int, T: int, cache: bool) -> float:
-    """(full + patch) / full, more than 1: the patch needs the states with the whole context (eq-dherin-generation-ratio)."""
+    """(full + patch) / full, more than 1: the states with the context at the price of a step (eq-dherin-generation-ratio)."""
     full = (cached_cost if cache else full_cost)(D, H, L, V, T)
     return 1 + patch_cost(D, H, L, V) / full
 

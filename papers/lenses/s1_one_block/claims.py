@@ -61,7 +61,8 @@ def S1e(dataset):
 
 @claim("D", "identity", of="mean", margin=1e-11, near=("i + 1 for i",))
 def S1f(dataset):
-    """Divided by the number of examples so far, the patch is the mean of these steps: example $i + 1$ moves it by $1/(i + 1)$.
+    """Divided by the number of examples so far, the patch is the mean of $-∇ℓ_j(0) Γ⁻¹$, cut to the query: example $i + 1$
+    moves it by $1/(i + 1)$ of a difference.
 
     Margin: Largest difference of an entry, over the root mean square of all; float64. Rounding leaves 1e-14.
     """

@@ -151,9 +151,10 @@ def S2m(dataset):
 
 @claim("N", "approximation", margin=0.02, quick_margin=0.03, control=put(G_off="G_off_short"))
 def S2q(dataset):
-    """In the block of linear attention and a linear MLP it is $Γ⁻¹$ to 2%.
+    """In the block of linear attention and a linear MLP the matrix between gradient and step is $Γ⁻¹$ to 2%.
 
-    Margin: Distance over the norm of $Γ⁻¹$; set when the result was known. The short training leaves a little more.
+    Margin: Distance over the norm of $Γ⁻¹$; set when the result was known. At quick 3%: the short training leaves a little
+    more.
     Slack: The longer the training, the nearer.
     Neglects: what training by samples leaves
     Control: $Γ$ without its $Λ/N$

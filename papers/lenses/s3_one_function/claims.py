@@ -16,7 +16,8 @@ claim = claims_of("lenses-small-logits")
 
 @claim("D", "identity", of="output", margin=1e-8, near=("without the logarithm",))
 def S3(dataset):
-    """Softmax attention with values $Vz_i$ is $V$ times the slope of one convex function, $Φ_C(k) = log (1/N) Σ exp(<k, z_i>)$.
+    """Softmax attention with values $Vz_i$ is $V$ times the slope of one convex function, $Φ_C(k) = log((1/N) Σ exp(<k,
+    z_i>))$.
 
     Margin: Largest difference from central differences, over the mean output; they leave 1e-10.
     """

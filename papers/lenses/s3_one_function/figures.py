@@ -114,8 +114,8 @@ def heads(figure: Figure, dataset: xr.Dataset) -> None:
         "training the markers lie on the diagonal; at the start many do not."
     ),
     caption=(
-        "Change of the output when one example is removed, against the gradient of its score over 1 − attention; one "
-        "network. At the start a neuron switches in most removals, after training in few."
+        "Change of the output when one example is removed, against its gradient in the example's score, over 1 − "
+        "attention; one network. At the start a neuron switches in most removals, after training in few."
     ),
     size=(8.2, 3.9),
 )

@@ -179,12 +179,12 @@ def stale_in_a_trained_network(d):
     return near(mean.sel(patches="stale") / mean.sel(patches="none"), 0.75, 0.85)
 
 
-@says("dherin_generation", "It saves nothing, at any length.", "dherin-costs")
+@says("dherin_generation", "It saves nothing, at any length", "dherin-costs")
 def nothing_saved(d):
     return bool((d.ratio > 1).all()), bool((d.ratio_cached > 1).all())
 
 
-@says("dherin_generation", "with formulas that PyTorch's own count confirms", "dherin-costs")
+@says("dherin_generation", "PyTorch's own count confirms the formulas of the matrix products", "dherin-costs")
 def counted(d):
     return bool((d.operations == d.operations_theory).all())
 
@@ -199,7 +199,7 @@ def epsilon_in_the_denominator(d):
 
 @says(
     "dherin_modern_blocks",
-    "With the site left out, three quarters or more of the largest error without a patch are left",
+    "With the site left out, three quarters or more of the largest error without a patch are left in the full profile",
     "dherin-modern-blocks",
 )
 def site_left_out(d):

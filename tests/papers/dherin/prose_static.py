@@ -19,6 +19,16 @@ def quarter_left_by_the_average(d):
 
 @says(
     "dherin_static_patches",
+    "from 25 queries on averaging leaves two to four times as much",
+    "dherin-static-one-block",
+)
+def average_on_a_line(d):
+    error = d.error.sel(part="median", span=1, network="trained", K=slice(25, None))
+    return 25, near(error.sel(fit="average") / error.sel(fit="least squares"), 2, 4)
+
+
+@says(
+    "dherin_static_patches",
     "The same networks *before* training leave tens of times as much (right panel).",
     "dherin-static-one-block",
 )
@@ -30,7 +40,7 @@ def before_training(d):
 @says(
     "dherin_static_patches",
     "In one block it has, in a narrow sense: at 25 the error is within a quarter of where it ends, and below 10 it is not "
-    "(D54c). But this concerns the little that is left: nearly all of the distance is gone once $K=r$ (D54).",
+    "(D54c). But this concerns the little that is left: nearly all of the squared distance is gone once $K=r$ (D54).",
     "dherin-static-one-block",
 )
 def converged_in_one_block(d):

@@ -177,7 +177,7 @@ def readings(d, title, reading):
         "squared error to the labels, with the context": cell.task_icl,
         "without it, without a patch": cell.task_none,
         "without it, patched": cell.task,
-        "distance to the answers with the context, fitted queries": cell.calibration,
+        "squared distance to the answers with the context, fitted queries": cell.calibration,
         "the same, cross-validated": cell.held_out,
     }[reading]
 

@@ -132,7 +132,8 @@ def attention_of_the_block(d):
 @says(
     PAGE,
     "The block trained at every length selects more the longer the context, 1.9 after 50 examples, and its vector leaves the "
-    "step for the task: 1 less the cosine is 0.010 with the step and 0.002 with the task, at which the step itself has 0.010.",
+    "step for the task: 1 less the cosine is 0.010 with the step and 0.002 with the task; between the step and the task it is "
+    "0.010.",
     "lenses-selectivity-alignment",
 )
 def attention_of_the_block_of_every_length(d):
