@@ -105,7 +105,7 @@ def L20e(dataset):
 
 @claim("D", "bound", margin=0.01, control=exchanged("learner", "ICL", "3-NN"))
 def L20f(dataset):
-    """The model errs only where no example carries the query's pattern.
+    """In setting A the model errs only where no example carries the query's pattern.
 
     Margin: Share of prompts that contain the pattern and are wrong. 3-NN has 0.13 and 0.16 at $l = 6$ (full).
     Slack: of 96,000 prompts none that contains the pattern is answered wrong.

@@ -14,8 +14,8 @@ def minute(decoder):
     layers give it 0.7 of their attention is not reproduced ({L18b}). With 8 and 10 contexts together the one-layer model errs
     less often than logistic regression ({L20d}); that the two tie ({L20b}), and that it is clearly the best ({L20}), is not
     reproduced here.
-    New: The one-layer model errs only where the query's pattern is missing ({L20f}). There a vote cannot beat a single nearest
-    neighbour; that is proved below. The slides' ranking appears when the inputs are noisier than the paper is remembered to say
+    New: In setting A the one-layer model errs only where the query's pattern is missing ({L20f}). There no vote beats a
+    single nearest neighbour. The slides' ranking appears when the inputs are noisier than the paper is remembered to say
     ({L20g}), but not together with the slides' errors ({L20i}).
     """
     error = decoder.error.sel(domain="in", alpha=0.8).isel(l=-1).mean("seed")
