@@ -13,7 +13,7 @@ from icl_lib.companion import drawing, each, sideways
 @drawing(
     "dherin-placebo",
     alt=(
-        "Two panels with four rows each: own context, shuffled labels, another context, Gaussian noise. Left: the relative "
+        "Two panels with four rows each: own context, labels shuffled, another task, Gaussian vector. Left: the relative "
         "error of the identity is at 1e-15 for all four. Right: the squared error of the patched prediction is small for "
         "the own context alone, and about that of the prediction 0 or larger for the others."
     ),

@@ -83,18 +83,27 @@ def order(figure: Figure, dataset: xr.Dataset) -> None:
     legend(right, columns=3, fontsize=9)
 
 
+def _alt_loss(dataset: xr.Dataset) -> str:
+    mean = dataset[["fall", "error"]].sel(net="trained").mean("seed")
+    start = float(mean.error.isel(i=0, kind=0))
+    falls, ends, tops = (
+        ", ".join(f"{float(cell):{form}} with {cell.kind.item()}" for cell in values)
+        for values, form in ((mean.fall[:, -1], ".0f"), (mean.error[:, -1], ".2f"), (mean.error.max("i")[1:], ".2f"))
+    )
+    return (
+        "Two panels against the number of consumed tokens, trained network. Left: the fall of the losses together grows from 0 "
+        f"to {falls}. Right: the squared error starts at {start:.2f} and ends at {ends}; on the way it is at most {tops}."
+    )
+
+
 @drawing(
     "dherin-linear-loss",
-    alt=(
-        "Two panels against the number of consumed tokens, trained network. Left: the summed losses fall about equally "
-        "far with true labels, shuffled labels and noise. Right: the squared error falls to near zero with true labels "
-        "only and stays where it was with the others."
-    ),
+    alt=_alt_loss,
     caption=(
         "Trained network. Left: how far the losses <i>L<sub>j</sub></i>, <i>j</i> &lt; <i>i</i>, have fallen together. "
         "Markers: differences of the losses; lines: Σ |<i>W</i><sub>0</sub>(<i>a<sub>j</sub></i> − "
-        "<i>a</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same tokens. Means over prompts "
-        "and networks."
+        "<i>a</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same number of tokens. Means over "
+        "networks and prompts, on the left over the first few prompts only."
     ),
     size=(7.6, 3.7),
 )

@@ -22,7 +22,7 @@ def minute(losses):
     left = mean.error / start
     true, noise = str(losses.kind.values[0]), str(losses.kind.values[-1])
     return {
-        "fall": f"{float(mean.fall.sel(kind=noise) / mean.fall.sel(kind=true)):.1f}",
+        "fall": f"{float(mean.fall_tasks.sel(kind=noise) / mean.fall_tasks.sel(kind=true)):.1f}",
         "true": f"{100 * float(left.sel(kind=true)):.0f}%",
         "noise": f"{100 * float(left.sel(kind=noise)):.0f}%",
     }

@@ -70,7 +70,7 @@ def D23d(dataset):
 
     Margin: Relative; a little above q standard errors over contexts. $N + d$ for $N + d + 1$, 0.01 off, is seen in the full
     profile.
-    Moved: from 0.006, above which the nearest near miss, 0.11 off at $N = 6$, lies too far.
+    Moved: from 0.006, far below the 0.11 by which the nearest near miss, $N + d$, is off at $N = 6$ (full profile).
     """
 
 

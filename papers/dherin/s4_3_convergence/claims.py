@@ -50,7 +50,7 @@ def _after_two(dataset: xr.Dataset) -> xr.Dataset:
 claim = claims_of("dherin-marginal-updates")
 
 
-@claim("Q", "rate", check=_slope("trained"), margin=0.15, control=exchanged("case", "trained", SUMMING))
+@claim("S", "rate", check=_slope("trained"), margin=0.15, control=exchanged("case", "trained", SUMMING))
 def D26(dataset):
     """With softmax attention the marginal updates $‖ΔW_n − ΔW_{n−1}‖$ fall towards 0, like $1/n$.
 

@@ -15,15 +15,16 @@ BARS = {"elinewidth": 0.8}
 
 
 def _alt_losses(dataset: xr.Dataset) -> str:
-    end, patch = dataset.loss.mean("seed").isel(i=-1), dataset.loss_patch.mean("seed")
-    slow = [float(rate) for rate in dataset.rate if rate <= 0.03]
-    ends = ", ".join(f"{float(end.sel(rate=rate, factor=1.0)):.2g} at rate {rate:g}" for rate in slow)
-    half = float(end.sel(rate=dataset.rate_of_paper, factor=0.5))
-    best = " and ".join(f"at rate {float(end.sel(factor=factor).idxmin('rate')):g}" for factor in (1.0, 0.5))
+    patch, rate = dataset.loss_patch.mean("seed"), float(dataset.rate_of_paper)
+    end = dataset[["loss", "loss_own"]].mean("seed").isel(i=-1)
+    whole, half = (float(end.loss_own.sel(factor=factor)) for factor in (1.0, 0.5))
+    others = "".join(f", at rate {each:g} at {float(end.loss.sel(rate=each, factor=1.0)):.2g}" for each in _others(dataset))
+    best = (f"{float(end.loss.sel(factor=factor).idxmin('rate')):g}" for factor in (1.0, 0.5))
     return (
         f"Two panels, loss on a logarithmic axis. Left: from i = 0 to {int(dataset.i[-1])} the patch falls from "
-        f"{float(patch[0]):.2g} to {float(patch[-1]):.2g}; finetuning ends at {ends}, and at {half:.2g} with half the loss. "
-        f"Right: the loss at the last i is least {best} with factor 1 and one half, and shoots up at larger rates."
+        f"{float(patch[0]):.2g} to {float(patch[-1]):.2g}; finetuning ends at {half:.2g} at rate {rate:g} with "
+        f"half the loss, with the whole at {whole:.2g}{others}. Right: the loss at the last i is least at rate {next(best)} "
+        f"with factor 1 and at rate {next(best)} with factor one half, and shoots up at larger rates."
     )
 
 
@@ -32,10 +33,11 @@ def _alt_losses(dataset: xr.Dataset) -> str:
     alt=_alt_losses,
     caption=(
         "Left: test loss on (<i>x</i>, 0) after finetuning on <i>i</i> examples with the loss (<i>p</i> − <i>y</i>)² "
-        "(filled; two standard errors over tasks) or half of it (hollow), its prediction (thin lines) and the patch of the "
-        "same examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and "
+        "(filled; two standard errors over tasks; thin: predicted) or half of it (hollow), and of the patch of the same "
+        "examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and "
         "½. Horizontal: the patch. Vertical: the predicted limit of stability for factor 1. Losses above 100 are drawn at "
-        "100. Finetuning: means over the first tasks of each network; the patch: over all of them."
+        "100. Means over networks and all tasks; of finetuning on the right, and at rates other than the paper's, over the "
+        "first tasks only."
     ),
     size=(7.8, 4.4),
 )
@@ -44,7 +46,7 @@ def losses(figure: Figure, dataset: xr.Dataset) -> None:
     left, right = figure.subplots(1, 2)
     _curves(left, dataset)
     _ends(right, dataset)
-    style = dict(color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW")
+    style = dict(color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW, all tasks")
     line(left, dataset, "loss_patch", "i", **style)
     right.axhline(float(dataset.loss_patch.mean("seed")[-1]), **style)
     legend(left, columns=3)
@@ -52,16 +54,23 @@ def losses(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _curves(axes: Axes, dataset: xr.Dataset) -> None:
-    """Draw the loss over the number of examples, for the rates at which it falls."""
-    for k, rate in enumerate(rate for rate in dataset.rate.values if rate <= 0.03):
-        cell, marked = dataset.sel(rate=rate), dataset.sel(rate=rate).isel(i=slice(1, None, 2))
+    """Draw the loss over the number of examples, for the rates at which it falls: at the paper's over all tasks."""
+    own = dataset[["loss_own", "loss_own_se", "loss_own_theory"]].assign_coords(rate=dataset.rate_of_paper)
+    line(axes, own.sel(factor=1.0), "loss_own_theory", "i", 0, linewidth=0.9, linestyle=LINES[1])
+    whole, half = (own.sel(factor=factor).isel(i=slice(1, None, 2)) for factor in (1.0, 0.5))
+    points(axes, whole, "loss_own", "i", 0, label="finetuned, rate {rate:g}", **BARS)
+    points(axes, half, "loss_own", "i", 0, markerfacecolor="none", label="rate {rate:g}, factor ½", **BARS)
+    for k, rate in enumerate(_others(dataset), 1):
+        cell = dataset.sel(rate=rate, factor=1.0)
         line(axes, cell, "loss_theory", "i", k, linewidth=0.9, linestyle=LINES[k + 1])
-        points(axes, marked.sel(factor=1.0), "loss", "i", k, label="finetuned, rate {rate:g}", **BARS)
-        if rate == dataset.rate_of_paper:
-            style = {"markerfacecolor": "none", "label": "rate {rate:g}, factor ½"}
-            points(axes, marked.sel(factor=0.5), "loss", "i", k, **style, **BARS)
+        points(axes, cell.isel(i=slice(1, None, 2)), "loss", "i", k, label="rate {rate:g}, first tasks", **BARS)
     axes.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
     _plain(axes.yaxis, (0.01, 0.1, 1))
+
+
+def _others(dataset: xr.Dataset) -> list[float]:
+    """Return the rates at which the loss falls, but the paper's."""
+    return [float(rate) for rate in dataset.rate if rate <= 0.03 and rate != dataset.rate_of_paper]
 
 
 def _ends(axes: Axes, dataset: xr.Dataset) -> None:
@@ -69,7 +78,7 @@ def _ends(axes: Axes, dataset: xr.Dataset) -> None:
     loss, two_se = interval(dataset.isel(i=-1), "loss")
     end = xr.Dataset({"loss": loss.clip(max=100), "loss_se": two_se.where(loss < 100) / 2})
     for k, cell in each(end, "factor", 4):  # looks that no rate has in the left panel
-        style = {"linestyle": LINES[k - 4], "linewidth": 0.8, "label": "finetuned, factor {factor:g}"} | BARS
+        style = {"linestyle": LINES[k - 4], "linewidth": 0.8, "label": "factor {factor:g}, first tasks"} | BARS
         points(axes, cell, "loss", "rate", k, **style)
     limit = 2 / float(dataset.speed.mean() * (dataset.d + 2))
     axes.axvline(limit, color=mpl.rcParams["text.color"], linewidth=0.9, linestyle=":", ymax=0.72)
@@ -92,16 +101,23 @@ def distances(dataset: xr.Dataset) -> Table:
     return Table.by({"factor": "factor of the loss"}, columns, dict(zip(columns, (".2f", ".1f", ".3f", ".3f"), strict=True)))
 
 
+def _alt_scales(dataset: xr.Dataset) -> str:
+    start, end = (dataset[["loss_scaled", "loss_patch"]].mean("seed").isel(i=place) for place in (0, -1))
+    ends = " and ".join(f"{float(loss):.2g} when scaled by {float(loss.scale):g}" for loss in end.loss_scaled)
+    return (
+        "Loss over the number of examples. One thick line for the patch, the same for every scale, falls from "
+        f"{float(start.loss_patch):.2f} to {float(end.loss_patch):.2g}. Finetuning at rate {float(dataset.rate_of_paper):g} "
+        f"falls from {float(start.loss_scaled[0]):.2f} at every scale of the weights, to {ends}."
+    )
+
+
 @drawing(
     "dherin-finetuning-scales",
-    alt=(
-        "Loss over the number of examples. One thick line for the patch, the same for every scale. Finetuning at rate 0.01 "
-        "falls much faster than the patch when the weights are scaled by 0.6, and much slower when scaled by 1.7."
-    ),
+    alt=_alt_scales,
     caption=lambda dataset: (
         "One function, three parametrisations (<i>sW</i>, <i>sb</i>, <i>u</i>/<i>s</i>), all finetuned at rate "
         f"{float(dataset.rate_of_paper):g} with the loss (<i>p</i> − <i>y</i>)². Means over networks and, of finetuning, their "
-        "first tasks. The patch (thick line), over all tasks, is the same for all of them."
+        "first tasks. The patch (thick line), over all tasks and so from another loss, is the same for all of them."
     ),
     size=(5.6, 3.6),
 )
@@ -112,7 +128,9 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
     curves = xr.Dataset({"loss": xr.concat([dataset.loss_scaled, one], "scale").sortby("scale")})
     for k, curve in each(curves, "scale"):
         line(axes, curve, "loss", "i", k, marker=MARKERS[k], linewidth=0.8, label="$s$ = {scale:g}")
-    line(axes, dataset, "loss_patch", "i", color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW, any $s$")
+    line(
+        axes, dataset, "loss_patch", "i", color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW, any $s$, all tasks"
+    )
     axes.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
     _plain(axes.yaxis, (0.01, 0.1, 1))
     axes.legend(loc="lower left")
@@ -259,13 +277,8 @@ def starts(figure: Figure, dataset: xr.Dataset) -> None:
 def two_starts(dataset: xr.Dataset) -> Table:
     """Return alignments with finetuning on true labels after all examples, and their factors, by initial variance."""
     end = dataset.sel(labels="true").isel(i=-1).mean("seed")
-    columns = {
-        "alignment, one query": end.alignment,
-        "alignment, many queries": end.joint,
-        "ceiling κ": end.share,
-        "label share": end.label_part,
-        "answer written in": end.answer,
-    }
+    columns = {"alignment, one query": end.alignment, "alignment, many queries": end.joint, "ceiling κ": end.share}
+    columns |= {"label share": end.label_part, "answer written in": end.answer}
     return Table.by({"start": "initial variance"}, columns)
 
 

@@ -26,10 +26,13 @@ def linear_loss(d):
         course = trained.error.sel(kind=kind).values
         return course[-1] / course[0]
 
-    fall = {kind: float(trained.fall.sel(kind=kind).values[-1]) for kind in (true, noise)}
+    fall, few = (
+        {str(kind): mean(each.sel(net="trained", kind=kind)) for kind in d.kind.values}
+        for each in (d.fall_tasks, d.fall[..., -1])
+    )
     ratio = fall[noise] / fall[true]
     return {
-        "fall": Number(ratio, {"inverted": 1 / ratio}),
+        "fall": Number(ratio, {"inverted": 1 / ratio, "over few prompts": few[noise] / few[true]}),
         "true": Number(left(true), {"noise": left(noise), "inverted": 1 / left(true)}, PERCENT),
         "noise": Number(left(noise), {"true": left(true), "inverted": 1 / left(noise)}, PERCENT),
     }
