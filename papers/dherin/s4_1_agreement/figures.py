@@ -83,8 +83,8 @@ def errors(dataset: xr.Dataset) -> Table:
     alt=(
         "Left and middle: median relative size of the patches by block, logarithmic, for four and ten blocks. Patches are "
         "largest in the first block and in W_down; with depth W_gate and W_up fall to a few percent, W_down only to about "
-        "10%. Right: mean difference to the prediction with the context; near 1e-7 with the whole patch, 0.6 to 1 without "
-        "its second half and with no patch."
+        "10%. Right: mean difference to the prediction with the context; near 1e-7 with the whole patch, 1 or somewhat "
+        "less without its second half and with no patch."
     ),
     caption=(
         "Left and middle: median over tasks of |patch|/|matrix| (Frobenius) in each block. Right: mean difference to "

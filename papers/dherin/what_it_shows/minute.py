@@ -10,9 +10,9 @@ def minute(vectors):
 
     So: In part. The identity is exact ({D1}), in whole networks too ({D46}). The words are another matter. Exactness is no
     learning: with shuffled labels the identity holds as well ({D9}), and the squared error of the prediction is {shuffled}
-    times as large ({D9b}). The gradient descent is one in form only ({D17d}). That new tokens change the update less and less
-    holds of untrained blocks too ({D27}); that recurrent layers learn worse without it is not reproduced here ({D29}). Context
-    and finetuning align positively in the mean, in small trained blocks ({D33}).
+    times as large ({D9b}). The gradient descent is one in form only ({D17d}). Tokens change the update less and less in
+    untrained blocks too ({D27}); that recurrent layers learn worse without this is not reproduced here ({D29}). Context and
+    finetuning align positively in the mean, in small trained blocks ({D33}).
     New: What the context teaches is in the vector that attention makes, which the theorem takes as given. After all examples a
     change made for one query shows the label there and nothing more ({D34e}). One change for many queries is the useful object
     ({D54}).

@@ -75,7 +75,8 @@ def neglected(d):
 
 @says(
     CONVERGENCE,
-    "the last of 50 tokens changes the update by more than its whole size, in the trained GRU by some 15% (attention: 5% in",
+    "the last of 50 tokens changes the update by more than its whole size, in the trained GRU by some 15% "
+    "(attention: 5% in the full profile;",
     "dherin-layers-compared",
 )
 def last_token(d):
