@@ -19,7 +19,7 @@ claim = claims_of("li-start")
     near=("l − 1 for l", "½δ²β² for δ²β²", "not given that the pattern is there"),
 )
 def L1b(dataset):
-    """Untrained attention is near uniform: its mass on the query's pattern is $E[ng/(ng + l − n) | n ≥ 1]$, with
+    """Untrained attention leans to the query's pattern: its mass there is $E[ng/(ng + l − n) | n ≥ 1]$, with
     $g = exp(δ²β²)$ and $n$ binomial $(l, α/2)$. At $δβ = 0.4$, $l = 20$, $α = 0.8$ it is 0.437, uniform 0.400.
 
     Margin: Relative, by groups of networks, 20 in full. $κ$ is left out, a share of $2κ²δ²β²$ at most where contexts share a

@@ -163,8 +163,8 @@ def L6f(dataset):
 
     Margin: Relative, where the law is 0.02 or more.
     Moved: from 0.15 in both profiles, where it was judged as a formula with L6.
-    Neglects: the unequal attention among the patterns that are not the query's; up to 4% at even lengths, where ties are
-    broken by it, and less than 0.5% at $l = 1$ and 3. Trained on all tasks they are alike, and the law is exact (L6).
+    Neglects: the unequal attention among the patterns that are not the query's; up to 4.5% (full) at even lengths, where
+    ties are broken by it, and less than 0.5% at $l = 1$ and 3. Trained on all tasks they are alike, and the law is exact (L6).
     Control: $l − 1$ for $l$
     """
     cells = _judged(dataset.sel(tasks=["cyclic 3"]))

@@ -48,12 +48,13 @@ def _in_words(name: str) -> str:
     alt=(
         "Left: error against prompt length on a logarithmic axis for several shares alpha'. Markers of trained models lie "
         "on the lines of the vote law; thin lines and small markers of the best predictor fall far below. Right: error "
-        "over the vote law against length. Sets that train every pair stay near 1, the single cyclic shift rises above."
+        "over the vote law against length. Sets that train every pair stay near 1, the single cyclic shift rises above it on "
+        "long prompts."
     ),
     caption=(
         "Left: error of models trained on three shifts, on unseen tasks. Filled markers: measured. Thick lines: the "
         "vote law. Thin lines and open markers: the best predictor that knows the distribution of tasks, exact and measured. "
-        "Right: error over the vote law at the middle share, by training set; dotted at 1. Intervals: two standard errors."
+        "Right: error over the vote law by training set, at the share on the axis; dotted at 1. Intervals: two standard errors."
     ),
     size=(7.8, 4.0),
 )

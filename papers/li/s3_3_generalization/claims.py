@@ -209,8 +209,7 @@ def L7j(dataset):
     control=put(error_length="error_length_theory"),
 )
 def L7i(dataset):
-    """Below $S₁ = 1$ prompts longer than 8 contexts do not help, as on the slides: at $S₁ = 0.5$ the error at $l = 20$ is that
-    at 8 or larger.
+    """At $S₁ = 0.5$ prompts of 20 contexts do no better than prompts of 8, as on the slides: their error is as large or larger.
 
     Margin: 0.9 times the error at 8 less that at 20. The slides' plot, of a deeper model, has 0.038 and 0.047.
     Control: the vote law at score gap $S₁²γ$

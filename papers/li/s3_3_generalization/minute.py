@@ -1,5 +1,7 @@
 """The answer of section 3.3."""
 
+import math
+
 from icl_lib.companion import minute_of
 
 
@@ -17,5 +19,5 @@ def minute(sums):
     """
     half = sums.sel(S_1=0.5).mean("seed")
     kept = max(float(half.error.max()), 1e-4)
-    hinge = float(sums.hinge.sel(S_1=0.9).mean("seed").max())
-    return {"kept": f"{kept:.2%}", "scaled": f"{float(half.error_rescaled.max()):.0%}", "hinge": f"{hinge:.4f}"}
+    hinge = math.ceil(1000 * float(sums.hinge.sel(S_1=0.9).mean("seed").max())) / 1000
+    return {"kept": f"{kept:.2%}", "scaled": f"{float(half.error_rescaled.max()):.0%}", "hinge": f"{hinge:.3f}"}

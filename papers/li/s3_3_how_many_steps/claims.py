@@ -115,7 +115,7 @@ def L10c(dataset):
     the data, and leaves the claim itself undecided.
     Neglects: the falling scores of the patterns with the other label, which take 12% off at $M₁ = 6$ and 9% at 24, as much as
     the formula misses in the mean (L10p); H(0), the noise of the batches and the size of the steps, by which single cells
-    differ (0.80 to 0.99 of the formula over $δ = 0.15$ to 0.3).
+    differ (0.80 to 0.98 of the formula over $|q| = 0.5$ to 2).
     Control: the stated law, its constant fitted
     """
     return over_seeds(abs(dataset.time.sel(level=0.5) / dataset.escape_theory - 1).isel(start=0))

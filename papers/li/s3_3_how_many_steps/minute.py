@@ -12,18 +12,15 @@ def minute(times):
     {beta} where {beta_stated} is stated, that of $M₁$ is {M1} where the formula has {M1_stated} over the same values.
     New: {share} of the steps pass before the loss begins to fall: training waits near its initialisation, where all signals
     are small. A reduced model gives the length of this wait without a fit, if $W_O$ starts near 0 ($ξ = 0.01$): the runs take
-    {ratio} of it in the mean ({L10c}), and from a larger $W_O$ {larger} at most. Prompts of two contexts are long
-    enough to train on ({L9r}).
+    {ratio} of it in the mean ({L10c}). Prompts of two contexts are long enough to train on ({L9r}).
     """
     first = times.isel(start=0).mean("seed")
     found, stated = first.slope.sel(phase="to 0.1"), times.slope_stated
     share = float((first.time.sel(level=0.9) / first.time.sel(level=0.1)).mean())
     ratio = float((first.time.sel(level=0.5) / first.escape_theory).mean())
-    last = times.isel(start=-1)
-    larger = float((last.time.sel(level=0.5) / last.escape_theory).mean("seed").max())
     exponents = {letter: _signed(found.sel(letter=letter)) for letter in ("beta", "M1")}
     exponents |= {f"{letter}_stated": _signed(stated.sel(letter=letter)) for letter in ("beta", "M1")}
-    return {"share": f"{share:.0%}", "ratio": f"{ratio:.2f}", "larger": f"{larger:.2f}", **exponents}
+    return {"share": f"{share:.0%}", "ratio": f"{ratio:.2f}", **exponents}
 
 
 def _signed(exponent) -> str:

@@ -72,10 +72,10 @@ def gone_before_one(d):
     return 1, bool((at(d.error, 0.1, 0.2, 0.3) > 0.2).all()), bool((at(d.error, 0.9, 1) < 0.001).all())
 
 
-@says(PAGE, "prompts of more than 8 contexts do not help below $S_1=1$, here they do (L7i)", "li-rescaling")
+@says(PAGE, "prompts of more than 10 contexts do not help below $S_1=1$, here they do (L7i)", "li-rescaling")
 def longer_prompts_help(d):
     error = d.error_length.mean("seed").sel(sum=d["sum"] < 1)
-    return 8, 1, bool((error.sel(length=20) < error.sel(length=8) / 2).all())
+    return 10, 1, bool((error.sel(length=20) < error.sel(length=10) / 2).all())
 
 
 @says(
@@ -89,8 +89,8 @@ def new_patterns(d):
 
 @says(
     PAGE,
-    "Only few tasks together with short patterns give errors of several per cent that fall as $S_1$ grows from 0 (L7f). There "
-    "the score gaps of different draws are spread out, most of all at $S_1=0$.",
+    "Only few tasks together with short patterns give errors of several per cent, about equal from $S_1=0$ to 0.5 and smaller "
+    "beyond (L7f). There the score gaps of different draws are spread out, most of all at $S_1=0$.",
     "li-sum-reasons",
 )
 def few_tasks(d):
@@ -98,10 +98,12 @@ def few_tasks(d):
     others = at(d.error.drop_sel(setting=FEW), 0, 0.5, 0.7, 0.9, 1, 1.1, 1.3)
     spread = d.gap_spread.mean("seed")
     few = spread.sel(setting=FEW)
+    smaller = abs(error[1] / error[0] - 1) < 0.1 and error[2:].max() < error[:2].min()
     return (
         0,
+        0.5,
         0,
-        bool(error.min() > 0.02 and error[-1] < 0.7 * error[0] and others.max() < 0.001),
+        bool(error.min() > 0.02 and smaller and error[-1] < 0.7 * error[0] and others.max() < 0.001),
         bool(few.min() > 1.5 * spread.drop_sel(setting=FEW).max() and few.idxmax() == 0),
     )
 

@@ -33,13 +33,13 @@ def right_on_trained_tasks(d):
 
 @says(
     PAGE,
-    "The one-sided model and the both-directions model see the same pairs of patterns, and one errs in more than half of the "
-    "unseen cases.",
+    "In one-sided sets, as in the set of both directions, each pattern is paired with one other, and yet the one-sided models "
+    "err in about half of the unseen cases.",
     "li-unseen-tasks",
 )
 def same_pairs(d):
     error = d.error.mean("seed")
-    return bool(error.sel(set=SIDED) > 0.5), bool(error.sel(set=BOTH) < 0.01)
+    return bool(0.45 < error.sel(set=SIDED) < 0.6), bool(error.sel(set=BOTH) < 0.01)
 
 
 @says(
@@ -77,13 +77,13 @@ def all_tasks_follow_the_law(d):
 
 @says(
     PAGE,
-    "After three shifts the error is in the full profile up to 4% larger at even lengths, and within 0.4% of the law at $l=1$ "
-    "and 3.",
+    "After three shifts the error is in the full profile up to 4.5% larger at even lengths, and within 0.5% of the law at "
+    "$l=1$ and 3.",
     "li-floor",
 )
 def three_shifts(d):
     off = over_the_law(d, "cyclic 3")
-    return off.sel(l=d.l % 2 == 0).max(), abs(off.sel(l=[1, 3])).max(), 1, 3
+    return off.sel(l=d.l % 2 == 0).max(), 0.005, 1, 3, bool(abs(off.sel(l=[1, 3])).max() < 0.005)
 
 
 @says(
@@ -153,15 +153,16 @@ def a_single_task(d):
 
 @says(
     PAGE,
-    "That is its largest miss in the figure at the top. One-sided sets with two memories of about equal strength miss more: "
-    "there the error is in the full profile up to 18% lower than predicted.",
+    r"Among the sets with $\beta=1$ that is their largest miss. One-sided sets with two memories of about equal strength miss "
+    "more: there the error is in the full profile up to 18% lower than predicted.",
     "li-unseen-tasks",
     "li-two-memories",
 )
 def the_largest_miss(d, memories):
     off = abs(d.error.mean("seed") - d.error_theory)
+    off = off.isel(set=["β=1," in name for name in d.set.values])
     lower = 1 - memories.error.mean("seed") / memories.error_theory
-    return bool(off.sel(set=SINGLE) == off.max()), lower.max()
+    return 1, bool(off.sel(set=SINGLE) == off.max()), lower.max()
 
 
 @says(PAGE, "Trained on all tasks the models follow it to the resolution of the data (L6)", "li-floor")
@@ -169,6 +170,6 @@ def the_law_of_all_tasks(d):
     return bool(abs((d.error_counted - d.error_counted_theory) / d.error_counted_se).max() < 3.5)
 
 
-@says(PAGE, "and in the full profile the error is off by up to 4% (L6f)", "li-floor")
+@says(PAGE, "and in the full profile the error is off by up to 4.5% (L6f)", "li-floor")
 def three_shifts_off(d):
     return abs(over_the_law(d, "cyclic 3")).max()

@@ -6,17 +6,19 @@ from boxes import PERCENT, Number, by_second_routes, mean
 
 def nonlinearity(d):
     length = int(d.short.values.max())
-    error = {name: mean(d.error_short.sel(variant=name, short=length)) for name in ("softmax, ReLU", "linear, linear")}
-    soft, linear = error["softmax, ReLU"], error["linear, linear"]
+    soft, linear = (
+        np.array([mean(d.error_short.sel(variant=f"{attention}, {mlp}", short=length)) for mlp in ("ReLU", "linear")])
+        for attention in ("softmax", "linear")
+    )
     by_variant = d.error.mean("seed").values
     shortest = d.error_short.isel(short=0)
     return {
         "worst": Number(by_variant.max(), {"one seed": float(d.error.max()) + 1e-4}, PERCENT, least=1e-4),
         "l": Number(length, {"the shortest": int(d.short.values.min())}),
         "factor": Number(
-            soft / linear,
+            np.floor((soft / linear).min()),
             {
-                "inverted": linear / soft,
+                "inverted": (linear / soft).min(),
                 "the shortest": mean(shortest.sel(variant="softmax, ReLU")) / mean(shortest.isel(variant=-1)),
             },
         ),
@@ -51,7 +53,7 @@ def coefficient_sum(d):
     kept, scaled = (half[name].mean("seed").values for name in ("error", "error_rescaled"))
     hinge = {S_1: d.hinge.sel(S_1=S_1).mean("seed").values for S_1 in (0.5, 0.9)}
     return {
-        "hinge": Number(hinge[0.9].max(), {"the least": hinge[0.9].min(), "at 0.5": hinge[0.5].max()}),
+        "hinge": Number(np.ceil(hinge[0.9].max() * 1000) / 1000, {"the least": hinge[0.9].min(), "at 0.5": hinge[0.5].max()}),
         "kept": Number(kept.max(), {"rescaled": scaled.max()}, PERCENT, least=1e-4),
         "scaled": Number(scaled.max(), {"the least": scaled.min(), "at one length": kept.max()}, PERCENT),
     }
@@ -62,15 +64,12 @@ def iterations(d):
     times, slope = start.time, start.slope
     share = np.mean((times.sel(level=0.9) / times.sel(level=0.1)).values)
     ratio, late = (np.mean((times.sel(level=level) / start.escape_theory).values) for level in (0.5, 0.1))
-    other = d.sel(start="ξ = 0.1")
-    from_01 = np.mean((other.time.sel(level=0.5) / other.escape_theory).transpose("seed", "cell").values, axis=0)
     found = {letter: float(slope.sel(phase="to 0.1", letter=letter)) for letter in ("beta", "M1")}
     stated = {letter: float(d.slope_stated.sel(letter=letter)) for letter in ("beta", "M1")}
     slips = {name: {"the other letter": found["M1" if name == "beta" else "beta"], "stated": stated[name]} for name in found}
     return {
         "share": Number(share, {"what is left": 1 - share, "inverted": 1 / share}, PERCENT),
         "ratio": Number(ratio, {"inverted": 1 / ratio, "at the end": late}),
-        "larger": Number(max(from_01), {"in the mean": np.mean(from_01), "from the smaller one": ratio}),
         "beta": Number(found["beta"], slips["beta"]),
         "M1": Number(found["M1"], slips["M1"]),
         "beta_stated": Number(stated["beta"], {"found": found["beta"], "of the other letter": stated["M1"]}),
