@@ -129,13 +129,14 @@ def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _alt_fraction(dataset: xr.Dataset) -> str:
-    means = dataset[["error_in", "error_out", "error_worst"]].mean("seed")
-    few, more = means.isel(shifts=0), means.isel(shifts=slice(1, None))
+    means, tasks = dataset[["error_in", "error_out", "error_worst"]].mean("seed"), dataset.tasks.values
+    few, most = means.isel(shifts=0), means.isel(shifts=-1)
     return (
         "Left: errors against the number of training tasks, logarithmic. In domain the error is at most "
-        f"{float(means.error_in.max()):.1g}; out of domain it is {float(few.error_out):.2g} at six tasks, with a worst draw of "
-        f"{float(few.error_worst):.2g}, and at most {float(more.error_out.max()):.1g} from twelve on. Right: score gaps, far "
-        "apart at six tasks; those of trained pairs and of new patterns are equal from eighteen on."
+        f"{float(means.error_in.max()):.2g}. Out of domain it is {float(few.error_out):.2g} at {tasks[0]:g} tasks, with a "
+        f"worst draw of {float(few.error_worst):.2g}, and at most {max(float(most.error_out), 1e-4):.1g} at {tasks[-1]:g}. "
+        f"Right: score gaps, far apart at {tasks[0]:g} tasks; those of trained pairs and of new patterns are equal at "
+        f"{tasks[-1]:g}."
     )
 
 
