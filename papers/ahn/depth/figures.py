@@ -110,10 +110,12 @@ def random_covariances(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _alt_trained(dataset: xr.Dataset) -> str:
+    single, most = dataset.step_theory.isel(layers=0, root=0), dataset.step_theory.isel(layers=-1)
+    low, high = (f"{float(each):.2g}" for each in ((most.min("root") / single).min(), (most.max("root") / single).max()))
     return (
         f"Step sizes of trained layers against those of the theorem, a panel for each of {dataset.sizes['shape']} shapes. All "
-        f"markers lie on the diagonal. With {int(dataset.layers[-1])} layers they reach from small steps to one far above that "
-        "of a single layer."
+        f"markers lie on the diagonal. With {int(dataset.layers[-1])} layers the step sizes reach from {low} to {high} times "
+        "that of a single layer."
     )
 
 

@@ -71,10 +71,10 @@ def G3d(dataset):
 
 @claim("V", "order", margin=1.0, control=replaced("prompt", "inputs × 1/3", "inputs × 3"))
 def G3e(dataset):
-    """Inputs scaled by 3 are tolerated least: after $N$ examples more than a fifth of the error of predicting 0 is left.
+    """Our model tolerates inputs scaled by 3 least: after $N$ examples more than a fifth of the error of predicting 0 is left.
 
     Margin: A fifth, as for G3, over what is left. Garg et al. print 0.58 for error/$d$, where predicting 0 has 9, against
-    0.0006 without a shift.
+    0.0006 without a shift, and 0.30 for inputs scaled by a third, where predicting 0 has a ninth.
     Moved: from an error/$d$ of one half, which weights scaled by 3 exceed as well and by which no other shift was judged.
     Control: inputs scaled by a third
     """

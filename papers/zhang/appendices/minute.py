@@ -10,7 +10,7 @@ def minute(terms):
 
     So: Yes, but for two lines. The terms lie within {worst} standard errors of their formulas ({Z10b}). The bounds of C hold
     along training ({Z28a}, {Z28b}). One equality in a proof, as our copy has it, is an inequality ({Z28c}); the proof needs no
-    more than that. One limit in C is wrong in our copy, without squares.
+    more than that. The limit of $u₋₁$ in (C.15) is wrong in our copy, without squares.
     New: Each weight off the diagonal decays in a way of its own ({Z28}). The expansion needs its right centre: around half of
     it, a cross term of {cross} is left, against an error of {error}.
     """

@@ -80,7 +80,7 @@ def ZF3c(dataset):
     """In each of nine pairs of trainings random covariances in training are better at $c = 4$ and 9, $M = N$.
 
     Margin: As ZF3, each pair by itself, with the interval of the prompts alone. Written when three seeds had left the mean
-    open. It is about these nine: of 96 pairs with other seeds, trained on a card, 86 are so.
+    open. It is about these nine: of 96 pairs with other seeds, trained on a graphics card, 86 are so.
     Slack: Better at all is what the sentence says, however much.
     Control: the models trained on random covariances after one example
     """

@@ -87,8 +87,8 @@ def by_way(dataset: xr.Dataset) -> Table:
     "zhang-gpt2-positions",
     alt=(
         "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed and "
-        "on random covariances. As trained, and with zeros in the rows beyond N, the error falls to below 0.1 at N and jumps "
-        "to about 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on smoothly. On "
+        "on random covariances. As trained, and with zeros in the rows beyond N, the error falls to about 0.1 at N and jumps "
+        "above 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on smoothly. On "
         "untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short beyond."
     ),
     caption=(

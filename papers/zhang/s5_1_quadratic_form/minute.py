@@ -5,8 +5,8 @@ from icl_lib.companion import minute_of
 
 @minute_of("zhang-full-loss")
 def minute(loss):
-    """Says: The layer's prediction is a quadratic form in its weights. The loss is not convex, and no general theorem says that
-    training finds its minimum.
+    """Says: The layer's prediction is a quadratic form in its weights. The loss is not convex: that descent finds its
+    minimum needs a proof of its own.
 
     So: Yes, but for a count. The form is exact ({Z19a}); that the loss is not convex does not follow from it, and has an
     argument of its own here. It has fewer negative directions than the paper says when a prompt has

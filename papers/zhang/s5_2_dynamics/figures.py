@@ -14,8 +14,8 @@ from icl_lib.companion import LINES, drawing, each, entry, line, points, series
     ),
     caption=(
         "Excess of the loss over its minimum along gradient flow from Assumption 3.3, in units of the growth time 1/‖Λ²‖. "
-        "Thick: Lemma 5.2, falling at all times. Thin: the same with Λ in place of Γ, which passes the minimum and climbs "
-        "towards Λ<sup>−1</sup>."
+        "Thick: Lemma 5.2, falling at all times. Thin: the same with Λ in place of Γ, which comes within a third of "
+        "<i>L</i>* of the minimum and climbs again, towards Λ<sup>−1</sup>."
     ),
     size=(6.4, 3.9),
 )

@@ -11,8 +11,8 @@ def minute(ends):
 
     So: Yes, from such initialisations ({Z23}, {Z24}). The constant is far from tight ({Z24c}).
     New: The initialisation need not be small ({Z25b}), but the zeros matter: of {starts} trainings without them {arrived} are
-    at the optimum when it is looked at ({Z26}). At a loss {trap} times as large lies another critical point. A criterion says
-    when it is a local minimum ({Z26b}), and in two and three dimensions long prompts do not remove such minima ({Z26c}).
+    at the optimum when they are looked at ({Z26}). At a loss {trap} times as large lies another critical point. A criterion
+    says when it is a local minimum ({Z26b}), and in two and three dimensions long prompts do not remove such minima ({Z26c}).
     """
     arrived = (ends.loss < ends.attrs["at_optimum"]).sum()
     return {"starts": f"{ends.loss.size}", "arrived": f"{int(arrived)}", "trap": f"{float(ends.trap_loss):.2f}"}

@@ -42,7 +42,7 @@ def mean_over_all_prompts(d):
 @says(
     PAGE,
     "The least mean over all prompts that descents of five numbers find is 0.00096. Other numbers have it, which err more on "
-    "every batch, by a third in the median. So the printed losses lie *below* it",
+    "every batch, by a third in the median. So the median printed loss lies *below* it",
     "ahn-free-features",
 )
 def least_mean_over_all_prompts(d):

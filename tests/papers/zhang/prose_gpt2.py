@@ -155,7 +155,7 @@ def rows_that_moved(d):
     return d.sizes["row"], 1, 21, bool((first > 0).all()), bool((others == 0).all())
 
 
-@says("with zeros the curve is the same (ZF5d)", POSITIONS)
+@says("with zeros the curve is nearly the same (ZF5d)", POSITIONS)
 def zeros_do_the_same(d):
     zeros, usual = (d.risk.sel(table=table) for table in ("zeros beyond N", "as trained"))
     return bool((abs(zeros / usual - 1) < 0.1).all()), bool((abs((zeros / usual).mean("M") - 1) < 0.03).all())
@@ -209,14 +209,12 @@ def above_zero(d):
 
 
 @says(
-    "on what its weights happen to do with rows they have never met, and not on $N$",
+    "How high the error ends depends less on $N$ than on the training, on what its weights happen to do with rows they have",
     CURVES,
 )
 def height_by_training(d):
-    height = own(d.risk.where(d.M > d.N).max("M"))
-    by_N, by_training = (
-        height.mean(other).max(dim) - height.mean(other).min(dim) for other, dim in (("run", "N"), ("N", "run"))
-    )
+    end = own(d.risk).sel(M=40)
+    by_N, by_training = (end.mean(other).max(dim) - end.mean(other).min(dim) for other, dim in (("run", "N"), ("N", "run")))
     return bool((by_training > by_N).all())
 
 
@@ -247,11 +245,17 @@ def all_lengths(d):
     return 20, 15, bool(ratio[0] > 1), bool((ratio[1:] < 1).all())
 
 
-@says("The jump is smaller at larger scales (ZF8), mostly because the error at $N$ is larger there.", CURVES)
+@says(
+    """The jump is smaller at larger scales (ZF8): over that of predicting 0, the error at $N$ is larger there and the height
+    above it smaller.""",
+    CURVES,
+)
 def smaller_jump(d):
     large, one = (d.sel(test=test) for test in (["c = 4", "c = 9"], "c = 1"))
-    jump, at_N = large.jump / one.jump, large.risk.sel(M=d.N) / one.risk.sel(M=d.N)
-    return bool((jump < 1).all()), bool((at_N > 1).all()), bool((jump * at_N).mean((*NINE, "trained")).min() > 1)
+    at_N = relative(d)
+    height = ((d.jump - 1) * at_N).mean("run")
+    higher, lower = (each.sel(test=large.test) > each.sel(test="c = 1") for each in (at_N, -height))
+    return 0, bool((large.jump < one.jump).all()), bool(higher.all()), bool(lower.all())
 
 
 @says("Averaged over all lengths to 40, the jump included, it does not hold for every pair of trainings", CURVES)

@@ -134,7 +134,7 @@ def both_descents_arrive(d):
 @says(
     PAGE,
     "hold on all flows that were integrated. The PL constant is far from tight, by a factor of 2.9 at $d=1$ and of five or "
-    "more from $d=2$ on; the lower bound is below the least $u_{-1}$ by a factor of 1.2 to 4.5.",
+    "more from $d=2$ on; the lower bound is below the least $u_{-1}$ by a factor of 1.2 to 4.5 (full profile).",
     "zhang-pl",
 )
 def bounds_and_their_slack(d):
