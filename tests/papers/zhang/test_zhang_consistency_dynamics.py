@@ -8,7 +8,7 @@ from tests.papers.zhang.margins import holds, misses
 def test_Z19c(stored):
     """The loss never rises along the flow of Lemma 5.2.
 
-    Up to the integrator's tolerance of 1e-10; the flow with Lambda in place of Gamma passes the minimum and climbs.
+    Up to the integrator's tolerance of 1e-10; the flow with Lambda in place of Gamma falls and climbs again.
     """
     flow = stored("zhang-dynamics")
     assert holds(flow.loss.diff("time"), 1e-8)
