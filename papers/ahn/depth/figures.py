@@ -110,12 +110,12 @@ def random_covariances(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _alt_trained(dataset: xr.Dataset) -> str:
-    single, most = dataset.step_theory.isel(layers=0, root=0), dataset.step_theory.isel(layers=-1)
-    low, high = (f"{float(each):.2g}" for each in ((most.min("root") / single).min(), (most.max("root") / single).max()))
+    steps = (dataset.step_theory.isel(layers=0, root=0), dataset.step_theory.isel(layers=-1))
+    single, several = (f"{float(each.min()):.2f} to {float(each.max()):.2f}" for each in steps)
     return (
         f"Step sizes of trained layers against those of the theorem, a panel for each of {dataset.sizes['shape']} shapes. All "
-        f"markers lie on the diagonal. With {int(dataset.layers[-1])} layers the step sizes reach from {low} to {high} times "
-        "that of a single layer."
+        f"markers lie on the diagonal. With {int(dataset.layers[-1])} layers the step sizes reach from {several}, with one "
+        f"from {single}."
     )
 
 
