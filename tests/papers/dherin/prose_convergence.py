@@ -47,7 +47,7 @@ def constant_of_untrained_attention(d):
     return scaled.mean(), bool(scaled.max() < 1)
 
 
-@says(CONVERGENCE, "In the lower right panel noise labels leave the line", "dherin-marginal-updates")
+@says(CONVERGENCE, "In the panel of distances to $\\Delta W_\\infty$ noise labels leave the line", "dherin-marginal-updates")
 def distance_with_noise_labels(d):
     return bool(d.apart_late.sel(case="labels are noise").min() > 2)
 

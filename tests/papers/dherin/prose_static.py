@@ -29,7 +29,7 @@ def average_on_a_line(d):
 
 @says(
     "dherin_static_patches",
-    "The same networks *before* training leave tens of times as much (right panel).",
+    "The same networks *before* training leave tens of times as much (the line *before training*).",
     "dherin-static-one-block",
 )
 def before_training(d):

@@ -85,7 +85,7 @@ def moved_and_stopped(d):
     return bool(little), bool(d.at_rest.isel(step=-1).mean() > 0.9)
 
 
-@says(PAGE, "It falls as $M_1$ grows (lower panel in the full profile)", "li-magnitudes")
+@says(PAGE, "It falls as $M_1$ grows (the panel of settings, in the full profile)", "li-magnitudes")
 def small_over_m1(d):
     return bool((d.small.mean("seed").sel(setting=["M₁ = 4", "A", "M₁ = 12"]).diff("setting") < 0).all())
 
