@@ -84,9 +84,9 @@ def run_all(
         if stopped.is_set():
             child.kill()
         theirs.close()
-        lines = _follow(said, partial(running.say, name))
+        lines, status = _follow(said, partial(running.say, name))
         child.join()
-        outcome = Outcome(child.exitcode, time.monotonic() - began, tuple(lines))
+        outcome = Outcome(child.exitcode if status is None else status, time.monotonic() - began, tuple(lines))
         if not outcome.status:
             with one_at_a_time:
                 succeeded(name, outcome)
@@ -171,11 +171,16 @@ class _Said(io.TextIOBase):
 
 
 def _begin(parent: Connection, cwd: Path, work: Callable[..., int], arguments: tuple) -> None:
-    """Run a task here; all that it prints goes to the parent."""
+    """Run a task here; all that it prints goes to the parent, and last its status.
+
+    A thread that starts a child polls all children, and of two threads that read one exit status the second gets 255.
+    """
     sys.stdout = sys.stderr = _Said(parent)
     _apart()
     os.chdir(cwd)
-    sys.exit(work(*arguments))
+    status = work(*arguments)
+    parent.send(status)
+    sys.exit(status)
 
 
 def _apart() -> None:
@@ -200,14 +205,16 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _follow(said: Connection, state: Callable[[str], None]) -> list[str]:
-    """Return what a task prints until its end; how far it is is said at once."""
-    lines = []
+def _follow(said: Connection, state: Callable[[str], None]) -> tuple[list[str], int | None]:
+    """Return what a task prints until its end, and its status if it comes to say one; how far it is is said at once."""
+    lines, status = [], None
     with said, suppress(EOFError):
         while True:
-            line = said.recv()
-            if line.startswith(STATE):
-                state(line.removeprefix(STATE))
+            heard = said.recv()
+            if isinstance(heard, int):
+                status = heard
+            elif heard.startswith(STATE):
+                state(heard.removeprefix(STATE))
             else:
-                lines.append(line)
-    return lines
+                lines.append(heard)
+    return lines, status

@@ -1,5 +1,7 @@
 """One notebook in its own process: what it is told to run, and how a failure is told."""
 
+import os
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import nbformat
@@ -39,6 +41,17 @@ def test_bad_notebook_is_told_in_one_sentence(monkeypatch, tmp_path, source, tag
 def test_one_that_was_killed_says_so_whatever_it_said_before():
     assert workers.Outcome(-9, 1.0, ("UserWarning: harmless",)).complaint.startswith("it was killed by signal 9")
     assert workers.Outcome(1, 1.0, ("a: b", "why")).complaint == "why"
+
+
+def test_how_a_task_ended_is_what_it_says_itself(monkeypatch, tmp_path):
+    tasks = {"right": (int, ("0",)), "wrong": (int, ("3",)), "dead": (os._exit, (7,))}
+    assert {name: one.status for name, one in workers.run_all(tasks, tmp_path, {}, []).items()} == dict(
+        right=0, wrong=3, dead=7
+    )
+    monkeypatch.setattr(BaseProcess, "exitcode", 255)  # what a thread is told when another has read the exit status before it
+    assert {name: one.status for name, one in workers.run_all(tasks, tmp_path, {}, []).items()} == dict(
+        right=0, wrong=3, dead=255
+    )
 
 
 def test_page_shows_the_profile_that_was_run(tmp_path):
