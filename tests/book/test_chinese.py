@@ -209,6 +209,11 @@ def test_a_caption_calls_its_panels_on_wide_and_narrow_screens_as_in_english():
             assert english <= translated and bool(english) == bool(translated), name
 
 
+def test_a_caption_names_a_side_only_where_its_panel_is_told():
+    """On a phone *Left:* is *Top:*, and what else speaks of a side is wrong."""
+    assert not {name for name, text in captions().items() if re.search(r"\bon the (?:left|right)\b", text)}
+
+
 def test_a_caption_that_is_not_translated_or_of_other_settings_has_no_fold():
     text = captions()["zhang-risk"]
     for picture, told, folds in ((PICTURE, text, 1), (PICTURE, f"{text} More.", 0), (CHANGED_PICTURE, f"Drawn: {text}", 0)):

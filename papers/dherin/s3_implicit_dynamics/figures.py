@@ -103,7 +103,7 @@ def _alt_loss(dataset: xr.Dataset) -> str:
         "Trained network. Left: how far the losses <i>L<sub>j</sub></i>, <i>j</i> &lt; <i>i</i>, have fallen together. "
         "Markers: differences of the losses; lines: Σ |<i>W</i><sub>0</sub>(<i>a<sub>j</sub></i> − "
         "<i>a</i><sub><i>j</i>+1</sub>)|². Right: squared error at the query after the same number of tokens. Means over "
-        "networks and prompts, on the left over the first few prompts only."
+        "networks and prompts, of the losses over the first few prompts only."
     ),
     size=(7.6, 3.7),
 )

@@ -36,8 +36,7 @@ def _alt_losses(dataset: xr.Dataset) -> str:
         "(filled; two standard errors over tasks; thin: predicted) or half of it (hollow), and of the patch of the same "
         "examples (thick line). Right: loss after all examples over the learning rate, for the loss with factor 1 and "
         "½. Horizontal: the patch. Vertical: the predicted limit of stability for factor 1. Losses above 100 are drawn at "
-        "100. Means over networks and all tasks; of finetuning on the right, and at rates other than the paper's, over the "
-        "first tasks only."
+        "100. Means over networks and all tasks, or over the first tasks where the legend says so."
     ),
     size=(7.8, 4.4),
 )
@@ -221,8 +220,8 @@ def positive(dataset: xr.Dataset) -> Table:
     caption=(
         "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: predicted from <i>K</i> and "
         "<i>w</i> alone. Right: κ², the squared share of finetuning that a query sees, mean over fresh queries and tasks, and "
-        "at the first example; line: expected at fresh queries. Intervals: two standard errors over tasks, on the right of "
-        "the distance from the line."
+        "at the first example; line: expected at fresh queries. Intervals: two standard errors over tasks, of κ² "
+        "those of the distance from the line."
     ),
     size=(7.4, 3.5),
 )
