@@ -178,9 +178,7 @@ def _begin(parent: Connection, cwd: Path, work: Callable[..., int], arguments: t
     sys.stdout = sys.stderr = _Said(parent)
     _apart()
     os.chdir(cwd)
-    status = work(*arguments)
-    parent.send(status)
-    sys.exit(status)
+    parent.send(work(*arguments))
 
 
 def _apart() -> None:

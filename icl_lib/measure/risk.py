@@ -28,8 +28,8 @@ def squared_errors(
     """Return (y_hat - y_query)^2 on ``prompts`` fresh prompts of ``length`` examples, drawn on the CPU in the law's dtype.
 
     The model gives one number a prompt, (B,); with weights (S, d+1, d+1) it is S models, (S, B), measured on the same prompts
-    at once. ``name`` is the role of the
-    draws: equal (seed, name, law, prompts, length) give equal prompts, so that models can be compared in pairs.
+    at once. ``name`` is the role of the draws: equal (seed, name, law, prompts, length) give equal prompts, so that models can
+    be compared in pairs.
     """
     refuse(length < 0, f"prompts of {length} examples: draw 0 or more")
     generator = stream(seed, name)

@@ -22,5 +22,5 @@ def minute(curves):
     return {
         "near": f"{float(share.sel(test='c = 1')):.2f}",
         "far": f"{float(share.sel(test='c = 9')):.2f}",
-        "jump": f"{float(jump // 1):.0f}",
+        "jump": f"{int(jump)}",
     }
