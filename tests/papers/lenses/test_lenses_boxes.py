@@ -37,6 +37,8 @@ def token_distribution(d):
     shorter = float(before.left.sel(tokens="Gaussian") / before.whole.sel(tokens="Gaussian"))
     return {
         "N": Number(int(d.N.max()), {"the one before": int(d.N[-2])}),
+        "d": Number(int(d.d.min()), {"the one after": int(d.d[1])}),
+        "x": Number(float(d.x.max()), {"the other": float(d.x.min())}),
         "gaussian": Number(share["Gaussian"], {"the other": share["patterns"], "a shorter context": shorter}, PERCENT),
         "patterns": Number(share["patterns"], {"the other": share["Gaussian"], "not a share": left["patterns"]}, PERCENT),
     }
