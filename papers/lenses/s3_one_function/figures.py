@@ -13,8 +13,8 @@ def _alt_tokens(dataset: xr.Dataset) -> str:
     return (
         "Left, the log-partition function of one context of each kind against the length of the key: both follow a parabola "
         "at first and a straight asymptote later. Right, the share of variance that no single patch carries against the number "
-        f"of tokens, both axes logarithmic: for Gaussian tokens it falls to {gaussian:.1g}, for patterns it levels off at "
-        f"{patterns:.1g}."
+        f"of tokens, both axes logarithmic: at the larger of two sizes of the logits it falls to {gaussian:.1g} for Gaussian "
+        f"tokens and levels off at {patterns:.1g} for patterns."
     )
 
 
@@ -137,7 +137,7 @@ def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Share of the patch that the weighted vote leaves, logarithmic axis, for three sets of prompts, at the start and after "
         "training. At the start about three quarters in all. After training below a hundredth for unseen tasks and for other "
-        "patterns with one coefficient sum, and above a tenth where the sums differ."
+        "patterns with one coefficient sum, and about a seventh, in the mean, where the sums differ."
     ),
     caption=(
         "Share of |<i>W</i> Δ<i>A</i>|² that the change of the weighted vote leaves when half of the context is removed; mean "
@@ -161,7 +161,7 @@ def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Length of the patch of the examples like the query over that of the others, against the formula, both axes "
         "logarithmic: open markers on the diagonal, at the start near 1, after training mostly above 10. Crosses, without the "
-        "ratio of lengths, lie above the diagonal."
+        "ratio of lengths, nearly all lie above the diagonal."
     ),
     caption=(
         "Patch of the examples with the query's pattern over the patch of the others, prompt by prompt, one network, against "
