@@ -20,7 +20,8 @@ ENDS = {BLOCK: 100, EVERY: 50} | DECODERS
         "Stacked bars of the excess against the number of examples, a panel for each training. In blocks it is largest after "
         "two examples, in decoders after five, as many as dimensions. The lower part, one wrong vector, is most of nearly "
         "every bar. The upper part, no vector, is about half of the first bar of the block trained at one length and little of "
-        "its last. It is more than half of the last bar of the block trained at every length."
+        "its last. It is more than half of the last bar of the block trained at every length, and of the small first bars of "
+        "decoders."
     ),
     caption=(
         "Risk beyond that of the posterior mean, over <i>d</i>, mean over three networks. Lower part: distance of the answers' "
