@@ -42,7 +42,7 @@ def S1d(dataset):
     """Cut to one query, as Dherin et al. write it, the change is exact there and typically off by 2% or more at another.
 
     Margin: 0.02 minus the median error over the mean output, in the shape with the least; limit weights.
-    Slack: Medians of 5% to 25% are far above what a small error would be.
+    Slack: Medians of 5% and more are far above what a small error would be.
     Control: the change that is cut to the same query
     """
     return Discrepancy(0.02 - dataset.typical.sel(layer=LIMIT, change="cut to another query"))

@@ -63,7 +63,7 @@ def S2h(dataset):
     """Every descent from random weights ends at $R*(Ψ)$ or at the trap: no third kind of end was met.
 
     Margin: Distance of the risk to the nearer of both, relative; a descent that is not quite done is off by 1%.
-    Slack: Most ends agree to many digits; the worst one was stopped on its way.
+    Slack: Ends agree to many digits; a descent that is stopped on its way does not.
     Control: without the trap
     """
     ends = dataset.ends
@@ -92,7 +92,7 @@ def S2i(dataset):
 
     Margin: Distance of its row from $μ$, over $|μ|$; a finite number of steps leaves some percent. Quick has linear attention
     alone.
-    Moved: It was asked of ReLU as well, whose row the full run found off by 17%; the margin is the same.
+    Moved: It was asked of ReLU as well, whose row a full run found off by more than 10%; the margin is the same.
     Slack: The better trained, the nearer; the margin is that of short trainings.
     Neglects: what training by samples leaves, and what softmax adds to linear attention
     Control: the mean as one step from 0 would have it, $Γ⁻¹Λμ$
