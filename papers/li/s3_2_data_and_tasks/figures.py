@@ -67,7 +67,7 @@ def length(figure: Figure, dataset: xr.Dataset) -> None:
         series(left, cell, "error", "l", label="$\\alpha'={alpha:g}$", theory=("error_theory", "l"), first=k)
         line(left, cell, "best_theory", "l", k, linewidth=0.8)
         points(left, cell, "best", "l", k, mfc="none", ms=4)
-    left.set(yscale="log", xlabel="contexts $l$", ylabel="0-1 error", ylim=(2e-5, 0.7))
+    left.set(yscale="log", xlabel="contexts $l$", ylabel="0-1 error", ylim=(5e-6, 0.7))
     legend(left, columns=len(dataset.alpha))
     _draw_ratio(right, dataset)
 
@@ -81,7 +81,7 @@ def _draw_ratio(axes: Axes, dataset: xr.Dataset) -> None:
     for k, cell in each(dataset, "tasks"):
         places, label = cell.l * (1 + 0.02 * (k - 1)), _in_words(cell.tasks.item())
         points(axes, cell, "ratio", places, label=label, **styles[k])
-    axes.set(xlabel="contexts $l$", ylabel=f"error / vote law at $\\alpha'={alpha:g}$", ylim=(0.5, 2.0))
+    axes.set(xlabel="contexts $l$", ylabel=f"error / vote law at $\\alpha'={alpha:g}$", ylim=(0.5, 2.6))
     axes.legend(loc="upper left")
 
 

@@ -14,8 +14,8 @@ from icl_lib.companion import Table, drawing, equality, points, series, strokes
     "li-iterations",
     alt=(
         "Left: measured against predicted steps, both logarithmic; markers for all letters lie a little below the "
-        "diagonal over nearly a decade. Right: exponents by letter; those to a loss of 0.1 lie near the long bars of "
-        "the escape law and, for beta and M1, away from the short bars of the stated law; most of those of the part "
+        "diagonal over nearly a decade. Right: exponents by letter; most of those to a loss of 0.1 lie near the long bars of "
+        "the escape law, and those in beta and M1 lie away from the short bars of the stated law; most of those of the part "
         "from 0.9 to 0.1 lie away from the long bars."
     ),
     caption=(
@@ -53,13 +53,22 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
     right.legend(loc="upper left", fontsize=8)
 
 
+def _alt_training_length(dataset: xr.Dataset) -> str:
+    steps, lengths = dataset.steps.mean("seed"), dataset.training_length.values
+    ends = [int((lengths >= 2).argmax()), -1]
+    short, long = (
+        f"{float(one.min()):.0f} to {float(one.max()):.0f}" for one in (steps.isel(training_length=end) for end in ends)
+    )
+    return (
+        "Steps against the length of the training prompts, one curve for each share. At "
+        f"{lengths[ends[0]]} contexts they are {short}, at {lengths[-1]} they are {long}; a larger share needs fewer at every "
+        "length. Prompts of one context, which never train the model, have no marker."
+    )
+
+
 @drawing(
     "li-training-length",
-    alt=(
-        "Steps against the length of the training prompts, one falling curve for each share. From two "
-        "contexts on the steps fall by about a half and level off; a larger share needs fewer at every length. Prompts of one "
-        "context, which never train the model, have no marker."
-    ),
+    alt=_alt_training_length,
     caption=(
         "Steps until the hinge on unseen tasks falls to ½, by a line between readings, over the number of contexts in a "
         "training prompt; two standard errors over networks. Dotted, in the colour of its share: 1/α. No marker: not reached. "
