@@ -89,8 +89,8 @@ def new_patterns(d):
 
 @says(
     PAGE,
-    "Only few tasks together with short patterns give errors of several per cent, about equal from $S_1=0$ to 0.5 and smaller "
-    "beyond (L7f). There the score gaps of different draws are spread out, most of all at $S_1=0$.",
+    "From $S_1=0$ on only few tasks together with short patterns give errors of several per cent, about equal up to 0.5 and "
+    "smaller beyond (L7f). There the score gaps of different draws are spread out, most of all at $S_1=0$.",
     "li-sum-reasons",
 )
 def few_tasks(d):
@@ -118,7 +118,7 @@ def negative_sums(d):
     return -1.3, 0, 1.3, bool(abs(low / middle - 1) < 0.1), bool(high < 0.7 * low)
 
 
-@says(PAGE, "at the most negative sums, where the error rises to 9%", "li-sum-reasons")
+@says(PAGE, "at the most negative sums, where the error rises to 9% in the full profile", "li-sum-reasons")
 def short_label(d):
     return at(d.error.sel(setting="B, |q| = 0.25"), -1.3)[0]
 

@@ -76,7 +76,7 @@ def share_of_the_prediction(d):
     return ratio.mean(), ratio.min(), ratio.max()
 
 
-@says(PAGE, "In the sweep above it lasts 6 to 39 steps", "li-iterations")
+@says(PAGE, "In the full profile of the sweep above it lasts 6 to 39 steps", "li-iterations")
 def few_steps(d):
     return behind(d).min(), behind(d).max()
 
