@@ -14,7 +14,7 @@ REFERENCES = (("zero", "predicting 0", "C3", ":"), ("lsa", "LSA", "C1", "--"), (
     alt=(
         "Left: training loss over d against steps for each model. It stays near the error of predicting zero for a while, then "
         "falls below the line of LSA towards that of least squares. Right: error against the number of examples after "
-        "training; markers lie well below the line of LSA and above that of least squares."
+        "training; from one example on, markers lie well below the line of LSA and above that of least squares."
     ),
     caption=(
         "Left: loss/<i>d</i>, the mean over all prefixes, of which a curriculum begins with the shorter ones, in windows of "

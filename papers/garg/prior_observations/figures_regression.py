@@ -15,13 +15,13 @@ _SMALL = {"markersize": 4, "elinewidth": 0.8}
     alt=(
         "Two panels, for models trained on 10 and on 20 examples: error over d against the number of examples. The model falls "
         "along the line of least squares at first, lies above it near k = d = 5, and is far below LSA, averaging and three "
-        "nearest neighbours up to its training length, a vertical line. Beyond that length it rises steeply."
+        "nearest neighbours up to its training length, a vertical line. Beyond that length its error jumps."
     ),
     caption=(
         "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
         "forms; LSA is trained at the same <i>N</i>. Markers: measured on the same prompts, with two standard errors. The "
-        "vertical line is the length <i>N</i> of the training prompts; shaded positions were never trained. Averaging and LSA "
-        "start above the panels."
+        "vertical line is the length <i>N</i> of the training prompts; shaded positions were never trained. Errors above 1.4 "
+        "lie outside the panels."
     ),
     size=(7.2, 3.9),
 )
@@ -49,10 +49,10 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "garg-regression-noise",
     alt=(
-        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares has a tall "
-        "peak at k = d = 5; the models fall without a bump, a little above the Bayes line. Right: squared distance of the "
-        "models to ridge at k = d over the penalty: a valley near penalty 0.1 to 0.3, well below the horizontal lines of the "
-        "distance to least squares."
+        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares rises "
+        "around k = d = 5, where it leaves the panel; the models fall without a bump, at first along the Bayes line and then "
+        "above it, by a factor of about three at N. Right: squared distance of the models to ridge at k = d over the "
+        "penalty: a valley near penalty 0.1 to 0.3, well below the horizontal lines of the distance to least squares."
     ),
     caption=(
         "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, up to "
