@@ -20,5 +20,6 @@ def Z1(dataset):
     $κ = 1, 3, 10, 100$ and $d = 20$.
 
     Margin: Relative, a little above q standard errors of the worst cell, $M = 100$ to $10⁶$.
-    Moved: from 1e-3, absolute, around the limit alone, from which the data at $M = 10⁶$ are 720 standard errors away.
+    Moved: from 1e-3, absolute, around the limit alone, from which the data at $M = 10⁶$ are up to 770 standard errors away
+    ($κ = 1$).
     """

@@ -9,13 +9,14 @@ def minute(errors):
     one step of gradient descent inside the prompt, but not a plain one: a single plain step is not enough unless all
     directions of the inputs have the same variance (footnote 2).
 
-    So: Yes. With the best step size, and variances that differ by a factor of {spread}, {floor} of the error of predicting 0
-    is left after a million examples ({Z1}). A model trained on prompts as long has {trained} left.
+    So: Yes. With the best step size and {d} variances in geometric progression, the largest {spread} times the least, {floor}
+    of the error of predicting 0 is left after a million examples ({Z1}). A model trained on prompts as long has {trained} left.
     New: What one step leaves has a closed form. On endless prompts it depends on the spread of the variances alone, and is
     zero only where they are all equal.
     """
     last = errors.isel(d=0, kappa=-1, M_long=-1)
     return {
+        "d": f"{int(last.d)}",
         "spread": f"{float(last.kappa):g}",
         "floor": f"{100 * float(last.risk_long):.0f}%",
         "trained": f"{100 * float(last.trained_long):.2g}%",
