@@ -11,7 +11,7 @@ from icl_lib.companion import drawing, each, legend, line, points, series
 @drawing(
     "zhang-flow",
     alt=(
-        "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to about 1e-11. "
+        "Two panels over time on log axes. Left: the relative distance of U_11 to its limit falls from about 1 to below 1e-10. "
         "Right: the excess loss falls earlier. The largest condition number, 20, takes longest."
     ),
     caption=(
