@@ -39,8 +39,8 @@ def eigenvalues(figure: Figure, dataset: xr.Dataset) -> None:
     "zhang-full-loss",
     alt=(
         "Left: averaged odd and even parts of the loss against their closed forms, all on the diagonal over several decades. "
-        "Right: the least excess over the optimum among random points falls with the square of their distance from it and is "
-        "positive everywhere."
+        "Right: the least excess over the optimum among random points falls with the square of a small step away from it and "
+        "is positive everywhere."
     ),
     caption=(
         "Left: the odd and even part of the layer's loss at random parameters, averaged by exact quadrature, against the "
