@@ -34,7 +34,8 @@ def ZF1d(dataset):
     """In the mean over nine trainings of a distribution models have at most half the error of linear self-attention, $M = N$.
 
     Margin: As ZF1b.
-    Slack: the ratios are 0.16 and 0.12, two standard errors over seeds 0.21 and 0.10; half is asked for as at each $N$ (ZF1b).
+    Slack: In the full profile the ratios are 0.16 and 0.12, two standard errors over seeds 0.21 and 0.10; half is asked for as
+    at each $N$ (ZF1b).
     Control: the errors after one example
     """
     return over_trainings(*cells.over_lsa(dataset), *NINE)

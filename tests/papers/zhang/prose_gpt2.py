@@ -127,7 +127,7 @@ def wider_intervals(d):
     return ratio.min(), ratio.max(), 64
 
 
-@says("In most cells the trainings differ by more than either", CURVES)
+@says("In most cells of the full profile the trainings differ by more than either", CURVES)
 def trainings_differ_more(d):
     at_N = d.risk.sel(M=d.N)
     wider = at_N.max("run") - at_N.min("run") > d.width.mean("run").max("by")

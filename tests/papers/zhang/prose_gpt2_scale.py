@@ -31,8 +31,8 @@ def what_hurts(d):
 
 
 @says(
-    """Own sizes by entry are no better at $N=10$ for the fixed models, and better at 15 and 20 (full profile). For the random
-    ones they are no gain, and a loss at $N=10$""",
+    """In the full profile own sizes by entry are no better at $N=10$ for the fixed models, and better at 15 and 20. For the
+    random ones they are no gain, and a loss at $N=10$""",
     SCALE,
 )
 def sizes_by_entry(d):
