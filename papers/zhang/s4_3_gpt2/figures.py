@@ -65,7 +65,7 @@ def _draw_references(axes: Axes, cell: xr.Dataset) -> None:
     if cell.lsa_limit < zero:
         line(axes, cell.sel(trained="random"), "lsa", "M", 2, linestyle=LINES[4], linewidth=1, label="linear, same $N$")
         axes.axhline(float(cell.lsa_limit), color="C2", linewidth=1, label="linear, limit")
-    axes.set(yscale="log", ylim=(0.015 * zero**1.35, 9 * zero**0.35), xlim=(0, int(cell.M[-1])))
+    axes.set(yscale="log", ylim=(0.01 * zero**1.35, 9 * zero**0.35), xlim=(0, int(cell.M[-1])))
     plain_logarithms(axes.yaxis)
 
 
