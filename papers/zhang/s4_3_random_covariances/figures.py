@@ -123,13 +123,14 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
 @drawing(
     "zhang-random-start-size",
     alt=(
-        "Left: the distance of the end from A star is below 1e-9 for every initial size. Right: the least u along the flow "
-        "rises with the initial size and saturates; the lower bound stays below it and above zero."
+        "Left: the relative distance of the end from A star is below 1e-9 for every initial size. Right: the least u along the "
+        "flow rises with the initial size and saturates; the lower bound stays below it and above zero."
     ),
     caption=(
         "Initialisations with σ² at multiples of the largest value that Theorem 4.5 allows (vertical line at 1). Left: "
-        "distance of the end of the flow from <i>A</i><sub>*</sub>. Right: least <i>u</i><sub>−1</sub> along the flow "
-        "(markers) and the bound for every σ (lines through the lowest bound over the initialisations)."
+        "relative distance of <i>u</i><sub>−1</sub><i>U</i><sub>11</sub> from <i>A</i><sub>*</sub> at the end of the flow. "
+        "Right: least <i>u</i><sub>−1</sub> along the flow (markers) and the bound for every σ (lines through the lowest bound "
+        "over the initialisations)."
     ),
     size=(7.4, 3.4),
 )
@@ -145,6 +146,6 @@ def start_size(figure: Figure, dataset: xr.Dataset) -> None:
     for axes in (left, right):
         axes.axvline(1, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.set(xscale="log", yscale="log", xlabel="$\\sigma^2$ / largest allowed")
-    left.set(ylabel="distance of $u_{-1}U_{11}$ from $A_*$", ylim=(1e-17, 10))
+    left.set(ylabel="relative distance to $A_*$", ylim=(1e-17, 10))
     right.set_ylabel("value weight $u_{-1}$")
     right.legend(loc="lower right")
