@@ -15,11 +15,11 @@ NARROW = {"A, r = 1": "A, one shift"}
 @drawing(
     "li-attention",
     alt=(
-        "Left: attention on the query's pattern against steps. It stays near its start for about 30 steps, rises "
-        "steeply until step 50 and then creeps. Setting B ends highest, then A, then r = 1; models trained on half of "
-        "the patterns stop near 0.6. Markers lie on the lines of the odds law. Crosses of the authors' plot: near the start at "
-        "0, then 0.98 and 1 at 120 and 200. Right: the attention of one prompt's contexts, one row a step; from step 40 on "
-        "only the contexts with the query's pattern are bright."
+        "Left: attention on the query's pattern against steps. In setting A it stays near its start for about 30 steps; it "
+        "rises steeply until step 50 and then creeps. Setting B ends highest, then A, then r = 1; models trained on half of "
+        "the patterns stop near 0.6 on unseen tasks and above 0.7 on new patterns. Filled markers lie on the lines of the odds "
+        "law. Crosses of the authors' plot: near the start at 0, then 0.98 and 1 at 120 and 200. Right: the attention of one "
+        "prompt's contexts, one row a step; from step 40 on only the contexts with the query's pattern are bright."
     ),
     caption=(
         "Left: attention on the contexts with the query's pattern. Lines: the odds law, from the weights alone, on unseen "
