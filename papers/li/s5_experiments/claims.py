@@ -78,7 +78,7 @@ def L18(dataset):
     """Training turns attention to the query's pattern: in the most selective head its share rises, in both domains.
 
     Margin: Share of the contexts' attention, before less after. On the slides whole layers rise by 0.33 and more.
-    Slack: the slides' layers rise by 0.33 and more; our most selective heads do by 0.44, and 0.1 is a rise at all.
+    Slack: the slides' layers rise by 0.33 and more; in full our most selective heads do by 0.44; 0.1 is a rise at all.
     Control: the models before training
     """
     mass = dataset.mass_head.max("layer")
@@ -141,7 +141,7 @@ def L19c(dataset):
     """The slides' main plot, read as a rescaling: at $S₁ = 0.5$ the error is at least 3.6 times that at 1.1.
 
     Margin: As for L19b.
-    Slack: 3.6 stands for half of the slides' effect on a logarithmic scale; ours is larger than theirs.
+    Slack: 3.6 stands for half of the slides' effect on a logarithmic scale; in full ours is larger than theirs.
     Control: the models before training
     """
     errors = dataset.shifted.sel(convention="rescaling")

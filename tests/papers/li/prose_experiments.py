@@ -117,8 +117,8 @@ def rescaled(d):
 
 @says(
     PAGE,
-    "With patterns of fixed norm the error is 0.038 at $S_1=0.5$, 0.041 at 1 and 0.023 at 1.1, without a trend beyond "
-    "standard errors of 0.01 to 0.02. The slides have a factor 13;",
+    "In the full profile, with patterns of fixed norm, the error is 0.038 at $S_1=0.5$, 0.041 at 1 and 0.023 at 1.1, without "
+    "a trend beyond standard errors of 0.01 to 0.02. The slides have a factor 13;",
     "li-decoder",
 )
 def fixed_norm(d):
