@@ -21,7 +21,7 @@ def minute(speed):
     apart, together = speed.one_layer_seconds.values
     ratio = (speed.plain_seconds / speed.seconds.sel(models=1)).values
     low, high = (f"{each:.1f}" for each in (ratio.min(), ratio.max()))
-    measured = low if low == high else f"{low} to {high}"
+    measured = low if low == high else f"{low}–{high}"
     return {
         "together": f"{apart / together:.1f}",
         "size": str(largest.size.values),
