@@ -251,6 +251,7 @@ def published_floor(figure: Figure, dataset: xr.Dataset) -> None:
         band(axes, cell, "missing_theory", "l", k)
         points(axes, cell, "slides", "l", k, label="$\\alpha'={alpha:g}$")
     axes.set(yscale="log", xlabel="contexts $l$", ylabel="classification error", ylim=(1e-5, 0.3))
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(loc="lower left")
 
 
