@@ -10,11 +10,11 @@ PAPER = Paper(
     arXiv="2208.01066",
     scope=(
         "The observations on decoders that the three papers start from: linear and sparse functions, and shifted "
-        "prompts. The models here have 3 layers where theirs have 12."
+        "prompts. The stored models here have 3 layers where theirs have 12."
     ),
     easy=("A small decoder learns linear functions in context. It tolerates the shifts that Garg et al. report as tolerated."),
     hard=(
-        "What needs scale was not found: the use of sparsity, and the bump of least squares under label noise. There "
-        "is one training of each model, so that nothing is said of the spread between them."
+        "What needs scale was not found: the use of sparsity, and the bump of least squares under label noise. Of each "
+        "stored model one training is read, so that nothing is said of the spread between them."
     ),
 )

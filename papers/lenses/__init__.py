@@ -12,6 +12,6 @@ PAPER = Paper(
         "Statements that put two of the papers, or all three, on one model. They are derived in this book; we know no source "
         "where none is cited."
     ),
-    easy="On one block of linear attention the objects of two papers are one matrix, and every statement is an identity.",
+    easy="On one block of linear attention the objects of two papers are one matrix, and what relates them is an identity.",
     hard="To say for which queries, at which divisor and from which point a statement holds: the papers choose differently.",
 )
