@@ -45,7 +45,7 @@ def identity(figure: Figure, dataset: xr.Dataset) -> None:
         points(axes, middle, "error", place, k, elinewidth=0.8, label="{layer}")
     axes.set(xscale="log", yscale="log", ylim=(1e-17, 30), xlabel="share of the context in $Y$", ylabel="relative error")
     axes.text(0.02, 0.93, "without the update", transform=axes.transAxes)
-    axes.text(0.02, 0.16, "with the update", transform=axes.transAxes)
+    axes.text(0.02, 0.22, "with the update", transform=axes.transAxes)
     axes.legend(loc="center right", bbox_to_anchor=(1, 0.42))
 
 

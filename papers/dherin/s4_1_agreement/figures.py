@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from icl_lib.companion import LINES, MARKERS, Table, across, drawing, each, line, points
 
@@ -101,7 +102,8 @@ def deep(figure: Figure, dataset: xr.Dataset) -> None:
         _draw_sizes(axes, dataset.sel(network=name))
         axes.set_title(name)
     panels[0].set_ylabel("relative patch size")
-    panels[1].tick_params(labelleft=False)
+    panels[0].set_yticks([0.01, 0.03, 0.1, 0.3], ["0.01", "0.03", "0.1", "0.3"])
+    panels[0].yaxis.set_minor_formatter(NullFormatter())
     panels[1].legend(loc="upper right")
     place = np.arange(dataset.sizes["way"])
     for k, cell in each(dataset, "network"):
