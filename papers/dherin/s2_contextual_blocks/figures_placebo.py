@@ -14,8 +14,8 @@ from icl_lib.companion import drawing, each, sideways
     "dherin-placebo",
     alt=(
         "Two panels with four rows each: own context, labels shuffled, another task, Gaussian vector. Left: the relative "
-        "error of the identity is at 1e-15 for all four. Right: the squared error of the patched prediction is small for "
-        "the own context alone, and about that of the prediction 0 or larger for the others."
+        "error of the identity is between 1e-15 and 1e-14 for all four. Right: the squared error of the patched "
+        "prediction is small for the own context alone, and about that of the prediction 0 or larger for the others."
     ),
     caption=(
         "Patches Δ<i>W</i> made from four vectors in the place of <i>A</i>(<i>C</i>, <i>x</i>), three trained networks. "

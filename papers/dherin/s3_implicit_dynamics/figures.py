@@ -47,8 +47,8 @@ def readings(figure: Figure, dataset: xr.Dataset) -> None:
     "dherin-order",
     alt=(
         "Two panels. Left: four broken lines leave one point, wander apart and end together in one other point. Right: "
-        "the distance between orders falls to zero at the last token for attention without positions, and stays above one "
-        "for recurrent layers."
+        "the distance between orders falls to zero at the last token for attention without positions, and stays near one or "
+        "above for recurrent layers."
     ),
     caption=(
         "Left: <i>W<sub>i</sub></i> − <i>W</i><sub>0</sub> in its two principal coordinates, for four orders of one "

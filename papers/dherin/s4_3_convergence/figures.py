@@ -17,8 +17,9 @@ BESIDE = 1.06
     alt=(
         "Four panels. Upper left, log-log: marginal updates of trained and untrained attention, and with noise for "
         "labels, fall together along the line 1/n; summed without softmax they stay level, near 1.4. Upper right: steps "
-        "of the prediction do the same. Lower left: n times the update over kappa is level at 1 for the trained block. "
-        "Lower right: distance to the endless context times root n over kappa is level at 1; with noise labels it rises."
+        "of the prediction do the same. Lower left: n times the update over kappa rises from 0.6 and is level at 1 from about "
+        "token 10 on for the trained block. Lower right: so does the distance to the endless context times root n over "
+        "kappa; with noise labels it goes on rising."
     ),
     caption=(
         "Token <i>n</i> takes Δ<i>W</i><sub><i>n</i>−1</sub> to Δ<i>W</i><sub><i>n</i></sub> at one query a trial. Top "
