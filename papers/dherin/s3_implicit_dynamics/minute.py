@@ -12,10 +12,10 @@ def minute(losses):
     learning it says nothing. Each loss is made from its own step, so it falls whatever the token is: with pure noise for
     examples the losses fall {fall} times as far as with true labels ({D17d}). With true labels {true} of the error of the
     prediction is left, with noise {noise}.
-    New: A loss with a minimum has the same steps ({D17e}). In one block without positions the end of the path does not depend
-    on the order of the examples ({D18}); in recurrent layers, rotary attention and the second of two causal blocks it does
-    ({D18c}). The paper's second way, which takes tokens off the prompt one by one, keeps the output ({D19}) and is no gradient
-    descent ({D19c}).
+    New: A loss with a minimum has the same steps ({D17e}). In one block of attention without positions the end of the path
+    does not depend on the order of the examples ({D18}); in recurrent layers, rotary attention and the second of two causal
+    blocks it does ({D18c}). The paper's second way, which takes tokens off the prompt one by one, keeps the output ({D19}) and
+    is no gradient descent ({D19c}).
     """
     mean = losses.sel(net="trained").mean("seed").isel(i=-1)
     start = losses.error.sel(net="trained").mean("seed").isel(i=0)
