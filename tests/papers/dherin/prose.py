@@ -91,13 +91,13 @@ def falls_of_false_labels(d):
     return bool((abs(fall.sel(kind=FALSE) / fall.sel(kind="true labels") - 1) < 0.15).all())
 
 
-@says(DYNAMICS, "The squared error does not.", "dherin-linear-loss")
+@says(DYNAMICS, "The squared error of the trained network does not.", "dherin-linear-loss")
 def errors_of_false_labels(d):
     end = (d.error.isel(i=-1) / d.error.isel(i=0)).sel(net="trained").mean("seed")
     return bool(end.sel(kind="true labels") < 0.1), bool((end.sel(kind=FALSE) > 0.9).all())
 
 
-@says(DYNAMICS, "stays worse than the prediction 0, whatever the tokens", "dherin-linear-loss")
+@says(DYNAMICS, "stays worse than the prediction 0 in the mean over networks, whatever the tokens", "dherin-linear-loss")
 def untrained_network(d):
     return 0, bool(d.error.sel(net="untrained").mean("seed").min() > 2)
 
