@@ -88,10 +88,10 @@ def D32c(dataset):
 
 @claim("D", "approximation", margin=0.1, quick_margin=0.12, control=put(loss_own_theory="loss_doubled"))
 def D32d(dataset):
-    """At slow rates the loss of finetuning is $L₀$·mean over eigenvalues $λ$ of $K$ of $exp(−η|u|²λi)$, without fit, in each
+    """At slow rates the loss of finetuning is $L₀$·mean over eigenvalues $λ$ of $K$ of $exp(−ηφ|u|²λi)$, without fit, in each
     network.
 
-    Margin: Largest distance over i, over $L₀$, worst network, at rate 0.01 where $η|u|²(d+2)$ $tr K/d ≤ 0.2$.
+    Margin: Largest distance over i, over $L₀$, worst network, at rate 0.01 where $ηφ|u|²(d+2)$ $tr K/d ≤ 0.2$.
     Moved: from 0.15. Read in each network, no longer in their mean.
     Neglects: biases, that the gates open at a query hold half of $|u|²$, and terms of the square of the rate; without biases
     and for slower rates and wider layers the distance shrinks (a test)
