@@ -191,13 +191,13 @@ def patches_from_both_starts(d):
 
 @says(
     FINETUNING,
-    "In the full profile the alignment for one query rises from 0.20 to 0.40, from a third of its ceiling to three fifths.",
+    "In the full profile the alignment for one query rises from 0.20 to 0.40, from three tenths of its ceiling to three fifths",
     STARTS,
 )
 def alignment_from_both_starts(d):
     alignment = at_end(d).alignment.sel(labels="true")
     ours, other = (alignment / at_end(d).share).values
-    return *alignment.values, bool(0.3 < ours < 0.37), bool(0.57 < other < 0.63)
+    return *alignment.values, bool(0.28 < ours < 0.32), bool(0.57 < other < 0.63)
 
 
 @says(FINETUNING, "Labels account for 55% of the patch's squared norm, up from 18%.", STARTS)
