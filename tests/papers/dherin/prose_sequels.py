@@ -75,7 +75,8 @@ def above_the_prediction(d):
 
 @says(
     "dherin_all_positions",
-    "the loss jumps up and down, above all without norms (mean over networks), and the agreement does not care",
+    "In the full profile the loss, on fresh prompts at every mark, jumps up and down, above all without norms (mean over "
+    "networks), and the agreement does not care",
     "dherin-positions-training",
 )
 def loss_and_agreement(d):
