@@ -52,7 +52,7 @@ def converged_in_one_block(d):
 
 @says(
     "dherin_static_patches",
-    "from $K=25$ to the largest $K$ the error falls by another factor of about a hundred",
+    "in the full profile the error falls from $K=25$ to the largest $K$ by another factor of about a hundred",
     "dherin-static-deep",
 )
 def still_falling_in_several_blocks(d):
