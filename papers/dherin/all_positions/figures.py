@@ -10,13 +10,19 @@ from matplotlib.ticker import MaxNLocator
 from icl_lib.companion import LINES, MARKERS, drawing, each, entry, legend, line, points, sideways
 
 
+def _alt_positions(dataset: xr.Dataset) -> str:
+    worst = dataset[["error", "fault"]].max(("block", "network"))
+    return (
+        "Three panels. Top: a map of block against position, all errors between 1e-17 and 1e-13. Bottom left: worst error "
+        f"of each variant, {float(worst.error.min()):.0e} to {float(worst.error.max()):.0e}, beside that with the fault, "
+        f"{float(worst.fault.min()):.0f} to {float(worst.fault.max()):.0f}. Bottom right: with epsilon the missing share grows "
+        "as the length shrinks, from 1e-8 to 1, measured markers on the line; without epsilon the error stays near 1e-16."
+    )
+
+
 @drawing(
     "dherin-positions",
-    alt=(
-        "Three panels. Top: a map of block against position, all errors between 1e-17 and 1e-13. Bottom left: worst error "
-        "of each variant near 1e-15 beside the fault near 10. Bottom right: with epsilon the missing share grows as "
-        "the length shrinks, from 1e-8 to 1, measured markers on the line; without epsilon the error stays near 1e-16."
-    ),
+    alt=_alt_positions,
     caption=(
         "Top: relative error of the patched query alone at every token and block, first variant, worst prompt and network. "
         "Bottom left: worst error of each variant (circles), and with Δ<i>b</i>′ left out or, without skips, the update of "
@@ -97,14 +103,15 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
     "dherin-update-alignment",
     alt=(
         "Top: three maps of the cosine between the updates of all pairs of tokens; in the two with the query as base the "
-        "last row and column are darker, in the third, with an unrelated base, they are not. Bottom: mean cosines by "
-        "block; pairs with the query lie below pairs of others with skips, and together with them without skips."
+        "last row and column are darker, in the third, with an unrelated base, hardly. Bottom: mean cosines by block; with "
+        "skips and the query as base pairs with the query lie below pairs of others; with an unrelated base, and without "
+        "skips, they lie together."
     ),
     caption=(
         "Maps: mean cosine of Δ<i>W<sub>i</sub></i> and Δ<i>W<sub>j</sub></i>, with norms; the last token is the query. "
         "By block: mean over pairs of context tokens (circles) and over pairs with the query (squares), base the query "
         "(filled, solid) and the query of another prompt (hollow, dashed). Dotted: prediction for block 1 without "
-        "attention, a ratio of means. Intervals: two standard errors over networks."
+        "attention, a ratio of means. Intervals: Student's over networks."
     ),
     size=(7.8, 6.0),
 )
@@ -143,10 +150,12 @@ def _draw_groups(axes: Axes, cell: xr.Dataset) -> None:
 
 def _alt_composition(dataset: xr.Dataset) -> str:
     wrong = dataset[["error_left_out", "error_none"]].max("network").to_dataarray()
+    right = dataset.error.max("network")
     return (
-        "Two panels against the block. Left: errors of all architectures with all blocks patched stay near 1e-15 at every "
-        f"depth, while without the first patch or without any they lie between about {float(wrong.min()):.1g} and "
-        f"{float(wrong.max()):.0f}. Right: relative size of the patches by block."
+        "Two panels against the block. Left: errors of all architectures with all blocks patched stay between about "
+        f"{float(right.min()):.0e} and {float(right.max()):.0e} at every depth, while without the first patch or without any "
+        f"they lie between about {float(wrong.min()):.1g} and {float(wrong.max()):.0f}. Right: relative size of the patches "
+        "by block."
     )
 
 

@@ -39,7 +39,7 @@ def _alt_decoding(dataset: xr.Dataset) -> str:
     alt=_alt_decoding,
     caption=(
         "Share of generated tokens that differ from those of the same network with its context, for greedy "
-        "decoding and for sampling with common Gumbel noise. Mean over networks with two standard errors."
+        "decoding and for sampling with common Gumbel noise. Mean over networks with Student's intervals."
     ),
     size=(7.6, 4.2),
 )
@@ -52,7 +52,7 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
             points(axes, cell, "differ", position + 0.14 * (k - 1.5), k, elinewidth=0.8, label=label)
         names = [name.replace(", bias", "").replace(", conditioned", ",\ncond.") for name in dataset.architecture.values]
         axes.set_xticks(position, names)
-        axes.set(title=choice, ylim=(-0.04, 1.05))
+        axes.set(title=choice, ylim=(-0.04, 1.12))
     panels[0].set_ylabel("share of differing tokens")
     legend(panels[0], columns=2)
 
@@ -68,7 +68,7 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
     caption=(
         "Left: relative error of the logits token by token, Llama-style networks; geometric mean over networks. Right: "
         "text in which every token is written twice; median error when the patch of the token before is used, which was made "
-        "for the same token or for another one, and without patches. Mean over networks with two standard errors."
+        "for the same token or for another one, and without patches. Mean over networks with Student's intervals."
     ),
     size=(7.6, 4.4),
 )

@@ -13,10 +13,13 @@ from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points
 def _alt_one_block(dataset: xr.Dataset) -> str:
     error = dataset.error.sel(part="median", fit="least squares").isel(span=-1)
     trained, untrained = (error.sel(network=name).values for name in ("trained", "before training"))
+    average = dataset.error.sel(part="median", fit="average", network="trained").isel(span=-1)
+    average = average.where(min(2, dataset.K[-1]) <= average.K)
     return (
         "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from "
         f"{trained[0]:.2g} at one query to {trained[:2][-1]:.1g} at two, and then falls slowly; affine drops one query later; "
-        "the average stays near 0.3 from two on. Right: queries on a line need one query; wrong targets stay at 1 or above; "
+        f"the average stays between {float(average.min()):.2g} and {float(average.max()):.2g} from two on. Right: "
+        "queries on a line need one query; wrong targets stay at 1 or above; "
         f"untrained networks fall from {untrained[0]:.1g} to {untrained[-1]:.1g}."
     )
 
@@ -75,9 +78,9 @@ def _alt_deep(dataset: xr.Dataset) -> str:
     return (
         f"Two rows, four and ten blocks. Left: error falls from between {float(first.min()):.2g} and "
         f"{float(first.max()):.2g} at one query to between {float(last.min()):.2g} and {float(last.max()):.2g} at "
-        f"{last.K.item()}, along a steepening line; the cross-validated estimate follows it, the error on the fitted queries "
-        "lies far below; wrong targets stay at about 1 or above. Right: relative size of the patches by block, growing with "
-        "the number of queries."
+        f"{last.K.item()}, slowly at first and then faster; the cross-validated estimate follows it, the error on the fitted "
+        "queries lies far below; wrong targets stay at about 1 or above. Right: relative size of the patches by block, growing "
+        "with the number of queries."
     )
 
 
