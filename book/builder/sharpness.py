@@ -12,11 +12,9 @@ from book.builder.verdicts import Row
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.claim import ROUNDING_SLACK
 from icl_lib.companion.html import template
-from icl_lib.companion.slack import MOST, in_words
+from icl_lib.companion.slack import LOOSE, MOST, in_words
 
 COLOURS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided", NOT_REPRODUCED: "undecided"}
-LOOSE = 2.0
-"""From this slack on a claim says why."""
 COLUMNS, STEP, SCALE = 70, 8.0, 0.46
 """Of a drawing of marks: its columns, their distance, which is also that of marks above each other, and the size of a mark."""
 

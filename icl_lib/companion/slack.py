@@ -17,11 +17,13 @@ Change = Callable[[float], tuple[str, np.ndarray | np.number]]
 """A variable, and the values that it has after a change by a factor."""
 MOST = 1000.0
 """Beyond this factor nothing is looked for."""
+LOOSE = 2.0
+"""From this slack on a claim says why, and is tried with single rows."""
 SOON, LATE = (1.1, 1.6, 3.0), (10.0, 100.0, MOST)
 """Factors that are tried; the later ones where no change turns the verdict at one of the first.
 
-Where some changes turn the verdict at the last of the first, the others are dropped; of rows those are taken that turn it
-there, else at ``MOST``, else at an earlier one.
+Where some changes turn the verdict at the last of the first, the others are dropped. Of rows those are taken that turn it
+where the whole variable does; where none does, at the last of the first, else at ``MOST``, else at an earlier one.
 """
 HALVINGS = 8
 """How often an interval between two of them is halved: the factor is good to 1%."""
@@ -38,9 +40,10 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
 
     The factors ``SOON`` and ``LATE`` are tried first: a verdict that turns and turns back between two of them is not seen.
 
-    A fitted exponent is moved by a power in the place of a factor. Where no whole variable turns the verdict, since the check
-    compares its rows, one row is moved. ``measured`` names the variables, parted by spaces, where not all that are read are
-    what the claim measures. What is no number any more, such as the arc of a cosine above 1, turns no verdict.
+    A fitted exponent is moved by a power in the place of a factor. Where no whole variable turns the verdict up to ``LOOSE``,
+    one row is moved too, since a check may compare rows. ``measured`` names the variables, parted by spaces, where not all
+    that are read are what the claim measures. What is no number any more, such as the arc of a cosine above 1, turns no
+    verdict.
 
     An error of 1/4 could be four times as large before it exceeds a margin of 1:
 
@@ -67,8 +70,9 @@ def slack(check: Check, dataset: xr.Dataset, margin: float, kind: str = "", meas
                 return found is not None and found.verdict(margin) != verdict
 
         least = _least([each for name in read for each in _changes(dataset, name, kind)], turned)
-        rows = [each for name in read for each in _row_changes(dataset, name)] if least == MOST else []
-        moved = next(filter(None, ([each for each in rows if turned(each, x)] for x in (SOON[-1], MOST, *SOON[-2::-1]))), [])
+        rows = [each for name in read for each in _row_changes(dataset, name)] if least > LOOSE else []
+        tried = (SOON[-1], MOST, *SOON[-2::-1]) if least == MOST else (least,)
+        moved = next(filter(None, ([each for each in rows if turned(each, x)] for x in tried)), [])
         return min(least, _least(moved, turned))
 
 

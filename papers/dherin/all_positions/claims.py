@@ -106,7 +106,6 @@ def D39(dataset):
     """With skips the query's update is, in the mean, less aligned with the other tokens' than these with each other.
 
     Margin: Mean cosine with the query minus mean cosine of two others, over blocks; random networks, each variant with skips.
-    Slack: The sentence names no amount: a gap beyond its error would do.
     Control: a context token in the query's place
     """
     return over_seeds(-_gap(dataset, "query", True))

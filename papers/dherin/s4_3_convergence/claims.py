@@ -162,7 +162,6 @@ def D29b(dataset):
     than it does. At another rate one of them does better (D29f).
 
     Margin: As D29, for these three networks and this training alone.
-    Slack: the sentence says worse and not by how much, and another rate of training turns it round (D29f).
     Control: least squares in place of the tanh RNN
     """
 

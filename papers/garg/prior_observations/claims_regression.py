@@ -53,7 +53,6 @@ def G1c(dataset):
     """From $k = d$ to $k = N$ the error is at most half of those of averaging and of the three nearest neighbours.
 
     Margin: Ratio to the better of the two on the same prompts, standard errors added. Fixed before the run.
-    Slack: All errors move together by this factor. The models' alone could be 2.1 times as large (full), 1.6 times (quick).
     Control: the three nearest neighbours in the models' place
     """
     own, others = _own(dataset).sel(label="clean"), dataset.sel(label="clean", predictor=["averaging", "3 nearest"])

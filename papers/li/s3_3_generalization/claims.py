@@ -115,7 +115,6 @@ def L7f(dataset):
     """With few training tasks ($r = 1$) and short patterns ($β = 1$) the 0-1 error at $S₁ ≥ 1$ is lower than at 0 to 0.5.
 
     Margin: Mean over $S₁ ≥ 1$ less mean over $0 ≤ S₁ ≤ 0.5$, lower by 0.002; a trial run of 4 seeds had −0.03.
-    Slack: a direction, whose size depends on the seed and the settings.
     Control: the same with three times as many tasks ($r = 3$)
     """
     few = dataset.error.sel(setting="β = 1, r = 1")

@@ -208,7 +208,6 @@ def L22(dataset):
 
     Margin: Change of hinge loss and 0-1 error, absolute. Where fewer than 15% are small, a few large ones are among
     them.
-    Slack: the change is that of silent rows, as in L12; 60% of all neurons cost 0.19.
     Control: 60% of all neurons
     """
     return over_seeds(

@@ -137,7 +137,6 @@ def L14f(ds):
     Margin: Distance as a share of what has grown, at step 30 less at the end, a tenth of the latter, setting A with $r = 3$ and
     $r = 1$: in full 0.08 and 0.09 less 0.20 and 0.17. In setting B attention is not uniform at the start.
     Moved: from half of the distance at the end, of which $r = 1$ leaves 0.53, the noise of the batches in it.
-    Slack: a direction; the size of the difference depends on the batch.
     Control: the scores at the end in the place of those at step 30
     """
     miss = ds.grown_miss.sel(setting=["A", "A, r = 1"])

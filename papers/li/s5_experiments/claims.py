@@ -78,7 +78,6 @@ def L18(dataset):
     """Training turns attention to the query's pattern: in the most selective head its share rises, in both domains.
 
     Margin: Share of the contexts' attention, before less after. On the slides whole layers rise by 0.33 and more.
-    Slack: the slides' layers rise by 0.33 and more; in full our most selective heads do by 0.44; 0.1 is a rise at all.
     Control: the models before training
     """
     mass = dataset.mass_head.max("layer")

@@ -137,7 +137,6 @@ def ZF7(dataset):
 
     Margin: Error of the smaller $N$ over that of the larger. Written when the curves of this training had been seen. How high
     the error jumps differs from one training to the next: in the other two the larger $N$ is better.
-    Slack: Need not be better is what the sentence says; it is about one training, whose spike is high.
     Control: the two smallest $N$
     """
     first = dataset[[*ERRORS]].sel(trained="fixed", test="covariance I").isel(run=0)

@@ -59,7 +59,6 @@ def ZF2d(dataset):
 
     Margin: Relative error at $c = 1$ over that at $c = 4$ and 9, with the standard errors of the prompts alone. Written when
     three seeds had left the factor of ZF2c open.
-    Slack: More is what the sentence says, however much.
     Control: $c = 1$ and $c = 9$ exchanged
     """
     one, larger = (cells.fixed_over_zero(dataset, test) for test in ("c = 1", ["c = 4", "c = 9"]))
@@ -94,7 +93,6 @@ def ZF4b(dataset):
     predicting 0, is more than twice as large at $c = 9$ as on the training distribution.
 
     Margin: As ZF4.
-    Slack: A factor of 2 was set before the other trainings; the excess grows by more.
     Control: the errors after one example, at both scales
     """
     return ratio(*cells.excesses(dataset), 2.0, *NINE)

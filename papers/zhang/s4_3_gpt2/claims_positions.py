@@ -84,7 +84,6 @@ def ZF9a(dataset):
 
     Margin: Error over that of predicting 0, at $c = 9$ so divided and at $c = 1$ not divided, mean over three trainings. 1 is
     what a known c would give.
-    Slack: 1.5 was set when one model had been seen; a known $c$ would give 1.
     Control: not divided at $c = 9$, divided at $c = 1$
     """
     top, bottom = dataset.sel(way="own size", c=9.0, drop=True), dataset.sel(way="both scaled", c=1.0, drop=True)
