@@ -89,6 +89,17 @@ def rounded(value, digits: int = 2) -> str:
     return "0" if abs(float(value)) < 1e-9 else f"{float(f'{float(value):.{digits}g}'):g}"
 
 
+def span(values: xr.DataArray, form: str = ".2g") -> str:
+    """Return the least and the greatest of some numbers in words, ``0.1 to 0.5``.
+
+    >>> import xarray as xr
+    >>> from icl_lib.companion.table import span
+    >>> span(xr.DataArray([0.5, 0.123, 0.25]), ".1f")
+    '0.1 to 0.5'
+    """
+    return f"{float(values.min()):{form}} to {float(values.max()):{form}}"
+
+
 def across(array: xr.DataArray, dim: str, title: str = "{}") -> dict[str, xr.DataArray]:
     """Return an array as columns, one for each entry of a dimension, which stands in the title.
 

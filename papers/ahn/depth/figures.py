@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, equality, legend, line, points, rounded, series, strokes
+from icl_lib.companion import Table, drawing, each, equality, legend, line, points, rounded, series, span, strokes
 
 FITTED, LEAST = "fitted", "least"
 
@@ -14,16 +14,11 @@ def _numbered(axes, dataset: xr.Dataset) -> None:
     axes.set(yscale="log", xlabel="layers $L$", ylabel="risk / risk of no answer")
 
 
-def _span(dataset: xr.Dataset, digits: int) -> str:
-    least, most = (f"{float(each):.{digits}f}" for each in (dataset.error_theory.min(), dataset.error_theory.max()))
-    return f"{least} to {most}"
-
-
 def _alt_depth(dataset: xr.Dataset) -> str:
     return (
         f"Error against the number of layers, on a logarithmic axis, for {dataset.sizes['shape']} shapes. All markers lie on "
-        f"the lines, which fall. With one layer {_span(dataset.sel(layers=1), 2)} is left, with {dataset.sizes['layers']} "
-        f"{_span(dataset.isel(layers=-1), 3)}."
+        f"the lines, which fall. With one layer {span(dataset.error_theory.sel(layers=1), '.2f')} is left, with "
+        f"{dataset.sizes['layers']} {span(dataset.error_theory.isel(layers=-1), '.3f')}."
     )
 
 
@@ -74,6 +69,7 @@ def many_dimensions(figure: Figure, dataset: xr.Dataset) -> None:
         line(axes, cell, "equal_limit", "layers", 1, label="limit of equal steps")
         points(axes, cell.isel(d=-1), "equal", "layers", 5, label="equal steps, $d={d}$")
         _numbered(axes, cell)
+        axes.margins(y=0.08)
         axes.set(yscale="linear", ylim=(0, None), title=f"$d/N={cell.rho.item():g}$")
     legend(*panels, columns=3)
 
@@ -111,7 +107,7 @@ def random_covariances(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _alt_trained(dataset: xr.Dataset) -> str:
     steps = (dataset.step_theory.isel(layers=0, root=0), dataset.step_theory.isel(layers=-1))
-    single, several = (f"{float(each.min()):.2f} to {float(each.max()):.2f}" for each in steps)
+    single, several = (span(each, ".2f") for each in steps)
     return (
         f"Step sizes of trained layers against those of the theorem, a panel for each of {dataset.sizes['shape']} shapes. All "
         f"markers lie on the diagonal. With {int(dataset.layers[-1])} layers the step sizes reach from {several}, with one "

@@ -7,15 +7,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, entry, legend, line, points, sideways
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, legend, line, points, sideways, span
 
 
 def _alt_positions(dataset: xr.Dataset) -> str:
     worst = dataset[["error", "fault"]].max(("block", "network"))
     return (
         "Three panels. Top: a map of block against position, all errors between 1e-17 and 1e-13. Bottom left: worst error "
-        f"of each variant, {float(worst.error.min()):.0e} to {float(worst.error.max()):.0e}, beside that with the fault, "
-        f"{float(worst.fault.min()):.0f} to {float(worst.fault.max()):.0f}. Bottom right: with epsilon the missing share grows "
+        f"of each variant, {span(worst.error, '.0e')}, beside that with the fault, "
+        f"{span(worst.fault, '.0f')}. Bottom right: with epsilon the missing share grows "
         "as the length shrinks, from 1e-8 to 1, measured markers on the line; without epsilon the error stays near 1e-16."
     )
 
@@ -152,10 +152,9 @@ def _alt_composition(dataset: xr.Dataset) -> str:
     wrong = dataset[["error_left_out", "error_none"]].max("network").to_dataarray()
     right = dataset.error.max("network")
     return (
-        "Two panels against the block. Left: errors of all architectures with all blocks patched stay between about "
-        f"{float(right.min()):.0e} and {float(right.max()):.0e} at every depth, while without the first patch or without any "
-        f"they lie between about {float(wrong.min()):.1g} and {float(wrong.max()):.0f}. Right: relative size of the patches "
-        "by block."
+        "Two panels against the block. Left: errors of all architectures with all blocks patched stay at about "
+        f"{span(right, '.0e')} at every depth, while without the first patch or without any they lie between "
+        f"about {float(wrong.min()):.1g} and {float(wrong.max()):.0f}. Right: relative size of the patches by block."
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, across, drawing, each, legend, line, points
+from icl_lib.companion import LINES, Table, across, drawing, each, legend, line, points, span
 from papers.dherin.spread import spread
 
 PATCHES = {
@@ -57,7 +57,7 @@ def _alt_sizes(dataset: xr.Dataset) -> str:
     return (
         "Two panels of relative patch size against the block, logarithmic. Left, what reads z: about 0.1 and falling with "
         "the block for most architectures, zero at rounding for parallel blocks. Right, the site: about 0.1 to 0.4 where a "
-        f"matrix takes up the difference, {float(own.min()):.2g} to {float(own.max()):.2g} for a bias and for Gemma's gain."
+        f"matrix takes up the difference, {span(own)} for a bias and for Gemma's gain."
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, across, drawing, each, legend, points
+from icl_lib.companion import LINES, Table, across, drawing, each, legend, points, span
 from papers.dherin.spread import spread
 
 FLOOR = 1e-16
@@ -21,8 +21,7 @@ def _alt_classes(dataset: xr.Dataset) -> str:
         "Relative error by class of model on a logarithmic axis. Without a patch, and with one of what reads z alone, the "
         "logits are off by about 1. With the last matrices alone, with all matrices, or with another position, they are off "
         "by about 2e-7 in every class; in bfloat16 by about 0.004, below the error of bfloat16 itself, "
-        f"{own.min():.2g} to {own.max():.2g}. With the last block alone patched, tokens behind the others are off by "
-        f"{stars.min():.2g} to {stars.max():.2g}."
+        f"{span(own)}. With the last block alone patched, tokens behind the others are off by {span(stars)}."
     )
 
 

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, entry, equality, legend, line, points
+from icl_lib.companion import LINES, MARKERS, drawing, each, entry, equality, legend, line, points, span
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""
@@ -19,8 +19,7 @@ def _alt_identity(dataset: xr.Dataset) -> str:
     words = (
         "Relative error of the block's output on a logarithmic axis against the share of the context that is left out. "
         f"Filled markers, with the update: all layers stay near {float(middle.error.median()):.0e} at every share. "
-        f"Open markers, without it: for one token {starts}; for all of them between {float(last.min()):.1f} and "
-        f"{float(last.max()):.1f}."
+        f"Open markers, without it: for one token {starts}; for all of them {span(last, '.1f')}."
     )
     return words.replace("e-0", "e-")
 

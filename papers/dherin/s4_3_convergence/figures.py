@@ -58,7 +58,7 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     "dherin-layers-compared",
     alt=(
         "Four panels. Upper left, log-log: attention's marginal updates fall along 1/n, trained and untrained; those of "
-        "tanh RNN and GRU stay level. Upper right: error after N examples; trained layers fall, the GRU lowest, the tanh "
+        "tanh RNN and GRU level off. Upper right: error after N examples; trained layers fall, the GRU lowest, the tanh "
         "RNN ends above attention; untrained layers stay near 2. Lower left: share of the newest token, 1/n in attention, "
         "level near 0.4 in the GRU. Lower right: error against slope: no relation."
     ),

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, interval, legend, line, points
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, interval, legend, line, points, span
 
 LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}
 """Labels of finetuning in the left panel of the alignment, as the legend has them."""
@@ -144,7 +144,7 @@ def _alt_alignment(dataset: xr.Dataset) -> str:
         "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from "
         f"{float(first.alignment.sel(labels='true')):.2f} to {float(last.alignment.sel(labels='true')):.2f}; at the end it is "
         f"at most {float(abs(controls).max()):.2f} with labels of another task and shuffled ones, and {untrained:.2f} in "
-        f"untrained networks; the ceiling is {float(ceiling.min()):.2f} to {float(ceiling.max()):.2f}. Right: labels of the "
+        f"untrained networks; the ceiling is {span(ceiling, '.2f')}. Right: labels of the "
         f"mirrored task end at {float(last.alignment.sel(labels='mirrored task')):.2f}, labels reversed at the query on "
         f"its mirror image; the label parts reach {float(last.alignment_label):.2f}, the answer written in "
         f"{float(last.answer):.2f}."

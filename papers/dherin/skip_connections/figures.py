@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, Table, across, drawing, line, points
+from icl_lib.companion import MARKERS, Table, across, drawing, line, points, span
 
 PARTS = ("both parts", "without the bias", "without the matrix", "no patch")
 READINGS = ("both parts", "attention alone", "one symbol, z", "one symbol, v")
@@ -20,7 +20,7 @@ def left_over(dataset: xr.Dataset) -> Table:
 def _alt(dataset: xr.Dataset) -> str:
     error = dataset["median"].isel(block=0, share=slice(1, None))
     bias, matrix = (
-        f"{float(one.min()):.1g} to {float(one.max()):.1g} without the {part}"
+        f"{span(one, '.1g')} without the {part}"
         for part in ("bias", "matrix")
         for one in [error.sel(way=f"without the {part}")]
     )

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points, rounded
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, line, points, rounded, span
 
 
 def _alt_one_block(dataset: xr.Dataset) -> str:
@@ -18,8 +18,8 @@ def _alt_one_block(dataset: xr.Dataset) -> str:
     return (
         "Two panels of error against calibration queries, logarithmic axes. Left: least squares drops from "
         f"{trained[0]:.2g} at one query to {trained[:2][-1]:.1g} at two, and then falls slowly; affine drops one query later; "
-        f"the average stays between {float(average.min()):.2g} and {float(average.max()):.2g} from two on. Right: "
-        "queries on a line need one query; wrong targets stay at 1 or above; "
+        f"the average stays at {span(average)} from two on. Right: queries on a line need one query; wrong targets stay at 1 "
+        "or above; "
         f"untrained networks fall from {untrained[0]:.1g} to {untrained[-1]:.1g}."
     )
 
@@ -76,8 +76,7 @@ def readings(dataset: xr.Dataset) -> Table:
 def _alt_deep(dataset: xr.Dataset) -> str:
     first, last = (dataset.error.sel(part="median").isel(K=end) for end in (0, -1))
     return (
-        f"Two rows, four and ten blocks. Left: error falls from between {float(first.min()):.2g} and "
-        f"{float(first.max()):.2g} at one query to between {float(last.min()):.2g} and {float(last.max()):.2g} at "
+        f"Two rows, four and ten blocks. Left: error is {span(first)} at one query and falls to {span(last)} at "
         f"{last.K.item()}, slowly at first and then faster; the cross-validated estimate follows it, the error on the fitted "
         "queries lies far below; wrong targets stay at about 1 or above. Right: relative size of the patches by block, growing "
         "with the number of queries."

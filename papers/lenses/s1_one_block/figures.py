@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion import LINES, drawing, each, equality, legend, points, series
+from icl_lib.companion import LINES, drawing, each, equality, legend, points, series, span
 
 ROUNDING = 3e-17
 """Errors of exactly 0 are drawn here."""
@@ -17,8 +17,8 @@ def _alt_static(dataset: xr.Dataset) -> str:
     worst = float(dataset.typical_high.sel(change=["cut to this query", "one for all queries"]).max())
     return (
         "Relative error on a logarithmic axis for four changes of the first matrix. Without a change, and with one cut to "
-        f"another query, medians between {float(without.min()):.2g} and {float(without.max()):.2g}. Cut to the query itself, "
-        f"and uncut for all queries, the largest error is about {worst:.0e}; trained and untrained attention alike."
+        f"another query, medians of {span(without)}. Cut to the query itself, and uncut for all queries, the largest error "
+        f"is about {worst:.0e}; trained and untrained attention alike."
     ).replace("e-0", "e-")
 
 
@@ -75,9 +75,8 @@ def _alt_pass(dataset: xr.Dataset) -> str:
     longest = dataset.isel(M=-1)
     return (
         "Share of a task that is recovered against the number of examples, in two dimensions. In the context's step it rises "
-        f"to between {float(longest.context.min()):.2f} and {float(longest.context.max()):.2f}; after one pass of gradient "
-        f"descent to between {float(longest.descent.min()):.2f} and {float(longest.descent.max()):.2f}, below a level "
-        "at 0.63. All markers are on their lines."
+        f"to a share of {span(longest.context, '.2f')}; after one pass of gradient descent to one of "
+        f"{span(longest.descent, '.2f')}, below a level at 0.63. All markers are on their lines."
     )
 
 

@@ -3,7 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, equality, legend, line, points, rounded, series
+from icl_lib.companion import Table, drawing, each, equality, legend, line, points, rounded, series, span
 
 WITH = "with a mean"
 
@@ -13,8 +13,7 @@ def _alt_optimum(dataset: xr.Dataset) -> str:
     return (
         f"Least risk against the length of the mean, a panel for each of {dataset.sizes['shape']} shapes. The block's "
         "markers lie on a level line. Those of attention without an MLP begin there and rise, just below a dashed line; at the "
-        f"right they are {float((last.attention / last.block).min()):.1f} to "
-        f"{float((last.attention / last.block).max()):.1f} times as high."
+        f"right they are {span(last.attention / last.block, '.1f')} times as high."
     )
 
 

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, across, bars, drawing, each, equality, legend, line, points, rounded, series
+from icl_lib.companion import Table, across, bars, drawing, each, equality, legend, line, points, rounded, series, span
 
 BLOCK, EVERY = "one block, N = 100", "one block, every length to 50"
 DECODERS = {"decoder, N = 10": 10, "decoder, N = 20": 20}
@@ -56,7 +56,7 @@ def shares(dataset: xr.Dataset) -> Table:
     "lenses-any-prior",
     alt=lambda dataset: (
         "Scatter plot of measured risks against sums of three parts, both axes logarithmic, from "
-        f"{float(dataset.risk.min()):.2g} to {float(dataset.risk.max()):.2g}. Filled markers for three priors lie on the "
+        f"{span(dataset.risk)}. Filled markers for three priors lie on the "
         "diagonal; crosses, with the distance from the task in the place of that from the posterior mean, lie to the right of "
         "it or on it."
     ),

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, equality, points, series, strokes
+from icl_lib.companion import Table, drawing, equality, points, series, span, strokes
 
 
 @drawing(
@@ -56,9 +56,7 @@ def iterations(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_training_length(dataset: xr.Dataset) -> str:
     steps, lengths = dataset.steps.mean("seed"), dataset.training_length.values
     ends = [int((lengths >= 2).argmax()), -1]
-    short, long = (
-        f"{float(one.min()):.0f} to {float(one.max()):.0f}" for one in (steps.isel(training_length=end) for end in ends)
-    )
+    short, long = (span(steps.isel(training_length=end), ".0f") for end in ends)
     return (
         "Steps against the length of the training prompts, one curve for each share. At "
         f"{lengths[ends[0]]} contexts they are {short}, at {lengths[-1]} they are {long}; a larger share needs fewer at every "

@@ -5,14 +5,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, Table, across, band, drawing, each, entry, interval, legend, line, points, sideways
+from icl_lib.companion import MARKERS, Table, across, band, drawing, each, entry, interval, legend, line, points, sideways, span
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on logarithmic axes."""
-
-
-def _ends(values: xr.DataArray) -> str:
-    return f"{values.min():.2g} to {values.max():.2g}"
 
 
 def _alt_decoder(dataset: xr.Dataset) -> str:
@@ -25,8 +21,8 @@ def _alt_decoder(dataset: xr.Dataset) -> str:
     return (
         "Two panels, unseen tasks and unseen patterns: error against prompt length on a logarithmic axis, one "
         "series for each share alpha prime. Errors fall with the length and, at short prompts, with the share. At "
-        f"{int(error.l[-1])} contexts they are {_ends(longest.sel(domain='in'))} on unseen tasks and "
-        f"{_ends(longest.sel(domain='out'))} on unseen patterns. Steep lines: the error of a vote{lines}. The models {beside}."
+        f"{int(error.l[-1])} contexts they are {span(longest.sel(domain='in'))} on unseen tasks and "
+        f"{span(longest.sel(domain='out'))} on unseen patterns. Steep lines: the error of a vote{lines}. The models {beside}."
     )
 
 
@@ -128,9 +124,9 @@ def _alt_attention(dataset: xr.Dataset) -> str:
     ]
     return (
         "Left: attention to the query's pattern in layers 1 to 3, before and after training, with the more selective "
-        f"head and the slides' points; before {_ends(layers.sel(stage='before'))}, after {_ends(layers.sel(stage='after'))}, "
+        f"head and the slides' points; before {span(layers.sel(stage='before'))}, after {span(layers.sel(stage='after'))}, "
         f"below the slides. Right: error against the coefficient sum S1; with rescaled patterns it falls {falls[0]}, on the "
-        f"slides {falls[1]}; with patterns of fixed norm it is {_ends(error.sel(convention='fixed norm'))}."
+        f"slides {falls[1]}; with patterns of fixed norm it is {span(error.sel(convention='fixed norm'))}."
     )
 
 

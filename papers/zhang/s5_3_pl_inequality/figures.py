@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, Table, across, drawing, each, entry, equality, legend, line, points, rounded
+from icl_lib.companion import MARKERS, Table, across, drawing, each, entry, equality, legend, line, points, rounded, span
 from papers.zhang.lines import plain_logarithms
 
 
@@ -135,7 +135,7 @@ def _alt_long_prompts(dataset: xr.Dataset) -> str:
     end = "; the local minimum falls below the wall at long prompts" if below.isel(_on_the_right(dataset)).isel(N=-1) else ""
     return (
         "Left: loss of the lowest local minimum found over the least loss against prompt length, one line a setting, from "
-        f"{float(ratio.min()):.2g} to {float(ratio.max()):.2g}. Right: excess loss of the local minimum, height of the wall "
+        f"{span(ratio)}. Right: excess loss of the local minimum, height of the wall "
         f"and least loss on the wall for one setting{end}."
     )
 
