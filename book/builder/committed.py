@@ -14,6 +14,8 @@ from book.builder.shown import plain_output
 
 MARKED = re.compile("⟨[^⟩]*⟩")
 """What a machine may change, as in `tests/nbval_sanitize.cfg`."""
+WORDS = re.compile("[A-Za-z]{4,}")
+"""What it does not change of that: an alternative text has its numbers there, and its words."""
 TAG = re.compile("<[^>]*>")
 PICTURE = "image/png"
 SQUARE, NEAR = 4, 16
@@ -60,16 +62,16 @@ def keep(before: NotebookNode, notebook: NotebookNode) -> None:
 
 
 def alike(one: NotebookNode, other: NotebookNode) -> bool:
-    """Whether two outputs in the committed form differ only between marks, and in a picture by what is hardly seen."""
+    """Whether outputs in the committed form differ between marks alone, by no word, and in a picture by what is hardly seen."""
     pictures = [each.get("data", {}).get(PICTURE, "") for each in (one, other)]
     return _unchanging(one) == _unchanging(other) and (pictures[0] == pictures[1] or all(pictures) and near(*pictures))
 
 
 def _unchanging(output: NotebookNode) -> tuple[str, list[str]]:
-    """What no machine may change: texts outside of marks, and how a table is built."""
+    """What no machine may change: texts outside of marks, words within them, and how a table is built."""
     data = {kind: text for kind, text in output.get("data", {}).items() if kind != PICTURE}
     text = json.dumps(output | {"data": data, "metadata": {}}, sort_keys=True, ensure_ascii=False)
-    return MARKED.sub("", text), TAG.findall(data.get("text/html", ""))
+    return MARKED.sub(lambda found: " ".join(WORDS.findall(found[0])), text), TAG.findall(data.get("text/html", ""))
 
 
 def near(one: str, other: str) -> bool:

@@ -21,10 +21,10 @@ FIGURE = """<figure class="icl-figure" id="fig-risk" data-slug="zhang-risk">
 <figcaption>Risk, <!--⟨-->{}<!--⟩--> at <em>N</em> = 8.</figcaption><!-- provenance --></figure>"""
 
 
-def shown(height: float = 20.0, number: str = "0.25", printed: str = "⟨1⟩ of 2\n") -> nbformat.NotebookNode:
+def shown(height: float = 20.0, number: str = "0.25", printed: str = "⟨1⟩ of 2\n", alt: str = "Risk.") -> nbformat.NotebookNode:
     """An executed notebook with a line of text, in two pieces, and a figure."""
     drawn = base64.b64encode(SVG.format(height).encode()).decode()
-    data = {"text/html": FIGURE.format(drawn, number), "text/plain": "Picture('risk', 'zhang-risk'): ⟨Risk.⟩"}
+    data = {"text/html": FIGURE.format(drawn, number), "text/plain": f"Picture('risk', 'zhang-risk'): ⟨{alt}⟩"}
     made = [new_output("stream", text=text) for text in (printed[:2], printed[2:])]
     cell = new_code_cell("show(RISK)", id="a", execution_count=1, outputs=[*made, new_output("display_data", data)])
     return new_notebook(cells=[cell], metadata={"papermill": {"duration": 1.5}})
@@ -54,6 +54,8 @@ def test_a_figure_is_a_picture_and_a_caption_with_its_marks(tmp_path):
         ({"height": 20.01}, False, False),
         ({"number": "0.26"}, False, False),
         ({"printed": "⟨3⟩ of 2\n"}, False, False),
+        ({"alt": "Risk 5e-16."}, False, False),
+        ({"alt": "Risk falls."}, False, True),
         ({"number": "0.26"}, True, True),
         ({"height": 21.0}, False, True),
         ({"printed": "⟨1⟩ of 3\n"}, False, True),
