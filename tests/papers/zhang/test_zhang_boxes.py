@@ -5,10 +5,11 @@ from boxes import PERCENT, Number, by_second_routes
 
 
 def one_step(d):
-    d = d.isel(d=0)
+    dimensions, d = [int(each) for each in d.d.values], d.isel(d=0)
     kappa, M = int(np.argmax(d.kappa.values)), int(np.argmax(d.M_long.values))
     floor, trained = d.risk_long.transpose("kappa", "M_long").values, d.trained_long.transpose("kappa", "M_long").values
     return {
+        "d": Number(dimensions[0], {"the last": dimensions[-1]}),
         "spread": Number(float(d.kappa.values.max()), {"the least spread": float(d.kappa.values[1])}),
         "floor": Number(floor[kappa, M], {"the trained model": trained[kappa, M], "equal variances": floor[0, M]}, PERCENT),
         "trained": Number(trained[kappa, M], {"one step": floor[kappa, M], "the shortest prompt": trained[kappa, 0]}, PERCENT),
