@@ -69,8 +69,7 @@ def many_dimensions(figure: Figure, dataset: xr.Dataset) -> None:
         line(axes, cell, "equal_limit", "layers", 1, label="limit of equal steps")
         points(axes, cell.isel(d=-1), "equal", "layers", 5, label="equal steps, $d={d}$")
         _numbered(axes, cell)
-        axes.margins(y=0.08)
-        axes.set(yscale="linear", ylim=(0, None), title=f"$d/N={cell.rho.item():g}$")
+        axes.set(yscale="linear", ylim=(0, 1.1 * float(cell.equal_limit.max())), title=f"$d/N={cell.rho.item():g}$")
     legend(*panels, columns=3)
 
 
