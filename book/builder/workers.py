@@ -28,7 +28,7 @@ AT_A_TIME = 2
 """As many as the cores that are counted on; of notebooks one more, for each waits for its kernel now and then."""
 STATE = "state: "  # a line a task prints to say how far it is
 Task = tuple[Callable[..., int], tuple]
-"""A function of a module, and its arguments; what it returns is the exit status of its process."""
+"""A function of a module, and its arguments; what it returns is its status, 0 where it went well."""
 CAN_FORK = sys.platform == "linux"  # elsewhere a process that has imported graphics libraries may not survive a fork
 
 

@@ -180,8 +180,12 @@ def query_dependence(figure: Figure, dataset: xr.Dataset) -> None:
     left.legend(loc="upper left")
 
 
+def _joint_errors(dataset: xr.Dataset) -> xr.Dataset:
+    return np.exp(np.log(_shown(dataset[["error"]])).mean("replicate"))
+
+
 def _alt_joint(dataset: xr.Dataset) -> str:
-    beyond = np.exp(np.log(_shown(dataset[["error"]]).error).mean("replicate")).where(dataset.rank_theory < dataset.K)
+    beyond = _joint_errors(dataset).error.where(dataset.rank_theory < dataset.K)
     trained, drawn, labelled, half, rnn = (f"{float(least):.1g}" for least in beyond.min("K"))
     words = (
         "Largest relative error of one patch over K queries against K, both axes logarithmic. Trained and random networks "
@@ -205,7 +209,7 @@ def _alt_joint(dataset: xr.Dataset) -> str:
 def joint_patch(figure: Figure, dataset: xr.Dataset) -> None:
     """Error of one patch for K queries against K, with the rank of what W reads."""
     axes = figure.subplots()
-    for k, mean in each(np.exp(np.log(_shown(dataset[["error"]])).mean("replicate")), "case"):
+    for k, mean in each(_joint_errors(dataset), "case"):
         line(axes, mean, "error", "K", k, marker=MARKERS[k], linewidth=0.9, label="{case}")
     for rank in np.unique(dataset.rank_theory):
         axes.axvline(rank, color=mpl.rcParams["text.color"], linestyle=LINES[3], linewidth=0.8)

@@ -195,7 +195,11 @@ def left_for_another_query(d):
     return 0.3, bool(ratio.min() > 0.3), bool((abs(ratio.mean("replicate") - 0.75) < 0.03).all())
 
 
-@says(SHOWS, "the GRU learns best and its updates soon stop falling, and untrained attention", "dherin-layers-compared")
+@says(
+    SHOWS,
+    "the GRU learns best and its updates soon stop falling, and untrained attention learns nothing",
+    "dherin-layers-compared",
+)
 def recurrent_layers(d):
     end = d.loss_end / d.loss_zero
     best = end.sel(state="trained").mean("seed")
