@@ -40,12 +40,12 @@ def depth(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _alt_many(dataset: xr.Dataset) -> str:
-    last = dataset.isel(layers=-1)
+    last = dataset.isel(layers=-1, rho=0)
     return (
         f"Error against the number of layers in {dataset.sizes['rho']} panels, one a ratio d/N. Markers of larger dimensions "
         "come down to the line of the best steps. The line of equal steps lies above it from two layers on: at "
-        f"{int(last.layers)} layers {float(last.equal_limit.sel(rho=0.5)):.3f} against {float(last.limit.sel(rho=0.5)):.3f} at "
-        "the ratio 0.5."
+        f"{int(last.layers)} layers {float(last.equal_limit):.3f} against {float(last.limit):.3f} at the ratio "
+        f"{float(last.rho):g}."
     )
 
 

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, entry, equality, legend, line, points, series, sideways
+from icl_lib.companion import Table, drawing, each, entry, equality, legend, line, points, series, sideways, span
 
 
 @drawing(
@@ -47,13 +47,17 @@ _STATEMENTS = {
 }
 
 
+def _alt_attention(dataset: xr.Dataset) -> str:
+    alone, moved = (dataset[[*names]].to_dataarray() for names in zip(*_STATEMENTS.values(), strict=True))
+    return (
+        "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the prediction alone give "
+        f"relative differences of {float(alone.max()):.1e} or less; the controls give differences from {span(moved)}."
+    )
+
+
 @drawing(
     "zhang-attention",
-    alt=(
-        "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the prediction alone give "
-        "relative differences of about one part in ten to the fifteen or less; the controls give differences from about a "
-        "hundredth to about fifty."
-    ),
+    alt=_alt_attention,
     caption=(
         "Largest relative change of the prediction, one marker for each pair (<i>d</i>,&nbsp;<i>M</i>), with dense random "
         "weights. Circles: the statement; crosses: its control. Exact zeros are drawn at 10<sup>&minus;17</sup>."

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion import drawing, each, legend, points, series
+from icl_lib.companion import drawing, each, legend, points, series, span
 from papers.zhang.lines import plain_logarithms
 
 TICKS = (0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -79,13 +79,18 @@ def query_shift(figure: Figure, dataset: xr.Dataset) -> None:
     panels[0].legend(loc="lower left")
 
 
-@drawing(
-    "zhang-orthogonal-query",
-    alt=(
+def _alt_orthogonal_query(dataset: xr.Dataset) -> str:
+    last = dataset.power.sel(query="orthogonal").isel(kappa=-1)
+    return (
         "Mean square of the prediction over that of the label against the condition number of the covariance. For contexts in "
         "an invariant subspace it is 0 throughout. For ordinary contexts with an orthogonal query it is 0 at condition number "
-        "1 and rises steadily, past 1 at condition number 100."
-    ),
+        f"1 and rises steadily, to {float(last):.2f} at condition number {float(last.kappa):g}."
+    )
+
+
+@drawing(
+    "zhang-orthogonal-query",
+    alt=_alt_orthogonal_query,
     caption=(
         "A query orthogonal to every context input: mean square of LSA's prediction, over that of the label, with two standard "
         "errors. The prediction is 0 for isotropic covariance and for a context that spans an invariant subspace, and in "
@@ -107,14 +112,20 @@ def orthogonal_query(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, 0.95))
 
 
-@drawing(
-    "zhang-covariate-shift",
-    alt=(
+def _alt_covariate_shift(dataset: xr.Dataset) -> str:
+    longest = (dataset.risk_theory / dataset.zero).isel(d=0, M=-1)
+    halved, doubled, tripled = (span(longest.sel(test=f"inputs × {c}")) for c in ("0.5", "2", "3"))
+    return (
         "Four panels of error relative to predicting zero against test prompt length M, on one logarithmic axis: inputs "
         "halved, doubled, tripled, and drawn from another covariance. LSA's measured markers lie on the formula's lines, which "
-        "level off away from 0: below 1 for halved inputs, between 4 and 9 for doubled and above 30 for tripled ones. A dotted "
-        "line marks the limit of long prompts. Least squares is at 0 in all panels."
-    ),
+        f"level off away from 0: at {halved} for halved inputs, at {doubled} for doubled and at {tripled} for tripled ones. A "
+        "dotted line marks the limit of long prompts. Least squares is at 0 in all panels."
+    )
+
+
+@drawing(
+    "zhang-covariate-shift",
+    alt=_alt_covariate_shift,
     caption=(
         "Covariate shift: error over that of predicting 0 (horizontal line at 1). Lines: the formula for two training "
         "lengths. Markers: Monte Carlo with two standard errors. Dotted: the limit <i>N</i>, <i>M</i> → ∞. Crosses at the "

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, Table, across, band, drawing, each, legend, line, points
+from icl_lib.companion import LINES, MARKERS, Table, across, band, drawing, each, legend, line, points, span
 from papers.zhang.lines import plain_logarithms, with_range
 
 TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}
@@ -15,15 +15,20 @@ LAWS = {"fixed": "the fixed covariance", "random": "random covariances"}
 """The training distributions."""
 
 
-@drawing(
-    "zhang-gpt2",
-    alt=(
+def _alt_curves(dataset: xr.Dataset) -> str:
+    seen = dataset.risk.sel(M=dataset.N, test=["covariance I", "c = 1"]).mean("run")
+    return (
         "Twelve panels, one row a training length N, one column a test distribution: error per dimension on a logarithmic axis "
         "against the number of examples, for models trained on the fixed and on random covariances. On the fixed covariance "
-        "and on random ones at scale 1 both curves fall from 1 to about 0.1 or less at N, marked by a vertical line, and jump "
-        "up right after. At scales 4 and 9 they stay far above least squares and the jump is smaller; up to N models trained "
-        "on random covariances lie below."
-    ),
+        f"and on random ones at scale 1 both curves fall from 1 and reach {span(seen)} at N, marked by a vertical line, and "
+        "jump up right after. At scales 4 and 9 they stay far above least squares and the jump is smaller; up to N models "
+        "trained on random covariances lie below."
+    )
+
+
+@drawing(
+    "zhang-gpt2",
+    alt=_alt_curves,
     caption=(
         "Figure 1 of the paper at the size of two cores: squared error over <i>d</i> at the query against the number of "
         "examples <i>M</i>. A curve is the mean of three trainings that differ in their seed, its band their range. Vertical "
@@ -83,14 +88,20 @@ def by_way(dataset: xr.Dataset) -> Table:
     return Table.by(MODELS, across(dataset.risk.isel(c=-1).mean("run"), "way"))
 
 
+def _alt_positions(dataset: xr.Dataset) -> str:
+    curves, N = dataset.risk.sel(table="as trained").mean("run"), dataset.attrs["N"]
+    return (
+        "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed and "
+        f"on random covariances. As trained, and with zeros in the rows beyond N, the error is {span(curves.sel(M=N))} at "
+        f"N and {span(curves.sel(M=N + 1))} right after. With the last trained rows repeated, and with positions frozen "
+        "at 0, it goes on smoothly. On untrained rows throughout it stays near 1. Right: rows of the table are long up to row "
+        f"{2 * N} and short beyond."
+    )
+
+
 @drawing(
     "zhang-gpt2-positions",
-    alt=(
-        "Left and middle, logarithmic: error against the number of examples for the models trained at N = 10 on the fixed and "
-        "on random covariances. As trained, and with zeros in the rows beyond N, the error falls to about 0.1 at N and jumps "
-        "above 1 right after. With the last trained rows repeated, and with positions frozen at 0, it goes on smoothly. On "
-        "untrained rows throughout it stays near 1. Right: rows of the table are long up to row 20 and short beyond."
-    ),
+    alt=_alt_positions,
     caption=(
         "Left and middle: squared error over <i>d</i> on the training distribution, means of three trainings with their range, "
         "<i>N</i> = 10 (vertical line). Right: length of the rows of the learned table of positions in the first training; row "
