@@ -1,4 +1,4 @@
-"""Numbers in the prose of a notebook are found again in the stored results."""
+"""Numbers in the prose of a notebook, around a figure or in the reasons of a claim are found again in the stored results."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import nbformat
 
 from papers import registry
+from tests.papers import told
 from tests.papers.tables import agrees
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -28,7 +29,7 @@ def plain(words: str) -> str:
 
 
 class Said(NamedTuple):
-    """Words of a notebook, the results that they tell of, and what they say: numbers in their order, and what must be true."""
+    """Words of a notebook, a figure or a claim, the results that they tell of, and what they say: numbers and what is true."""
 
     notebook: str
     words: str
@@ -46,7 +47,7 @@ def both(slug: str) -> tuple:
 
 
 def says(notebook: str, words: str, *slugs: str) -> Callable:
-    """Declare what words of a notebook say of stored results: the function takes them, and returns what stands there.
+    """Declare what words of a notebook, a figure or a claim say of stored results: the function takes them, and says it again.
 
     Numbers stand for those of the words, in their order; True and False for what is said without a number.
     """
@@ -60,7 +61,11 @@ def says(notebook: str, words: str, *slugs: str) -> Callable:
 
 @cache
 def prose(notebook: str) -> str:
-    """Return the text of a notebook, a space for every break."""
+    """Return the text of a notebook, a space for every break; the reasons of a claim; what a figure says beside its axes."""
+    if notebook in registry.CLAIMS:
+        return " ".join(registry.CLAIMS[notebook].told.values())
+    if notebook in told.DRAWINGS:
+        return " ".join(told.DRAWINGS[notebook][1].told(told.dataset_of(notebook))[:2])
     cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
     return " ".join(" ".join(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
 
@@ -68,7 +73,7 @@ def prose(notebook: str) -> str:
 def wrong(said: Said, datasets: list) -> Iterator[str]:
     """Say what of the words is not so."""
     if prose(said.notebook).count(said.words) != 1:
-        yield "the notebook has these words not at all, or more than once"
+        yield "there are these words not at all, or more than once"
         return
     found = said.found(*datasets)
     found = [*found] if isinstance(found, tuple | list) else [found]
