@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq
 from zhang_instances import SKEW, covariance, draw
 
+from papers import registry
 from papers.zhang import reduced_flow
 from papers.zhang.flow import gradient_flow
 from papers.zhang.s5_3_pl_inequality.figures import long_prompts
@@ -189,3 +190,33 @@ def test_the_alternative_text_says_that_a_trap_lies_below_the_wall_where_it_does
     assert "falls below the wall" in long_prompts.told(data)[0]
     higher = data.assign(loss=data.loss + data.height)
     assert "falls below the wall" not in long_prompts.told(higher)[0]
+
+
+def near_optimum(data, over: float):
+    """The data with every loss that is at the optimum so far over it."""
+    return data.assign(loss=data.loss.where(data.loss > 1.01 * data.minimum, over * data.minimum))
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("Z25b", lambda d: d.assign(miss=0 * d.miss + 0.9e-6), lambda d: d.assign(miss=0 * d.miss + 1.1e-6)),
+        ("Z26b", lambda d: d.assign(gradient=0 * d.gradient + 0.9e-10), lambda d: d.assign(gradient=0 * d.gradient + 1.1e-10)),
+        ("Z26c", lambda d: d.assign(gradient=0 * d.gradient + 0.9e-10), lambda d: d.assign(gradient=0 * d.gradient + 1.1e-10)),
+        (
+            "Z26c",
+            lambda d: d.assign(loss=1.0011 * d.minimum + 0 * d.loss),
+            lambda d: d.assign(loss=1.0009 * d.minimum + 0 * d.loss),
+        ),
+        (
+            "Z26f",
+            lambda d: d.assign(dense_loss=0 * d.dense_loss + 1.011),
+            lambda d: d.assign(dense_loss=0 * d.dense_loss + 1.009),
+        ),
+        ("Z26g", lambda d: near_optimum(d, 1.0009), lambda d: near_optimum(d, 1.0011)),
+    ],
+)
+def test_a_threshold_is_where_the_margin_says(name, good, bad, stored):
+    claim = registry.CLAIMS[name]
+    verdicts = [claim.check(change(stored(claim.experiment))).verdict(claim.margin) for change in (good, bad)]
+    assert verdicts == ["holds", "fails"]
