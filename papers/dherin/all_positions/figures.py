@@ -13,10 +13,11 @@ from icl_lib.companion import LINES, MARKERS, drawing, each, entry, legend, line
 def _alt_positions(dataset: xr.Dataset) -> str:
     worst = dataset[["error", "fault"]].max(("block", "network"))
     return (
-        "Three panels. Top: a map of block against position, all errors between 1e-17 and 1e-13. Bottom left: worst error "
-        f"of each variant, {span(worst.error, '.0e')}, beside that with the fault, "
-        f"{span(worst.fault, '.0f')}. Bottom right: with epsilon the missing share grows "
-        "as the length shrinks, from 1e-8 to 1, measured markers on the line; without epsilon the error stays near 1e-16."
+        f"Three panels. Top: a map of block against position, errors {span(dataset.by_position, '.0e')}. Bottom left: worst "
+        f"error of each variant, {span(worst.error, '.0e')}, beside that with the fault, {span(worst.fault, '.0f')}. Bottom "
+        f"right: with epsilon the missing share grows as the length shrinks, from {dataset.missing.min():.0e} to "
+        f"{dataset.missing.max():.1f}, measured markers on the line; without epsilon the error stays at "
+        f"{span(dataset.error_exact, '.0e')}."
     )
 
 
@@ -63,10 +64,11 @@ def _draw_epsilon(axes: Axes, dataset: xr.Dataset) -> None:
 
 @drawing(
     "dherin-positions-training",
-    alt=(
+    alt=lambda dataset: (
         "Four panels, columns without and with norms. Top: test loss over the steps; circles of the patched query lie on "
         "the network's line, squares without the bias change off it, with norms only a little. Bottom: squared differences "
-        "by block stay between 1e-15 and 1e-12 at all steps, those without the bias change between 0.01 and 1."
+        f"by block stay at {span(dataset.difference[:2].max('seed'), '.0e')} at all steps, the least without the bias change "
+        f"at {span(dataset.difference_fault[:2].min(('block', 'seed')), '.1g')}."
     ),
     caption=(
         "Training in float32. Test loss: half the mean squared error on test prompts, geometric mean over networks: the "

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import MARKERS, Table, across, drawing, legend, line, points
+from icl_lib.companion import MARKERS, Table, across, drawing, legend, line, points, span
 
 PATCHES = {
     "none": "no patch",
@@ -59,11 +59,11 @@ def decoding(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "dherin-stale-patches",
-    alt=(
+    alt=lambda dataset: (
         "Left: error of the logits along the generated tokens, Llama-style network, logarithmic. Patches made anew stay "
-        "near 3e-16 with or without the first block; stale patches and no patches both stay near 1. Right: by "
-        "architecture, a stale patch used for the same token again leaves 0.1 to 0.3, for another token about 1, as "
-        "without a patch."
+        "at rounding with or without the first block; stale patches and no patches both stay near 1. Right: by architecture, "
+        f"a stale patch used for the same token again leaves {span(dataset.same.mean('seed'), '.1f')}, for another token "
+        f"{span(dataset.different.mean('seed'), '.1f')}, no patch {span(dataset.without.mean('seed'), '.1f')}."
     ),
     caption=(
         "Left: relative error of the logits token by token, Llama-style networks; geometric mean over networks. Right: "
@@ -92,10 +92,10 @@ def stale(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "dherin-costs",
-    alt=(
+    alt=lambda dataset: (
         "Cost of a step with patches over that of a step with the context, against the number of tokens. Without a cache "
-        "the ratio falls towards 1; with a cache it falls from 3.5 more slowly. The measured time ratio scatters, mostly "
-        "above 1."
+        f"the ratio falls towards 1; with a cache it falls more slowly, from {dataset.ratio_cached[0]:.1f} to "
+        f"{dataset.ratio_cached[-1]:.1f}. The measured time ratio scatters, mostly above 1."
     ),
     caption=(
         "Cost of a decoding step with patches over that of a step with the context. Lines: formulas, without and with a "

@@ -27,13 +27,20 @@ FLOOR, ZERO = 1e-17, 0.01
 """Least values drawn on logarithmic axes, of errors and of patch sizes."""
 
 
+def _alt_errors(dataset: xr.Dataset) -> str:
+    mean = spread(dataset, "error", FLOOR).error
+    wrong = mean.sel(patch=["input half", "neighbour", "none"])
+    return (
+        "Relative error of the logits by architecture on a logarithmic axis. With the patch all markers lie at "
+        f"{span(mean.sel(patch='whole'), '.0e')}. With an epsilon in the denominator they lie at up to "
+        f"{mean.sel(patch='epsilon').max():.0e}, except for parallel blocks, where nothing changes. Without the site, with the "
+        f"patch for the token before, or with no patch they lie at {span(wrong, '.1f')}."
+    )
+
+
 @drawing(
     "dherin-modern-blocks",
-    alt=(
-        "Relative error of the logits by architecture on a logarithmic axis. With the patch all markers lie near 5e-16. "
-        "With an epsilon in the denominator they lie near 5e-5, except for parallel blocks, where nothing changes. "
-        "Without the site, with the patch for the token before, or with no patch they lie near 1."
-    ),
+    alt=_alt_errors,
     caption=(
         "Largest relative error of the logits over all positions; a network without its context against the same network "
         "with it. Mean over networks on the logarithmic axis, bars from the smallest to the largest. The epsilon of 0.01 "
@@ -53,10 +60,13 @@ def errors(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def _alt_sizes(dataset: xr.Dataset) -> str:
-    own = dataset.size_out.mean("seed").reindex(architecture=["vanilla, bias", "Gemma"])
+    size = dataset[["size_in", "size_out"]].mean("seed")
+    own = size.size_out.reindex(architecture=["vanilla, bias", "Gemma"])
+    matrix = size.size_out.reindex(architecture=["Llama", "Gemma, conditioned", "parallel", "experts", "experts, each"])
+    reads = size.size_in.reindex(architecture=["vanilla, bias", "Llama", "Gemma", "experts"])
     return (
-        "Two panels of relative patch size against the block, logarithmic. Left, what reads z: about 0.1 and falling with "
-        "the block for most architectures, zero at rounding for parallel blocks. Right, the site: about 0.1 to 0.4 where a "
+        f"Two panels of relative patch size against the block, logarithmic. Left, what reads z: {span(reads[:, 0])} in the "
+        f"first block and falling, zero at rounding for parallel blocks. Right, the site: {span(matrix)} where a "
         f"matrix takes up the difference, {span(own)} for a bias and for Gemma's gain."
     )
 
@@ -93,12 +103,13 @@ def sizes(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_depth(dataset: xr.Dataset) -> str:
     mean = spread(dataset.isel(architecture=0), "error", FLOOR).error
     first, last = ({str(each.patched.item()): float(each) for each in mean.isel(depth=end)} for end in (0, -1))
+    flat = mean.sel(patched=["all blocks", "last block"])
     from_to = {name: f"from {first[name]:.1g} to {last[name]:.1g}" for name in ("all, epsilon", "all but the last")}
     return (
-        "Relative error of the logits against the depth from 1 to 32, both axes logarithmic. With patches in all blocks, "
-        "and with a patch in the last block only, it is flat near 5e-16. With an epsilon it falls "
+        f"Relative error of the logits against the depth, {span(mean.depth, 'g')}, both axes logarithmic. With patches in all "
+        f"blocks, and with a patch in the last block only, it is flat, {span(flat, '.0e')}. With an epsilon it falls "
         f"{from_to['all, epsilon']}. With patches in all blocks but the last it falls {from_to['all but the last']}, without "
-        f"patches it is {first['none']:.2g} at depth 1 and {last['none']:.2g} at 32."
+        f"patches it is {first['none']:.2g} at first and {last['none']:.2g} at last."
     )
 
 
@@ -124,14 +135,22 @@ def depth(figure: Figure, dataset: xr.Dataset) -> None:
     legend(axes, columns=3, title="patched blocks")
 
 
+def _alt_gemma(dataset: xr.Dataset) -> str:
+    published, conditioned = (dataset.change.sel(form=form) for form in ("published", "conditioned"))
+    ahead = spread(dataset, "median", FLOOR)["median"].sel(made="ahead", precision=["float32", "bfloat16"])
+    return (
+        f"Three panels. Left: largest relative change of the gain, {span(published, ',.0f')} for the published form and "
+        f"{span(conditioned, '.1f')} for the well-conditioned one. Middle: share of large entries falls like 1/τ, markers on "
+        "the line. Right: error of the logits by precision; made in place both forms agree; made ahead the published form "
+        "errs by {:.0e} in float32 and by {:.1f} in bfloat16, the conditioned one by {:.0e} and {:.2f}.".format(
+            *ahead.values.ravel()
+        )
+    )
+
+
 @drawing(
     "dherin-gemma",
-    alt=(
-        "Three panels. Left: largest relative change of the gain, thousands or more for the published form and about 1 for "
-        "the well-conditioned one. Middle: share of large entries falls like 1/τ, markers on the line. Right: error of the "
-        "logits by precision; made in place both forms agree; made ahead the published form errs by 1e-3 in float32 and "
-        "by more than 1 in bfloat16, the conditioned one by 1e-6 and 0.03."
-    ),
+    alt=_alt_gemma,
     caption=(
         "Left: largest relative change of a gain over blocks and positions, each marker a network. Middle: share of "
         "entries of (<i>v<sub>C</sub></i> − <i>v</i>)/<i>n</i> beyond <i>τ</i>; line: from the density of <i>n</i> at 0. "
@@ -173,9 +192,9 @@ def agreement(dataset: xr.Dataset) -> Table:
 
 @drawing(
     "dherin-w-down-alone",
-    alt=(
-        "Error of the feed-forward output with the right stream coming in. Three changes of W_down alone leave about "
-        "0.3 of it or more; a line marks the least that any change can leave, at the first marker."
+    alt=lambda dataset: (
+        "Error of the feed-forward output with the right stream coming in. Three changes of W_down alone leave "
+        f"{span(dataset.miss.mean('seed'))} of it; a line marks the least that any change can leave, at the first marker."
     ),
     caption=(
         "Error over the output that is asked for, median over blocks and positions, when <i>W</i><sub>down</sub> alone is "

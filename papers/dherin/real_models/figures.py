@@ -17,11 +17,14 @@ MARKS = {"no patch": 0, "reads alone": 1, "last alone": 2, "all matrices": 3, "p
 def _alt_classes(dataset: xr.Dataset) -> str:
     own, behind = spread(dataset, "own", FLOOR).own, spread(dataset, "stream", FLOOR).stream
     stars = behind.sel(patch="last block", precision="float32")
+    error, exact = spread(dataset, "error", FLOOR).error, ["last alone", "all matrices", "position 0"]
+    single, half = error.sel(precision="float32"), error.sel(patch="last alone", precision="bfloat16")
     return (
         "Relative error by class of model on a logarithmic axis. Without a patch, and with one of what reads z alone, the "
-        "logits are off by about 1. With the last matrices alone, with all matrices, or with another position, they are off "
-        "by about 2e-7 in every class; in bfloat16 by about 0.004, below the error of bfloat16 itself, "
-        f"{span(own)}. With the last block alone patched, tokens behind the others are off by {span(stars)}."
+        f"logits are off by {span(single.sel(patch=['no patch', 'reads alone']), '.1f')}. With the last matrices alone, with "
+        f"all matrices, or with another position, they are off by {span(single.sel(patch=exact), '.0e')}; in bfloat16 by "
+        f"{span(half, '.1g')}, below the error of bfloat16 itself, {span(own, '.1g')}. With the last block alone patched, "
+        f"tokens behind the others are off by {span(stars)}."
     )
 
 
@@ -66,14 +69,20 @@ def sizes(dataset: xr.Dataset) -> Table:
     return Table.by({"model": "class"}, columns)
 
 
+def _alt_capacity(dataset: xr.Dataset) -> str:
+    more = spread(dataset, "stream", FLOOR).stream.isel(tokens=3)
+    factor = _median(dataset, "gain_error", ("normed", "seed")).gain_error.sel(gain="one factor", rows=slice(2, None))
+    return (
+        "Three panels against the number of tokens. Left: the error is at rounding up to as many tokens as the hidden layer "
+        f"is wide, and {span(more, '.1g')} with one token more. Middle: new tokens stay off by "
+        f"{span(spread(dataset, 'new', FLOOR).new, '.1f')} times the distance without a patch. Right: behind a norm, one "
+        f"factor on the gain leaves {span(factor)} from two tokens on, gains that solve the equations leave rounding."
+    )
+
+
 @drawing(
     "dherin-model-capacity",
-    alt=(
-        "Three panels against the number of tokens. Left: the error is at rounding up to as many tokens as the hidden layer "
-        "is wide, and above 0.01 with one token more. Middle: new tokens stay off by about once to five times the distance "
-        "without a patch. Right: behind a norm, one factor on the gain leaves some percent to some tens of percent from two "
-        "tokens on, gains that solve the equations leave rounding."
-    ),
+    alt=_alt_capacity,
     caption=(
         "One patch for <i>M</i> tokens. Left: largest relative error of a token behind a block, float64; mean "
         "over random models on the logarithmic axis, bars from the smallest to the largest. Middle: distance of the logits to "

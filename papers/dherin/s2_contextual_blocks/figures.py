@@ -82,14 +82,21 @@ def rank_one(figure: Figure, dataset: xr.Dataset) -> None:
     figure.colorbar(image, cax=figure.add_subplot(grid[1, 2], label="<colorbar>"), label=r"entry of $\Delta W(C)$")
 
 
+def _alt_conditioning(dataset: xr.Dataset) -> str:
+    middle = dataset.median("network")
+    double, single = (span(middle[name], ".0e") for name in ("error", "error_single"))
+    return (
+        f"Two panels against the length of A(x), from about {middle.length[0]:.0f} down to {middle.length[-1]:.0e}, both axes "
+        f"logarithmic. Left: relative error. Float64 stays at {double} and float32 at {single}; with 1e-8 in the denominator "
+        f"the error climbs to {middle.error_epsilon.max():.1f}; with A(x) nudged by 1e-6 it climbs in a straight line to "
+        f"{middle.error_nudged.max():.1f}. Right: the update's norm grows as one over the length along a predicted line; with "
+        "1e-8 in the denominator it turns and falls."
+    )
+
+
 @drawing(
     "dherin-conditioning",
-    alt=(
-        "Two panels against the length of A(x), from about 3 down to 3e-8, both axes logarithmic. Left: relative error. "
-        "Float64 stays near 3e-16 and float32 near 2e-7; with 1e-8 in the denominator the error climbs to about a half; with "
-        "A(x) nudged by 1e-6 it climbs in a straight line to above 1. Right: the update's norm grows as one over the "
-        "length along a predicted line; with 1e-8 in the denominator it turns and falls."
-    ),
+    alt=_alt_conditioning,
     caption=(
         "The query is shrunk, and with it <i>A</i>(<i>x</i>); <i>Y</i> = <i>C</i>. Left: relative error of the block with "
         "Δ<i>W</i>, medians over random blocks, in float64 and float32, with ε = 10<sup>−8</sup> added to "
@@ -117,9 +124,9 @@ def conditioning(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "dherin-other-sites",
-    alt=(
-        "Relative error on a logarithmic axis for six places: W, b, W_out, b_out, W_O and W_V. All markers lie between "
-        "1e-17 and 1e-13. Dashed lines far above show the error without any patch."
+    alt=lambda dataset: (
+        "Relative error on a logarithmic axis for six places: W, b, W_out, b_out, W_O and W_V. All markers lie at "
+        f"{span(_shown(dataset[['error']].max('network')).error, '.0e')}. Lines far above show the error without any patch."
     ),
     caption=(
         "Largest relative error over random blocks when the context is put into one place alone; marker by the size of "
@@ -143,14 +150,21 @@ def other_sites(figure: Figure, dataset: xr.Dataset) -> None:
     axes.text(0.02, 0.6, "lines: without a patch", transform=axes.transAxes)
 
 
-@drawing(
-    "dherin-query-dependence",
-    alt=(
+def _alt_query_dependence(dataset: xr.Dataset) -> str:
+    miss = dataset.miss.where(dataset.pairs >= 5)
+    trained, drawn = miss.where(abs(dataset.cosine_bin) < 0.1).mean(("replicate", "cosine_bin"))
+    bare = dataset.miss_bare.mean("replicate")
+    return (
         "Two panels against the cosine between the updates of two queries, from -1 to 1. Left: share of the pairs; peaks "
         "near 0 and near 1, as the line for random directions predicts, and a few negative ones. Right: error of the "
-        "prediction with the other query's update, log scale: at cosine 0 about 1 in trained networks and nearly 2 in random "
-        "ones, little more than without an update; 0.1 to 0.6 near 1."
-    ),
+        f"prediction with the other query's update, log scale: at cosine 0 about {trained:.1f} in trained networks and "
+        f"{drawn:.1f} in random ones (without an update {bare[0]:.1f} and {bare[1]:.1f}); {span(miss[..., -1], '.1f')} near 1."
+    )
+
+
+@drawing(
+    "dherin-query-dependence",
+    alt=_alt_query_dependence,
     caption=(
         "Pairs of queries under one context, <i>Y</i> = <i>C</i>. Left: cosine between their updates (Frobenius); line: "
         "distribution of cos² of two random directions in <b>R</b><sup>d</sup>. Right: "
@@ -186,12 +200,11 @@ def _joint_errors(dataset: xr.Dataset) -> xr.Dataset:
 
 def _alt_joint(dataset: xr.Dataset) -> str:
     beyond = _joint_errors(dataset).error.where(dataset.rank_theory < dataset.K)
-    trained, drawn, labelled, half, rnn = (f"{float(least):.1g}" for least in beyond.min("K"))
+    jumps = [f"to {least:.1g} beyond {rank}" for least, rank in zip(beyond.min("K"), dataset.rank_theory.values, strict=True)]
     words = (
-        "Largest relative error of one patch over K queries against K, both axes logarithmic. Trained and random networks "
-        f"stay near 1e-15 up to K = 2 and jump to {trained} and {drawn} at 3; labelled queries jump to {labelled} at 4. With "
-        f"half of the context kept the jump, to {half}, is between 24 and 25; for a tanh RNN, to {rnn}, between 32 and 33. "
-        "Vertical lines mark the predicted ranks."
+        "Largest relative error of one patch over K queries against K, both axes logarithmic. It begins at rounding and "
+        f"jumps: in trained networks {jumps[0]}, in random ones {jumps[1]}, for labelled queries {jumps[2]}, with half of the "
+        f"context kept {jumps[3]}, for a tanh RNN {jumps[4]}. Vertical lines mark the predicted ranks."
     )
     return words.replace("e-0", "e-")
 

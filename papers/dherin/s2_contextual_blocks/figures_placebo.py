@@ -7,14 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
-from icl_lib.companion import drawing, each, sideways
+from icl_lib.companion import drawing, each, sideways, span
 
 
 @drawing(
     "dherin-placebo",
-    alt=(
+    alt=lambda dataset: (
         "Two panels with four rows each: own context, labels shuffled, another task, Gaussian vector. Left: the relative "
-        "error of the identity is between 1e-15 and 1e-14 for all four. Right: the squared error of the patched "
+        f"error of the identity is {span(dataset.error, '.0e')} for all four. Right: the squared error of the patched "
         "prediction is small for the own context alone, and about that of the prediction 0 or larger for the others."
     ),
     caption=(

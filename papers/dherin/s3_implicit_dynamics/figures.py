@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, entry, legend, line, points, sideways
+from icl_lib.companion import LINES, MARKERS, Table, drawing, each, entry, legend, line, points, sideways, span
 
 READINGS = {
     "step": "$W_{i+1}=W_i-h\\Delta_i$",
@@ -16,9 +16,10 @@ READINGS = {
 
 @drawing(
     "dherin-dynamics",
-    alt=(
+    alt=lambda dataset: (
         "Errors of three readings of the step on a logarithmic axis, one row per kind of network. The corrected index "
-        "lies at rounding, near 1e-15, in every row; the printed index lies near 1 and the other rate between 0.03 and 30."
+        f"lies at rounding, {span(dataset.step, '.0e')}; the printed index lies at {span(dataset.literal, '.1f')} and the "
+        f"other rate at {span(dataset.left_rate)}."
     ),
     caption=(
         "Largest distance between the step of the path and the step of a formula. One marker per prompt. Circles: the index "
@@ -122,10 +123,11 @@ def loss(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "dherin-left-consuming",
-    alt=(
+    alt=lambda dataset: (
         "Two panels against the number of consumed tokens. Left: the norm of the left-consuming change over that of the "
-        "least change starts at 1 and rises, never below 1. Right: its rank rises with the tokens to about twenty, of "
-        "which only a few singular values are above one percent; the least change has rank 1 throughout."
+        f"least change starts at 1 and ends at {span(dataset.ratios[:, -1], '.2f')}. Right: its rank rises with the tokens to "
+        "{:.2g}, of which {:.2g} singular values are above one percent; ".format(*dataset.ranks[-1, :, -1].values)
+        + "the least change has rank 1 throughout."
     ),
     caption=(
         "Left: |<i>W<sub>i</sub></i> − <i>W</i><sub>0</sub>| of the left-consuming dynamics over the norm of the least "

@@ -6,17 +6,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion import LINES, MARKERS, Table, across, drawing, each, line, points
+from icl_lib.companion import LINES, MARKERS, Table, across, drawing, each, line, points, span
+
+
+def _alt_training(dataset: xr.Dataset) -> str:
+    loss, far = dataset.loss.mean("seed"), dataset.difference.max("seed")
+    first, second = loss.sel(way="context")[:2]
+    double, single = (
+        span(each.max("seed").sel(way="patch"), ".0e") for each in (dataset.difference, dataset.difference_single)
+    )
+    stale, other = far.sel(way="the last mark's patch"), far.sel(way="another task's patch")
+    return (
+        f"Two panels over training steps. Left: the held-out loss falls from {first:.1f} to {second:.1f} within "
+        f"{int(second.step)} steps; crosses for the patch lie on the line for the context; without context and patch the loss "
+        f"is {span(loss.sel(way='no patch'), '.1f')}. Right, logarithmic: the largest difference of predictions is {double} in "
+        f"float64, {single} in float32; with the patch of the mark before it falls from {stale[1]:.1f} to {stale[-1]:.1g}; "
+        f"with another task's patch it is {span(other, '.0f')}."
+    )
 
 
 @drawing(
     "dherin-agreement",
-    alt=(
-        "Two panels over training steps. Left: the held-out loss falls from 2 to about 0.1 within 100 steps; crosses for "
-        "the patch lie on the line for the context; without context and patch the loss stays near 2 or above. Right, "
-        "logarithmic: the largest difference of predictions is near 1e-15 in float64, 1e-6 in float32; with the patch of "
-        "the mark before it falls from near 10, in long training to below 0.01; with another task's patch it is near 10."
-    ),
+    alt=_alt_training,
     caption=(
         "Left: mean squared error on held-out prompts, mean over three networks. Line: query after its context. Markers: "
         "query alone, <i>W</i> patched. Right: largest difference of a prediction to the one with the context, over all "
@@ -79,14 +90,20 @@ def errors(dataset: xr.Dataset) -> Table:
     return Table.by({"network": "mean squared error of"}, columns, ".4f")
 
 
+def _alt_deep(dataset: xr.Dataset) -> str:
+    least, apart = dataset["size"].min("block"), dataset.mean_single
+    return (
+        "Left and middle: median relative size of the patches by block, logarithmic, for four and ten blocks. Patches are "
+        f"largest in the first block and in W_down; with depth W_gate and W_up fall to {span(least[:, :2], '.2f')}, W_down "
+        f"only to {span(least[:, 2], '.2f')}. Right: mean difference to the prediction with the context; "
+        f"{span(apart.sel(way='patch'), '.0e')} with the whole patch, {span(apart[:, 1:], '.1f')} without its second half and "
+        "with no patch."
+    )
+
+
 @drawing(
     "dherin-agreement-deep",
-    alt=(
-        "Left and middle: median relative size of the patches by block, logarithmic, for four and ten blocks. Patches are "
-        "largest in the first block and in W_down; with depth W_gate and W_up fall to a few percent, W_down only to about "
-        "10%. Right: mean difference to the prediction with the context; near 1e-7 with the whole patch, 1 or somewhat "
-        "less without its second half and with no patch."
-    ),
+    alt=_alt_deep,
     caption=(
         "Left and middle: median over tasks of |patch|/|matrix| (Frobenius) in each block. Right: mean difference to "
         "the prediction with the context, float32, over the root mean square of the predictions. Half patch: "

@@ -127,9 +127,8 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
     curves = xr.Dataset({"loss": xr.concat([dataset.loss_scaled, one], "scale").sortby("scale")})
     for k, curve in each(curves, "scale"):
         line(axes, curve, "loss", "i", k, marker=MARKERS[k], linewidth=0.8, label="$s$ = {scale:g}")
-    line(
-        axes, dataset, "loss_patch", "i", color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW, any $s$, all tasks"
-    )
+    style = dict(color=mpl.rcParams["text.color"], linewidth=2.2, label="patch ΔW, any $s$, all tasks")
+    line(axes, dataset, "loss_patch", "i", **style)
     axes.set(xlabel="examples $i$", ylabel="test loss", yscale="log", ylim=(2e-3, 6))
     _plain(axes.yaxis, (0.01, 0.1, 1))
     axes.legend(loc="lower left")
@@ -137,17 +136,14 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _alt_alignment(dataset: xr.Dataset) -> str:
     means = dataset[["alignment", "share", "alignment_label", "answer"]].mean("seed")
-    first, last = (means.isel(i=place) for place in (0, -1))
-    ceiling, controls = means.share, last.alignment.sel(labels=["another task", "shuffled"])
-    untrained = float(dataset.alignment_untrained.mean("start")[-1])
+    last, untrained = means.isel(i=-1), dataset.alignment_untrained.mean("start")[-1]
+    controls = last.alignment.sel(labels=["another task", "shuffled"])
     return (
-        "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises from "
-        f"{float(first.alignment.sel(labels='true')):.2f} to {float(last.alignment.sel(labels='true')):.2f}; at the end it is "
-        f"at most {float(abs(controls).max()):.2f} with labels of another task and shuffled ones, and {untrained:.2f} in "
-        f"untrained networks; the ceiling is {span(ceiling, '.2f')}. Right: labels of the "
-        f"mirrored task end at {float(last.alignment.sel(labels='mirrored task')):.2f}, labels reversed at the query on "
-        f"its mirror image; the label parts reach {float(last.alignment_label):.2f}, the answer written in "
-        f"{float(last.answer):.2f}."
+        "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises "
+        f"{_from_to(dataset.alignment.sel(labels='true'))}; at the end it is at most {abs(controls).max():.2f} with labels of "
+        f"another task and shuffled ones, and {untrained:.2f} in untrained networks; the ceiling is {span(means.share, '.2f')}."
+        f" Right: labels of the mirrored task end at {last.alignment.sel(labels='mirrored task'):.2f}, labels reversed at the "
+        f"query on its mirror image; the label parts reach {last.alignment_label:.2f}, the answer written in {last.answer:.2f}."
     )
 
 
@@ -172,15 +168,11 @@ def alignment(figure: Figure, dataset: xr.Dataset) -> None:
     for k, (labels, name) in enumerate(LABELS.items()):
         points(left, dataset.sel(labels=labels), "alignment", "i", k, label=name, **BARS)
     points(left, dataset[["alignment_untrained"]].rename(start="seed"), "alignment_untrained", "i", 3, label="untrained")
-    for k, labels, name in (
-        (0, "true", "true labels"),
-        (4, "mirrored task", "mirrored task"),
-        (5, "query's label reversed", "reversed at the query"),
-    ):
+    names = {"true": "true labels", "mirrored task": "mirrored task", "query's label reversed": "reversed at the query"}
+    for k, (labels, name) in zip((0, 4, 5), names.items(), strict=True):
         points(right, dataset.sel(labels=labels), "alignment", "i", k, linestyle=LINES[k], label=name, **thin)
     points(right, dataset, "alignment_label", "i", 6, linestyle=LINES[6], label="label parts", **thin)
-    answer = dict(color=ink, marker="*", linestyle=LINES[2], label="answer written in")
-    points(right, dataset, "answer", "i", 7, **answer, **thin)
+    points(right, dataset, "answer", "i", 7, color=ink, marker="*", linestyle=LINES[2], label="answer written in", **thin)
     for axes in (left, right):
         axes.axhline(0, color=ink, linewidth=0.8)
         axes.set(ylim=(-0.3, 1))
@@ -212,10 +204,11 @@ def positive(dataset: xr.Dataset) -> Table:
 
 @drawing(
     "dherin-alignment-direction",
-    alt=(
-        "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises from 0.43 "
-        "to 0.9, the predicted line from 0.35 to 0.97; with shuffled labels it stays near 0. Right: the mean of kappa squared "
-        "stays near 0.5, on the predicted line; at the first example in place of the query it falls from 1 to 0.5."
+    alt=lambda dataset: (
+        "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises "
+        f"{_from_to(dataset.towards_mean)}, the predicted line {_from_to(dataset.towards_mean_theory)}; with shuffled labels "
+        f"it stays near 0. Right: the mean of kappa squared goes {_from_to(dataset.ceiling)}, on the predicted line; at the "
+        f"first example in place of the query it falls {_from_to(dataset.share_squared_first)}."
     ),
     caption=(
         "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: predicted from <i>K</i> and "
@@ -244,11 +237,12 @@ def direction(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "dherin-two-starts",
-    alt=(
+    alt=lambda dataset: (
         "Two panels over the number of examples, logarithmic, for two initialisations. Left, the patch for one query: "
-        "alignment with true labels rises to 0.2 from the first and to 0.4 from the second, that with the mirrored task "
-        "ends at the same values; both lie below the ceiling near 0.65. Right, one patch for many queries: "
-        "0.3 and 0.63 with true labels, 0 with the mirrored task."
+        f"alignment with true labels ends at {_at_last(dataset.alignment, 'true')}, that with the mirrored task at "
+        f"{_at_last(dataset.alignment, 'mirrored task')}; both lie below the ceiling near {dataset.share[..., -1].mean():.2f}. "
+        f"Right, one patch for many queries: {_at_last(dataset.joint, 'true')} with true labels, "
+        f"{_at_last(dataset.joint, 'mirrored task')} with the mirrored task."
     ),
     caption=(
         "Networks trained alike from matrices of variance 1/columns and of a third of it. Left: alignment of the patch for "
@@ -264,8 +258,7 @@ def starts(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, name in zip(panels, ("alignment", "joint"), strict=True):
         for k, start in each(dataset.sel(labels=["true", "mirrored task"]), "start"):
             for j, cell in each(start, "labels"):
-                style = {"linestyle": LINES[j], "linewidth": 0.8, "label": "{start}, {labels}"} | BARS
-                points(axes, cell, name, "i", 2 * k + j, **style)
+                points(axes, cell, name, "i", 2 * k + j, linestyle=LINES[j], linewidth=0.8, label="{start}, {labels}", **BARS)
         axes.axhline(0, color=ink, linewidth=0.8)
         _over_examples(axes)
     panels[0].set(ylabel="alignment", ylim=(-0.1, 1.3), yticks=np.arange(0, 1.1, 0.2), title="patch for one query")
@@ -283,9 +276,16 @@ def two_starts(dataset: xr.Dataset) -> Table:
 
 def exact(dataset: xr.Dataset) -> Table:
     """Return the alignments of the exact gradient step with finetuning after all examples, by labels of finetuning."""
-    end = dataset.isel(i=-1)
-    columns = {"alignment, one query": end.exact, "alignment, many queries": end.exact_joint}
+    columns = {"alignment, one query": dataset.exact[..., -1], "alignment, many queries": dataset.exact_joint[..., -1]}
     return Table.by({"labels": "exact gradient step, labels"}, columns)
+
+
+def _from_to(values: xr.DataArray) -> str:
+    return "from {:.2f} to {:.2f}".format(*values.mean("seed")[[0, -1]].values)
+
+
+def _at_last(values: xr.DataArray, labels: str) -> str:
+    return " and ".join(f"{end:.2f}" for end in values.sel(labels=labels).mean("seed")[:, -1])
 
 
 def _over_examples(axes: Axes) -> None:

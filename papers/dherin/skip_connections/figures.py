@@ -21,9 +21,9 @@ def _alt(dataset: xr.Dataset) -> str:
     error = dataset["median"].isel(block=0, share=slice(1, None))
     bias, matrix = (span(error.sel(way=f"without the {part}"), ".1g") for part in ("bias", "matrix"))
     return (
-        "Two panels with a logarithmic error axis. Left: against the share of the context in Y, both parts stay near "
-        f"1e-16, while a patch of one part leaves errors of {bias} without the bias and of {matrix} without the matrix. Right: "
-        "for three usual blocks only the right formula is at 1e-16 throughout; one symbol for both parts is exact without a "
+        "Two panels with a logarithmic error axis. Left: against the share of the context in Y, both parts stay at rounding, "
+        f"while a patch of one part leaves errors of {bias} without the bias and of {matrix} without the matrix. Right: for "
+        "three usual blocks only the right formula is at rounding throughout; one symbol for both parts is exact without a "
         "norm only."
     )
 
