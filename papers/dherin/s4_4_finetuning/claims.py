@@ -124,8 +124,7 @@ def D32f(dataset):
 
     Margin: 1.58 minus the mean over $i = 5$ to 100 of the size of $log₂$ of the ratio. From our initialisation they are
     within it (D32b).
-    Slack: A mean of logarithms: the curves are apart ninefold, and 3 is the factor within which our initialisation stays
-    (D32b).
+    Slack: A mean of logarithms, and 3 is the factor within which our initialisation stays (D32b).
     Control: our initialisation
     """
     curves = dataset[["loss_own", "loss_patch"]].sel(start=OTHER)

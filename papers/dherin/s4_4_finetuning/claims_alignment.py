@@ -105,8 +105,8 @@ def D33g(dataset):
     share times the alignment of the two label parts, to 0.03.
 
     Margin: Absolute difference of the means, every length; 2 s.e. over tasks are 0.01, at quick 0.02. A bound: a product of
-    means is no mean of products, and finetuning also does something whatever the sign of labels. The difference is −0.013
-    after one example and +0.009 after 100 in the full profile, so what is left out is no one term that shrinks.
+    means is no mean of products, and finetuning also does something whatever the sign of labels. The difference
+    changes its sign along the examples, so what is left out is no one term that shrinks.
     Moved: from 0.05, a quarter of the alignment after all examples.
     Control: the label share in place of its root
     """

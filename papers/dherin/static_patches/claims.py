@@ -53,8 +53,8 @@ def D54(dataset):
     reads.
 
     Margin: Squared distance to in-context predictions on new queries over that without a patch, median over contexts; $K = d$
-    for queries in all directions, $K = 1$ for queries on a line. In the full profile 0.002 is left there, and
-    0.0005 with many queries, which is what is not linear in the query.
+    for queries in all directions, $K = 1$ for queries on a line. What is left with many queries is what is not linear in the
+    query.
     Slack: nearly is a few percent; how little is left depends on how linear a training has made the block, and at quick,
     of few contexts, more is left.
     Control: the average of the token patches
@@ -69,8 +69,8 @@ def D54c(dataset):
     10 it is not.
 
     Margin: log10 of the error over that with the most queries, at the largest $K$ up to 25, and how far it is below twice the
-    margin at the largest $K$ below 10. At $K = d$ only 0.002 of the error without a patch is left (D54, full profile); what
-    converges is this rest.
+    margin at the largest $K$ below 10. At $K = d$ nearly all of the error without a patch is gone (D54); what converges is the
+    rest.
     Moved: after a look at the results, from a factor of two at $K = 25$ alone, which held at $K = 3$ too.
     Control: $K = 3$ in the place of all others
     """
