@@ -1,4 +1,4 @@
-"""Numbers in the prose of a notebook, around a figure or in the reasons of a claim are found again in the stored results."""
+"""Numbers in the prose of a notebook, around a figure or in what a claim says are found again in the stored results."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -61,9 +61,10 @@ def says(notebook: str, words: str, *slugs: str) -> Callable:
 
 @cache
 def prose(notebook: str) -> str:
-    """Return the text of a notebook, a space for every break; the reasons of a claim; what a figure says beside its axes."""
+    """Return the text of a notebook, a space for every break; all that a claim says; what a figure says beside its axes."""
     if notebook in registry.CLAIMS:
-        return " ".join(registry.CLAIMS[notebook].told.values())
+        claim = registry.CLAIMS[notebook]
+        return " ".join([claim.sentence, *claim.told.values()])
     if notebook in told.DRAWINGS:
         return " ".join(told.DRAWINGS[notebook][1].told(told.dataset_of(notebook))[:2])
     cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells

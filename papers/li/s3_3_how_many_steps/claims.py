@@ -90,7 +90,8 @@ def L10(dataset):
 def L10n(dataset):
     """The number of steps goes like $η⁻¹ M₁ α^(−2/3) β^(−2/3) √log M₁$: every exponent within 0.25.
 
-    Margin: Largest deviation over $α$, $β$, $η$, $M₁$; $M₁√log M₁$ is fitted over the same grid. Seeds scatter by about 0.05.
+    Margin: Largest deviation over $α$, $β$, $η$, $M₁$; $M₁√log M₁$ is fitted over the same grid. Single
+    networks scatter by 0.03 to 0.13.
     Control: the exponents with opposite signs
     Positive: the exponents of the stated law
     Missing: the regime in which the formula is meant, known from a retelling only; $M₁$ beyond 24
