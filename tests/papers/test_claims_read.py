@@ -5,6 +5,10 @@ A claim that comes to look at less than its sentence speaks of, one loss for bot
 slugs behind it, what stands there of these.
 """
 
+import ast
+import importlib
+import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +30,23 @@ MANY, SOME = 16, 7
 """Of a dimension with more entries than the one, so many are moved: the first, the last, and between them at even steps."""
 LONG = 60
 """Letters from which on labels are told by their numbers."""
+WORDS = {"half": 0.5, "½": 0.5, "quarter": 0.25, "three": 3, "third": 3, "five": 5, "eighth": 8, "ten": 10}
+IN_OTHER_WORDS = {
+    "Z25b": [1e-6],
+    "Z26f": [1.01],
+    "Z26g": [1.001],
+    "D33g": [0.5],
+    "G1g": [0.5],
+    "G3e": [0.2],
+    "A5": [3],
+    "A5b": [3],
+    "S4f": [20],
+    "S4h": [0.6],
+    "S4k": [5],
+    "S4p": [3],
+    "S5e": [0.5],
+}
+"""Numbers of checks that a claim says as a power, a percentage, a share or the rank of an entry."""
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
 
 
@@ -110,6 +131,22 @@ def test_what_a_check_leaves_out_is_seen():
     assert list(read(lambda d: Discrepancy(d.y.sel(k="two") - d.y.sel(k="one")), data)) == ["y"]
     seeds = data.rename(a="seed", k="run")
     assert list(read(lambda d: Discrepancy(d.x.isel(seed=0).sel(run="one")), seeds)) == ["x[run: one]"]
+
+
+def constants(claim: Claim) -> set[float]:
+    """Return the numbers that the body of a check has."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(claim.module)))
+    (check,) = (each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == claim.id)
+    nodes = (node for line in check.body for node in ast.walk(line) if isinstance(node, ast.Constant))
+    return {node.value for node in nodes if type(node.value) in (int, float)}
+
+
+@pytest.mark.parametrize("claim", registry.CLAIMS.values(), ids=list(registry.CLAIMS))
+def test_a_check_has_no_number_that_the_claim_does_not_say(claim):
+    said = " ".join([claim.sentence, *claim.told.values()])
+    numbers = {float(text.replace(",", "")) for text in re.findall(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e-\d+)?", said)}
+    numbers |= {0, 1, 2} | {each / 100 for each in numbers} | {WORDS.get(word) for word in re.findall(r"\w+", said)}
+    assert constants(claim) - numbers == {*IN_OTHER_WORDS.get(claim.id, ())}
 
 
 def _write(asked: list[str]) -> None:

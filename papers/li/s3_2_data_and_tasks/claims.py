@@ -131,7 +131,7 @@ def L5h(dataset):
     Control: twice the ratio, as if each pattern were queried in every task with its one label
     """
     # The value function misreads a contrary context exactly when value_memory > 1; near 1 nothing is said.
-    clear = dataset.where(abs(np.log(dataset.value_step)) > 0.3, drop=True)
+    clear = dataset.where(abs(np.log(dataset.value_step)) > np.log(1.35), drop=True)
     return distance_over_seeds(clear.value_error, (clear.value_memory > 1))
 
 

@@ -111,7 +111,7 @@ def L12c(dataset):
     """
     # At R = 1 the hinge is about 1 for any network.
     rise = dataset.hinge.sel(order=DELETIONS) - dataset.hinge.sel(order=DELETIONS, R=0, drop=True)
-    cell = rise.where((dataset.R > 0.69) & (dataset.R < 0.91), drop=True)
+    cell = rise.sel(R=slice(0.7, 0.9))
     return over_seeds(0.3 - cell / cell.R)
 
 
