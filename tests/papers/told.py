@@ -87,7 +87,7 @@ def _together(lines: list[Line], panels: int, dataset: xr.Dataset) -> str:
         entries = list(dict.fromkeys(short(line.each[dim]) for line in lines))
         every = {short(each.item()) for each in dataset[dim]} if dim in dataset.coords else ()
         if {*entries} != {*every}:
-            text = text.replace(f", each {dim}", f", each {dim} of {' '.join(entries)}")
+            text = re.sub(rf", each {dim}\b", rf"\g<0> of {' '.join(entries)}", text)
         count *= len(entries)
     looks = dict.fromkeys(line.look for line in lines if line.look)
     text += f" [{', '.join(looks)}]" if looks else ""
