@@ -79,12 +79,17 @@ def _alt_pruning(dataset: xr.Dataset) -> str:
     means = dataset.sel(domain="out of domain").mean("seed")
     smallest, one_label = means.error_shortest.isel(P=-1), means.error.sel(order="one label").isel(R=-1)
     return (
-        "Two panels against the deleted fraction. Left: hinge loss is flat up to about 0.3, then rises in a straight "
+        "Two panels against the deleted fraction. Left: hinge loss is flat at first, then rises in a straight "
         "line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one label only "
-        "costs half as much. Right: 0-1 error on a logarithmic axis; up to 0.6 our markers stay flat near 0.001, while the "
-        f"slides' points rise from 0.007 to 0.045. With the smallest first the error ends at {float(smallest):.1g}, with one "
-        f"label at {float(one_label):.1g}."
+        "costs half as much. Right: 0-1 error on a logarithmic axis; up to 0.6 our markers are at most "
+        f"{means.error.sel(R=slice(0, 0.6)).max():.2g}. {_slides(dataset)} With the smallest first the error ends at "
+        f"{float(smallest):.1g}, with one label at {float(one_label):.1g}."
     )
+
+
+def _slides(dataset: xr.Dataset) -> str:
+    (start, end), (_, other) = dataset.slides_pruned[:, [0, -1]].values
+    return f"The slides' two curves rise from {start:g} at 0 to {end:g} and {other:g} at {dataset.deleted_share[-1]:g}."
 
 
 @drawing(
@@ -117,11 +122,10 @@ def pruning(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "li-pruning-reasons",
-    alt=(
+    alt=lambda dataset: (
         "Two panels of 0-1 error against the deleted fraction of large neurons, logarithmic. Wide networks stay nearly flat, "
-        "those with one cyclic shift above those with three. Networks with 10 or 20 neurons rise steeply: largest first from "
-        "a fraction between 0.4 and 0.7 on; at random later, along the predicted lines. The slides' two curves rise from "
-        "0.007 at 0 to 0.03 and 0.045 at 0.4."
+        "those with one cyclic shift above those with three. Networks with 10 or 20 neurons rise steeply, largest first sooner "
+        f"than at random, there along the predicted lines. {_slides(dataset)}"
     ),
     caption=(
         "0-1 error out of domain after deleting a fraction <i>R</i> of the large neurons. Left: largest first. Right: at "
