@@ -88,7 +88,7 @@ def test_theory_imports_nothing_of_ours_but_theory_of_its_paper(module):
 
 
 def test_every_kind_is_found():
-    assert len(that_declare(CLAIMS)) > 60 and len(that_declare(FIGURES)) > 30 and len(ROOMS) == 37 and len(DIAGRAMS) == 3
+    assert len(that_declare(CLAIMS)) > 60 and len(that_declare(FIGURES)) > 30 and len(ROOMS) > 30 and len(DIAGRAMS) == 3
 
 
 @pytest.mark.parametrize("package", ["icl_lib", *sorted(name for name in GRAPH.modules if name.endswith(".theory"))])

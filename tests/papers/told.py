@@ -35,7 +35,7 @@ def dataset_of(name: str) -> xr.Dataset:
     if not slug:
         slug = max((each for each in registry.EXPERIMENTS if name.startswith(each)), key=len)
     experiment = registry.EXPERIMENTS[slug]
-    return experiment.expect(results.load(BOOK.result(slug)))
+    return experiment.expect(results.load(BOOK.result(slug), BOOK))
 
 
 BELONGS = {
