@@ -47,7 +47,7 @@ def both(slug: str) -> tuple:
 
 
 def says(notebook: str, words: str, *slugs: str) -> Callable:
-    """Declare what words of a notebook, a figure or a claim say of stored results; the function takes them and returns what is so.
+    """Declare what words of a notebook, a figure or a claim say of stored results; the function takes these, and says it again.
 
     Numbers stand for those of the words, in their order; True and False for what is said without a number.
     """
