@@ -90,14 +90,16 @@ def rounded(value, digits: int = 2) -> str:
 
 
 def span(values: xr.DataArray, form: str = ".2g") -> str:
-    """Return the least and the greatest of some numbers in words, ``0.1 to 0.5``.
+    """Return the least and the greatest of some numbers in words, ``0.1 to 0.5``; one where both are written alike.
 
     >>> import xarray as xr
     >>> from icl_lib.companion.table import span
     >>> span(xr.DataArray([0.5, 0.123, 0.25]), ".1f")
     '0.1 to 0.5'
+    >>> span(xr.DataArray([1.01, 1.02]))
+    '1'
     """
-    return f"{float(values.min()):{form}} to {float(values.max()):{form}}"
+    return " to ".join(dict.fromkeys(f"{float(each):{form}}" for each in (values.min(), values.max())))
 
 
 def across(array: xr.DataArray, dim: str, title: str = "{}") -> dict[str, xr.DataArray]:
