@@ -13,6 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter
 
@@ -111,8 +112,18 @@ def _panel(axes: Axes, figure: Figure) -> Panel:
         series,
         levels,
         [f"{' '.join(each.get_text().split())!r} at {_place(each)}" for each in axes.texts]
-        + [f"{name} falls" for name, axis in sides.items() if axis.get_inverted()],
+        + [f"{name} falls" for name, axis in sides.items() if axis.get_inverted()]
+        + [
+            f"shaded from x = {each.get_x():g} to {each.get_x() + each.get_width():g}"
+            for each in axes.patches
+            if _tall(each, axes)
+        ],
     )
+
+
+def _tall(patch: Patch, axes: Axes) -> bool:
+    """Whether a patch has its place along x alone, and takes the whole height of the panel."""
+    return patch.get_transform().contains_branch_seperately(axes.transData) == (True, False)
 
 
 def _place(text: Text) -> str:

@@ -22,6 +22,8 @@ MARKS = ("circles", "squares", "diamonds", "triangles", "crosses", "dashed", "do
 BESIDE: dict[str, Callable[[xr.Dataset], np.ndarray]] = {
     "garg-shifts": lambda d: np.array([40.0]),  # the length at which Garg et al. tell their own values
     "garg-sparse": lambda d: np.array([comb(10, 2)]),
+    "garg-regression-noise": lambda d: (d.risk.sel(label="noisy") / d.bayes).sel(k=d.N.values).values,
+    "lenses-what-is-left": lambda d: (d.curved / (d.curved + d.missed)).mean("seed").values,
     "zhang-gpt2": lambda d: d.lsa_limit.values,
     "li-published-floor": lambda d: (d.slides / d.vote_theory).sel(alpha=0.8).values,
 }

@@ -5,9 +5,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, drawing, each, legend, line, points
+from icl_lib.companion import LINES, MARKERS, drawing, each, legend, line, points, span
 
 _SMALL = {"markersize": 4, "elinewidth": 0.8}
+TOP = 1.4
 
 
 @drawing(
@@ -20,8 +21,8 @@ _SMALL = {"markersize": 4, "elinewidth": 0.8}
     caption=(
         "Error/<i>d</i> after <i>k</i> examples without noise, <i>d</i> = 5; 1 is the error of predicting 0. Lines: closed "
         "forms; LSA is trained at the same <i>N</i>. Markers: measured on the same prompts, with two standard errors. The "
-        "vertical line is the length <i>N</i> of the training prompts; shaded positions were never trained. Errors above 1.4 "
-        "lie outside the panels."
+        "vertical line is the length <i>N</i> of the training prompts; shaded positions were never trained. Errors above "
+        f"{TOP} lie outside the panels."
     ),
     size=(7.2, 3.9),
 )
@@ -40,20 +41,27 @@ def regression(figure: Figure, dataset: xr.Dataset) -> None:
         points(axes, cell.sel(predictor=cell.model), "risk", "k", label="GPT-2", **_SMALL)
         axes.axvline(N, color=mpl.rcParams["text.color"], linewidth=0.8)
         axes.axvspan(N, 2 * N, color=mpl.rcParams["text.color"], alpha=0.07, linewidth=0)
-        axes.set(xlabel="examples $k$", ylim=(-0.03, 1.4), title=f"trained at $N={N}$")
+        axes.set(xlabel="examples $k$", ylim=(-0.03, TOP), title=f"trained at $N={N}$")
         axes.set_xticks(range(0, 2 * N + 1, N // 2))
     panels[0].set_ylabel("error / $d$")
     legend(panels[0], columns=5, side="upper", columnspacing=1.0, reverse=True)
 
 
+def _alt_noise(dataset: xr.Dataset) -> str:
+    noisy, nearest = dataset.sel(label="noisy"), dataset.ridge.sel(k=dataset.d).idxmin("penalty")
+    above = noisy.risk.sel(predictor=dataset.model, k=dataset.N) / noisy.bayes.sel(k=dataset.N)
+    return (
+        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares rises "
+        f"around k = d = {int(dataset.d)}, where it leaves the panel; the models fall without a bump, at first along the Bayes "
+        f"line and then above it, at N by factors of {span(above, '.1f')}. Right: squared distance of the models to ridge at "
+        f"k = d over the penalty: a valley near penalty {float(nearest.median()):g}, well below the horizontal lines of the "
+        "distance to least squares."
+    )
+
+
 @drawing(
     "garg-regression-noise",
-    alt=(
-        "Left: error over d under label noise, logarithmic, against the number of examples up to N. Least squares rises "
-        "around k = d = 5, where it leaves the panel; the models fall without a bump, at first along the Bayes line and then "
-        "above it, by a factor of about three at N. Right: squared distance of the models to ridge at k = d over the "
-        "penalty: a valley near penalty 0.1 to 0.3, well below the horizontal lines of the distance to least squares."
-    ),
+    alt=_alt_noise,
     caption=(
         "Left: error/<i>d</i> against clean labels when the labels of the context carry noise of standard deviation 0.5, up to "
         "each model's <i>N</i>. Line: Bayes error, that of ridge with the noise variance as penalty. Least squares is "

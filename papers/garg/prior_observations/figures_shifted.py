@@ -5,24 +5,29 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, legend, rounded, sideways
+from icl_lib.companion import Table, drawing, legend, rounded, sideways, span
 from papers.regression.shown_prompts import at_longest, least_squares, measured_rows, of_garg, with_error
 
 FLOOR = 1e-4
 """Where errors of 0 are drawn on the logarithmic axis."""
 
 
-ALT = (
-    "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic axis, for our GPT-2, "
-    "LSA, least squares and the values printed by Garg et al. Ours lies between 0.01 and 0.3 in every row but the orthogonal "
-    "query, at 1. LSA lies near 0.2 for scaled weights and above 1 for stretched inputs, half subspace, skewed covariance and "
-    "orthants. The printed values lie to the left of ours in most rows."
-)
+def _alt(dataset: xr.Dataset) -> str:
+    share = at_longest(dataset[["risk", "risk_theory"]] / dataset.zero)
+    ours, lsa = share.risk.sel(model="GPT-2"), share.risk_theory.sel(model="LSA")
+    other = ours.prompt == "orthogonal query"
+    return (
+        "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic axis, for our "
+        f"GPT-2, LSA, least squares and the values printed by Garg et al. Ours lies at {span(ours.where(~other))} in every row "
+        f"but the orthogonal query, at {float(ours.where(other).max()):.2g}. LSA lies at "
+        f"{float(lsa.where(lsa.prompt.str.startswith('weights')).mean()):.2f} for scaled weights and above 1 for "
+        f"{', '.join(lsa.prompt.values[lsa > 1.01])}. The printed values lie to the left of ours in most rows."
+    )
 
 
 @drawing(
     "garg-shifts",
-    alt=ALT,
+    alt=_alt,
     caption=(
         "Error over that of predicting 0 (vertical line), <i>d</i> = 5, after <i>k</i> = <i>N</i> = 20 examples; the "
         "orthogonal query at <i>k</i> = 4. Filled circles: our GPT-2, with two standard errors. Bars: LSA trained at the same "

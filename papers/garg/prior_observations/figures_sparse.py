@@ -11,8 +11,8 @@ def _alt(dataset: xr.Dataset) -> str:
     end = float(dataset.risk.sel(predictor="GPT-2", k=dataset.k.max()))
     return (
         "Error over that of predicting zero against the number of examples, 0 to 20. The Bayes predictor drops to zero at 3 "
-        "examples, the Lasso near 8, least squares in a straight line at 10. The model with the slow curriculum follows least "
-        f"squares at first, then falls behind: {end:.2f} is left at the end, where it is at zero. The one with the fast "
+        "examples, next the Lasso, and least squares in a straight line at 10. The model with the slow curriculum follows "
+        f"least squares at first, then falls behind: {end:.2f} is left at the end, where it is at zero. The one with the fast "
         "curriculum stays at 1."
     )
 
