@@ -16,8 +16,8 @@ def _alt_static(dataset: xr.Dataset) -> str:
     without = dataset.typical.sel(change=["none", "cut to another query"])
     return (
         "Relative error on a logarithmic axis for four changes of the first matrix. Without a change, and with one cut to "
-        f"another query, medians of {span(without)}. Cut to the query itself, and uncut for all queries, no error above 1e-14; "
-        "trained and untrained attention alike."
+        f"another query, medians of {span(without)}. Cut to the query itself, and uncut for all queries, rounding alone is "
+        "left; trained and untrained attention alike."
     )
 
 
@@ -75,7 +75,7 @@ def _alt_pass(dataset: xr.Dataset) -> str:
     return (
         "Share of a task that is recovered against the number of examples, in two dimensions. In the context's step it rises "
         f"to a share of {span(longest.context, '.2f')}; after one pass of gradient descent to one of "
-        f"{span(longest.descent, '.2f')}, below a level at 0.63. All markers are on their lines."
+        f"{span(longest.descent, '.2f')}, below a level at {float(dataset.limit):.2f}. All markers are on their lines."
     )
 
 
@@ -107,7 +107,7 @@ def _alt_norm(dataset: xr.Dataset) -> str:
     rms, mean = (least.sel(norm=name) for name in ("root mean square", "mean and deviation"))
     return (
         "Relative error of the patched query against the factor minus one, both axes logarithmic. Without the factor the error "
-        f"grows with it up to {float(rms.uncorrected.max()):.1f}. Divided by the factor no error is above 1e-14. With a norm "
+        f"grows with it up to {float(rms.uncorrected.max()):.1f}. Divided by the factor rounding alone is left. With a norm "
         f"that takes out the mean the division leaves errors from {float(mean.corrected.min()):.1g} to "
         f"{float(mean.corrected.max()):.1f}, large also where the factor is near 1."
     )

@@ -72,9 +72,9 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
     return (
         f"Scatter plots of how a context moves the MLP's row, a panel for each of {dataset.sizes['block']} trained blocks in "
         f"each of {dataset.sizes['shape']} shapes. "
-        "Circles, by the gradient at the MLP's own row, lie near the diagonal and leave at most "
+        "Circles, by the gradient at the MLP's own row, lie near the diagonal and leave up to "
         f"{float(found.unexplained.max()):.1%} of the step's square. Crosses, by the gradient at 0, scatter widely and "
-        f"leave at least {float(found.unexplained_zero.min()):.0%}."
+        f"leave {span(found.unexplained_zero, '.0%')}."
     )
 
 

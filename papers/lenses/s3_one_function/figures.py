@@ -4,7 +4,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icl_lib.companion import drawing, each, equality, legend, line, points, series
+from icl_lib.companion import drawing, each, equality, legend, line, points, series, span
 
 
 def _alt_tokens(dataset: xr.Dataset) -> str:
@@ -84,10 +84,10 @@ def small_logits(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "lenses-heads",
-    alt=(
+    alt=lambda dataset: (
         "Left, risk of two opposite heads over the risk of one step with N examples, against N: markers on the lines of N - 1 "
         "examples, above 1. Right, scaled error of one head against the variance of its logits, for two values of d: markers "
-        "on curves that are lowest near 1."
+        f"on curves that are lowest near {float(dataset.noise_theory.isel(long=-1).idxmin('x').mean()):g}."
     ),
     caption=(
         "Left: risk of a pair of opposite heads over that of one step with <i>N</i> examples; lines, one step with "
@@ -132,13 +132,19 @@ def removed_examples(figure: Figure, dataset: xr.Dataset) -> None:
         axes.set(xlabel=r"gradient $/\,(1 - \mathrm{attn}_i)$", ylabel="change of the output", title=str(stage.stage.item()))
 
 
+def _alt_vote(dataset: xr.Dataset) -> str:
+    trained, differ = dataset.rest.sel(stage="trained"), dataset.domain == "other patterns, two sums"
+    return (
+        "Share of the patch that the weighted vote leaves, logarithmic axis, for three sets of prompts, at the start and after "
+        f"training; means over networks. At the start {span(dataset.rest.sel(stage='start'), '.0%')}. After training "
+        f"{span(trained.where(~differ), '.2%')} for unseen tasks and for other patterns with one coefficient sum, and "
+        f"{float(trained.where(differ).max()):.0%} where the sums differ."
+    )
+
+
 @drawing(
     "lenses-one-vote",
-    alt=(
-        "Share of the patch that the weighted vote leaves, logarithmic axis, for three sets of prompts, at the start and after "
-        "training. At the start about three quarters in all. After training below a hundredth for unseen tasks and for other "
-        "patterns with one coefficient sum, and about a seventh, in the mean, where the sums differ."
-    ),
+    alt=_alt_vote,
     caption=(
         "Share of |<i>W</i> Δ<i>A</i>|² that the change of the weighted vote leaves when half of the context is removed; mean "
         "over networks, bars from the least to the most."
@@ -156,13 +162,18 @@ def one_vote(figure: Figure, dataset: xr.Dataset) -> None:
     axes.legend(loc="lower right")
 
 
+def _alt_odds(dataset: xr.Dataset) -> str:
+    start, trained = (dataset.odds.isel(network=0).sel(stage=stage).median().item() for stage in ("start", "trained"))
+    return (
+        "Length of the patch of the examples like the query over that of the others, against the formula, both axes "
+        f"logarithmic: open markers on the diagonal, at the start with the median {start:.1f}, after training with "
+        f"{trained:.0f}. Crosses, without the ratio of lengths, nearly all lie above the diagonal."
+    )
+
+
 @drawing(
     "lenses-own-and-others",
-    alt=(
-        "Length of the patch of the examples like the query over that of the others, against the formula, both axes "
-        "logarithmic: open markers on the diagonal, at the start near 1, after training mostly above 10. Crosses, without the "
-        "ratio of lengths, nearly all lie above the diagonal."
-    ),
+    alt=_alt_odds,
     caption=(
         "Patch of the examples with the query's pattern over the patch of the others, prompt by prompt, one network, against "
         "the odds of the attention. Open markers: times the ratio of lengths. Crosses: the odds alone."

@@ -14,15 +14,22 @@ ENDS = {BLOCK: 100, EVERY: 50} | DECODERS
 """Networks, with the examples of their training."""
 
 
+def _alt_left(dataset: xr.Dataset) -> str:
+    most, share = dataset.excess_mean.idxmax("k"), dataset.share.mean("seed")
+    decoders, every = share.sel(network=[*DECODERS]).isel(k=0).mean(), share.sel(network=EVERY).dropna("k").isel(k=-1)
+    first, last = share.sel(network=BLOCK).isel(k=[0, -1]).values
+    return (
+        "Stacked bars of the excess against the number of examples, a panel for each training. In blocks it is largest after "
+        f"{most.sel(network=[BLOCK, EVERY]).max():g} examples, in decoders after {most.sel(network=[*DECODERS]).max():g}, as "
+        "many as dimensions. The lower part, one wrong vector, is most of nearly every bar. The upper part, no vector, is "
+        f"{first:.0%} of the first bar of the block trained at one length and {last:.0%} of its last. It is {every:.0%} of the "
+        f"last bar of the block trained at every length, and {decoders:.0%} of the small first bars of decoders."
+    )
+
+
 @drawing(
     "lenses-what-is-left",
-    alt=(
-        "Stacked bars of the excess against the number of examples, a panel for each training. In blocks it is largest after "
-        "two examples, in decoders after five, as many as dimensions. The lower part, one wrong vector, is most of nearly "
-        "every bar. The upper part, no vector, is about half of the first bar of the block trained at one length and little of "
-        "its last. It is more than half of the last bar of the block trained at every length, and of the small first bars of "
-        "decoders."
-    ),
+    alt=_alt_left,
     caption=(
         "Risk beyond that of the posterior mean, over <i>d</i>, mean over three networks. Lower part: distance of the answers' "
         "vector from the posterior mean. Upper part: the rest of the excess, an estimate of what is not linear in the query. "
@@ -115,15 +122,21 @@ def distances(dataset: xr.Dataset) -> Table:
     return Table.by({"candidate": "candidate"}, columns, rounded)
 
 
+def _alt_alignment(dataset: xr.Dataset) -> str:
+    means = dataset[["most", "whole"]].mean("seed")
+    block, decoders = means.sel(network=BLOCK).max("k"), means.whole.sel(network=[*DECODERS])
+    return (
+        "Three panels against the number of examples, for four trainings. Left, the weight of an example attended to, over "
+        f"uniform: it rises to {block.most:.2f} in the block trained at one length and farther in the others. Middle, the "
+        f"cosine of vector and exact gradient step: it rises to {block.whole:.2f} in that block; in decoders it falls until "
+        f"{decoders.idxmin('k').max():g} examples, and then rises. Right, the alignment of a patch for one query rises to its "
+        "ceiling in blocks and stays below it in decoders."
+    )
+
+
 @drawing(
     "lenses-selectivity-alignment",
-    alt=lambda dataset: (
-        "Three panels against the number of examples, for four trainings. Left, the weight of an example attended to, over "
-        f"uniform: it stays at {float(dataset.most.sel(network=BLOCK).mean('seed').max()):.2g} or less in the block trained at "
-        "one length and rises in the others. Middle, the cosine of vector and exact gradient step: it rises to 1 in that "
-        "block; in decoders it falls until five examples, and then rises. Right, the alignment of a patch for one query rises "
-        "to its ceiling in blocks and stays below it in decoders."
-    ),
+    alt=_alt_alignment,
     caption=(
         "Left: selectivity of the most selective layer, mean over three networks, Student's interval over them. Middle: cosine "
         "of the answers' vector and the exact gradient step. Right: the same for the patch of one query; lines: its ceiling "
