@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.papers.prose import NOTEBOOKS, NUMBER, SAID, plain, prose, wrong
+from tests.papers import told
+from tests.papers.prose import ALTERNATIVES, NOTEBOOKS, NUMBER, SAID, numbers, plain, prose, wrong
+from tests.papers.tables import agrees
 
 for path in sorted(Path(__file__).parent.glob("*/prose*.py")):
     importlib.import_module(f"tests.papers.{path.parent.name}.{path.stem}")
@@ -24,3 +26,17 @@ def test_every_number_of_the_full_profile_is_checked(notebook):
     words = [said.words for said in SAID if said.notebook == notebook]
     sentences = [each for each in SENTENCE.split(prose(notebook)) if "full profile" in each and NUMBER.search(plain(each))]
     assert not [each for each in sentences if not any(each in some or some in each for some in words)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("figure", ALTERNATIVES)
+def test_numbers_of_an_alternative_text_are_those_of_a_second_route(figure):
+    data = told.dataset_of(figure)
+    shown, found = numbers(told.DRAWINGS[figure][1].told(data)[0]), [float(each) for each in ALTERNATIVES[figure](data)]
+    assert len(shown) == len(found) and all(map(agrees, shown, found)), f"{', '.join(shown)}, not {found}"
+
+
+def test_alternative_texts_made_of_data_have_a_second_route():
+    wings = {told.DRAWINGS[figure][0] for figure in ALTERNATIVES}
+    made = {name for name, (wing, drawing) in told.DRAWINGS.items() if wing in wings and callable(drawing.alt)}
+    assert made == {*ALTERNATIVES}

@@ -91,7 +91,7 @@ def any_prior(figure: Figure, dataset: xr.Dataset) -> None:
 
 @drawing(
     "lenses-which-vector",
-    alt=lambda dataset: (
+    alt=(
         "Distance of the answers' vector from five candidates against the number of examples, both axes logarithmic, a panel "
         "for each training. In the block trained at one length one best step is nearest, at the end far below the others. In "
         "decoders one best step is the farthest; ridge lies lowest or near the lowest."

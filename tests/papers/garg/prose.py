@@ -2,7 +2,7 @@
 
 from papers.garg.prior_observations.live_training import LIVE_TRAINING
 from papers.regression.trainings import SPARSE_SLOW
-from tests.papers.prose import says
+from tests.papers.prose import says, tells
 
 PAGE = "garg_prior_observations"
 
@@ -210,3 +210,28 @@ def slow_curriculum():
     dims, points = SPARSE_SLOW.dims, SPARSE_SLOW.points
     grown = [next(k for k in range(SPARSE_SLOW.steps) if ramp.at(k) == ramp.end) for ramp in (dims, points)]
     return dims.end, grown[0], points.end - 1, grown[1], SPARSE_SLOW.steps
+
+
+# --- alternative texts ---
+
+
+@tells("garg-regression-noise")
+def alternative_of_noise(d):
+    above = [d.risk.sel(predictor=f"GPT-2, N = {N}", label="noisy", k=N) / d.bayes.sel(k=N) for N in (10, 20)]
+    return 5, *above, d.penalty[d.ridge.sel(k=5).sum("model").values.argmin()]
+
+
+@tells("garg-shifts")
+def alternative_of_shifts(d):
+    """At the longest contexts; LSA's error at scaled weights is (d + 1)/(N + d + 1), and so it is without a shift."""
+    ours = _share(d).sel(k=20)
+    beyond = [
+        float(name.split()[-1]) for name in ("inputs × 2", "inputs × 3") if _share(d, model="LSA").sel(prompt=name, k=20) > 1
+    ]
+    return ours.min(), ours.max(), _share(d).sel(prompt="orthogonal query", k=4), 6 / 26, 1, *beyond
+
+
+@tells("garg-sparse")
+def alternative_of_sparse(d):
+    zero = [(values < 1e-6).idxmax("k") for values in (d.risk.sel(predictor="Bayes"), d.least_squares)]
+    return 0, d.k.max(), *zero, d.risk.sel(predictor="GPT-2", k=20), d.risk.sel(predictor="GPT-2, fast curriculum").mean()
