@@ -42,7 +42,7 @@ def S1d(dataset):
     """Cut to one query, as Dherin et al. write it, the change is exact there and typically off by 2% or more at another.
 
     Margin: 0.02 minus the median error over the mean output, in the shape with the least; limit weights.
-    Slack: Medians of 5% and more are far above what a small error would be.
+    Slack: The medians are far above what a small error would be.
     Control: the change that is cut to the same query
     """
     return Discrepancy(0.02 - dataset.typical.sel(layer=LIMIT, change="cut to another query"))
@@ -106,7 +106,7 @@ def S1j(dataset):
     """A norm that also takes out the mean does not: with the factor the patched query is typically off by 1% or more.
 
     Margin: 0.01 minus the median error over the mean output, in the dimension with the least.
-    Slack: Medians of 3% and more are far from rounding.
+    Slack: The medians are far from rounding.
     Control: the RMS norm in its place
     """
     return Discrepancy(0.01 - dataset.corrected.sel(norm="mean and deviation").median(["context", "query"]))
