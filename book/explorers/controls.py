@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from book.explorers.plane import Plane
-
 State = dict[str, float | str | tuple[float, float]]
 """The value of every control by its name: a number, a chosen word, or a point."""
 
@@ -23,10 +21,6 @@ class Slider:
         """Return what the script needs."""
         return {"kind": self.kind, "name": self.name, "stops": self.stops, "start": self.start}
 
-    def at(self, share: tuple[float, float], planes: Mapping[str, Plane]) -> float:
-        """Return the value at a share of the way, each from 0 to 1."""
-        return self.stops[int(share[0] * len(self.stops))]
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -41,10 +35,6 @@ class Choice:
     def as_json(self) -> dict:
         """Return what the script needs."""
         return {"kind": self.kind, "name": self.name, "start": self.start}
-
-    def at(self, share: tuple[float, float], planes: Mapping[str, Plane]) -> str:
-        """Return the value at a share of the way, each from 0 to 1."""
-        return list(self.options)[int(share[0] * len(self.options))]
 
 
 @dataclass(frozen=True)
@@ -62,12 +52,6 @@ class Point:
         """Return what the script needs."""
         keys = ("kind", "name", "label", "plane", "start", "step")
         return {key: getattr(self, key) for key in keys}
-
-    def at(self, share: tuple[float, float], planes: Mapping[str, Plane]) -> tuple[float, float]:
-        """Return the value at a share of the way, each from 0 to 1."""
-        both = zip((planes[self.plane].x, planes[self.plane].y), share, strict=True)
-        x, y = (axis.low + part * (axis.high - axis.low) for axis, part in both)
-        return round(x, 3), round(y, 3)
 
 
 Control = Slider | Choice | Point

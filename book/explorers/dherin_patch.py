@@ -1,7 +1,5 @@
 """The rank-1 patch of one query in the plane, and what it does to another query (section 2 of Dherin et al.)."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from book.explorers.controls import Point, State
@@ -98,17 +96,6 @@ def reading(found: Values) -> str:
         f"ΔW has norm {number(found['norm'])}. For x it is exact. For x′ it adds {number(found['share'])} times what "
         f"the context adds, and misses by {number(found['miss'])}."
     )
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values: the patch of one query by the pseudo-inverse, and what that matrix does."""
-    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        a, full, other = (np.array(state[name], float) for name in ("a", "full", "other"))
-        wanted = W @ (full - a)
-        D = contextual_blocks.joint_patch(wanted[:, None], a[:, None], 1e-12)
-        entries = {f"W{i + 1}{j + 1}": D[i, j] for i in range(2) for j in range(2)}
-        share = wanted @ D @ other / (wanted @ wanted)
-        yield state, entries | {"norm": np.linalg.norm(D, 2), "share": share, "miss": np.linalg.norm(wanted - D @ other)}
 
 
 EXPLORER = Explorer(

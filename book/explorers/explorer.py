@@ -2,12 +2,11 @@
 
 An explorer is a drawing (``skeleton``) with parts that change. ``parts(state)`` says what each part is for the values of
 the controls: the attributes of an SVG element, or its text. Python fills the parts in for the start values; the script beside
-the module computes the same parts when a control moves. A module has its ``EXPLORER``, its ``values`` of a state, which the
-script's have to be, and ``cases()``, which yields settings with what the library gives for them by another route than the
-drawing's; where there is none, a test has that route.
+the module computes the same parts when a control moves. A module has its ``EXPLORER`` and its ``values`` of a state, which
+the script's have to be.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +33,7 @@ class Explorer:
     skeleton  the SVG, in which ``put(tag, part, classes)`` is a part and ``handle(name)`` a point; ``planes`` are at hand
     numbers   parts that are text, with their labels, shown beside the picture; the part ``reading`` is a sentence of its own
     stored    numbers that the script needs besides, as JSON
-    tolerance  how far the script's values may be from those of ``cases``, relative or, below 1, absolute
+    tolerance  how far the script's values may be from those of the module, relative or, below 1, absolute
     note      what is fixed, in small print
     """
 
@@ -59,17 +58,6 @@ class Explorer:
     def start(self) -> State:
         """The values of the controls before anything is moved."""
         return {control.name: control.start for control in self.controls}
-
-    def settings(self, count: int) -> Iterator[State]:
-        """Yield ``count`` random settings of the controls."""
-        import torch  # a second, which drawing does without
-
-        from icl_lib.seeds import stream
-
-        draws = torch.rand((count, len(self.controls), 2), generator=stream(0, f"explorer/{self.name}")).tolist()
-        for shares in draws:
-            both = zip(self.controls, shares, strict=True)
-            yield {control.name: control.at(share, self.planes) for control, share in both}
 
     def svg(self, state: State) -> Markup:
         """Return the picture at ``state``."""

@@ -1,14 +1,11 @@
 """The one change of weights for all queries, its cut to a query, and a pass of stochastic gradient descent, in the plane."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from book.explorers.controls import Point, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
 from book.explorers.plane import Axis, Plane, arrow, number, path
 from icl_lib.companion.html import template
-from papers.dherin.theory import contextual_blocks
 from papers.lenses.theory import one_block
 from papers.regression import running_example as example
 from papers.zhang.theory import optimum
@@ -92,25 +89,6 @@ def reading(found: Values) -> str:
         f"At the query D∗ and its cut both answer {number(found['answer'])}. At the other query D∗ answers "
         f"{number(found['whole'])}, as the context does, and the cut {number(found['part'])}."
     )
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values: attention over the context, Dherin et al.'s patch, a product of matrices."""
-    x, y, M = example.x, example.y, len(example.y)
-    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        Gamma = optimum.Gamma(example.Lambda, int(state["N"]))
-        V, K = one_block.limit_weights(Gamma)
-        tokens = np.c_[x, y]
-        query, other, *axes = (np.r_[each, 0.0] for each in (state["query"], state["other"], (1, 0), (0, 1)))
-        added = [sum(V @ z * (z @ K @ q) for z in tokens) / M for q in (query, other, *axes)]
-        patch = contextual_blocks.update(W, added[0], query)
-        left = np.eye(2)
-        for each in x:
-            left = (np.eye(2) - np.linalg.solve(Gamma, np.outer(each, each)) / M) @ left
-        rows = {"step": [(W @ each).item() for each in added[2:]], "cut": patch[0, :2], "pass": example.w - left @ example.w}
-        found = {f"{name}{k + 1}": float(each[k]) for name, each in rows.items() for k in range(2)}
-        answers = {"answer": (W @ added[0]).item(), "whole": (W @ added[1]).item(), "part": (patch @ other).item()}
-        yield state, found | answers
 
 
 EXPLORER = Explorer(

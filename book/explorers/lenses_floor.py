@@ -1,15 +1,12 @@
 """The least error of a block with and without an MLP's row, over the mean of the tasks, the context's length and the heads."""
 
-from collections.abc import Iterator
-from functools import cache
-
 import numpy as np
 
 from book.explorers.controls import Choice, Slider, State
 from book.explorers.explorer import Explorer, Parts, Values, preset, swatch
 from book.explorers.plane import Axis, Plane, number, path, ring
 from icl_lib.companion.html import template
-from papers.lenses.theory import own_weights, population
+from papers.lenses.theory import own_weights
 
 D = 4
 ONE = np.eye(D)
@@ -76,40 +73,6 @@ def reading(state: State, found: Values) -> str:
     says = f"Without the MLP the least error of {heads} is {between(found)}, in units of that of no answer, and "
     says += f"{number(found['floor'])} or more for any tasks. With the MLP it is {number(found['block'])}. "
     return says + f"Bayes has {number(found['bayes'])}."
-
-
-@cache
-def by_quadrature(mu: float, N: float, H: int) -> Values:
-    """Return the same from exact risks of explicit blocks, and Bayes' from what N inputs do not span."""
-    nothing, mean = D + mu**2, np.r_[mu, np.zeros(D - 1)]
-    law = population.tasks(ONE, mean, ONE, 0.0)
-    best = own_weights.optimum(ONE, mean, ONE, 0.0, N)
-    block, *_ = population.risk(best.m, population.read(best.K[None], best.v[None]), law, N)
-    spread = np.diag(1 + mean**2)
-    keys = np.r_[np.linalg.inv(own_weights.Gamma(ONE, spread, 0.0, N)), np.zeros((1, D))]
-    label = np.r_[np.zeros(D), 1.0]
-    upper, *_ = population.risk(np.zeros(D), population.read(keys[None], label[None]), law, N)
-    inputs = np.vander(np.linspace(-1, 1, int(N)), D) if N > 1 else np.ones((1, D))
-    floor = one_task(N, min(H, D))
-    unseen = D - np.linalg.matrix_rank(inputs)
-    found = {"floor": floor, "lower": max(floor, block / nothing), "upper": upper / nothing, "block": block / nothing}
-    return found | {"bayes": unseen / nothing}
-
-
-def one_task(N: float, heads: int) -> float:
-    """Return the risk of heads that are made for one task, over that of no answer: as the proof of the floor has them."""
-    w = np.r_[1.0, np.zeros(D - 1)]
-    law = population.tasks(ONE, w, np.zeros((D, D)), 0.0)
-    sizes, basis = np.linalg.eigh(law.Sigma[0])
-    v = (basis / np.maximum(sizes, 1e-9) ** 0.5).T[::-1][:heads]
-    K = np.einsum("ha,i->hai", v, w) / (heads + 2 / N)
-    return population.risk(np.zeros(D), population.read(K, v), law, N)[0]
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with what exact risks by quadrature give."""
-    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        yield state, by_quadrature(state["mu"], state["N"], state["H"])
 
 
 EXPLORER = Explorer(

@@ -1,6 +1,5 @@
 """The log-partition function of a context along a ray of keys: its slope, its parabola at 0, and what it is far out."""
 
-from collections.abc import Iterator
 from functools import cache
 from statistics import NormalDist
 
@@ -101,28 +100,6 @@ def reading(t: float, found: Values) -> str:
         f"At t = {number(t)} attention returns {number(found['slope'])}. The step says {number(found['step'])}, the look-up "
         f"{number(found['largest'])}: {nearer} is nearer."
     )
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with what automatic differentiation of a log-sum-exp over the tokens gives."""
-    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        z = tokens(state)[:, 0]
-        phi, slope, curvature = derivatives(state["t"], z)
-        _, _, at_zero = derivatives(0.0, z)
-        beyond = state["t"] * max(z) - np.log(len(z))
-        found = {"phi": phi, "slope": slope, "curvature": curvature, "step": state["t"] * at_zero, "largest": max(z)}
-        yield state, found | {"asymptote": beyond, "most": np.exp(beyond - phi)}
-
-
-def derivatives(t: float, z: np.ndarray) -> tuple[float, float, float]:
-    """Return the height at t, its slope and its curvature."""
-    import torch
-
-    at = torch.tensor(t, dtype=torch.float64, requires_grad=True)
-    phi = torch.logsumexp(at * torch.from_numpy(z), 0) - np.log(len(z))
-    (slope,) = torch.autograd.grad(phi, at, create_graph=True)
-    (curvature,) = torch.autograd.grad(slope, at)
-    return phi.item(), slope.item(), curvature.item()
 
 
 EXPLORER = Explorer(

@@ -1,6 +1,5 @@
 """The flow of the full loss towards the optimum or a local minimum, with the border between them (Zhang et al. 5.3)."""
 
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -10,8 +9,7 @@ from book.explorers.controls import Choice, Point, State
 from book.explorers.explorer import Explorer, Parts, Values, preset
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion.html import template
-from papers.zhang.flow import gradient_flow
-from papers.zhang.theory import full_loss, optimum
+from papers.zhang.theory import optimum
 
 PLANE = Plane(
     Axis(0, 1.6, 42, 345, (0, 0.4, 0.8, 1.2, 1.6), "u₋₁, value weight on the label"),
@@ -85,28 +83,6 @@ def reading(found: Values, trap_loss: float) -> str:
         return f"From here the flow ends in a local minimum. Its loss is {number(found['after'])} times the least."
     late = f"At time {number(zhang_slice.TIME)} the flow from here is at neither end."
     return f"{late} Its loss is then {number(found['after'])} times the least."
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings, not too near a border, with what the library's gradient of the full loss gives."""
-    for state in [EXPLORER.start, *EXPLORER.settings(5)]:
-        s, q = state["start"]
-        border = np.array(stored()[state["N"]]["border"])
-        if min(np.hypot(*(border - (s, q)).T)) > 0.05:
-            yield state, by_library(int(state["N"]), s, q)
-
-
-def by_library(N: int, s: float, product: float) -> Values:
-    """Return the same values from the gradient in all nine parameters, by SciPy's integrator."""
-    at = zhang_slice.start(N, s, product)
-    U = np.array([[at.b1, 0, at.p], [0, at.b2, 0], [at.r, 0, at.s]])
-
-    def down(theta: np.ndarray) -> np.ndarray:
-        return -full_loss.full_gradient(LAMBDA, N, theta.reshape(3, 3)).ravel()
-
-    end = gradient_flow(down, U.ravel(), np.array([0.0, zhang_slice.TIME]), rtol=1e-7, atol=1e-9)[-1].reshape(3, 3)
-    before, after = (float(full_loss.full_loss(LAMBDA, N, at)) / optimum.loss_minimum(LAMBDA, N) for at in (U, end))
-    return {"before": before, "after": after, "u_last": end[2, 2], "product": end[0, 2] * end[2, 0]}
 
 
 EXPLORER = Explorer(

@@ -1,7 +1,5 @@
 """The error of trained linear attention over lengths, dimension, spectrum and a scale of the inputs (Zhang et al. 4.1, 4.2)."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from book.explorers.controls import Choice, Slider, State
@@ -73,20 +71,6 @@ def reading(state: State, found: Values) -> str:
     if "least_squares" not in found:
         return says + " Below M = d, least squares has a formula for κ = 1 only."
     return says + f" Least squares has {number(found['least_squares'])}."
-
-
-def cases() -> Iterator[tuple[State, Values]]:
-    """Yield settings with the library's values, task by task: a mean over w ~ N(0, I) is a sum over unit vectors."""
-    for state in [EXPLORER.start, *EXPLORER.settings(40)]:
-        N, M, d, kappa, c = (state[name] for name in ("N", "M", "d", "kappa", "c"))
-        Lambda, tasks = covariance(d, kappa), np.eye(int(d))
-        test = c**2 * Lambda
-        error, bias = (
-            sum(shifts.covariate_shift_error(Lambda, N, length, test, w) for w in tasks) / np.trace(test)
-            for length in (M, np.inf)
-        )
-        found = {"error": error, "bias": bias, "variance": error - bias}
-        yield state, found | ({"least_squares": max(0.0, 1 - M / d)} if kappa == 1 or d <= M else {})
 
 
 EXPLORER = Explorer(

@@ -4,6 +4,7 @@ import math
 from importlib import import_module
 
 import pytest
+from moved import settings
 from visits import NEEDS, SITE, opened
 
 from book.explorers import explorer
@@ -43,22 +44,15 @@ def page_of(name: str) -> str:
     return page.as_uri()
 
 
-def cases(module) -> list[tuple]:
-    """Settings of an explorer, with its values by another route, or its own where a test has that route."""
-    if hasattr(module, "cases"):
-        return list(module.cases())
-    return [(state, module.values(state)) for state in (module.EXPLORER.start, *module.EXPLORER.settings(40))]
-
-
 @pytest.fixture(scope="module", params=MODULES, ids=lambda module: module.EXPLORER.name)
 def seen(request, browsing):
     """An explorer's module, what its page shows without a script and at the address of a view, and its values there."""
     module, one = request.param, request.param.EXPLORER
     start = one.parts(one.start)["reading"]["text"]
-    state = next(each for each in one.settings(9) if one.parts(each)["reading"]["text"] != start)
+    state = next(each for each in settings(one, 9) if one.parts(each)["reading"]["text"] != start)
     told = {name: value if isinstance(value, str | float | int) else ",".join(map(str, value)) for name, value in state.items()}
     view = f"{page_of(one.name)}#explore-{one.name}?{'&'.join(f'{name}={value}' for name, value in told.items())}"
-    states = [state for state, _ in cases(module)]
+    states = [one.start, *settings(one, 40)]
 
     async def shown(tab):
         return await tab.evaluate(SHOWN, one.name)
@@ -67,14 +61,14 @@ def seen(request, browsing):
         return await shown(tab), await tab.evaluate(VALUES, [one.name, states])
 
     bare = browsing(opened, page_of(one.name), shown, java_script_enabled=False)
-    return module, bare, *browsing(opened, view, worked)
+    return module, bare, *browsing(opened, view, worked), states
 
 
 def test_the_script_has_the_values_of_the_library(seen):
-    module, _, _, found = seen
+    module, _, _, found, states = seen
     one, compared = module.EXPLORER, 0
-    for (state, expected), values in zip(cases(module), found, strict=True):
-        for name, value in expected.items():
+    for state, values in zip(states, found, strict=True):
+        for name, value in module.values(state).items():
             if math.isfinite(value):
                 assert abs(values[name] - value) <= one.tolerance * max(1, abs(value)), (name, state)
                 compared += 1
@@ -82,7 +76,7 @@ def test_the_script_has_the_values_of_the_library(seen):
 
 
 def test_an_address_is_a_view_and_the_start_is_there_without_a_script(seen):
-    module, bare, view, _ = seen
+    module, bare, view, *_ = seen
     start = module.EXPLORER.parts(module.EXPLORER.start)["reading"]["text"]
     assert (bare["reading"], bare["live"]) == (start, False) and bare["picture"] > 200
     assert view["live"] and view["reading"] != start

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -11,12 +12,14 @@ import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
+from moved import settings
 from sphinx.application import Sphinx
 
 from book.explorers import dherin_patch, explorer, zhang_basins, zhang_error, zhang_slice
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.patches.rank_one import redirection
-from papers.zhang.theory import error, full_loss, optimum
+from papers.zhang.flow import gradient_flow
+from papers.zhang.theory import error, full_loss, optimum, shifts
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(path for path in explorer.HERE.glob("*.js") if path.stem != "explorer")
@@ -35,7 +38,7 @@ def test_the_picture_is_well_formed_and_has_a_title(one):
     tree = ElementTree.fromstring(str(one.svg(one.start)))
     (title,) = tree.findall("title")
     assert title.text and tree.get("aria-labelledby") == title.get("id")
-    for state in one.settings(5):
+    for state in settings(one, 5):
         drawn = str(one.svg(state))
         ElementTree.fromstring(drawn)
         assert not re.search(r"\b(nan|inf|None)\b", drawn), state
@@ -85,28 +88,20 @@ def test_the_script_is_light_and_asks_for_nothing(one):
     assert f'define("{one.name}"' in one.script.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("module", [each for each in MODULES if hasattr(each, "cases")], ids=lambda module: module.__name__)
-def test_what_is_drawn_is_what_the_library_gives_by_another_route(module):
-    one, found = module.EXPLORER, list(module.cases())
-    assert len(found) >= 4 and found[0][0] == one.start
-    for state, expected in found:
-        ours = module.values(state)
-        assert ours.keys() == expected.keys()
-        for name, value in expected.items():
-            assert ours[name] == pytest.approx(value, rel=one.tolerance, abs=one.tolerance), (state, name)
-
-
 # --- each by another route ----------------------------------------------------------------------------------------
 
 
-def test_the_terms_of_the_error_are_those_of_theorem_4_2():
-    for state in zhang_error.EXPLORER.settings(25):
-        N, M, d, kappa = (state[name] for name in ("N", "M", "d", "kappa"))
+def test_the_terms_of_the_error_are_those_of_theorem_4_2_and_its_sum_goes_over_tasks():
+    """A mean over tasks w ~ N(0, I) is a sum over unit vectors."""
+    for state in settings(zhang_error.EXPLORER, 25):
+        N, M, d, kappa, c = (state[name] for name in ("N", "M", "d", "kappa", "c"))
         Lambda, found = zhang_error.covariance(d, kappa), zhang_error.values(state | {"c": 1})
         assert np.linalg.cond(Lambda) == pytest.approx(kappa if d > 1 else 1) and np.trace(Lambda) == pytest.approx(d)
         terms = [error.error_terms(Lambda, N, M, error.noiseless_labels(Lambda, w)) for w in np.eye(int(d))]
         assert found["variance"] == pytest.approx(sum(term.variance for term in terms) / d)
         assert found["bias"] == pytest.approx(sum(term.bias for term in terms) / d)
+        risks = [shifts.covariate_shift_error(Lambda, N, M, c**2 * Lambda, w) for w in np.eye(int(d))]
+        assert zhang_error.values(state)["error"] == pytest.approx(sum(risks) / (c**2 * d))
 
 
 def test_least_squares_misses_what_the_examples_do_not_span():
@@ -125,7 +120,7 @@ def test_equal_lengths_are_best_as_the_text_says():
 
 
 def test_patch_is_the_librarys():
-    for state in dherin_patch.EXPLORER.settings(25):
+    for state in settings(dherin_patch.EXPLORER, 25):
         found = dherin_patch.values(state)
         a, full, other = (torch.tensor(state[name], dtype=torch.float64) for name in ("a", "full", "other"))
         update = redirection(torch.tensor(dherin_patch.W), a, full)
@@ -162,6 +157,27 @@ def test_the_stored_border_parts_the_starts(N):
         assert zhang_basins.values(far)["after"] < zhang_slice.ARRIVED
     assert known["trap_loss"] > zhang_slice.ARRIVED
     assert known["optimum"][0] == pytest.approx(optimum.W_PV_limit(zhang_slice.LAMBDA, int(N))[-1, -1], abs=1e-4)
+
+
+def test_a_flow_ends_where_the_gradient_in_all_nine_parameters_leads():
+    """By SciPy's integrator, from starts that are not too near the border."""
+    for state in [zhang_basins.EXPLORER.start, *settings(zhang_basins.EXPLORER, 5)]:
+        N, start = int(state["N"]), state["start"]
+        if np.hypot(*(np.array(zhang_basins.stored()[state["N"]]["border"]) - start).T).min() < 0.05:
+            continue
+        at = zhang_slice.start(N, *start)
+        U = np.array([[at.b1, 0, at.p], [0, at.b2, 0], [at.r, 0, at.s]])
+        times = np.array([0.0, zhang_slice.TIME])
+        end = gradient_flow(partial(downhill, N), U.ravel(), times, rtol=1e-7, atol=1e-9)[-1].reshape(3, 3)
+        found = zhang_basins.values(state)
+        for name, point in (("before", U), ("after", end)):
+            loss = full_loss.full_loss(zhang_slice.LAMBDA, N, point) / optimum.loss_minimum(zhang_slice.LAMBDA, N)
+            assert found[name] == pytest.approx(loss, rel=1e-3)
+        assert (found["u_last"], found["product"]) == pytest.approx((end[2, 2], end[0, 2] * end[2, 0]), rel=1e-3, abs=1e-3)
+
+
+def downhill(N, theta):
+    return -full_loss.full_gradient(zhang_slice.LAMBDA, N, theta.reshape(3, 3)).ravel()
 
 
 # --- drawing ------------------------------------------------------------------------------------------------------

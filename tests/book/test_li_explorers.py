@@ -5,6 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
+from moved import settings
 
 from book.explorers import li_coefficient_sum, li_training_map
 from icl_lib.companion import results
@@ -32,7 +33,7 @@ def model_of(state: dict) -> OnPatterns:
 @pytest.mark.parametrize("k", range(8))
 def test_losses_are_those_of_such_a_network_on_prompts(k):
     """Drawn prompts without noise, against the distribution of the counts; within five standard errors."""
-    state = next(islice(li_coefficient_sum.EXPLORER.settings(8), k, None))
+    state = next(islice(settings(li_coefficient_sum.EXPLORER, 8), k, None))
     law = A.law(task_set("all", A.M1), li_coefficient_sum.ALPHA)
     law = type(law)(law.patterns, law.tasks, law.alpha, 0.0)
     seen = read(model_of(state), law, prompts=PROMPTS, length=li_coefficient_sum.LENGTH, lead=(), seed=k, name="explorer")
@@ -107,7 +108,7 @@ def test_both_losses_by_hand():
 @pytest.mark.parametrize("k", range(6))
 def test_the_map_is_a_softmax_over_six_contexts(k):
     """Through the attention of a model on codes: one context of each pattern under every query."""
-    state = next(islice(li_training_map.EXPLORER.settings(6), k, None))
+    state = next(islice(settings(li_training_map.EXPLORER, 6), k, None))
     scores = li_training_map.stored()[state["setting"]]["scores"][li_training_map.STEPS.index(state["step"])]
     table = torch.zeros(7, 8, dtype=torch.float64)
     table[:6, :6] = torch.tensor(scores, dtype=torch.float64).reshape(6, 6).T
