@@ -1,25 +1,20 @@
 """What the reader asked for. Standard library only: `run` reads this before the environment exists."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 
-from icl_lib.typed import unknown
+from icl_lib.typed import Parser, unknown
 
 PROFILES = ("quick", "full")
 
 
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence instead of printing the usage."""
-
-    def error(self, message):
-        self.exit(2, f"{self.prog}: {message}{'' if message.endswith('?') else '.'}\n")
-
-    def notebook(self, word: str, root: Path) -> str:
-        """The name of a notebook, which may be told by its path; exits with 2 where there is none."""
-        name, names = Path(word).stem, notebook_names(root)
-        if name not in names:
-            self.error(unknown("notebook", name, names))
-        return name
+def notebook(word: str, root: Path) -> str:
+    """The name of a notebook, which may be told by its path; refuses one that is not there."""
+    name, names = Path(word).stem, notebook_names(root)
+    if name not in names:
+        raise argparse.ArgumentTypeError(unknown("notebook", name, names))
+    return name
 
 
 def notebook_names(root: Path) -> list[str]:
@@ -30,15 +25,10 @@ def notebook_names(root: Path) -> list[str]:
 def parse(words: list[str], root: Path) -> argparse.Namespace:
     """`profile`, `only` (a notebook's name or None) and `fresh`; exits with 2 on anything else."""
     parser = Parser(prog="./run book", description="Compute and build the book.")
-    parser.add_argument("--profile", metavar="quick|full", default="quick")
-    parser.add_argument("--only", metavar="NAME", help="execute this notebook and no other")
+    parser.add_argument("--profile", choices=PROFILES, default="quick")
+    parser.add_argument("--only", metavar="NAME", type=partial(notebook, root=root), help="execute this notebook and no other")
     parser.add_argument("--fresh", action="store_true", help="ignore every stored result")
-    asked = parser.parse_args(words)
-    if asked.profile not in PROFILES:
-        parser.error(f"there is no profile '{asked.profile}'; choose quick or full")
-    if asked.only is not None:
-        asked.only = parser.notebook(asked.only, root)
-    return asked
+    return parser.parse_args(words)
 
 
 def parse_test(words: list[str], root: Path) -> argparse.Namespace:
@@ -46,7 +36,7 @@ def parse_test(words: list[str], root: Path) -> argparse.Namespace:
 
     Exits with 2 on a file that is not there and on notebooks together with other words.
     """
-    parser = Parser(prog="./run test", add_help=False, allow_abbrev=False)
+    parser = Parser(prog="./run", add_help=False, allow_abbrev=False)
     parser.add_argument("--all", action="store_true")
     asked, rest = parser.parse_known_args(words)
     files = {word: root / word.split("::")[0] for word in rest}

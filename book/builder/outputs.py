@@ -1,6 +1,7 @@
 """`./run outputs [NAME ...]`: put fresh outputs of the quick profile, and their numbers, into what is committed."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -9,6 +10,7 @@ from book.builder import arguments, book, cache, committed, judged, quick
 from book.builder.layout import Layout
 from icl_lib.companion.quick import stored_quick
 from icl_lib.companion.writing import write_atomically
+from icl_lib.typed import Parser
 
 OF_THE_RUN = ("papermill", "execution", "language_info")
 """Metadata that differ from run to run or from machine to machine."""
@@ -49,9 +51,10 @@ def replaced(path: Path, executed: Path, moved: bool) -> bool:
 
 def main(words: list[str]) -> int:
     told = "Put fresh outputs of the quick profile into the committed notebooks, and their numbers into book/data/quick.json."
-    parser = arguments.Parser(prog="./run outputs", description=told)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks; all unless named")
-    asked = [parser.notebook(name, Path.cwd()) for name in parser.parse_args(words).names]
+    parser = Parser(prog="./run outputs", description=told)
+    known = partial(arguments.notebook, root=Path.cwd())
+    parser.add_argument("names", nargs="*", metavar="NAME", type=known, help="notebooks; all unless named")
+    asked = parser.parse_args(words).names
 
     def work(layout: Layout) -> None:
         written = refresh(asked, layout)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
-from book.builder.arguments import Parser
 from book.builder.book import answer
 from book.builder.layout import Layout
 from book.builder.neighbours import reading_order
@@ -17,6 +16,7 @@ from book.builder.render import WHOLE
 from book.builder.site import Page, piece, read_site, write_site
 from icl_lib.companion.html import template
 from icl_lib.companion.writing import write_atomically
+from icl_lib.typed import Parser
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]

@@ -4,12 +4,12 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from book.builder.arguments import Parser
 from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.faults import everywhere, plant, trials
 from book.faults.plant import STORED
 from icl_lib.companion import results, writing
+from icl_lib.typed import Parser
 from papers import BOOK
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import safetensors
 
 from book.builder import book
-from book.builder.arguments import Parser
 from book.builder.layout import Layout
 from book.builder.problem import Problem
 from book.builder.quick import differences, near_differences, of_claim
@@ -155,7 +154,7 @@ def as_judged(told: Mapping, now: Mapping | None) -> dict:
 
 def parse(words: list[str]) -> argparse.Namespace:
     """`bundle`, `sha256`, `full` and the `words` as the certificate tells them; exits with 2 on anything else."""
-    parser = Parser(prog="./run verify", description="Check a release, execute its code, and compare what it finds.")
+    parser = typed.Parser(prog="./run verify", description="Check a release, execute its code, and compare what it finds.")
     parser.add_argument("bundle", metavar="BUNDLE", type=Path, help="the zip that ./run bundle made")
     parser.add_argument("--sha256", metavar="DIGEST", help="the SHA-256 of MANIFEST.json, as the citation prints it")
     parser.add_argument(

@@ -53,10 +53,10 @@ def call(checkout, *words):
     [
         ([], f"book, pdf, test, lab, bench, gpu, outputs, faults, bundle, verify, {OF_PAPERS}"),
         (["bok"], "no command 'bok'"),
-        (["book", "--profile", "fast"], "no profile 'fast'; choose quick or full"),
+        (["book", "--profile", "fast"], "invalid choice: 'fast'"),
         (["bundel"], "no command 'bundel'; did you mean bundle"),
         (["book", "--only", "gamma"], "unknown notebook 'gamma': take one of alpha, beta"),
-        (["book", "--only", "alhpa"], "unknown notebook 'alhpa': did you mean alpha?\n"),
+        (["book", "--only", "alhpa"], "unknown notebook 'alhpa': did you mean alpha?"),
         (["book", "--quick"], "--quick"),
         (["book", "--only"], "expected one argument"),
         (["test", "notebooks/gamma.ipynb"], "no file 'notebooks/gamma.ipynb'"),
