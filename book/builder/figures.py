@@ -44,7 +44,7 @@ class Provenance:
 
     slug: str
     profile: str
-    seed: int
+    seed: str
     seconds: float
     device: str
     source: str | None = None  # a link to the declaration at its commit, when the address is known

@@ -8,19 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from posixpath import relpath
 
-from book.builder import summaries
 from book.builder.landscape import TIERS, VERDICTS
 from book.builder.layout import Layout
 from book.builder.networks import BUCKETS, bucket, networks
 from book.builder.numbers import meaning
 from book.builder.pages import GENERATED, SOURCES, raw
 from book.builder.references import Page, Uses, pages, uses
-from book.builder.verdicts import Row
-from icl_lib.companion import PROFILES
+from book.builder.verdicts import Row, counted
+from icl_lib.companion import PROFILES, Paper
 from icl_lib.companion.html import template
 from icl_lib.companion.slack import in_percent, in_words
 from icl_lib.companion.told import CODES
 from papers import registry
+
+OWN = {"paper": "Its own sentences", "ours": "Found here"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Ledger:
                 SOURCES[code]: words for code, words in CODES.items() if any(row.claim.confidence == code for row in self.rows)
             },
             form=raw(FORM.render(choices=self._choices(), verdicts=self._verdicts(), tiers=TIERS, total=len(self.rows))),
-            parts=[(wing, raw(summaries.block(wing, own)), self._table(key, own)) for key, wing, own in parts],
+            parts=[(wing, raw(summarized(wing, own)), self._table(key, own)) for key, wing, own in parts],
         )
 
     def _of_paper(self, key: str) -> list[Row]:
@@ -81,7 +82,7 @@ class Ledger:
     def _table(self, key: str, rows: list[Row]) -> str:
         tiers = [(tier, [row for row in rows if row.tier == tier]) for tier in TIERS]
         own = {"named": self.named, "number": self.number, "networks": self.networks, "bucket": self.bucket}
-        return raw(TABLE.render(own, key=key, tiers=tiers, sources=SOURCES, factor=in_words, percent=in_percent))
+        return raw(TABLE.render(own, key=key, tiers=tiers, sources=SOURCES, factor=in_words, percent=in_percent, names=OWN))
 
     def _verdicts(self) -> list[str]:
         return [verdict for verdict in VERDICTS if any(row.shown.verdict == verdict for row in self.rows)]
@@ -109,6 +110,32 @@ def summary(rows: list[Row], profile: str) -> str:
     found = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     return ", ".join(found) or "no claims yet"
 
+
+def summarized(paper: Paper, rows: list[Row]) -> str:
+    """The summary of a paper as HTML; every count links to the ledger's rows behind it."""
+    counts = counted(rows)
+    shown = [verdict for verdict in VERDICTS if any(counts[tier, verdict] for tier in TIERS)]
+    return BLOCK.render(paper=paper, tiers=OWN, counts=counts, shown=shown)
+
+
+BLOCK = template(
+    """
+<div class="icl-summary">
+<p>{{ paper.scope }}</p>
+<dl>
+{% for tier, name in tiers.items() %}
+<dt>{{ name }}</dt>
+<dd>{% for verdict in shown if counts[(tier, verdict)] %}\
+<a class="{{ verdict | replace(" ", "-") }}" \
+href="ledger.html?paper={{ paper.key }}&amp;tier={{ tier }}&amp;verdict={{ verdict | urlencode }}">\
+{{ counts[(tier, verdict)] }} {{ verdict }}</a>{{ ", " if not loop.last }}{% else %}none{% endfor %}</dd>
+{% endfor %}
+<dt>Easy</dt><dd>{{ paper.easy }}</dd>
+<dt>Hard</dt><dd>{{ paper.hard }}</dd>
+</dl>
+</div>
+"""
+)
 
 LEDGER = template(
     """
@@ -181,7 +208,7 @@ TABLE = template(
 <thead><tr>{% for title in ("claim", "says", "found", "named by") %}<th scope="col">{{ title }}</th>{% endfor %}</tr></thead>
 {% for tier, rows in tiers if rows %}
 <tbody data-paper="{{ key }}" data-tier="{{ tier }}">
-<tr class="icl-tier"><th colspan="4" scope="rowgroup">{{ "Its own sentences" if tier == "paper" else "Found here" }}</th></tr>
+<tr class="icl-tier"><th colspan="4" scope="rowgroup">{{ names[tier] }}</th></tr>
 {% for row in rows %}
 {% set claim = row.claim %}
 {% set one = row.shown %}

@@ -9,28 +9,10 @@ from book.builder.ledger import Ledger
 from book.builder.verdicts import Row
 from icl_lib.companion.mathematics import plain
 
-COLUMNS = (
-    "id",
-    "paper",
-    "section",
-    "tier",
-    "kind",
-    "confidence",
-    "verdict",
-    "profile",
-    "value",
-    "margin",
-    "resolution",
-    "slack",
-    "networks",
-    "number",
-    "control_verdict",
-    "whose",
-    "why",
-    "sentence",
-    "experiment",
-    "card",
-)
+COLUMNS = [
+    *("id", "paper", "section", "tier", "kind", "confidence", "verdict", "profile", "value", "margin", "resolution", "slack"),
+    *("networks", "number", "control_verdict", "whose", "why", "sentence", "experiment", "card"),
+]
 
 
 def as_object(row: Row, ledger: Ledger) -> dict[str, object]:

@@ -192,16 +192,12 @@ def provenance(one: Executed, address: str) -> dict[str, Provenance]:
     known = {}
     for path in sorted(one.results.glob("*.nc")):
         attributes = results.attributes(path)
-        known[attributes["slug"]] = Provenance(
-            slug=attributes["slug"],
-            profile=attributes["profile"],
-            seed=int(attributes["seed"]),
+        slug, commit = attributes["slug"], attributes["commit"]
+        known[slug] = Provenance(
+            **{name: attributes[name] for name in ("slug", "profile", "seed", "device", "created", "commit")},
             seconds=float(attributes["seconds"]),
-            device=attributes["device"],
-            created=attributes["created"],
-            commit=attributes["commit"],
-            source=permalink(attributes["slug"], attributes["commit"], address),
-            made=made(registry.experiment(attributes["slug"]), attributes),
+            source=permalink(slug, commit, address),
+            made=made(registry.experiment(slug), attributes),
         )
     return known
 

@@ -126,13 +126,5 @@ def finding(claim: Claim, known: dict[str, dict]) -> Finding:
     number = shown(found["value"], found["two_se"], found["margin"])
     numbers = {name: found[name] for name in ("value", "two_se")}
     numbers = numbers if all(map(math.isfinite, numbers.values())) else None  # JSON has no word for others
-    return Finding(
-        found["verdict"],
-        found["control"],
-        number,
-        found["margin"],
-        found["resolution"],
-        found["positive"],
-        numbers,
-        found.get("slack"),
-    )
+    told = {name: found[name] for name in ("verdict", "control", "margin", "resolution", "positive")}
+    return Finding(**told, value=number, found=numbers, slack=found.get("slack"))

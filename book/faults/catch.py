@@ -25,14 +25,7 @@ LIMIT = 300
 """Seconds after which a change counts as one that never ends."""
 NEVER = "never ends"
 IMPORTED = [
-    __name__,
-    "h5netcdf",
-    "jaxtyping",
-    "matplotlib.figure",
-    "papers.registry",
-    "pytest",
-    "scipy.optimize",
-    "scipy.stats",
+    *(__name__, "h5netcdf", "jaxtyping", "matplotlib.figure", "papers.registry", "pytest", "scipy.optimize", "scipy.stats"),
 ]
 
 

@@ -24,18 +24,8 @@ SIZES = ("d", "N", "M", "K", "T", "l", "m", "n")
 """Letters that count something: one is put in the place of another."""
 PAIRS = {"min": "max", "argmin": "argmax", "minimum": "maximum", "nanmin": "nanmax", "any": "all", "floor": "ceil"}
 OTHER = PAIRS | {other: one for one, other in PAIRS.items()}
-COMPARISONS = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
+ENDS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.In: ast.NotIn, ast.Is: ast.IsNot}
+COMPARISONS = ENDS | {other: one for one, other in ENDS.items()}
 AXES = {"axis", "dim", "axes"}
 STYLE = {
     *("alpha", "arrowprops", "bbox_to_anchor", "capsize", "clip_on", "color", "ecolor", "elinewidth", "facecolor", "fontsize"),

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from bs4 import BeautifulSoup
 
-from book.builder import failures, front, landscape, ledger, ledger_files, references, summaries
+from book.builder import failures, front, landscape, ledger, ledger_files, references
 from book.builder.layout import Layout
 from book.builder.ledger import Ledger
 from book.builder.numbers import meaning
@@ -209,7 +209,7 @@ def test_what_a_number_is_comes_from_the_margin_s_reason(whole):
 
 
 def test_a_paper_s_summary_links_its_counts():
-    block = soup(summaries.block(registry.WINGS["zhang"], ROWS))
+    block = soup(ledger.summarized(registry.WINGS["zhang"], ROWS))
     links = {link.get_text(): link["href"] for link in block.select("a")}
     assert links["1 holds"] == "ledger.html?paper=zhang&tier=paper&verdict=holds"
     assert list(links) == ["1 holds", "1 fails"] and len(block.select("a")) == 3
@@ -266,7 +266,7 @@ def test_a_sentence_of_a_paper_counts_once_whatever_it_is_split_into():
         ["Undecided", "1"],
     ]
     assert [link.get_text() for link in panel.select("li > a")] == ["Z2", "Z5", "Z3"]
-    block = soup(summaries.block(registry.WINGS["zhang"], rows))
+    block = soup(ledger.summarized(registry.WINGS["zhang"], rows))
     assert [link.get_text() for link in block.select("a")] == ["1 fails", "1 not reproduced here", "1 undecided", "1 holds"]
 
 

@@ -47,7 +47,7 @@ def test_figure_becomes_two_files_with_provenance(tmp_path):
         '<figure class="icl-figure" id="fig-risk" data-slug="zhang-risk">'
         f'<img alt="a line" src="{svg("#1b1f24")}"><figcaption>Risk</figcaption><!-- provenance --></figure>'
     )
-    known = Provenance("zhang-risk", "quick", 0, 3.14, "cpu", "https://example.org/blob/abc/risk.py")
+    known = Provenance("zhang-risk", "quick", "0", 3.14, "cpu", "https://example.org/blob/abc/risk.py")
     shown = figures.extract(notebook, tmp_path, {"zhang-risk": known})
     assert "#1b1f24" in (tmp_path / "fig-risk-light.svg").read_text()
     assert "#dfe4ea" in (tmp_path / "fig-risk-dark.svg").read_text()  # the ink of the other theme
@@ -71,7 +71,7 @@ def test_figure_becomes_two_files_with_provenance(tmp_path):
 
 def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path):
     notebook = notebook_showing('<div class="icl-cards" data-slug="zhang-risk"><article></article></div>')
-    known = Provenance("zhang-risk", "quick", 0, 3.14, "cpu", made="<details>made</details>")
+    known = Provenance("zhang-risk", "quick", "0", 3.14, "cpu", made="<details>made</details>")
     assert figures.extract(notebook, tmp_path, {"zhang-risk": known}) == {}
     page = BeautifulSoup(notebook.cells[0].outputs[0].data["text/html"], "html.parser")
     assert [tag.name for tag in page.find_all(recursive=False)] == ["div", "p", "details"]
@@ -80,7 +80,7 @@ def test_a_result_without_a_figure_has_its_provenance_below_its_claims(tmp_path)
 @pytest.mark.parametrize("commit", ["0123456789ab", "0123456789ab+"])
 def test_what_was_computed_by_code_in_no_commit_says_so(commit):
     told = {"made": f"<details>{ORIGIN}</details>", "created": "2026-01-02T03:04:05+00:00", "commit": commit}
-    page = BeautifulSoup(Provenance("zhang-risk", "quick", 0, 3.14, "cpu", **told).as_html("../figures/a.svg"), "html.parser")
+    page = BeautifulSoup(Provenance("zhang-risk", "quick", "0", 3.14, "cpu", **told).as_html("../figures/a.svg"), "html.parser")
     dirty = commit.endswith("+")
     assert ("by code that is in no commit" in page.p.get_text()) == dirty
     facts = dict(zip(*([part.get_text() for part in page.select(name)] for name in ("dt", "dd")), strict=True))
@@ -92,7 +92,7 @@ def test_what_was_computed_by_code_in_no_commit_says_so(commit):
 def test_a_diagram_becomes_two_files_without_provenance(tmp_path):
     notebook = notebook_showing(three_models._repr_html_())
     ((_, shown),) = figures.extract(
-        notebook, tmp_path, {"zhang-risk": Provenance("zhang-risk", "quick", 0, 3.14, "cpu")}
+        notebook, tmp_path, {"zhang-risk": Provenance("zhang-risk", "quick", "0", 3.14, "cpu")}
     ).items()
     assert shown == figures.with_files(three_models._repr_html_(), tmp_path)
     page = BeautifulSoup(shown, "html.parser")
