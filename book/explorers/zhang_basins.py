@@ -1,15 +1,18 @@
 """The flow of the full loss towards the optimum or a local minimum, with the border between them (Zhang et al. 5.3)."""
 
+import json
 from functools import cache
+from pathlib import Path
 
 import numpy as np
+from numpy import ndarray
 
-from book.explorers import zhang_slice
 from book.explorers.controls import Choice, Point, State
 from book.explorers.explorer import Explorer, Parts, Values, preset
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.companion.html import template
-from papers.zhang.theory import optimum
+from papers.zhang.flow import gradient_flow
+from papers.zhang.theory import full_loss, optimum, rank_one_trap
 
 PLANE = Plane(
     Axis(0, 1.6, 42, 345, (0, 0.4, 0.8, 1.2, 1.6), "u₋₁, value weight on the label"),
@@ -17,15 +20,43 @@ PLANE = Plane(
 )
 APART = 2.5
 """Points of a drawn path that are nearer to the one before are left out."""
-LAMBDA = zhang_slice.LAMBDA
+LAMBDA = np.diag([2.0, 1.0])
+TIMES = np.r_[0.0, np.geomspace(1e-3, 80.0, 300)]
+"""At which a flow is drawn; the last is its end."""
+ARRIVED = 1.01
+"""A flow has arrived when its loss is below 1.01 L*, as on the page."""
+STORED = Path(__file__).with_name("zhang_basins.json")
+
+
+def start(N: int, s: float, product: float) -> ndarray:
+    """Return the balanced start with U_11 = s Gamma^-1/||Gamma^-1||, u_12 = sqrt|product| e_1 and u_21 = +-u_12."""
+    inverse, root = np.linalg.inv(optimum.Gamma(LAMBDA, N)), abs(product) ** 0.5
+    U = np.diag([0.0, 0.0, s])
+    U[:2, :2] = s * inverse / np.linalg.norm(inverse)
+    U[0, 2], U[2, 0] = root, np.sign(product) * root
+    return U
+
+
+def flow(N: int, U: ndarray) -> ndarray:
+    """Return the flow of the full loss from U at TIMES; the script has it on the slice that the starts lie in."""
+
+    def down(theta: ndarray) -> ndarray:
+        return -full_loss.full_gradient(LAMBDA, N, theta.reshape(3, 3)).ravel()
+
+    return gradient_flow(down, U.ravel(), TIMES, rtol=1e-7, atol=1e-9).reshape(-1, 3, 3)
+
+
+def loss(N: int, U: ndarray) -> float:
+    """Return the full loss over its minimum."""
+    return float(full_loss.full_loss(LAMBDA, N, U)) / optimum.loss_minimum(LAMBDA, N)
 
 
 @cache
 def stored() -> dict[str, dict]:
-    """Return borders and local minima by N, and the optimum's u_-1 besides."""
-    inverse = {N: np.linalg.inv(optimum.Gamma(LAMBDA, int(N))) for N in zhang_slice.stored()}
-    found = zhang_slice.stored().items()
-    return {N: each | {"optimum": [round(float(np.linalg.norm(inverse[N]) ** 0.5), 4), 0]} for N, each in found}
+    """Return what ``make`` has stored, by N: the border, the local minimum and its loss over L*; and the optimum."""
+    found = json.loads(STORED.read_text(encoding="utf-8"))
+    inverse = {N: np.linalg.inv(optimum.Gamma(LAMBDA, int(N))) for N in found}
+    return {N: each | {"optimum": [round(float(np.linalg.norm(inverse[N]) ** 0.5), 4), 0]} for N, each in found.items()}
 
 
 def values(state: State) -> Values:
@@ -33,17 +64,20 @@ def values(state: State) -> Values:
     return ends(int(state["N"]), followed(state))
 
 
-def followed(state: State) -> list[zhang_slice.Point]:
-    """Return the points of the flow."""
-    N = int(state["N"])
-    return zhang_slice.flow(N, zhang_slice.Point(*map(float, zhang_slice.start(N, *state["start"]))))
+def followed(state: State) -> ndarray:
+    """Return the flow from the start."""
+    return flow(int(state["N"]), start(int(state["N"]), *state["start"]))
 
 
-def ends(N: int, points: list[zhang_slice.Point]) -> Values:
+def ends(N: int, points: ndarray) -> Values:
     """Return the values at the ends of a flow."""
-    first, last = points[0], points[-1]
-    losses = {name: float(zhang_slice.loss(N, at)) for name, at in (("before", first), ("after", last))}
-    return losses | {"u_last": float(last.s), "product": float(last.p * last.r)}
+    (u_last, product), last = place(points[-1]), points[-1]
+    return {"before": loss(N, points[0]), "after": loss(N, last), "u_last": u_last, "product": product}
+
+
+def place(U: ndarray) -> tuple[float, float]:
+    """Return where parameters lie in the plane."""
+    return float(U[2, 2]), float(U[0, 2] * U[2, 0])
 
 
 def parts(state: State) -> Parts:
@@ -52,12 +86,12 @@ def parts(state: State) -> Parts:
     known, found = stored()[N], ends(int(N), points)
     border = [PLANE(*each) for each in known["border"]]
     (u, v), (u_least, v_least) = (PLANE(*known[name]) for name in ("trap", "optimum"))
-    x, y = zip(*(PLANE(at.s, at.p * at.r) for at in points), strict=True)
+    way = [PLANE(*place(U)) for U in points]
     return {
         "basin": {"d": path([*border, PLANE(0, 1)]) + "Z"},
         "border": {"d": path(border)},
-        "path": {"d": path(thinned(list(zip(x, y, strict=True))))},
-        "end": {"cx": f"{x[-1]:.1f}", "cy": f"{y[-1]:.1f}", "r": 4},
+        "path": {"d": path(thinned(way))},
+        "end": {"cx": f"{way[-1][0]:.1f}", "cy": f"{way[-1][1]:.1f}", "r": 4},
         "trap": {"d": f"M{u - 5:.1f} {v - 5:.1f}l10 10m-10 0l10 -10"},
         "trap-name": {"x": f"{u + 10:.1f}", "y": f"{v - 16:.1f}", "text": "local minimum"},
         "optimum": {"d": f"M{u_least - 7:.1f} {v_least:.1f}l7 -7l7 7l-7 7Z"},
@@ -77,11 +111,11 @@ def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def reading(found: Values, trap_loss: float) -> str:
     """Return what the picture says."""
-    if found["after"] < zhang_slice.ARRIVED:
+    if found["after"] < ARRIVED:
         return "From here the flow reaches the optimum."
     if abs(found["after"] / trap_loss - 1) < 0.01:
         return f"From here the flow ends in a local minimum. Its loss is {number(found['after'])} times the least."
-    late = f"At time {number(zhang_slice.TIME)} the flow from here is at neither end."
+    late = f"At time {number(TIMES[-1])} the flow from here is at neither end."
     return f"{late} Its loss is then {number(found['after'])} times the least."
 
 
@@ -129,3 +163,36 @@ EXPLORER = Explorer(
     stored=stored,
     tolerance=1e-3,
 )
+
+
+def trap(N: int) -> ndarray:
+    """Return the local minimum that is not global: the rank-one point, or where a flow ends if that is a saddle."""
+    if rank_one_trap.trap_margin(LAMBDA, N) > 0:
+        return rank_one_trap.rank_one_point(LAMBDA, N)
+    return flow(N, flow(N, start(N, 0.3, 0.7))[-1])[-1]
+
+
+def border(N: int, product: float) -> float:
+    """Return the least u_-1 from which the flow arrives, by bisection."""
+    low, high = 0.0, PLANE.x.high
+    for _ in range(8):
+        middle = (low + high) / 2
+        arrived = loss(N, flow(N, start(N, middle, product))[-1]) < ARRIVED
+        low, high = (low, middle) if arrived else (middle, high)
+    return (low + high) / 2
+
+
+def make(lengths: tuple[int, ...] = (2, 10, 50)) -> None:
+    """Compute borders and local minima, and store them."""
+    products, found = np.linspace(0, 1, 21) ** 2, {}
+    for N in lengths:
+        found[str(N)] = {
+            "border": [[round(border(N, q), 3), round(float(q), 4)] for q in products],
+            "trap": [round(each, 4) for each in place(trap(N))],
+            "trap_loss": round(loss(N, trap(N)), 5),
+        }
+    STORED.write_text(json.dumps(found) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    make()

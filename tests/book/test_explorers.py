@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -15,11 +14,10 @@ from bs4 import BeautifulSoup
 from moved import settings
 from sphinx.application import Sphinx
 
-from book.explorers import dherin_patch, explorer, zhang_basins, zhang_error, zhang_slice
+from book.explorers import dherin_patch, explorer, zhang_basins, zhang_error
 from book.explorers.plane import Axis, Plane, number, path
 from icl_lib.patches.rank_one import redirection
-from papers.zhang.flow import gradient_flow
-from papers.zhang.theory import error, full_loss, optimum, shifts
+from papers.zhang.theory import error, optimum, shifts
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(path for path in explorer.HERE.glob("*.js") if path.stem != "explorer")
@@ -137,47 +135,15 @@ def test_there_is_no_patch_at_zero():
     assert "no patch" in dherin_patch.parts(state)["reading"]["text"]
 
 
-@pytest.mark.parametrize("N", [2, 10, 50])
-def test_the_slice_has_the_gradient_of_the_full_loss_and_flows_stay_in_it(N):
-    at = zhang_slice.Point(*torch.randn((5, 6), generator=torch.Generator().manual_seed(N), dtype=torch.float64).numpy())
-    zero = np.zeros_like(at.s)
-    U = np.moveaxis(np.array([[at.b1, zero, at.p], [zero, at.b2, zero], [at.r, zero, at.s]]), (0, 1), (-2, -1))
-    down, ours = -full_loss.full_gradient(zhang_slice.LAMBDA, N, U), zhang_slice.velocity(N, at)
-    for mine, (i, j) in zip(ours, [(0, 0), (1, 1), (2, 2), (0, 2), (2, 0)], strict=True):
-        assert mine == pytest.approx(down[:, i, j])
-    assert abs(down[:, [0, 1, 1, 2], [1, 0, 2, 1]]).max() < 1e-12
-
-
 @pytest.mark.parametrize("N", ["2", "10", "50"])
 def test_the_stored_border_parts_the_starts(N):
     known = zhang_basins.stored()[N]
     for s, q in known["border"][6::9]:
         near, far = ({"N": N, "start": (s + off, q)} for off in (-0.02, 0.02))
         assert zhang_basins.values(near)["after"] == pytest.approx(known["trap_loss"], rel=5e-3)
-        assert zhang_basins.values(far)["after"] < zhang_slice.ARRIVED
-    assert known["trap_loss"] > zhang_slice.ARRIVED
-    assert known["optimum"][0] == pytest.approx(optimum.W_PV_limit(zhang_slice.LAMBDA, int(N))[-1, -1], abs=1e-4)
-
-
-def test_a_flow_ends_where_the_gradient_in_all_nine_parameters_leads():
-    """By SciPy's integrator, from starts that are not too near the border."""
-    for state in [zhang_basins.EXPLORER.start, *settings(zhang_basins.EXPLORER, 5)]:
-        N, start = int(state["N"]), state["start"]
-        if np.hypot(*(np.array(zhang_basins.stored()[state["N"]]["border"]) - start).T).min() < 0.05:
-            continue
-        at = zhang_slice.start(N, *start)
-        U = np.array([[at.b1, 0, at.p], [0, at.b2, 0], [at.r, 0, at.s]])
-        times = np.array([0.0, zhang_slice.TIME])
-        end = gradient_flow(partial(downhill, N), U.ravel(), times, rtol=1e-7, atol=1e-9)[-1].reshape(3, 3)
-        found = zhang_basins.values(state)
-        for name, point in (("before", U), ("after", end)):
-            loss = full_loss.full_loss(zhang_slice.LAMBDA, N, point) / optimum.loss_minimum(zhang_slice.LAMBDA, N)
-            assert found[name] == pytest.approx(loss, rel=1e-3)
-        assert (found["u_last"], found["product"]) == pytest.approx((end[2, 2], end[0, 2] * end[2, 0]), rel=1e-3, abs=1e-3)
-
-
-def downhill(N, theta):
-    return -full_loss.full_gradient(zhang_slice.LAMBDA, N, theta.reshape(3, 3)).ravel()
+        assert zhang_basins.values(far)["after"] < zhang_basins.ARRIVED
+    assert known["trap_loss"] > zhang_basins.ARRIVED
+    assert known["optimum"][0] == pytest.approx(optimum.W_PV_limit(zhang_basins.LAMBDA, int(N))[-1, -1], abs=1e-4)
 
 
 # --- drawing ------------------------------------------------------------------------------------------------------
