@@ -1,5 +1,7 @@
 "use strict";
-// The flow of the full loss of Zhang et al. 5.3 on the slice of zhang_slice.py; zhang_basins.py has the same parts.
+// The flow of the full loss of Zhang et al. 5.3 with Λ = diag(2, 1) on the slice U₁₁ = diag(b1, b2), u₋₁ = s, u₁₂ = p e₁,
+// u₂₁ = r e₁: the reflection e₂ -> -e₂ leaves such points where they are, so flows stay among them. zhang_basins.py has the
+// same parts, by the flow in all nine parameters.
 (() => {
   const { define, number, path } = iclExplorers;
   const [L1, L2] = [2, 1]; // the eigenvalues of Lambda
