@@ -17,6 +17,13 @@ def log_log_slope(x: Float[np.ndarray, "n"], y: Float[np.ndarray, "*b n"]) -> Fl
     >>> log_log_slope(x, np.array([x**2, 3 / x, [1.0, np.nan, 1.0]])).round(6).tolist()
     [2.0, -1.0, nan]
     """
-    refuse(not (x > 0).all() or x.min() == x.max(), "a slope needs two different x, all above 0")
+    refuse(
+        np.ndim(x) != 1 or np.shape(y)[-1:] != np.shape(x),
+        f"x and y have the shapes {np.shape(x)} and {np.shape(y)}: give (n,) and (..., n)",
+    )
+    refuse(
+        len({*np.ravel(x)}) < 2 or not (np.asarray(x) > 0).all() or not np.isfinite(x).all(),
+        "a slope needs two different x, all above 0 and finite",
+    )
     centred = np.log(x) - np.log(x).mean()
     return np.asarray(np.log(y) @ centred / (centred @ centred))

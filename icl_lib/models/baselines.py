@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.tasks.prompts import UNPAIRED, Prompts
+from icl_lib.tasks.prompts import Prompts, unread
 from icl_lib.typed import refuse
 
 
@@ -33,7 +33,7 @@ def predict(prompts: Prompts, w_hat: Float[Tensor, "... d"]) -> Float[Tensor, ".
 
 def mean_label_input(prompts: Prompts) -> Float[Tensor, "... d"]:
     """Return (1/M) sum_i y_i x_i for every prompt; NaN without examples."""
-    refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
+    refuse(*unread(prompts))
     return torch.einsum("...md,...m->...d", prompts.x, prompts.y) / prompts.x.shape[-2]
 
 
@@ -43,7 +43,7 @@ class MinimumNormOLS:
 
     def __call__(self, prompts: Prompts) -> Float[Tensor, "..."]:
         """Return the predictions."""
-        refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
+        refuse(*unread(prompts))
         return predict(prompts, torch.einsum("...dm,...m->...d", torch.linalg.pinv(prompts.x), prompts.y))
 
 
@@ -57,7 +57,7 @@ class Ridge:
         """Return the predictions; raises ValueError unless penalty > 0 (penalty 0 is MinimumNormOLS)."""
         if not self.penalty > 0:
             raise ValueError(f"ridge needs a penalty above 0, not {self.penalty}: use MinimumNormOLS without one")
-        refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
+        refuse(*unread(prompts))
         x, y = prompts.x, prompts.y
         gram = torch.einsum("...mi,...mj->...ij", x, x)
         ridged = gram + self.penalty * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)

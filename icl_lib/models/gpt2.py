@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 
-from icl_lib.tasks.prompts import UNPAIRED, Prompts, normal
+from icl_lib.tasks.prompts import Prompts, normal, unread
 from icl_lib.typed import refuse
 
 Weights = dict[str, Tensor]
@@ -109,8 +109,13 @@ class GPT2:
 
     def _embed(self, weights: Weights, tokens: Tensor) -> Tensor:
         refuse(
-            weights["attention_in"].shape[1] != self.layers,
-            f"the weights are of another decoder than one of {self.layers} layers",
+            {name: W.shape[1:] for name, W in weights.items()} != self.shapes(),
+            f"the weights are of another decoder than one of {self.layers} layers, {self.width} channels, tokens of "
+            f"{self.entries} numbers and {self.positions} positions: give those that its start makes",
+        )
+        refuse(
+            tokens.ndim != 4 or tokens.shape[-1] != self.entries,
+            f"tokens of shape {tuple(tokens.shape)}: give (S, B, T, {self.entries})",
         )
         h, T = _linear(weights, "read_in", tokens), tokens.shape[-2]
         if not self.positions:
@@ -159,7 +164,7 @@ def _read_out(weights: Weights, h: Float[Tensor, "S B r D"]) -> Float[Tensor, "S
 
 def interleaved_tokens(prompts: Prompts) -> Float[Tensor, "... T d"]:
     """Return x_1, (y_1, 0, ..), x_2, (y_2, 0, ..), .., x_query as T = 2M + 1 tokens (Garg et al. 2022, section 3)."""
-    refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
+    refuse(*unread(prompts))
     labels = torch.nn.functional.pad(prompts.y[..., None], (0, prompts.x.shape[-1] - 1))
     pairs = torch.stack([prompts.x, labels], -2).flatten(-3, -2)
     return torch.cat([pairs, prompts.x_query[..., None, :]], -2)
@@ -167,6 +172,7 @@ def interleaved_tokens(prompts: Prompts) -> Float[Tensor, "... T d"]:
 
 def pattern_tokens(prompts: Prompts, q: Float[Tensor, "d_Y"]) -> Float[Tensor, "... T n"]:
     """Return p_i = (x_i; y_i q) for the contexts and (x_query; 0) last (Li et al., section 2)."""
+    refuse(*unread(prompts))
     x = torch.cat([prompts.x, prompts.x_query[..., None, :]], -2)
     y = torch.cat([prompts.y, torch.zeros_like(prompts.y_query)[..., None]], -1)
     return torch.cat([x, torch.einsum("...t,k->...tk", y, q)], -1)

@@ -6,14 +6,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.tasks.prompts import UNPAIRED, Prompts
+from icl_lib.tasks.prompts import Prompts, unread
 from icl_lib.typed import refuse
 
 
 def embed(prompts: Prompts) -> Float[Tensor, "... D T"]:
     """Return the token matrix E = [[x_1 .. x_M x_query], [y_1 .. y_M 0]], D = d+1 by T = M+1, M >= 1 (Zhang et al., 3.2)."""
     refuse(not prompts.x.shape[-2], "a prompt without examples has no token matrix: give at least one example")
-    refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
+    refuse(*unread(prompts))
     inputs = torch.cat([prompts.x, prompts.x_query[..., None, :]], dim=-2)
     labels = torch.cat([prompts.y, torch.zeros_like(prompts.y[..., :1])], dim=-1)
     return torch.cat([inputs.mT, labels[..., None, :]], dim=-2)
@@ -42,7 +42,7 @@ class LinearSelfAttention:
 
     def __post_init__(self):
         refuse(
-            len({*self.W_PV.shape[-2:], *self.W_KQ.shape[-2:]}) > 1,
+            len({*self.W_PV.shape[-2:], *self.W_KQ.shape[-2:]}) > 1 or min(self.W_PV.ndim, self.W_KQ.ndim) < 2,
             f"W_PV and W_KQ have shapes {tuple(self.W_PV.shape)} and {tuple(self.W_KQ.shape)}: both end in (d+1, d+1)",
         )
 
@@ -63,7 +63,7 @@ class LinearSelfAttention:
         refuse(
             self.W_KQ.shape[-1] != d + 1, f"weights of size {self.W_KQ.shape[-1]} need inputs of one entry less, and have {d}"
         )
-        refuse(prompts.y.shape[-1] != prompts.x.shape[-2], UNPAIRED.format(prompts.x.shape[-2], tuple(prompts.y.shape)))
+        refuse(*unread(prompts))
         row, columns = self.W_PV[..., -1, :], self.W_KQ[..., :d]
         key = torch.einsum("...ij,...bj->...bi", columns, x_query)
         scores = torch.einsum("...bmd,...bd->...bm", x, key[..., :d]) + y * key[..., d:]

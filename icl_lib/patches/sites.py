@@ -67,7 +67,7 @@ class Nowhere:
 class Bias:
     """b += difference, for the bias that is added last (Dherin et al., v1, appendix A; Innocenti and Achour).
 
-    Another bias of the block gives another output, and no error.
+    Another bias of as many entries gives another output, and no error.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Bias:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the bias changed."""
-        refuse(self.name not in weights, _unnamed(weights, self.name))
+        refuse(*_unmet(weights, self.name, -1, difference))
         return {**weights, self.name: weights[self.name] + difference}
 
 
@@ -90,7 +90,7 @@ class Matrix:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the last matrix changed."""
-        refuse(self.name not in weights, _unnamed(weights, self.name))
+        refuse(*_unmet(weights, self.name, -2, difference))
         h = feed_forward.hidden(weights, z[..., None, :])[..., 0, :]
         return {**weights, self.name: weights[self.name] + rank_one(difference, h)}
 
@@ -108,7 +108,7 @@ class Gain:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the gain changed."""
-        refuse(self.name not in weights, _unnamed(weights, self.name))
+        refuse(*_unmet(weights, self.name, -1, difference))
         n = feed_forward.normalised(weights, z[..., None, :])[..., 0, :]
         if (n == 0).any():
             raise ValueError("an entry of the normalised output is 0, so no gain can move it: patch matrix and gain together")
@@ -131,7 +131,8 @@ class MatrixAndGain:
         self, feed_forward: Patchable, weights: Weights, z: Float[Tensor, "... n"], difference: Float[Tensor, "... D"]
     ) -> Weights:
         """Return the weights with the matrix and the gain changed."""
-        refuse(not {self.matrix, self.gain} <= {*weights}, _unnamed(weights, self.matrix, self.gain))
+        refuse(*_unmet(weights, self.matrix, -2, difference))
+        refuse(*_unmet(weights, self.gain, -1, difference))
         W, m = weights[self.matrix], weights[self.gain]
         h = feed_forward.hidden(weights, z[..., None, :])[..., 0, :]
         u = torch.einsum("...dh,...h->...d", W, h)
@@ -144,8 +145,13 @@ class MatrixAndGain:
         return {**weights, self.matrix: W + rank_one(turned - u, h), self.gain: m * stretch}
 
 
-def _unnamed(weights: Weights, *names: str) -> str:
-    return f"{' and '.join(names)} must be among the block's weights: {', '.join(weights)}"
+def _unmet(weights: Weights, name: str, axis: int, difference: Tensor) -> tuple[bool, str]:
+    """Return whether no weight of this name takes up the difference along an axis, and why: what ``refuse`` takes."""
+    if name not in weights:
+        return True, f"{name} must be among the block's weights: {', '.join(weights)}"
+    shape, D = tuple(weights[name].shape), difference.shape[-1]
+    unmet = shape[axis : axis + 1 or None] != (D,)
+    return unmet, f"{name} of shape {shape} does not take up {D} numbers: name the one that makes the output"
 
 
 def _rms(x: Float[Tensor, "... D"]) -> Float[Tensor, "... 1"]:

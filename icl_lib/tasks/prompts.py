@@ -1,13 +1,13 @@
 """What a prompt is, and the Gaussian draws all distributions share."""
 
+from itertools import zip_longest
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-UNPAIRED = "{} inputs and labels of shape {}: give one label for each, y of shape (..., M)"
-"""What ``refuse`` says of a prompt that has not one label for each input."""
+from icl_lib.typed import refuse
 
 
 class Prompts(NamedTuple):
@@ -22,11 +22,43 @@ class Prompts(NamedTuple):
     y_query: Float[Tensor, "..."]
 
 
+def unread(prompts: Prompts) -> tuple[bool, str]:
+    """Return whether no model can read the prompts, and why: what ``refuse`` takes."""
+    x, y, x_query = parts = prompts.x, prompts.y, prompts.x_query
+    if not (all(isinstance(each, Tensor) for each in parts) and x.is_floating_point()):
+        found = ", ".join(f"{type(each).__name__} {getattr(each, 'dtype', '')}" for each in parts)
+        return True, f"x, y and x_query are {found}: give tensors, x of floats"
+    if y.shape[-1:] != x.shape[-2:-1]:
+        return True, f"{x.shape[-2]} inputs and labels of shape {tuple(y.shape)}: give one label for each, y of shape (..., M)"
+    if x_query.shape[-1:] != x.shape[-1:]:
+        return True, f"inputs of {x.shape[-1]} entries and queries of shape {tuple(x_query.shape)}: give x_query as (..., d)"
+    leads = [tuple(each) for each in (x.shape[:-2], y.shape[:-1], x_query.shape[:-1])]
+    apart = any(len({*sizes} - {1}) > 1 for sizes in zip_longest(*(lead[::-1] for lead in leads), fillvalue=1))
+    return apart, f"x, y and x_query are of {leads[0]}, {leads[1]} and {leads[2]} prompts: give as many"
+
+
+def undrawn(shape: object, length: object, covariance: Tensor, **vectors: Tensor) -> tuple[bool, str]:
+    """Return whether no prompts can be drawn so, and why: what ``refuse`` takes. ``vectors`` are to be met by inputs."""
+    if not isinstance(shape, tuple | list):
+        return True, f"shape is {shape!r}: give a tuple, such as (1000,) for a thousand prompts"
+    if not hasattr(length, "__index__") or length < 0:
+        return True, f"prompts of {length} examples: draw 0 or more, a whole number"
+    for name, found in vectors.items():
+        if found.shape != covariance.shape[:1] or found.dtype != covariance.dtype:
+            told = f"{name} of shape {tuple(found.shape)} in {found.dtype}"
+            return True, f"{told}: give ({len(covariance)},) in {covariance.dtype}"
+    return False, ""
+
+
 def covariance_root(covariance: Tensor) -> Float[Tensor, "d d"]:
     """Return the symmetric root of a positive semi-definite covariance, or raise ValueError when it is none.
 
     Each pair of entries has to agree to 1e-10 of its own size: symmetrise a computed matrix.
     """
+    refuse(
+        not (isinstance(covariance, Tensor) and covariance.is_floating_point() and bool(covariance.isfinite().all())),
+        f"a covariance is {covariance!r:.60}: give a tensor of finite floats",
+    )
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise ValueError(f"a covariance must be a square matrix, not of shape {tuple(covariance.shape)}")
     if not torch.allclose(covariance, covariance.mT, rtol=1e-10, atol=0.0):
@@ -39,6 +71,14 @@ def covariance_root(covariance: Tensor) -> Float[Tensor, "d d"]:
 
 def normal(generator: torch.Generator, shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Draw independent standard normals with the dtype of ``like``, on the generator's device."""
+    refuse(
+        not isinstance(generator, torch.Generator),
+        f"the generator is {type(generator).__name__}: give one of torch, such as stream(0, 'data')",
+    )
+    refuse(
+        not (isinstance(like, Tensor) and like.is_floating_point()),
+        f"numbers are drawn like {type(like).__name__} {getattr(like, 'dtype', '')}: give a tensor of floats",
+    )
     return torch.randn(shape, generator=generator, dtype=like.dtype, device=generator.device)
 
 
@@ -60,6 +100,7 @@ def antithetic(prompts: Prompts) -> Prompts:
     >>> pair.x_query.tolist(), pair.y.tolist(), pair.y_query.tolist()
     ([[1.0, 0.0], [1.0, 0.0]], [[2.0, -1.0], [-2.0, 1.0]], [2.0, -2.0])
     """
+    refuse(not prompts.y_query.ndim, "a single prompt is on no axis for its pair: give a batch, x of shape (B, M, d)")
     x, y, x_query, y_query = prompts
     prompt_axis = x_query.ndim - 2
     return Prompts(

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.tasks.prompts import Prompts, gaussian, normal
+from icl_lib.tasks.prompts import Prompts, gaussian, normal, undrawn
 from icl_lib.typed import refuse
 
 
@@ -34,6 +34,7 @@ class LinearRegression:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
+        refuse(*undrawn(shape, length, self.covariance))
         w = normal(generator, (*shape, len(self.covariance)), self.covariance)
         x = gaussian(generator, (*shape, length), self.covariance)
         x_query = gaussian(generator, shape, self.covariance)
@@ -50,10 +51,7 @@ class LinearLabels:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
-        refuse(
-            self.w.shape != self.covariance.shape[:1] or self.w.dtype != self.covariance.dtype,
-            f"w of shape {tuple(self.w.shape)} in {self.w.dtype}: give ({len(self.covariance)},) in {self.covariance.dtype}",
-        )
+        refuse(*undrawn(shape, length, self.covariance, w=self.w))
         x = gaussian(generator, (*shape, length + 1), self.covariance)
         y = x @ self.w.to(x.device) + self.noise_sd * normal(generator, (*shape, length + 1), x)
         return Prompts(x[..., :-1, :], y[..., :-1], x[..., -1, :], y[..., -1])
@@ -68,10 +66,7 @@ class CubicLabels:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
-        refuse(
-            self.v.shape != self.covariance.shape[:1] or self.v.dtype != self.covariance.dtype,
-            f"v of shape {tuple(self.v.shape)} in {self.v.dtype}: give ({len(self.covariance)},) in {self.covariance.dtype}",
-        )
+        refuse(*undrawn(shape, length, self.covariance, v=self.v))
         x = gaussian(generator, (*shape, length + 1), self.covariance)
         y = (x @ self.v.to(x.device)) ** 3
         return Prompts(x[..., :-1, :], y[..., :-1], x[..., -1, :], y[..., -1])
@@ -87,10 +82,8 @@ class QueryShift:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
-        refuse(
-            self.w.shape != self.covariance.shape[:1] or self.w.dtype != self.covariance.dtype,
-            f"w of shape {tuple(self.w.shape)} in {self.w.dtype}: give ({len(self.covariance)},) in {self.covariance.dtype}",
-        )
+        refuse(*undrawn(shape, length, self.covariance, w=self.w))
+        refuse(*undrawn(shape, length, self.query_covariance, w=self.w))
         x = gaussian(generator, (*shape, length), self.covariance)
         x_query = gaussian(generator, shape, self.query_covariance)
         w = self.w.to(x.device)

@@ -115,7 +115,11 @@ def train(
     >>> found.parameters["w"].tolist(), found.losses.tolist()
     ([0.875, 1.0], [[1.0, 1.0], [0.25, 0.0], [0.0625, 0.0]])
     """
-    refuse(steps < 1, f"{steps} steps: train for at least one")
+    refuse(not hasattr(steps, "__index__") or steps < 1, f"{steps} steps: train for at least one, a whole number")
+    refuse(
+        not (parameters and all(isinstance(p, Tensor) and p.is_floating_point() for p in parameters.values())),
+        f"parameters are {', '.join(type(p).__name__ for p in parameters.values()) or 'none'}: give tensors of floats by name",
+    )
     refuse(_count(parameters) is None, "parameters have different numbers of replicates: give each as (S, ...), one as W[None]")
     saved = checkpoint.load() if checkpoint else None
     refuse(

@@ -44,6 +44,10 @@ class Optimizer(Protocol):
 def per_replicate(rate: float | Float[Tensor, "S"], like: Tensor) -> float | Tensor:
     """Return a learning rate shaped to multiply a parameter of S replicates."""
     refuse(
+        hasattr(rate, "__len__") and not isinstance(rate, Tensor),
+        f"learning rates are a {type(rate).__name__}: give a number, or a tensor of one for each replicate",
+    )
+    refuse(
         isinstance(rate, Tensor) and rate.numel() not in (1, len(like)),
         f"learning rates of shape {tuple(getattr(rate, 'shape', ()))} for {len(like)} replicates: give one, or one for each",
     )
@@ -110,6 +114,7 @@ class FusedAdam:
 
     def step(self, parameters, gradients, state, step, factor):
         """Change parameters and state in place, and return them."""
+        refuse(hasattr(self.learning_rate, "__len__"), "one kernel has one learning rate: give a number, or use Adam")
         refuse(
             not all(_lie_alike(p, gradients[k]) for k, p in parameters.items()),
             "gradients lie in memory otherwise than their parameters: use Adam, or make both contiguous",

@@ -224,7 +224,7 @@ def test_uniform_spectrum_stays_between_its_ends():
         (torch.ones(2, dtype=torch.float64), "square"),
         (torch.tensor([[1.0, 0.5], [0.4, 1.0]], dtype=torch.float64), "symmetric"),
         (torch.tensor([[1.0, 2.0], [2.0, 1.0]], dtype=torch.float64), "positive semi-definite"),
-        (torch.full((2, 2), torch.nan, dtype=torch.float64), "symmetric"),
+        (torch.full((2, 2), torch.nan, dtype=torch.float64), "finite floats"),
     ],
 )
 def test_what_is_no_covariance_is_refused(matrix, message):

@@ -2,24 +2,26 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from icl_lib.measure.cosine import cosine
 from icl_lib.measure.estimate import mean
-from icl_lib.measure.risk import risk
+from icl_lib.measure.risk import chunks, risk
+from icl_lib.measure.slope import log_log_slope
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero, predict
 from icl_lib.models.contextual.blocks import Block
-from icl_lib.models.contextual.feed_forward import MLP
-from icl_lib.models.contextual.layers import LinearAttention
-from icl_lib.models.contextual.weights import linear
-from icl_lib.models.gpt2 import GPT2, interleaved_tokens
+from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
+from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention, without
+from icl_lib.models.contextual.weights import linear, start
+from icl_lib.models.gpt2 import GPT2, interleaved_tokens, pattern_tokens
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.patches.network import patched_network
 from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
-from icl_lib.tasks.prompts import Prompts
-from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression
+from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root, normal
+from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
 from icl_lib.train.loop import replicated, summed, train
 from icl_lib.train.optimizers import SGD, FusedAdam, per_replicate
 
@@ -53,12 +55,17 @@ def plain(function):
     return function.__wrapped__
 
 
+def draw_plainly(shape, length):
+    return plain(LinearRegression.sample)(LAW, torch.Generator(), shape, length)
+
+
 def patch(site):
     return site.absorb(MLP(1, (2,), 1, "relu"), MLP_WEIGHTS, torch.ones(1), torch.ones(1))
 
 
 REFUSED = {
     "weights of two sizes": (lambda: weights(EYE, torch.eye(4)), r"\(3, 3\) and \(4, 4\): both end in"),
+    "weights in a row": (lambda: weights(EYE[0], EYE[0]), r"\(3,\) and \(3,\): both end in"),
     "weights that are not square": (lambda: weights(EYE[:2], EYE[:2]), r"both end in \(d\+1, d\+1\)"),
     "weights of another size": (lambda: MODEL(prompts(d=3)), "weights of size 3 need inputs of one entry less, and have 3"),
     "labels in a column": (lambda: MODEL(prompts(labels=(1, 4, 1))), r"4 inputs and labels of shape \(1, 4, 1\)"),
@@ -78,6 +85,7 @@ REFUSED = {
     "no prompts": (lambda: risk(Zero(), LAW, prompts=0, length=2, seed=0, name="a"), "0 prompts: draw at least one"),
     "fewer than none": (lambda: risk(Zero(), LAW, prompts=-1, length=2, seed=0, name="a"), "-1 prompts"),
     "no step": (lambda: fit(steps=0), "0 steps: train for at least one"),
+    "a broken number of steps": (lambda: fit(steps=1.5), "1.5 steps: train for at least one, a whole number"),
     "replicates that do not meet": (lambda: fit(b=torch.ones(3)), r"different numbers of replicates: give each as \(S, ...\)"),
     "a parameter without replicates": (lambda: fit(b=torch.tensor(1.0)), r"one as W\[None\]"),
     "one loss for all": (
@@ -92,21 +100,102 @@ REFUSED = {
     "a bias of another name": (lambda: patch(Bias("bias")), "bias must be among the block's weights: W, b, W_out, b_out"),
     "a matrix of another name": (lambda: patch(Matrix("V")), "V must be among"),
     "a gain of another name": (lambda: patch(Gain("m")), "m must be among"),
-    "one of two": (lambda: patch(MatrixAndGain("W_out", "m")), "W_out and m must be among"),
+    "one of two": (lambda: patch(MatrixAndGain("W_out", "m")), "m must be among"),
+    "a bias that is added before": (lambda: patch(Bias("b")), r"b of shape \(2,\) does not take up 1 numbers"),
+    "a matrix in the place of a gain": (lambda: patch(Gain("W_out")), r"W_out of shape \(1, 2\) does not"),
+    "a matrix that reads the input": (lambda: patch(Matrix("W")), r"W of shape \(2, 1\) does not take up"),
+    "a bias in the place of a matrix": (lambda: patch(Matrix("b_out")), r"b_out of shape \(1,\) does not take up"),
     "a decoder of more layers than its weights": (lambda: GPT2(3, 2, 4, 1)(DECODED, TOKENS), "another decoder than one of 3"),
     "and its attention": (lambda: GPT2(1, 2, 4, 1).attention(DECODED, TOKENS), "another decoder than one of 1"),
+    "weights of more channels": (lambda: GPT2(2, 2, 2, 1)(DECODED, TOKENS), "than one of 2 layers, 2 channels"),
+    "a table that would not be read": (
+        lambda: GPT2(2, 2, 4, 1)(GPT2(2, 2, 4, 1, positions=3).start(torch.Generator(), 1, EYE), TOKENS),
+        "1 numbers and 0 positions",
+    ),
+    "tokens of more numbers": (
+        lambda: plain(GPT2.__call__)(GPT2(2, 2, 4, 1), DECODED, torch.ones(1, 1, 3, 2)),
+        r"tokens of shape \(1, 1, 3, 2\): give \(S, B, T, 1\)",
+    ),
     "a decoder without channels": (lambda: GPT2(1, 2, 0, 1), "0 channels"),
     "tokens of no numbers": (lambda: GPT2(1, 2, 4, 0), "tokens of 0 numbers"),
+    "fewer labels in patterns": (
+        lambda: plain(pattern_tokens)(prompts(labels=(1, 3)), EYE[0]),
+        r"4 inputs and labels of shape \(1, 3\)",
+    ),
+    "an array of inputs": (
+        lambda: plain(embed)(prompts()._replace(x=np.ones((1, 4, 2)))),
+        "are ndarray float64, Tensor torch.float32, Tensor torch.float32: give tensors",
+    ),
+    "whole numbers as inputs": (lambda: plain(embed)(prompts()._replace(x=torch.ones(1, 4, 2).long())), "x of floats"),
+    "queries of other inputs": (
+        lambda: plain(embed)(prompts()._replace(x_query=torch.ones(1, 3))),
+        r"inputs of 2 entries and queries of shape \(1, 3\)",
+    ),
+    "labels of other prompts": (
+        lambda: plain(embed)(prompts()._replace(x=torch.ones(2, 4, 2), y=torch.ones(3, 4))),
+        r"of \(2,\), \(3,\) and \(1,\) prompts: give as many",
+    ),
     "fewer labels in turn": (lambda: interleaved_tokens(prompts(labels=(1, 3))), r"4 inputs and labels of shape \(1, 3\)"),
     "a matrix for other vectors": (lambda: plain(linear)({"W": torch.ones(4, 2)}, "W", torch.ones(3, 1)), "W has 2 columns"),
     "a patch for other vectors": (
         lambda: plain(redirection)(torch.ones(2, 3), torch.ones(1), torch.ones(1)),
         "W has 3 columns",
     ),
-    "a query for each example": (
-        lambda: plain(LinearAttention.prefixes)(LinearAttention(1, 1, 1), {}, torch.ones(3, 1), torch.ones(3, 1)),
-        "3 queries for 3 contexts: give one more",
+    **{
+        f"a query for each example of {type(each).__name__}": (
+            lambda each=each: plain(type(each).prefixes)(each, {}, torch.ones(3, 1), torch.ones(3, 1)),
+            "3 queries for 3 contexts: give one more",
+        )
+        for each in (LinearAttention(1, 1, 1), SoftmaxAttention(1, 1, 1, 1))
+    },
+    "attention to other tokens": (
+        lambda: plain(SoftmaxAttention.__call__)(SoftmaxAttention(1, 1, 1, 1), {"W_Q": torch.ones(1, 1)}, torch.ones(3, 2)),
+        "W_Q has 1 columns and is applied to vectors of 2 entries",
     ),
+    "a mask of places": (lambda: plain(without)(torch.ones(3, 1), [True, False]), "give whole numbers, no mask"),
+    "attention without channels": (lambda: LinearAttention(0, 1, 1).shapes, "width, inputs and outputs must be 1 or more"),
+    "no hidden layer": (lambda: MLP(1, (), 1, "relu"), r"a tuple of one width or more, such as \(32,\)"),
+    "a gate without channels": (lambda: GatedMLP(1, 0, "relu"), "width and hidden_width must be 1 or more"),
+    "a weight that starts in no way": (
+        lambda: start({"Q": (1, 1)}, torch.Generator(), (), EYE),
+        "begin each with W, E, b or m",
+    ),
+    "a covariance without end": (
+        lambda: covariance_root(torch.diag(torch.tensor([1.0, torch.inf]))),
+        "give a tensor of finite floats",
+    ),
+    "a covariance that is an array": (lambda: plain(covariance_root)(np.eye(2)), "a covariance is array"),
+    "a seed in the place of a generator": (lambda: plain(normal)(0, (2,), EYE), "the generator is int: give one of torch"),
+    "numbers like whole ones": (lambda: plain(normal)(torch.Generator(), (2,), torch.arange(2)), "like Tensor torch.int64"),
+    "a single prompt and its pair": (
+        lambda: plain(antithetic)(Prompts(EYE, EYE[0], EYE[0], torch.tensor(1.0))),
+        r"give a batch, x of shape \(B, M, d\)",
+    ),
+    "a number of prompts alone": (lambda: draw_plainly(3, 2), r"shape is 3: give a tuple, such as \(1000,\)"),
+    "a broken number of examples": (lambda: draw_plainly((3,), 2.0), "prompts of 2.0 examples: draw 0 or more"),
+    "queries of more dimensions": (
+        lambda: plain(QueryShift.sample)(
+            SimpleNamespace(covariance=EYE, query_covariance=torch.eye(4), w=EYE[0]), None, (1,), 2
+        ),
+        r"w of shape \(3,\) in torch.float32: give \(4,\)",
+    ),
+    "a broken number of prompts": (
+        lambda: plain(chunks)(2.5, 2),
+        "2.5 prompts: draw at least one, a whole number",
+    ),
+    "prompts of no length": (lambda: chunks(5, 0), "a prompt counts as 0 examples"),
+    "an array and its angle": (lambda: plain(cosine)(np.ones(2), torch.ones(2)), "vectors are ndarray and Tensor"),
+    "a slope over a table": (
+        lambda: plain(log_log_slope)(np.array([[1.0, 2.0], [1.0, 2.0]]), np.ones(2)),
+        r"have the shapes \(2, 2\) and \(2,\): give \(n,\) and \(..., n\)",
+    ),
+    "a slope without end": (lambda: log_log_slope(np.array([1.0, np.inf]), np.ones(2)), "all above 0 and finite"),
+    "parameters that are arrays": (
+        lambda: plain(train)(None, {"w": np.ones(2)}, None, SGD(0.1), 1),
+        "parameters are ndarray: give tensors of floats by name",
+    ),
+    "nothing to train": (lambda: plain(train)(None, {}, None, SGD(0.1), 1), "parameters are none"),
+    "a list of rates": (lambda: plain(per_replicate)([0.1, 0.2], torch.ones(2)), "learning rates are a list: give a number"),
     "two weights of one name": (
         lambda: plain(Block.shapes.fget)(SimpleNamespace(joint=MLP(1, (2,), 1, "relu"), feed_forward=MLP(1, (2,), 1, "relu"))),
         r"both parts have weights \[.*'W_out'.*\]: rename one",

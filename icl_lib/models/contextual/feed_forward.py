@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import gelu, relu, silu
 
 from icl_lib.models.contextual.weights import Weights, linear
+from icl_lib.typed import refuse
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": gelu, "relu": relu, "silu": silu, "tanh": torch.tanh}
 
@@ -57,6 +58,10 @@ class MLP:
     reads = ("W",)
 
     def __post_init__(self):
+        refuse(
+            not (isinstance(self.widths, tuple) and self.widths and min(self.inputs, *self.widths, self.outputs) >= 1),
+            f"inputs, outputs and a tuple of one width or more, such as (32,), must be 1 or more, not {self}",
+        )
         _require_activation(self.activation)
 
     @property
@@ -95,6 +100,7 @@ class GatedMLP:
     reads = ("W_gate", "W_up")
 
     def __post_init__(self):
+        refuse(min(self.width, self.hidden_width) < 1, f"width and hidden_width must be 1 or more, not {self}")
         _require_activation(self.activation)
 
     @property

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from icl_lib.models.contextual.weights import Weights, linear
+from icl_lib.models.contextual.weights import Weights, linear, unmet
 from icl_lib.typed import refuse
 
 
@@ -45,10 +45,16 @@ def without(tokens: Float[Tensor, "... T n"], Y: Sequence[int]) -> Float[Tensor,
 
     Raises ValueError when a place is not one of the T - 1 places 0 .. T - 2 of the context, or is named twice.
     """
+    refuse(any(isinstance(each, bool | Tensor) for each in Y), "Y names places of the context: give whole numbers, no mask")
     N = tokens.shape[-2] - 1
     if len(set(Y)) != len(Y) or not set(Y) <= set(range(N)):
         raise ValueError(f"Y must name different places of the context, 0 to {N - 1}, not {sorted(Y)}")
     return tokens[..., sorted(set(range(N + 1)) - set(Y)), :]
+
+
+def _unasked(context: Tensor, queries: Tensor) -> tuple[bool, str]:
+    told = f"{queries.shape[-2]} queries for {context.shape[-2]} contexts: give one more, for the empty prompt"
+    return queries.shape[-2] != context.shape[-2] + 1, told
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,7 @@ class SoftmaxAttention:
 
         Keys and values of the T tokens are never formed: O(T h n) in place of O(T h c n).
         """
+        refuse(*unmet(weights, "W_Q", tokens))
         W_Q, W_K, W_V = (weights[name].unflatten(-2, (self.heads, self.head_width)) for name in ("W_Q", "W_K", "W_V"))
         key = torch.einsum("...hcn,...hc->...hn", W_K, torch.einsum("...hcn,...n->...hc", W_Q, tokens[..., -1, :]))
         attention = (torch.einsum("...hn,...tn->...ht", key, tokens) / self.head_width**0.5).softmax(-1)
@@ -111,6 +118,7 @@ class SoftmaxAttention:
         self, weights: Weights, context: Float[Tensor, "... N n"], queries: Float[Tensor, "... N+1 n"]
     ) -> Float[Tensor, "... N+1 k"]:
         """Return A(c_1 .. c_i, x_i) for i = 0 .. N; O(N^2) scores for all prefixes together."""
+        refuse(*_unasked(context, queries))
         query, own = (self._heads(weights, name, queries) for name in ("W_Q", "W_K"))
         N = context.shape[-2]
         later = torch.ones(N + 1, N, dtype=torch.bool, device=context.device).triu()
@@ -161,6 +169,7 @@ class LinearAttention:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights."""
+        refuse(min(self.width, self.inputs, self.outputs) < 1, f"width, inputs and outputs must be 1 or more, not {self}")
         return {**dict.fromkeys(("W_Q", "W_K"), (self.width, self.inputs)), "W_V": (self.outputs, self.inputs)}
 
     def __call__(self, weights: Weights, tokens: Float[Tensor, "... T n"]) -> Float[Tensor, "... k"]:
@@ -181,10 +190,7 @@ class LinearAttention:
         self, weights: Weights, context: Float[Tensor, "... N n"], queries: Float[Tensor, "... N+1 n"]
     ) -> Float[Tensor, "... N+1 k"]:
         """Return A(c_1 .. c_i, x_i) for i = 0 .. N."""
-        refuse(
-            queries.shape[-2] != context.shape[-2] + 1,
-            f"{queries.shape[-2]} queries for {context.shape[-2]} contexts: give one more, for the empty prompt",
-        )
+        refuse(*_unasked(context, queries))
         query = linear(weights, "W_Q", queries)
         scores = torch.einsum("...sc,...tc->...st", query, linear(weights, "W_K", context)).tril(-1)
         own = torch.einsum("...sc,...sc->...s", query, linear(weights, "W_K", queries))
