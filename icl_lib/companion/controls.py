@@ -63,7 +63,8 @@ def near_misses(dims: str, misses: Mapping[str, object], units: str = "1") -> xr
     along, attrs = dims.split(), {"long_name": "the formula with one mistake", "units": units}
     found = [each.transpose(*along) if isinstance(each, xr.DataArray) else np.asarray(each) for each in misses.values()]
     shapes = {each.shape for each in found}
-    refuse(len(shapes) != 1, f"near misses have the shapes {sorted(shapes)}: give one or more, all along {along}")
+    fit = len(shapes) == 1 and {*map(len, shapes)} == {len(along)}
+    refuse(not fit, f"near misses have the shapes {sorted(shapes)}: give one or more, all along {along}")
     return xr.DataArray(np.stack(found), {"mistake": list(misses)}, ["mistake", *along], attrs=attrs)
 
 
@@ -71,6 +72,7 @@ def at(**places) -> Control:
     """Return the control that takes other places along dimensions than the claim is about, as ``isel`` does."""
 
     def control(dataset: xr.Dataset) -> xr.Dataset:
+        _require("dimension", [*dataset.dims], *places)
         try:
             return dataset.isel(places)
         except IndexError as error:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from icl_lib.companion.figure import LINES, MARKERS
 from icl_lib.companion.verdict import over_seeds
-from icl_lib.typed import refuse
+from icl_lib.typed import refuse, unknown
 
 Places = str | Sequence[float] | np.ndarray | xr.DataArray
 """The name of a coordinate or of a variable, or places: on an axis of names, or beside a coordinate."""
@@ -94,6 +94,7 @@ def each(dataset: xr.Dataset, by: str | None, first: int = 0) -> Iterator[tuple[
     if by is None:
         yield first, dataset
         return
+    refuse(by not in dataset.dims, unknown("dimension", by, map(str, dataset.dims)))
     for place in range(dataset.sizes[by]):
         yield first + place, dataset.isel({by: place})
 

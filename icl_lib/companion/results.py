@@ -25,6 +25,8 @@ from icl_lib.companion.paper import HERE
 from icl_lib.companion.settings import Refused
 from icl_lib.typed import refuse
 
+NO_DATASET = "what is written is an xarray.Dataset, not a {}: put it into one under a name, xarray.Dataset({{NAME: ...}})"
+
 
 class StaleResult(RuntimeError):
     """A stored result is missing, damaged, or was made by another declaration or other code; a notebook shows its sentence."""
@@ -139,6 +141,7 @@ def commit(of: Book) -> str:
 
 def encoded(dataset: xr.Dataset) -> bytes:
     """Return ``written(dataset)``; raises ValueError when the file would not give back what it was given."""
+    refuse(not isinstance(dataset, xr.Dataset), NO_DATASET.format(type(dataset).__name__))
     paired = [str(name) for name, each in dataset.variables.items() if each.dtype.kind == "c"]
     refuse(bool(paired), f"complex numbers are not stored: give real and imaginary part of {', '.join(paired)} apart")
     several = [str(name) for name, each in dataset.indexes.items() if isinstance(each, pd.MultiIndex)]
@@ -202,6 +205,7 @@ def save(dataset: xr.Dataset, path: Path | str) -> None:
 
 def save_csv(dataset: xr.Dataset, path: Path | str) -> None:
     """Write a dataset as one long table (variable, its coordinates, value), atomically."""
+    refuse(not isinstance(dataset, xr.Dataset), NO_DATASET.format(type(dataset).__name__))
     refuse(not dataset.data_vars, "the dataset has no variables: there is nothing to write")
     taken = sorted({"variable", "value"} & {*dataset.dims})
     refuse(bool(taken), f"the table has columns of its own called variable and value: rename the dimension {', '.join(taken)}")

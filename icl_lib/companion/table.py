@@ -48,6 +48,8 @@ class Table:
         16 | 2.5 | –     | –
         """
         refuse(not columns, "a table has no columns: give one or more")
+        bare = [str(title) for title, column in columns.items() if not isinstance(column, xr.DataArray)]
+        refuse(bool(bare), f"a column is an xarray.DataArray with the dimensions of the rows: {', '.join(bare)} is none")
         forms = form if isinstance(form, Mapping) else dict.fromkeys(columns, form)
         missing = [str(each) for each in columns if each not in forms]
         refuse(bool(missing), f"form= has no format for {', '.join(missing)}: give every column one")

@@ -44,6 +44,10 @@ class Discrepancy:
     def __post_init__(self):
         if np.asarray(self.value).dtype == bool:
             raise ValueError("a discrepancy is a number, not whether something is so: take how far it is from being so")
+        kinds = [str(np.asarray(each).dtype) for each in (self.value, self.two_se)]
+        refuse(
+            not all(each.startswith(("float", "int", "uint")) for each in kinds), f"value and two_se are {kinds}: give numbers"
+        )
         if (np.asarray(self.two_se, float) < 0).any():
             raise ValueError("two standard errors are below 0: give their size")
         dims = [getattr(each, "dims", ()) for each in (self.value, self.two_se)]

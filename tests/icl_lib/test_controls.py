@@ -3,7 +3,7 @@
 import pytest
 import xarray as xr
 
-from icl_lib.companion import at, everywhere, exchanged, near_miss, put, replaced
+from icl_lib.companion import at, everywhere, exchanged, near_miss, near_misses, put, replaced
 
 
 def test_a_control_takes_other_places_or_other_rows():
@@ -23,6 +23,10 @@ def test_a_row_or_a_near_miss_that_there_is_not_is_told():
     labelled = data.rename(k="row").assign_coords(k=("row", ["ridge", "zero"]))
     with pytest.raises(ValueError, match="unknown dimension 'k': take one of row"):
         exchanged("k", "ridge", "zero")(labelled)
+    with pytest.raises(ValueError, match="unknown dimension 'K': did you mean k"):
+        at(K=0)(data)
+    with pytest.raises(ValueError, match="near misses have the shapes .*: give one or more, all along"):
+        near_misses("k l", {"more": [1.0, 2.0]})
     near = xr.Dataset({"x_near": ("mistake", [1.0, 2.0])}, {"mistake": ["less", "more"]})
     with pytest.raises(ValueError, match="unknown mistake 'mor': did you mean more"):
         near_miss("x", "mor")(near)

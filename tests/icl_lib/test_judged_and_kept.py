@@ -55,6 +55,7 @@ def test_a_number_is_written_as_its_format_says_and_zero_has_no_minus(form, cell
         ({"M": "N"}, {"risk": RISK}, ".2f", "unknown row 'M': take one of N"),
         ({"N": "N", "kapa": "κ"}, {"risk": RISK.expand_dims(kappa=2)}, ".2f", "unknown row 'kapa': did you mean kappa"),
         ({"N": "N"}, {}, ".2f", "a table has no columns"),
+        ({"N": "N"}, {"risk": RISK, "list": [1, 2]}, ".2f", "a column is an xarray.DataArray .*: list is none"),
         ({"N": "N"}, {"risk": RISK, "root": RISK}, {"risk": ".2f"}, "form= has no format for root: give every column one"),
     ],
 )
@@ -88,6 +89,13 @@ def test_below_a_million_once_rounded_there_is_no_exponent():
 def test_what_is_no_long_table_is_refused(dataset, told, tmp_path):
     with pytest.raises(ValueError, match=told):
         results.save_csv(dataset, tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("write", [results.save_csv.__wrapped__, lambda array, path: results.encoded.__wrapped__(array)])
+def test_what_is_no_dataset_is_not_written(write, tmp_path):
+    with pytest.raises(ValueError, match="xarray.Dataset, not a DataArray: put it into one under a name"):
+        write(RISK, tmp_path / "a")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_coordinate_called_value_is_no_second_column(tmp_path):

@@ -69,6 +69,8 @@ def test_a_series_has_one_entry_for_each_value_with_its_coordinate_in_it():
     series(axes, data, "risk", "N", "kappa", label=r"$\kappa={kappa:g}$")
     assert axes.get_legend_handles_labels()[1] == [r"$\kappa=1.5$", r"$\kappa=3$"]
     assert [part.kappa.item() for _, part in each(data, "kappa")] == [1.5, 3.0]
+    with pytest.raises(ValueError, match="unknown dimension 'kapa': did you mean kappa"):
+        [*each(data, "kapa")]
 
 
 def test_only_coordinates_are_put_into_a_label():

@@ -195,6 +195,9 @@ def test_a_single_run_decides_nothing():
 
 def test_what_is_no_standard_error_or_of_other_cells_is_refused():
     one, other = (xr.DataArray([1.0, 2.0], {"N": N}) for N in ([8, 16], [8, 32]))
+    for value, two_se in (("0.5", 0.0), (None, 0.0), (1j, 0.0), (0.5, None)):
+        with pytest.raises(ValueError, match="value and two_se are .*: give numbers"):
+            Discrepancy.__post_init__(SimpleNamespace(value=value, two_se=two_se))
     with pytest.raises(ValueError, match="two standard errors are below 0"):
         Discrepancy(1.0, -2.0)
     square = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("N", "M"))
