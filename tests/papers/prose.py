@@ -92,13 +92,13 @@ def wrong(said: Said, datasets: list) -> Iterator[str]:
         return
     found = said.found(*datasets)
     found = [*found] if isinstance(found, tuple | list) else [found]
-    numbers, truths = ([each for each in found if isinstance(each, bool) == kind] for kind in (False, True))
+    stated, truths = ([each for each in found if isinstance(each, bool) == kind] for kind in (False, True))
     shown = numbers(said.words)
-    if len(shown) != len(numbers):
-        yield f"the words have {len(shown)} numbers, {', '.join(shown)}, and {len(numbers)} were found"
+    if len(shown) != len(stated):
+        yield f"the words have {len(shown)} numbers, {', '.join(shown)}, and {len(stated)} were found"
         return
     yield from (
-        f"{text}, not {float(number):.6g}" for text, number in zip(shown, numbers, strict=True) if not agrees(text, number)
+        f"{text}, not {float(number):.6g}" for text, number in zip(shown, stated, strict=True) if not agrees(text, number)
     )
     if not all(truths):
         yield f"of what is said without a number, number {truths.index(False) + 1} is not so"
