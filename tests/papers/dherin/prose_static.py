@@ -182,7 +182,7 @@ def pairs_in_view(d):
     lost = 1 - kept / kept.sel(view="no patch")
     others, every = lost.sel(view="asked of the others"), lost.sel(view="asked of all")
     gpt, llama = (others.sel(model=model) for model in ("GPT-2", "Llama"))
-    return 2, near(others, 0, 0.5), near(gpt, 1 / 7.5, 1 / 6.5), near(llama, 0, 0.05), near(every, -0.005, 0.005)
+    return near(others, 0, 0.5), near(gpt, 1 / 7.5, 1 / 6.5), near(llama, 0, 0.05), near(every, -0.005, 0.005)
 
 
 @says(
