@@ -57,7 +57,7 @@ def covariance_root(covariance: Tensor) -> Float[Tensor, "d d"]:
     """
     refuse(
         not (isinstance(covariance, Tensor) and covariance.is_floating_point() and bool(covariance.isfinite().all())),
-        f"a covariance is {covariance!r:.60}: give a tensor of finite floats",
+        f"a covariance is {type(covariance).__name__} {getattr(covariance, 'dtype', '')}: give a tensor of finite floats",
     )
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise ValueError(f"a covariance must be a square matrix, not of shape {tuple(covariance.shape)}")

@@ -164,7 +164,7 @@ REFUSED = {
         lambda: covariance_root(torch.diag(torch.tensor([1.0, torch.inf]))),
         "give a tensor of finite floats",
     ),
-    "a covariance that is an array": (lambda: plain(covariance_root)(np.eye(2)), "a covariance is array"),
+    "a covariance that is an array": (lambda: plain(covariance_root)(np.eye(2)), "a covariance is ndarray"),
     "a seed in the place of a generator": (lambda: plain(normal)(0, (2,), EYE), "the generator is int: give one of torch"),
     "numbers like whole ones": (lambda: plain(normal)(torch.Generator(), (2,), torch.arange(2)), "like Tensor torch.int64"),
     "a single prompt and its pair": (
