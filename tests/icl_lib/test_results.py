@@ -170,6 +170,7 @@ FAR = 12
 def test_committed_results_are_current_small_and_decided(slug, stored):
     dataset = stored(slug)
     assert BOOK.result(slug).stat().st_size < SMALL
+    assert all({"long_name", "units"} <= {*variable.attrs} for variable in dataset.data_vars.values())
     for claim in registry.claims_of(slug):
         judgement = claim.judge(dataset)
         assert (judgement.verdict, judgement.control_verdict) == (claim.recorded, "fails"), judgement

@@ -91,12 +91,13 @@ class Alignment(Declaration):
             error.append((dataset.ceiling_of.values[s] - each).std(0, ddof=1) / self.tasks**0.5)  # paired: the same S
         near = {"1/(d + 1) for 1/d": np.array(ceiling) * d / (d + 1), "the quotient of means for the mean quotient": quotient}
         kappa = "mean of kappa^2 over queries that finetuning does not know"
+        tasks = {"long_name": "standard error over tasks", "units": "1", "blocks": self.tasks}
         return dataset.assign(
             towards_mean_theory=variable("seed i", np.array(approach, "f4"), "predicted cosine"),
             ceiling=dataset.ceiling_of.mean("task").assign_attrs(dataset.ceiling_of.attrs),
             ceiling_theory=variable("seed i", np.array(ceiling), kappa),
             ceiling_near=near_misses("seed i", near),
-            ceiling_se=(("seed", "i"), np.array(error), {"long_name": "standard error over tasks", "blocks": self.tasks}),
+            ceiling_se=(("seed", "i"), np.array(error), tasks),
         )
 
     @property

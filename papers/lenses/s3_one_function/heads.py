@@ -62,7 +62,9 @@ class Heads(Declaration):
         )
         base = found.risk_near.sel(mistake="N for N - 1", drop=True)
         ratios = {name.replace("risk", "ratio"): found[name] / base for name in ("risk", "risk_se", "risk_theory")}
-        ratios["ratio"].attrs |= {"long_name": "risk of the pair over that of one step with N examples", "units": "1"}
+        told = ("risk of the pair over that of one step with N examples", "standard error", "one step with N - 1")
+        for ratio, words in zip(ratios.values(), told, strict=True):
+            ratio.attrs |= {"long_name": words, "units": "1"}
         return found.assign(ratios)
 
     def _each(self, formula) -> list[list[list[float]]]:
