@@ -17,6 +17,8 @@ from toy_book import MAIN, NAMES, OTHER, build, environment, identity, page, sna
 from book.builder import card, lighten
 from book.builder.layout import COPIES
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
@@ -73,7 +75,6 @@ def test_what_would_not_change_is_not_rendered(checkout):
     assert snapshot(checkout) == before
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("source", ["1 / 0", "x = = 1"])
 def test_failed_build_loses_nothing(checkout, source):
     notebook = checkout / "notebooks" / f"{OTHER}.ipynb"
@@ -88,7 +89,6 @@ def test_failed_build_loses_nothing(checkout, source):
     assert leftovers(checkout) == set()
 
 
-@pytest.mark.long
 def test_warning_fails_the_build_and_loses_nothing(checkout):
     cite = checkout / "book" / "cite.md"
     kept, before = cite.read_text(encoding="utf-8"), snapshot(checkout)
@@ -100,7 +100,6 @@ def test_warning_fails_the_build_and_loses_nothing(checkout):
     assert snapshot(checkout) == before
 
 
-@pytest.mark.long
 def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without_outputs(checkout):
     address, pages = "https://github.com/owner/name", "https://owner.github.io/name"
     path, config = f"notebooks/{MAIN}.html", checkout / "_config.yml"
@@ -124,7 +123,6 @@ def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without
     assert "edit/main" not in " ".join(a["href"] for a in page(checkout, "book/ledger.html").select("a[href]"))
 
 
-@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])  # the second leaves its work behind
 def test_stopped_in_the_middle_it_loses_nothing(checkout, stop):
@@ -152,7 +150,6 @@ def test_stopped_in_the_middle_it_loses_nothing(checkout, stop):
         assert leftovers(checkout) == set()
 
 
-@pytest.mark.long
 def test_the_next_build_executes_what_changed_and_is_whole(checkout):
     """After all that failed above and was stopped, and with another module that one notebook needs: its page tells of that."""
     write_notebook(checkout / "notebooks" / f"{OTHER}.ipynb", "'after all'")

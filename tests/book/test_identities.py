@@ -16,6 +16,7 @@ from book.builder.identities import SHOWN
 from icl_lib.companion import digests, results
 
 SLUG = "toy-alpha"
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,6 @@ def a_result_more(root):
     results.save(xr.Dataset({"x": 1.0}, attrs={"slug": "toy-beta"}), executed(root) / "results" / "toy-beta.quick.nc")
 
 
-@pytest.mark.long
 def test_what_was_changed_behind_the_build_is_made_anew(checkout):
     before, changes, sound = snapshot(checkout), (an_output, a_result, a_table, a_result_more), checkout / "sound"
     for change in changes:
@@ -108,7 +108,6 @@ def test_what_was_changed_behind_the_build_is_made_anew(checkout):
     assert "two is three" not in page(checkout, f"notebooks/{MAIN}.html").get_text()
 
 
-@pytest.mark.long
 def test_a_forged_verdict_is_judged_anew(checkout):
     note = executed(checkout) / "judged.quick.json"
     true = note.read_text(encoding="utf-8")
@@ -124,7 +123,6 @@ def test_a_forged_verdict_is_judged_anew(checkout):
     assert done.stdout == "holds\n" and note.read_text(encoding="utf-8") == true
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("slug", [SLUG, "toy-of-no-notebook"])
 def test_a_stored_result_that_was_changed_is_refused_and_nothing_is_lost(checkout, slug):
     before, stored = snapshot(checkout), checkout / "book" / "data" / f"{slug}.full.nc"
