@@ -1,6 +1,7 @@
 """Importing does nothing, nobody touches a global random generator, and packages ask for what they import."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ ASKED = {
     package: [Requirement(line) for line in (ROOT / package / RANGES).read_text().splitlines() if not line.startswith("#")]
     for package in ("icl_lib", "papers")
 }
+IMPORT = re.compile(r"^ *(?:from (\w+)[\w.]* import|import (\w+))", re.MULTILINE)
 OPTIONAL = {"distributed", "transformers"}
 """What the wings take where it is there."""
 
@@ -100,11 +102,9 @@ def test_every_draw_names_its_generator(file):
 
 def imported(package: str) -> set[str]:
     """What a package imports that is not of ours or of Python's, by the names of its distributions."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / package).rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {NAMES.get(name, name) for name in {name.split(".")[0] for name in named} - {*ASKED, *sys.stdlib_module_names}}
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / package).rglob("*.py")]
+    named = {"".join(names) for text in texts for names in IMPORT.findall(text)}
+    return {NAMES.get(name, name) for name in named - {*ASKED, *sys.stdlib_module_names}}
 
 
 def test_they_ask_for_what_they_import_and_the_pins_of_the_book_are_within():
