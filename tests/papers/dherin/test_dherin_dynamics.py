@@ -8,7 +8,7 @@ import torch
 
 from icl_lib.companion import FAILS, HOLDS, Claim
 from icl_lib.patches.rank_one import redirection
-from papers.dherin.s3_implicit_dynamics import claims, consumed, figures
+from papers.dherin.s3_implicit_dynamics import claims, consumed
 from papers.dherin.s3_implicit_dynamics import dynamics as dynamics_run
 from papers.dherin.s3_implicit_dynamics import left_consuming as left_run
 from papers.dherin.s3_implicit_dynamics import linear_loss as loss_run
@@ -20,7 +20,6 @@ from papers.dherin.s3_implicit_dynamics.order import ORDER, context_orders
 from papers.dherin.theory import dynamics
 from papers.dherin.trained import OneBlock, Training
 from tests.elsewhere import move_book
-from tests.papers.drawn import drawn
 
 SMALL = OneBlock("softmax attention", d=1, width=6, heads=2, hidden=7)
 TRAINING = Training("", SMALL, N=6, every_prefix=False, B=2, rate=1e-3, steps=1, replicates=3)
@@ -31,12 +30,6 @@ TINY = {
     "dherin-order": replace(ORDER.quick, **SIZES | dict(N=30), orders=3, drawn_orders=3),
     "dherin-left-consuming": replace(LEFT_CONSUMING.quick, **SIZES),
     "dherin-linear-loss": replace(LINEAR_LOSS.quick, training=TRAINING, N=6, prompts=3, tasks=50, slope_at=(1.0, 1e6)),
-}
-FIGURES = {
-    "dherin-dynamics": figures.readings,
-    "dherin-order": figures.order,
-    "dherin-left-consuming": figures.left_consuming,
-    "dherin-linear-loss": figures.loss,
 }
 ALL = [claim for claim in vars(claims).values() if isinstance(claim, Claim)]
 W_0, A = np.diag([1.0, 2.0]), np.array([[2.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
@@ -207,7 +200,6 @@ def test_bad_input_is_named():
 @pytest.mark.parametrize("slug", TINY)
 def test_experiments_on_tiny_declarations(slug, datasets):
     dataset = datasets[slug]
-    assert "net" in dataset.coords and drawn(FIGURES[slug], dataset)
     if slug == "dherin-left-consuming":
         assert np.allclose(dataset.ratios.sel(i=1), 1, rtol=1e-6) and (dataset.ranks.sel(i=1) == 1).all()  # one token
         assert (dataset.ranks.isel(share=1) <= dataset.ranks.isel(share=0)).all()

@@ -16,11 +16,10 @@ from icl_lib.patches.network import patched_block
 from icl_lib.patches.rank_one import redirection
 from icl_lib.patches.sites import Bias
 from papers.dherin.recurrent_layers import GRU
-from papers.dherin.skip_connections import claims, figures
+from papers.dherin.skip_connections import claims
 from papers.dherin.skip_connections import skip_connections as experiment
 from papers.dherin.skip_connections.skip_connections import SKIP_CONNECTIONS
 from papers.dherin.theory import skip_connections as skip
-from tests.papers.drawn import drawn
 
 TINY = replace(
     SKIP_CONNECTIONS.quick,
@@ -129,7 +128,6 @@ def test_experiment_on_a_tiny_declaration(dataset):
     assert (dataset.error >= dataset["median"]).all()
     plain = dataset.sel(block="x inside, no norm")
     assert plain.error.sel(way=["one symbol, z", "one symbol, v"]).max() < 1e-13
-    assert drawn(figures.skip_connections, dataset)
 
 
 def test_no_patch_is_the_block_without_Y(dataset):

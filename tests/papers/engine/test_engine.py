@@ -11,7 +11,7 @@ from icl_lib.models.gpt2 import GPT2
 from icl_lib.seeds import stream
 from icl_lib.train.loop import summed, train
 from icl_lib.train.optimizers import FusedAdam
-from papers.engine import figures, one_layer, reference, roofline, speed, traffic
+from papers.engine import one_layer, reference, roofline, speed, traffic
 from papers.engine.gpt2_state import BLOCK, state_dict
 from papers.engine.sizes import STANDARD, TINY, Size, count_step
 from papers.engine.theory import operations as theory
@@ -175,14 +175,6 @@ def test_the_dataset_has_counts_and_times(dataset):
     for name in ("traffic", "kept", "seconds", "products_rate", "peak", "bandwidth", "one_layer_seconds", "threads"):
         assert (dataset[name] > 0).all(), name
     assert dataset.seconds.attrs["units"] == "s" and dataset.traffic.attrs["units"] == "B"
-
-
-@pytest.mark.long
-def test_the_roofline_is_drawn(dataset):
-    picture = figures.roofline(dataset)
-    assert (picture.name, picture.slug) == ("engine-roofline", "engine-roofline")
-    assert picture.light.count("<path") > 10 and picture.light != picture.dark
-    assert "2 models" in picture.caption and "toy, tiny" in picture.alt
 
 
 @pytest.mark.parametrize(

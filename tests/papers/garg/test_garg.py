@@ -1,4 +1,4 @@
-"""Garg et al.: Bayes errors by a second route, experiments on known predictors, claims, figures."""
+"""Garg et al.: Bayes errors by a second route, experiments on known predictors, claims."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -19,14 +19,10 @@ from papers import BOOK, registry
 from papers.garg.prior_observations import claims_regression as regression_claims
 from papers.garg.prior_observations import claims_shifted as shifted_claims
 from papers.garg.prior_observations import claims_sparse as sparse_claims
-from papers.garg.prior_observations import figures_regression as regression_figures
-from papers.garg.prior_observations import figures_shifted as shifted_figures
-from papers.garg.prior_observations import figures_sparse as sparse_figures
 from papers.garg.prior_observations import regression, shifted, sparse
 from papers.garg.prior_observations.prefixes import by_length
 from papers.garg.regressors import LassoPath, SparseBayes
 from papers.garg.theory import bayes
-from papers.regression.trainings import FIXED, SPARSE
 
 SMALL = {
     "garg-regression": replace(regression.REGRESSION.quick, prompts=300),
@@ -222,38 +218,3 @@ def test_the_shipped_models_give_the_recorded_verdicts(slug):
         judgement = claim.judge(data)
         assert judgement.verdict in (claim.recorded, UNDECIDED), claim.id
         assert judgement.control_verdict == FAILS, claim.id
-
-
-# --- bad input and figures ----------------------------------------------------------------------------------------
-
-
-def test_bad_declarations():
-    with pytest.raises(ValueError, match="take trainings of equal d"):
-        replace(regression.REGRESSION.quick, trainings=(SPARSE, FIXED[0]))
-    with pytest.raises(ValueError, match="take trainings of one law"):
-        replace(sparse.SPARSE_REGRESSION.quick, fast=FIXED[0])
-    with pytest.raises(ValueError, match="take 2 <= d <= N <= longest"):
-        replace(regression.REGRESSION.quick, longest=15)
-    with pytest.raises(ValueError, match=r"\[3, 5\], among them"):
-        replace(sparse.SPARSE_REGRESSION.quick, lengths=(0, 3, 8))
-    with pytest.raises(ValueError, match="take the training's N, 2 d and the scale 3"):
-        replace(shifted.SHIFTS.quick, shifts=replace(shifted.SHIFTS.quick.shifts, k=(4, 10)))
-    with pytest.raises(ValueError, match="prompts of d = 6 for a model of d = 5: take the same"):
-        replace(shifted.SHIFTS.quick, shifts=replace(shifted.SHIFTS.quick.shifts, d=6))
-    with pytest.raises(ValueError, match="multiple of 100"):
-        replace(shifted.SHIFTS.quick, prompts=150)
-
-
-def test_figures_and_table(ridge_datasets):
-    dense, shifts = ridge_datasets["garg-regression"], ridge_datasets["garg-shifts"]
-    pictures = [
-        regression_figures.regression(dense),
-        regression_figures.noise(dense),
-        shifted_figures.shifts(shifts),
-        sparse_figures.sparse(ridge_datasets["garg-sparse"]),
-    ]
-    assert len({picture.name for picture in pictures}) == 4
-    assert all("<svg" in picture.light and picture.light != picture.dark and picture.alt for picture in pictures)
-    table = shifted_figures.table(shifts)
-    assert len(table.rows) == (shifts.sizes["prompt"] - 1) * shifts.sizes["k"] + 1 and {len(row) for row in table.rows} == {8}
-    assert "no finite mean" in repr(table) and "error about 1" in repr(table)

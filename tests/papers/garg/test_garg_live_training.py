@@ -12,7 +12,6 @@ from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
 from icl_lib.tasks.regression import LinearRegression
-from papers.garg.prior_observations import figures_live_training as figures
 from papers.garg.prior_observations import live_training
 from papers.garg.prior_observations.claims_live_training import G4
 from papers.garg.prior_observations.prefixes import by_length, first, labels
@@ -102,8 +101,3 @@ def test_a_live_training_that_cannot_be_measured_is_refused():
         replace(LIVE, trainings=(TOY, replace(TOY, rate=1.0)))
     with pytest.raises(ValueError, match="law='fixed'"):
         replace(LIVE, trainings=(replace(TOY, law="random"),))
-
-
-def test_the_figure_is_drawn_in_both_themes(live):
-    picture = figures.live_training(live)
-    assert "<svg" in picture.light and picture.light != picture.dark and picture.alt

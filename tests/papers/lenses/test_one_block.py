@@ -134,8 +134,3 @@ def elsewhere() -> dict:
 def test_claims_hold_and_controls_fail_at_another_scale(claim, elsewhere):
     judged = claim.judge(elsewhere[claim.experiment])
     assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
-
-
-def test_lengths_of_another_number_are_refused():
-    with pytest.raises(ValueError, match="take as many of each"):
-        replace(STATIC_STEP.quick, d=(3,))

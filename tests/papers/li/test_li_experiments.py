@@ -7,13 +7,12 @@ import pytest
 import torch
 import xarray as xr
 
-from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, Claim, weights
-from papers import BOOK
+from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, Claim
 from papers.li.odr import ODRPatterns
 from papers.li.patterns import write
-from papers.li.s5_experiments import claims, figures
+from papers.li.s5_experiments import claims
 from papers.li.s5_experiments import claims_classical as on_learners
-from papers.li.s5_experiments.classical import CLASSICAL_LEARNERS, QUICK, Classical
+from papers.li.s5_experiments.classical import QUICK, Classical
 from papers.li.s5_experiments.classical_reasons import CLASSICAL_REASONS, Variant
 from papers.li.s5_experiments.decoder import DECODER
 from papers.li.s5_experiments.decoder_positions import DECODER_POSITIONS
@@ -26,7 +25,6 @@ from papers.li.s5_experiments.decoder_training import (
     untrained,
 )
 from papers.li.s5_experiments.published_floor import PUBLISHED_FLOOR
-from papers.li.s5_experiments.trainings import TRAININGS
 from papers.li.task_sets import task_set
 from papers.li.theory import floor, neighbours
 
@@ -251,35 +249,7 @@ def test_trainings_that_differ_in_more_than_positions_are_refused(learned):
         replace(DECODER_POSITIONS.quick, without=TINY_TRAINING, learned=learned, lengths=(3, 4))
 
 
-@pytest.mark.parametrize("training", TRAININGS, ids=lambda training: training.name)
-def test_shipped_decoders_are_current(training):
-    path = BOOK.weights(training.name)
-    assert weights.outdated(path, training, 0) is None
-    shapes = {name: W.shape for name, W in weights.load_weights(path, training, 0).items()}
-    assert shapes.pop("losses") == (training.replicates, training.setting.steps)
-    assert shapes == {name: (training.replicates, *shape) for name, shape in training.setting.decoder().shapes().items()}
-    assert path.stat().st_size < 4_000_000
-
-
 def test_the_claim_on_positions_and_its_control(tiny_positions):
     good = tiny_positions.assign(error=xr.zeros_like(tiny_positions.error) + 0.02)
     judgement = claims.L16b.judge(good)
     assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS)
-
-
-@pytest.mark.long
-def test_figures_draw_and_say_what_they_show(tiny_decoder, tiny_positions, small):
-    short = replace(CLASSICAL_REASONS.quick, setting=replace(QUICK, T=150), seeds=2, prompts=2, lengths=(6, 12))
-    reasons = whole(short)
-    pictures = [
-        figures.decoder(tiny_decoder),
-        figures.attention_and_sums(tiny_decoder),
-        figures.classical(small),
-        figures.reasons(reasons),
-        figures.published_floor(whole(PUBLISHED_FLOOR.quick)),
-    ]
-    positions = figures.decoder_positions(tiny_positions)
-    assert positions.light != positions.dark and len(positions.alt) > 80 and positions.name == DECODER_POSITIONS.slug
-    for picture in pictures:
-        assert picture.light != picture.dark and len(picture.alt) > 80 and "slides" in picture.caption.lower()
-    assert CLASSICAL_LEARNERS.slug == pictures[2].name

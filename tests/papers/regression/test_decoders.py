@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from icl_lib.companion import checkpoints, weights
+from icl_lib.companion import checkpoints
 from icl_lib.models.gpt2 import INPUTS, interleaved_tokens
 from icl_lib.seeds import stream
 from icl_lib.train.loop import summed, train
 from icl_lib.train.optimizers import Adam, FusedAdam
-from papers import BOOK, registry
 from papers.regression.curriculum import ExponentialRegression, IsotropicRegression, Ramp
 from papers.regression.decoders import DecoderTraining, one_cycle, trained
 from papers.regression.theory.least_squares import least_squares_error
@@ -206,17 +205,6 @@ def test_trained_models_are_kept_and_found_again(tmp_path, monkeypatch):
     again = trained(training, 5, "cpu")
     assert all(torch.equal(first.weights[key], again.weights[key]) for key in first.weights)
     assert checkpoints.Checkpoint.of(training, 5, "cpu", 500).load() is None
-
-
-@pytest.mark.parametrize("training", TRAININGS, ids=lambda training: training.name)
-def test_shipped_models_are_current_and_small(training):
-    path = BOOK.weights(training.name)
-    assert weights.outdated(path, training, 0) is None
-    shipped = weights.load_weights(path, training, 0)
-    shapes = training.decoder().shapes()
-    assert {key: w.shape for key, w in shipped.items()} == {key: (1, *shape) for key, shape in shapes.items()}
-    assert path.stat().st_size < 1_000_000
-    assert registry.TRAININGS[training.name] is training
 
 
 def test_models_of_one_comparison_differ_in_what_is_compared_alone():

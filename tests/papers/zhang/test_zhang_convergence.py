@@ -175,29 +175,6 @@ def small(slug: str):
     return SMALL[slug].expect(SMALL[slug].run(21, "cpu"), 21)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [({"batch": 255}, "an even number"), ({"descent_rates": (0.2,)}, "one of 0.01 or less"), ({"seeds": 1}, "at least 2")],
-)
-def test_a_training_that_a_claim_cannot_judge_is_refused(change, words):
-    with pytest.raises(ValueError, match=words):
-        replace(TRAINING.quick, **change)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"M": (11,)}, "take each M from N"),
-        ({"long_N": 160}, "a long N above all"),
-        ({"searched_N": 40}, "beyond every M, 40 here"),
-        ({"rate_range": (10**5, 10**3)}, "the shorter one first"),
-    ],
-)
-def test_errors_over_lengths_that_a_claim_cannot_judge_are_refused(change, words):
-    with pytest.raises(ValueError, match=words):
-        replace(AVERAGED_ERROR.quick, **change)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
 def test_claims_hold_and_controls_fail_at_another_scale(claim):

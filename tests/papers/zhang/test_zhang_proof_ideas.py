@@ -1,4 +1,4 @@
-"""Section 5: its experiments, claims and figures on smaller runs of an unused seed."""
+"""Section 5: its experiments and claims on smaller runs of an unused seed."""
 
 from dataclasses import replace
 
@@ -6,15 +6,12 @@ import pytest
 
 from icl_lib.companion import FAILS, Claim
 from papers.zhang.s5_1_quadratic_form import claims as form_claims
-from papers.zhang.s5_1_quadratic_form import figures as form_figures
 from papers.zhang.s5_1_quadratic_form.full_loss import FULL_LOSS
 from papers.zhang.s5_1_quadratic_form.quadratic_form import QUADRATIC_FORM
 from papers.zhang.s5_2_dynamics import claims as dynamics_claims
-from papers.zhang.s5_2_dynamics import figures as dynamics_figures
 from papers.zhang.s5_2_dynamics.dynamics import DYNAMICS
 from papers.zhang.s5_2_dynamics.time_course import TIME_COURSE
 from papers.zhang.s5_3_pl_inequality import claims as pl_claims
-from papers.zhang.s5_3_pl_inequality import figures as pl_figures
 from papers.zhang.s5_3_pl_inequality.dense_init import DENSE_INIT
 from papers.zhang.s5_3_pl_inequality.long_prompts import LONG_PROMPTS
 from papers.zhang.s5_3_pl_inequality.pl import PL_INEQUALITY
@@ -34,17 +31,6 @@ SMALLER = {
     "zhang-rank-one-trap": replace(RANK_ONE_TRAP.quick, N=(2, 20, 200)),
     "zhang-long-prompts": replace(LONG_PROMPTS.quick, N=(5, 1000), drops=2, dense_N=(50,), starts=6, T=80.0),
 }
-FIGURES = {
-    "zhang-quadratic-form": form_figures.eigenvalues,
-    "zhang-full-loss": form_figures.full_loss,
-    "zhang-dynamics": dynamics_figures.loss,
-    "zhang-time-course": dynamics_figures.time_course,
-    "zhang-pl": pl_figures.slack,
-    "zhang-start-size": pl_figures.start_size,
-    "zhang-dense-init": pl_figures.dense_init,
-    "zhang-rank-one-trap": pl_figures.rank_one_trap,
-    "zhang-long-prompts": pl_figures.long_prompts,
-}
 CLAIMS = [
     claim for module in (form_claims, dynamics_claims, pl_claims) for claim in vars(module).values() if isinstance(claim, Claim)
 ]
@@ -53,23 +39,6 @@ CLAIMS = [
 def test_a_run_is_a_function_of_its_seed():
     first, again, other = (SMALLER["zhang-quadratic-form"].run(seed, "cpu") for seed in (5, 5, 6))
     assert first.equals(again) and not first.equals(other)
-
-
-@pytest.mark.parametrize(
-    ("slug", "change", "words"),
-    [
-        ("zhang-pl", {"kappa": (4.0, 2.0)}, "take rising values"),
-        ("zhang-pl", {"d": (1, 2)}, "two or more above 1"),
-        ("zhang-pl", {"share": 1.0}, "below 1"),
-        ("zhang-time-course", {"sigma": (0.01, 3.0)}, "where the flow ends"),
-        ("zhang-start-size", {"kappa": 1.0}, "above 1"),
-        ("zhang-rank-one-trap", {"d": (1,)}, "at least 2"),
-        ("zhang-long-prompts", {"settings": ((1, 2.0),)}, "at least 2"),
-    ],
-)
-def test_what_a_claim_cannot_judge_is_refused(slug, change, words):
-    with pytest.raises(ValueError, match=words):
-        replace(SMALLER[slug], **change)
 
 
 @pytest.mark.parametrize("slug", SMALLER)
@@ -82,5 +51,3 @@ def test_claims_on_a_smaller_run_of_an_unused_seed(slug):
         # Shares of six starts may leave Z26 and Z26f open; nothing may contradict.
         assert judgement.verdict == claim.recorded or claim.id in ("Z26", "Z26f") and judgement.verdict == "undecided"
         assert judgement.control_verdict == FAILS, claim.id
-    picture = FIGURES[slug](dataset)
-    assert picture.name == slug and len(picture.alt) > 80 and "<svg" in picture.light

@@ -7,6 +7,7 @@ import pytest
 import sympy
 import torch
 from scipy import integrate
+from zhang_instances import RANDOM, diagonal_matrices, two_point
 
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
@@ -18,21 +19,6 @@ from papers.zhang.s4_3_random_covariances.random_covariance_limit import bin_mea
 from papers.zhang.theory import optimum
 from papers.zhang.theory import random_covariance as theory
 from papers.zhang.theory import random_covariance_flow as flow
-
-
-def two_point(d: int, seed: int) -> tuple[np.ndarray, theory.SpectrumMoments]:
-    """Independent fair two-point variances: all 2^d spectra, equally likely, and the moments. No sampling error."""
-    ends = np.random.default_rng(seed).uniform(0.05, 3.0, (2, d))
-    spectra = np.array(list(itertools.product(*ends.T)))
-    return spectra, theory.SpectrumMoments(*((ends**k).mean(axis=0) for k in (1, 2, 3)))
-
-
-def diagonal_matrices(spectra: np.ndarray) -> np.ndarray:
-    return np.array([np.diag(spectrum) for spectrum in spectra])
-
-
-CASES = [(1, 1), (1, 7), (2, 3), (3, 1), (4, 10), (5, 2)]
-
 
 # --- moments and coefficients -------------------------------------------------------------------------------------
 
@@ -53,7 +39,7 @@ def test_moments_by_hand():
     assert np.allclose(theory.fixed_moments(np.array([3.0])), [[3], [9], [27]])
 
 
-@pytest.mark.parametrize("d, N", CASES)
+@pytest.mark.parametrize("d, N", RANDOM)
 def test_coefficients_are_expectations_over_all_spectra(d, N):
     spectra, moments = two_point(d, 10 * d + N)
     Gammas = np.array([np.diag(optimum.Gamma(np.diag(spectrum), N)) for spectrum in spectra])
@@ -144,7 +130,7 @@ def test_error_values_known_beforehand():
     assert np.isclose(theory.error(np.eye(d) / 3, theory.fixed_moments(np.ones(d)), np.inf) / d, 4 / 9, rtol=1e-14)
 
 
-@pytest.mark.parametrize("d, M", CASES)
+@pytest.mark.parametrize("d, M", RANDOM)
 def test_error_is_the_mean_over_spectra_of_the_fixed_covariance_error(d, M):
     spectra, moments = two_point(d, 5 * d + M)
     A = np.random.default_rng(d).normal(size=(d, d))

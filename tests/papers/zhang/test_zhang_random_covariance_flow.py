@@ -1,9 +1,8 @@
 """Appendix C: the flow under random covariances, its limit, its minima and its bounds."""
 
-import itertools
-
 import numpy as np
 import pytest
+from zhang_instances import RANDOM, diagonal_matrices, two_point
 
 from papers.zhang.flow import gradient_flow
 from papers.zhang.reduced_flow import random_Theta
@@ -11,25 +10,10 @@ from papers.zhang.theory import optimum, pl_inequality
 from papers.zhang.theory import random_covariance as theory
 from papers.zhang.theory import random_covariance_flow as flow
 
-
-def two_point(d: int, seed: int) -> tuple[np.ndarray, theory.SpectrumMoments]:
-    """Independent fair two-point variances: all 2^d spectra, equally likely, and the moments. No sampling error."""
-    ends = np.random.default_rng(seed).uniform(0.05, 3.0, (2, d))
-    spectra = np.array(list(itertools.product(*ends.T)))
-    return spectra, theory.SpectrumMoments(*((ends**k).mean(axis=0) for k in (1, 2, 3)))
-
-
-def diagonal_matrices(spectra: np.ndarray) -> np.ndarray:
-    return np.array([np.diag(spectrum) for spectrum in spectra])
-
-
-CASES = [(1, 1), (1, 7), (2, 3), (3, 1), (4, 10), (5, 2)]
-
-
 # --- limit -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d, N", CASES)
+@pytest.mark.parametrize("d, N", RANDOM)
 def test_limit_solves_the_general_stationarity_equation(d, N):
     spectra, moments = two_point(d, d + N)
     general = flow.product_limit(diagonal_matrices(spectra), N)
@@ -62,7 +46,7 @@ def test_u_limit_with_and_without_squares():
 # --- flow ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d, N", CASES)
+@pytest.mark.parametrize("d, N", RANDOM)
 def test_corollary_is_the_lemma_on_diagonal_spectra(d, N):
     spectra, moments = two_point(d, 3 * d + N)
     U, u = np.random.default_rng(N).normal(size=(d, d)), 0.7
