@@ -70,6 +70,16 @@ def stored() -> Callable:
     return lambda slug: _stored(slug).copy(deep=True)
 
 
+@pytest.fixture
+def displayed(monkeypatch) -> list:
+    """What is displayed."""
+    from icl_lib.companion import showing
+
+    found = []
+    monkeypatch.setattr(showing, "display", found.append)
+    return found
+
+
 @pytest.fixture(scope="session")
 def browsing():
     """What runs an act on a browser, the same for all tests; each tab that it opens has a profile of its own."""

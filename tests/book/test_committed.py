@@ -71,18 +71,6 @@ def test_outputs_are_written_anew_where_more_differs_than_a_machine_may_change(t
     assert b"papermill" not in before
 
 
-def test_no_notebook_prints_a_warning():
-    """A page leaves warnings out; in a notebook they stand, with the paths of the machine that ran it."""
-    found = [
-        f"{path.name}: {output.text}"
-        for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
-        for cell in nbformat.read(path, as_version=4).cells
-        for output in cell.get("outputs", ())
-        if output.get("name") == "stderr"
-    ]
-    assert not found, "mend what is warned of, then ./run outputs: " + "\n".join(found)
-
-
 def test_outputs_of_another_source_are_not_kept():
     before, fresh = shown(), shown(number="0.26")
     committed.keep(before, fresh)

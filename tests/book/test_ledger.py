@@ -275,9 +275,3 @@ def test_parts_belong_to_sentences_of_the_same_paper():
         if claim.part_of:
             head = registry.CLAIMS[claim.part_of]
             assert not head.part_of and not head.ours and not claim.ours and head.paper == claim.paper, claim.id
-
-
-@pytest.mark.parametrize(("quick", "full", "rejected"), [(HOLDS, FAILS, 1), (FAILS, HOLDS, 0)])
-def test_the_controls_that_are_counted_are_those_of_the_profile_that_counts(quick, full, rejected):
-    row = Row(FakeClaim("Z10"), "zhang_4_1", Finding(HOLDS, quick), Finding(HOLDS, full))
-    assert f"{rejected} of 1 controls are rejected" in Ledger([row], {}, Path("nowhere")).page()

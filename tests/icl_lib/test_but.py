@@ -37,13 +37,6 @@ TWENTY = [
 ]
 
 
-@pytest.fixture
-def displayed(monkeypatch):
-    found = []
-    monkeypatch.setattr(showing, "display", found.append)
-    return found
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("slug", "values"), TWENTY)
 def test_with_other_settings_all_that_is_shown_says_so(slug, values, displayed):

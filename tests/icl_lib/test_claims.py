@@ -18,13 +18,11 @@ from icl_lib.companion import (
     Cards,
     Discrepancy,
     Measured,
-    agreement,
     put,
     quick,
 )
 from icl_lib.companion.claim import Claim, claims_of
 from icl_lib.companion.figure import Picture
-from icl_lib.companion.strip import Strip
 from icl_lib.companion.told import CODES, KINDS
 from papers import registry
 from tests.elsewhere import move_book
@@ -95,32 +93,6 @@ def test_a_card_is_escaped_and_says_everything():
 def test_the_strip_has_its_edge_at_what_is_allowed(margin, x, control, place, miss):
     found = claim(margin=margin).judge(toy(x)).strip
     assert (found.place, found.misses, found.allowed) == (pytest.approx(place), (pytest.approx(miss),), margin)
-
-
-def test_the_edge_of_a_sampled_formula_is_at_q_standard_errors():
-    dataset = xr.Dataset({"risk": ("i", [1.02]), "risk_theory": ("i", [1.0]), "risk_se": ("i", [0.01])})
-    formula = claim(
-        kind="formula",
-        check=lambda ds: agreement(ds, "risk"),
-        margin=0.2,
-        controls={"twice": lambda ds: ds.assign(risk_theory=2 * ds.risk_theory)},
-    )
-    judged = formula.judge(dataset)
-    edge = agreement(dataset, "risk").quantile * 0.01
-    assert judged.strip.allowed == pytest.approx(edge, rel=1e-6) and judged.verdict == HOLDS
-    assert judged.strip.place == pytest.approx(0.02 / edge - 1, rel=1e-6) and judged.strip.misses[0] > 0
-
-
-def test_what_is_outside_is_drawn_on_the_right_of_the_edge():
-    inside, outside = (claim().judge(toy(x)) for x in (0.05, 0.2))
-    places = [float(re.search(r'cx="([\d.]+)"', j.strip.svg(j.verdict, "words"))[1]) for j in (inside, outside)]
-    assert places[0] < 120 < places[1] < 240
-    assert "strip-fails" in outside.strip.svg(outside.verdict, "words")
-
-
-def test_a_near_miss_that_coarse_data_do_not_reject_says_so_on_the_strip():
-    drawn = {place: Strip(-0.5, 0.1, (place,), 1.0).svg(HOLDS, "words") for place in (-0.2, 0.2)}
-    assert "◇ rejected by the full data" in drawn[-0.2] and "◇" not in drawn[0.2]
 
 
 def compared(text: str) -> str:
@@ -256,11 +228,6 @@ def test_the_kinds_are_those_of_the_ledger_and_another_is_told():
     assert listed == str([*KINDS])
     with pytest.raises(ValueError, match="Z0: unknown kind 'formulae': did you mean formula"):
         formula("formulae")
-
-
-def test_a_margin_may_be_wider_in_the_quick_profile():
-    one = claim(quick_margin=0.3)
-    assert [one.judge(toy(0.2).assign_attrs(profile=name)).verdict for name in ("quick", "full")] == [HOLDS, FAILS]
 
 
 def test_an_empirical_sentence_is_not_reproduced_and_shows_an_input_on_which_it_is():

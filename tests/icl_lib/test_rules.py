@@ -1,14 +1,11 @@
 """Rules of verdicts, one by one: hand-made judgements in which one rule alone decides the outcome."""
 
-import re
-
 import numpy as np
 import pytest
 import xarray as xr
 from bs4 import BeautifulSoup
 
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, Agreement, Cards, Claim, Discrepancy, Minute
-from icl_lib.companion.strip import Strip
 
 
 def claim(claim_id="Z0", **changes) -> Claim:
@@ -50,20 +47,6 @@ def test_every_near_miss_has_to_fail(place):
 
 def test_a_near_miss_that_is_only_undecided_is_not_rejected():
     assert claim(controls={"half": plus(0.1)}).judge(toy(0.0, 0.05)).control_verdict == UNDECIDED
-
-
-def test_a_claim_is_near_also_where_only_its_near_miss_is():
-    assert claim(controls={"a little": plus(0.1005)}).judge(toy(0.0)).near
-    assert not claim().judge(toy(0.0)).near
-
-
-def diamond(svg: str) -> float:
-    return float(re.search(r'class="miss" d="M([\d.]+) ', svg)[1])
-
-
-def test_the_strip_shows_the_near_miss_that_is_nearest_to_the_edge():
-    one, both = (Strip(-0.5, 0.1, misses, 1.0).svg(HOLDS, "words") for misses in ((0.2,), (5.0, 0.2)))
-    assert diamond(one) == diamond(both) == diamond(Strip(-0.5, 0.1, (0.2, 5.0), 1.0).svg(HOLDS, "words"))
 
 
 def test_every_card_has_its_own_strip_number_and_margin():
@@ -141,12 +124,6 @@ def test_a_box_takes_what_was_found_before_what_is_recorded_and_counts_only_what
 def test_what_is_missing_hides_a_failure_and_nothing_else(x, verdict):
     assert claim(told={"Margin": "because", "Missing": "scale"}).judge(toy(x, 0.04)).verdict == verdict
     assert claim().judge(toy(x, 0.04)).verdict == {NOT_REPRODUCED: FAILS}.get(verdict, verdict)
-
-
-def test_a_near_miss_that_quick_data_do_not_reject_is_told():
-    coarse = Cards(claim(controls={"none": plus(0.0)}).judge(toy(0.0, profile="quick")))
-    assert "control holds" in repr(coarse) and "rejected on the full data only" in coarse._repr_html_()
-    assert "control fails" in repr(Cards(claim().judge(toy(0.0, profile="quick"))))
 
 
 def test_the_slack_on_a_card_is_that_of_full_data_with_its_reason():

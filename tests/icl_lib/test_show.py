@@ -13,13 +13,6 @@ from papers import registry
 from papers.dherin.what_it_shows.minute import minute as review
 
 
-@pytest.fixture
-def displayed(monkeypatch):
-    found = []
-    monkeypatch.setattr(showing, "display", found.append)
-    return found
-
-
 def test_a_result_is_drawn_and_all_its_claims_are_judged(displayed):
     experiment = registry.experiment("zhang-quadratic-form")
     dataset = showing.show(experiment, "quick", 3)

@@ -56,13 +56,6 @@ REFUSED = [
 ]
 
 
-@pytest.fixture
-def displayed(monkeypatch):
-    found = []
-    monkeypatch.setattr(showing, "display", found.append)
-    return found
-
-
 @pytest.mark.long
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("slug", "values"), WORK)
