@@ -15,8 +15,7 @@ NAMES = re.compile(
     r"\b10<sup>.*?</sup>|<su[bp]>.*?</su[bp]>|<.*?>|"
     r"(?:ln|Theorem|Lemma|Assumption|Figure|Condition|float|claims? )\s?\d+(?:\.\d+)*"
 )
-ROUGHLY = re.compile(r"(?:near|about|to|some)\s$")
-BOUND = re.compile(r"(?:below|above|than|under|over|at most|at least|between|between \S+ and)\s$")
+ROUGHLY = re.compile(r"(?:near|about|to|some|below|above|than|under|over|at most|at least|between|between \S+ and)\s$")
 MARKS = ("circles", "squares", "diamonds", "triangles", "crosses", "dashed", "dotted", "open", "thin", "strokes", "pluses")
 
 BESIDE: dict[str, Callable[[xr.Dataset], np.ndarray]] = {
@@ -25,6 +24,7 @@ BESIDE: dict[str, Callable[[xr.Dataset], np.ndarray]] = {
     "garg-regression-noise": lambda d: (d.risk.sel(label="noisy") / d.bayes).sel(k=d.N.values).values,
     "lenses-what-is-left": lambda d: (d.curved / (d.curved + d.missed)).mean("seed").values,
     "zhang-gpt2": lambda d: d.lsa_limit.values,
+    "li-decoder-positions": lambda d: np.array([1e-4]),  # the edge at which smaller errors would be drawn
     "li-published-floor": lambda d: (d.slides / d.vote_theory).sel(alpha=0.8).values,
 }
 """What texts state of a result that its figure does not draw, by figure."""
@@ -33,7 +33,7 @@ BESIDE: dict[str, Callable[[xr.Dataset], np.ndarray]] = {
 def unfounded(text: str, shown: np.ndarray) -> Iterator[str]:
     """Yield the numbers of a text that nothing shown rounds to.
 
-    What is near may be a quarter away, or half a decade where only the decade is told; a bound may be twofold or four decades.
+    What is near, or a bound, may be a quarter away; what is told as a power of ten alone, half a decade.
     """
     text = html.unescape(NAMES.sub(" ", text))
     for found in NUMBER.finditer(text):
@@ -43,10 +43,9 @@ def unfounded(text: str, shown: np.ndarray) -> Iterator[str]:
 
 
 def _read(written: str, shown: np.ndarray, before: str) -> bool:
-    number, decade = float(written.replace(",", "")), "e" in written
-    bound, roughly = BOUND.search(before), ROUGHLY.search(before)
-    factor = (1e4 if bound else 10**0.5) if decade else 2 if bound else 1.25 if roughly else 1
-    half = 0 if decade else 0.501 * 10.0 ** -len(written.partition(".")[2])
+    number, (digits, _, power) = float(written.replace(",", "")), written.partition("e")
+    factor = 10**0.5 if digits == "1" and power else 1.25 if ROUGHLY.search(before) else 1
+    half = 0.501 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
     low, high = sorted((number / factor - half, number * factor + half))
     return bool(((low <= shown) & (shown <= high)).any())
 
