@@ -14,7 +14,7 @@ from tests.papers import told
 from tests.papers.tables import agrees
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-NUMBER = re.compile(r"(?<![\w.^_{])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?%?(?![\w}])")
+NUMBER = re.compile(r"(?<![\w.^_{])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?%?(?![\w}])")
 """A number as ``plain`` prose has it; one in the name of a claim, in an exponent or an index is none."""
 
 
@@ -69,7 +69,11 @@ def tells(figure: str) -> Callable:
 
 
 def numbers(words: str) -> list[str]:
-    """Return the numbers of words as they are written."""
+    """Return the numbers of words as they are written.
+
+    >>> numbers("from 1e+00 to 2e-3, and 0.5")
+    ['1e+00', '2e-3', '0.5']
+    """
     return [text.rstrip(",") for text in NUMBER.findall(plain(words.replace("GPT-2", "")))]
 
 

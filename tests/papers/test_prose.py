@@ -1,5 +1,6 @@
 """What the prose of a notebook says of the published results is so, number by number."""
 
+import doctest
 import importlib
 import re
 from pathlib import Path
@@ -40,3 +41,9 @@ def test_alternative_texts_made_of_data_have_a_second_route():
     wings = {told.DRAWINGS[figure][0] for figure in ALTERNATIVES}
     made = {name for name, (wing, drawing) in told.DRAWINGS.items() if wing in wings and callable(drawing.alt)}
     assert made == {*ALTERNATIVES}
+
+
+@pytest.mark.parametrize("module", ["prose", "tables"])
+def test_examples_of_how_numbers_are_read_are_true(module):
+    tried = doctest.testmod(importlib.import_module(f"tests.papers.{module}"), report=False)
+    assert tried.attempted and not tried.failed
