@@ -22,7 +22,8 @@ def _alt_garg_prompts(dataset: xr.Dataset) -> str:
         "Dot plot with one row per kind of prompt and the error over that of predicting zero on a logarithmic axis. LSA is "
         f"at {span(last.risk.sel(prompt=usual))} without a shift, with label noise and with scaled weights; above 1 for "
         f"stretched inputs, orthants and, at {float(last.risk.sel(prompt='skewed covariance')):.0f}, the skewed covariance. "
-        f"Least squares is at zero almost everywhere. GPT-2 values read from Garg et al. are {span(small, '.1g')} where below "
+        "Least squares is at zero almost everywhere. GPT-2 values read from Garg et al. are "
+        f"{span(small, '.1g')} where below 1."
     )
 
 
