@@ -86,6 +86,8 @@ def test_any_viewer_shows_what_a_committed_notebook_holds(name):
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     assert not [output.text for output in outputs if output.get("name") == "stderr"]  # a warning names paths of a machine
     data = [output.data for output in outputs if "data" in output]
+    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+    assert not [each for each in pictures if each.metadata["image/png"].alt not in each.data["text/plain"]]
     assert not [each for each in data if STYLED.search(each.get("text/html", "") + each.get("text/markdown", ""))]
     assert not [each for each in data if RAW.search(each.get("text/markdown", ""))]
     for each, caption in zip(data, [*data[1:], {}], strict=True):
