@@ -1,8 +1,13 @@
 """What the page of this part, and the reasons of its margins, say of the published results."""
 
+from fractions import Fraction
+
+import numpy as np
+from scipy.linalg import eigh
+
 from papers.ahn import published
-from papers.ahn.theory import depth, wishart
-from tests.papers.prose import says
+from papers.ahn.theory import depth, random_covariances, wishart
+from tests.papers.prose import says, tells
 
 PAGE = "ahn_depth"
 
@@ -107,3 +112,53 @@ def an_example_more(d):
     one = d.sel(layers=2, drop=True) if "layers" in d.two.dims else d
     sizes = [int(each) for shape in d.shape.values for each in str(shape).replace("d=", "").replace("N=", "").split()]
     return [*sizes, *abs(one.two_near.sel(mistake="N + 1 for N") / one.two_theory - 1).values]
+
+
+# --- alternative texts ---
+
+
+def _shaped(d):
+    """Return moments up to the eighth, dimensions and examples of every shape."""
+    sizes = [[int(part.split("=")[1]) for part in name.split()] for name in d.shape.values]
+    return [(wishart.moments(*size, 8), *size) for size in sizes]
+
+
+def _ends(values):
+    return min(values), max(values)
+
+
+@tells("ahn-depth")
+def alternative_of_depth(d):
+    """Zhang et al.'s (d + 1)/(N + d + 1) at one layer, and what the best step sizes leave at four."""
+    one = _ends([(size + 1) / (N + size + 1) for _, size, N in _shaped(d)])
+    return 4, *one, 4, *_ends([depth.error(moments, depth.step_sizes(moments, 4)) for moments, *_ in _shaped(d)])
+
+
+@tells("ahn-many-dimensions")
+def alternative_of_many_dimensions(d):
+    """At d/N = 1/2: five steps 1/(1 + d/N), and 1/(1 + 2 + ... + 32)."""
+    half = Fraction(1, 2)
+    return len({*d.rho.values}), 5, depth.error(depth.limit_moments(half, 10), np.full(5, 2 / 3)), 1 / 63, half
+
+
+@tells("ahn-random-covariances")
+def alternative_of_random_covariances(d):
+    first, *_, last = (depth.least_error(random_covariances.limit_moments(2 * L), L) for L in d.layers.values.tolist())
+    return first, last, max(d.long.values)
+
+
+@tells("ahn-trained")
+def alternative_of_trained(d):
+    """Reciprocals of the eigenvalues of (m_(i+j+2)) against (m_(i+j+1)); N/(N + d + 1) with one layer."""
+    place = np.add.outer(range(3), range(3))
+    hankel = (np.array(moments, float)[place + k] for moments, *_ in _shaped(d) for k in (2, 1))
+    several = [1 / root for above, below in zip(hankel, hankel, strict=True) for root in eigh(above, below)[0]]
+    return 3, 3, *_ends(several), *_ends([N / (N + size + 1) for _, size, N in _shaped(d)])
+
+
+@tells("ahn-free-features")
+def alternative_of_free_features(d):
+    """Medians of batches; means over all prompts, of which numbers of the least mean have the least."""
+    middle = np.median(d.batch.sel(layers=3, which=["fitted", "least"]), -1)
+    least, most = np.sort(d.whole.sel(layers=3))
+    return middle[0], most, middle[1], least
