@@ -72,11 +72,12 @@ def sizes(dataset: xr.Dataset) -> Table:
 def _alt_capacity(dataset: xr.Dataset) -> str:
     more = spread(dataset, "stream", FLOOR).stream.isel(tokens=3)
     factor = _median(dataset, "gain_error", ("normed", "seed")).gain_error.sel(gain="one factor", rows=slice(2, None))
+    behind = f"one factor on the gain leaves {span(factor)} from two tokens on, " if factor.size else ""
     return (
         "Three panels against the number of tokens. Left: the error is at rounding up to as many tokens as the hidden layer "
         f"is wide, and {span(more, '.1g')} with one token more. Middle: new tokens stay off by "
-        f"{span(spread(dataset, 'new', FLOOR).new, '.1f')} times the distance without a patch. Right: behind a norm, one "
-        f"factor on the gain leaves {span(factor)} from two tokens on, gains that solve the equations leave rounding."
+        f"{span(spread(dataset, 'new', FLOOR).new, '.1f')} times the distance without a patch. Right: behind a norm, {behind}"
+        "gains that solve the equations leave rounding."
     )
 
 

@@ -65,10 +65,10 @@ def coefficient_sum(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _alt_rescaling(dataset: xr.Dataset) -> str:
     sums, means = dataset.S_1.values, dataset[["error", "mass", "hinge_fixed"]].mean("seed")
-    (error, *_), (first, *_, last) = means.error.values, means.mass.values
+    error, mass, low = means.error.values, means.mass.values, means.error.sel(S_1=0.7, method="nearest")
     return (
-        f"Three panels over the coefficient sum from {sums[0]:g} to {sums[-1]:g}. The error falls from {error:.1f} to "
-        f"{means.error.sel(S_1=0.7):.1g} at 0.7, the attention rises from {first:.1f} to {last:.1f}; markers lie on lines. The "
+        f"Three panels over the coefficient sum from {sums[0]:g} to {sums[-1]:g}. The error falls from {error[0]:.1f} to "
+        f"{low:.1g} at {low.S_1:g}, the attention rises from {mass[0]:.1f} to {mass[-1]:.1f}; markers lie on lines. The "
         f"hinge falls from one to zero; at fixed norm it is {means.hinge_fixed.max():.1g} at most."
     )
 
