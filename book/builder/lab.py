@@ -3,6 +3,7 @@
 Standard library only, as in `run`, which calls it.
 """
 
+import os
 from pathlib import Path
 
 from book.builder.layout import COPIES, UP, Layout
@@ -16,11 +17,21 @@ RESET = "--reset"
 
 def prepared(root: Path, words: list[str]) -> list[str]:
     """Make ready what is opened in a checkout, and return what JupyterLab is called with."""
-    folder, told = opened(Layout(root), RESET in words)
+    layout = Layout(root)
+    folder, told = opened(layout, RESET in words)
     if told:
         print(told, flush=True)
+    if folder == layout.lab:
+        show_plainly(folder / ".jupyter")
     where = ["--notebook-dir", str(root), f"--LabApp.default_url=/lab/tree/{folder.relative_to(root).as_posix()}"]
     return [*where, *(word for word in words if word != RESET)]
+
+
+def show_plainly(settings: Path) -> None:
+    """Have JupyterLab show plain Markdown, as copies are: its extension for MyST numbers equations anew and unfolds answers."""
+    write_json(settings / "labconfig" / "page_config.json", {"disabledExtensions": {"jupyterlab-myst": True}})
+    paths = [str(settings), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
 
 
 def opened(layout: Layout, reset: bool) -> tuple[Path, str]:

@@ -1,11 +1,18 @@
 """What `./run lab` opens: copies of the last build; those that a reader has changed stay until they are reset."""
 
 import json
+import os
 
 import pytest
 
 from book.builder import lab
 from book.builder.layout import COPIES, UP, Layout
+
+
+@pytest.fixture(autouse=True)
+def own_settings(monkeypatch):
+    """Settings of a reader's own, which stay beside those of the copies."""
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")
 
 
 @pytest.fixture
@@ -28,6 +35,11 @@ def test_a_copy_that_was_changed_stays_until_it_is_reset(layout, capsys):
     words = lab.prepared(layout.root, ["--port=1"])
     assert words == ["--notebook-dir", str(layout.root), "--LabApp.default_url=/lab/tree/_build/lab", "--port=1"]
     assert "one.ipynb; ./run lab --reset" in capsys.readouterr().out
+    settings, mine = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    shown = json.loads((layout.lab / ".jupyter" / "labconfig" / "page_config.json").read_text())
+    assert (settings, mine) == (str(layout.lab / ".jupyter"), "mine") and shown == {
+        "disabledExtensions": {"jupyterlab-myst": True}
+    }
     assert (one.read_text(), two.read_text()) == ("mine", "built again")
     (layout.lab / lab.NOTE).write_text("{")
     assert "one.ipynb" in lab.opened(layout, reset=False)[1]
@@ -39,3 +51,4 @@ def test_a_copy_that_was_changed_stays_until_it_is_reset(layout, capsys):
 def test_without_a_book_the_committed_notebooks_are_opened(tmp_path, capsys):
     assert lab.prepared(tmp_path, [])[-1].endswith("/lab/tree/notebooks")
     assert capsys.readouterr().out.count("\n") == 1 and not (tmp_path / "_build").exists()
+    assert os.environ["JUPYTER_CONFIG_PATH"] == "mine"  # sources are in MyST
