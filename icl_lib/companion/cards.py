@@ -35,9 +35,9 @@ class Cards:
     ...
     ...     Margin: Two standard errors of 400 tosses, as a share of 1/2.
     ...     '''
-    >>> numbers = {"heads": 0.48, "heads_theory": 0.5, "heads_near": ("mistake", [1 / 3])}
+    >>> numbers = {"heads": 0.48, "heads_se": 0.005, "heads_theory": 0.5, "heads_near": ("mistake", [1 / 3])}
     >>> Cards(C1.judge(xr.Dataset(numbers, {"mistake": ["1/3 for 1/2"]})))
-    C1: holds (value ⟨0.04⟩, margin 0.1; control fails)
+    C1: holds (value ⟨0.04 ± 0.02⟩, margin 0.1; control fails)
         The share of heads tends to 1/2.
     """
 

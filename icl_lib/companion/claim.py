@@ -15,7 +15,7 @@ from icl_lib.companion.slack import slack
 from icl_lib.companion.strip import Strip, placed
 from icl_lib.companion.told import OURS, told_by, unfit, unknown_to_us
 from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
-from icl_lib.typed import Misdeclared
+from icl_lib.typed import Misdeclared, refuse
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
 
@@ -132,8 +132,9 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
             return Discrepancy(dataset.distance)
 
     A formula names its quantity and the near misses that have to fail, ``of="risk", near=("N + 1 for N",)``: it is judged by
-    ``agreement``, and a near miss is the theory at that label of ``risk_near``'s dimension ``mistake``. A ``check`` that
-    several claims share is given instead of a body. Other parts of the docstring: ``Moved:`` from which margin and why, after
+    ``agreement``, and a near miss is the theory at that label of ``risk_near``'s dimension ``mistake``; without standard
+    errors its margin is that of rounding, ROUNDING_MARGIN or less. A ``check`` that several claims share is given instead of a
+    body. Other parts of the docstring: ``Moved:`` from which margin and why, after
     a look at results; ``Neglects:`` the term that an approximation leaves out; ``Positive:`` the input on which the check of a
     claim that does not hold does, with ``positive``; ``Missing:`` the scale or setting without which an empirical sentence
     is not reproduced; ``Number:`` what the number is, where the margin's reason does not begin with it; ``Fails because:``
@@ -200,7 +201,7 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
                 experiment=experiment,
                 margin=margin,
                 quick_margin=quick_margin,
-                check=(lambda dataset: agreement(dataset, of)) if of else check or function,
+                check=(lambda dataset: _agreement(dataset, of, margin)) if of else check or function,
                 controls=controls,
                 told=told,
                 positive=positive,
@@ -214,6 +215,13 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
         return made
 
     return claim
+
+
+def _agreement(dataset: xr.Dataset, name: str, margin: float) -> Agreement:
+    told = f"{name} has no {name}_se and no dimension seed, so that nothing tells how far chance may take it"
+    sampled = f"{name}_se" in dataset or "seed" in dataset[name].dims
+    refuse(not sampled and margin > ROUNDING_MARGIN, f"{told}: give one of both, or a margin of at most {ROUNDING_MARGIN:g}")
+    return agreement(dataset, name)
 
 
 def _computes(function: Callable) -> bool:

@@ -220,6 +220,10 @@ def test_a_formula_names_its_quantity_and_its_near_misses():
     assert judged.resolution == pytest.approx(0.0451, abs=1e-4)
     blind = xr.Dataset(RISK | {"risk": 1.03, "risk_near": near.copy(data=[1.12, 1.01])})
     assert formula().judge(blind).control_verdict == HOLDS  # one of two mistakes is not seen
+    misspelt = blind.rename(risk_se="risk_err")
+    with pytest.raises(ValueError, match="risk has no risk_se and no dimension seed"):
+        formula().judge(misspelt)
+    assert formula(margin=1e-4).judge(misspelt.assign(risk=1.0)).verdict == HOLDS  # computed, and nothing drawn
 
 
 def test_the_kinds_are_those_of_the_ledger_and_another_is_told():
