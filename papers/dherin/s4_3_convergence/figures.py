@@ -64,15 +64,20 @@ def marginal_updates(figure: Figure, dataset: xr.Dataset) -> None:
     legend(first, columns=5)
 
 
-@drawing(
-    "dherin-layers-compared",
-    alt=lambda dataset: (
+def _alt_compared(dataset: xr.Dataset) -> str:
+    trained, untrained = dataset.share[2].mean("seed")[:, -1].values  # of the GRU
+    return (
         "Four panels. Upper left, log-log: attention's marginal updates fall along 1/n, trained and untrained; those of "
         "tanh RNN and GRU level off. Upper right: error after N examples; trained layers fall, the GRU lowest, the tanh "
         "RNN ends above attention; untrained layers stay near the prediction 0. Lower left: share of the newest token, 1/n in "
-        "attention, level at {:.1f} in the trained GRU and ".format(float((share := dataset.share[2].mean("seed"))[0, -1]))
-        + f"{share[1, -1]:.1f} in the untrained one. Lower right: error against slope: no relation."
-    ),
+        f"attention, level at {trained:.1f} in the trained GRU and {untrained:.1f} in the untrained one. Lower right: error "
+        "against slope: no relation."
+    )
+
+
+@drawing(
+    "dherin-layers-compared",
+    alt=_alt_compared,
     caption=(
         "Filled: trained, hollow: untrained. Top left: mean marginal update over trials and networks, two standard "
         "errors. Top right: mean squared error after <i>N</i> examples, with Student's intervals over networks; dashed: one "
