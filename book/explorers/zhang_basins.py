@@ -186,10 +186,11 @@ def make(lengths: tuple[int, ...] = (2, 10, 50)) -> None:
     """Compute borders and local minima, and store them."""
     products, found = np.linspace(0, 1, 21) ** 2, {}
     for N in lengths:
+        at = trap(N)
         found[str(N)] = {
             "border": [[round(border(N, q), 3), round(float(q), 4)] for q in products],
-            "trap": [round(each, 4) for each in place(trap(N))],
-            "trap_loss": round(loss(N, trap(N)), 5),
+            "trap": [round(each, 4) for each in place(at)],
+            "trap_loss": round(loss(N, at), 5),
         }
     STORED.write_text(json.dumps(found) + "\n", encoding="utf-8")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
+import numpy as np
 import xarray as xr
 
 from papers import registry
@@ -66,6 +67,12 @@ ALTERNATIVES: dict[str, Callable[[xr.Dataset], Iterable[float]]] = {}
 def tells(figure: str) -> Callable:
     """Declare the numbers in the alternative text of a figure, in their order, as a function of its stored result."""
     return lambda found: ALTERNATIVES.setdefault(figure, found)
+
+
+def ends(*values: xr.DataArray | np.ndarray) -> list[float]:
+    """Return the first and the last of all values in order, without those that are not there."""
+    ordered = np.sort(np.concatenate([np.ravel(each) for each in values]))
+    return ordered[~np.isnan(ordered)][[0, -1]].tolist()
 
 
 def numbers(words: str) -> list[str]:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import gmean
 
-from tests.papers.prose import both, tells
+from tests.papers.prose import both, ends, tells
 
 
 def over(reduce, values, *dims):
@@ -14,12 +14,6 @@ def over(reduce, values, *dims):
 
 def mean(values, *dims):
     return over(np.mean, values, *dims)
-
-
-def ends(*values):
-    """Return the least and the largest of what is a number."""
-    every = np.sort(np.concatenate([np.ravel(each) for each in values]))
-    return every[0], every[~np.isnan(every)][-1]
 
 
 def outer(values):

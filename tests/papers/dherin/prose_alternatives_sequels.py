@@ -4,8 +4,8 @@ import numpy as np
 from scipy.stats import gmean
 
 from papers.dherin.theory import generation
-from tests.papers.dherin.prose_alternatives import ends, mean, outer, over
-from tests.papers.prose import both, tells
+from tests.papers.dherin.prose_alternatives import mean, outer, over
+from tests.papers.prose import both, ends, tells
 
 EXACT = ["all matrices", "last alone", "position 0"]
 

@@ -2,13 +2,9 @@
 
 import numpy as np
 
-from tests.papers.prose import tells
+from tests.papers.prose import ends, tells
 
 BLOCK, EVERY, DECODERS = "one block, N = 100", "one block, every length to 50", ["decoder, N = 10", "decoder, N = 20"]
-
-
-def ends(values):
-    return values.min(), values.max()
 
 
 @tells("lenses-static-step")

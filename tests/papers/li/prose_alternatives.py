@@ -7,17 +7,12 @@ from scipy.special import softmax
 
 from papers.li import published
 from papers.li.theory.floor import majority_wrong, missing
-from tests.papers.prose import numbers, tells
+from tests.papers.prose import ends, numbers, tells
 
 
 def average(values, **at):
     """Return the mean over networks at a place."""
     return values.sel(at).sum("seed") / values.sizes["seed"]
-
-
-def ends(values):
-    """Return the least and the greatest."""
-    return np.sort(values, axis=None)[[0, -1]]
 
 
 def slides():

@@ -5,17 +5,13 @@ from json import loads
 import numpy as np
 
 from papers.li.task_sets import task_set
-from tests.papers.prose import says
+from tests.papers.prose import ends, says
 
 PAGE = "li_5_experiments"
 
 
 def standard_error(values):
     return values.std("seed", ddof=1) / values.sizes["seed"] ** 0.5
-
-
-def extremes(values):
-    return float(values.min()), float(values.max())
 
 
 @says(PAGE, "ten shipped models of width 48, trained on $r=3$ cyclic shifts (18 of 30 tasks", "li-decoder")
@@ -100,7 +96,7 @@ def attention_by_layer(d):
     """On unseen patterns, as the figure and the sentence on the slides before it."""
     begin, end = (d.sel(stage=stage, domain="out") for stage in ("before", "after"))
     differs = len(set(end.mass_head.argmax("layer").values.tolist())) > 1
-    return [begin.mass.mean(), *extremes(end.mass.mean("seed")), *extremes(end.mass_head.mean("seed")), differs]
+    return [begin.mass.mean(), *ends(end.mass.mean("seed")), *ends(end.mass_head.mean("seed")), differs]
 
 
 @says(
@@ -126,7 +122,7 @@ def fixed_norm(d):
     error, change = fixed.mean("seed"), fixed.sel(sum=1.1) - fixed.sel(sum=0.5)
     shown = [x for S_1 in (0.5, 1, 1.1) for x in (error.sel(sum=S_1), S_1)]
     no_trend = bool(abs(change.mean()) < 2 * standard_error(change))
-    return [*shown, *extremes(standard_error(fixed)), slides.sel(sum=0.5) / slides.sel(sum=1.1), no_trend]
+    return [*shown, *ends(standard_error(fixed)), slides.sel(sum=0.5) / slides.sel(sum=1.1), no_trend]
 
 
 @says(PAGE, "The slides' factor is nearer to that of rescaled patterns", "li-decoder")
@@ -170,5 +166,5 @@ def positions(d):
 @says(PAGE, "on unseen patterns, 0 to 0.08, is there with positions as without", "li-decoder-positions")
 def spread(d):
     error = d.error.sel(l=20, domain="out")
-    each = [extremes(error.sel(positions=kind)) for kind in ("none", "learned")]
-    return [*extremes(error), *[low == 0 and 0.075 < high < 0.085 for low, high in each]]
+    each = [ends(error.sel(positions=kind)) for kind in ("none", "learned")]
+    return [*ends(error), *[low == 0 and 0.075 < high < 0.085 for low, high in each]]
