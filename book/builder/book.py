@@ -98,7 +98,7 @@ def bring_up_to_date(
     def keep(name: str, outcome: workers.Outcome) -> None:
         found[name] = cache.keep(name, profile, origins[name], outcome.seconds, places[name], layout)
 
-    workers.require_success(workers.run_all(tasks, layout.root, env, execute.IMPORTED, keep, workers.AT_A_TIME + 1))
+    workers.require_success(workers.run_all(tasks, layout.root, env, execute.IMPORTED, keep))
     return found
 
 

@@ -3,11 +3,10 @@
 `./run test` calls it. The comparison itself is `tests/book/test_notebooks.py`.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
-from book.builder import arguments, book, cache, workers
+from book.builder import arguments, book, cache, committed, workers
 from book.builder.cache import Executed
 from book.builder.layout import Layout
 from book.builder.problem import Problem
@@ -26,16 +25,20 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
         print(f"{kept} of {len(names)} notebooks have passed as they are; ./run test --all checks them again.", flush=True)
     if not due:
         return 0
+    from book.builder import execute  # a second, with papermill
+
     asked, status = arguments.parse(["--fresh"] if again else [], layout.root), 0
     try:
         book.bring_up_to_date(due, asked, layout, judge=("quick",))
     except Problem as problem:  # the others are compared all the same
         print(problem, flush=True)
         status = 1
-    pytest = [sys.executable, "-m", "pytest", "-q", "-n", f"{workers.AT_A_TIME}"]
-    pytest += ["--noconftest"]  # which checks shapes and types, and is slow to import
     tests = [f"{TEST}::{test}[{name}]" for test in (SHOWN, BESIDE)[: 1 + again] for name in due]
-    return subprocess.run([*pytest, *tests], cwd=layout.root).returncode or status
+    shares = [tests[first :: workers.AT_A_TIME] for first in range(min(workers.AT_A_TIME, len(tests)))]
+    tasks = {f"comparison {number}": (committed.compare, (share,)) for number, share in enumerate(shares, 1)}
+    done = workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED)
+    print(*(line for each in done.values() for line in each.lines), sep="\n", flush=True)
+    return max(each.status for each in done.values()) or status
 
 
 def passed(name: str, layout: Layout) -> bool:

@@ -6,7 +6,11 @@ import os
 import sys
 from multiprocessing.connection import Connection
 
-from jupyter_client import AsyncKernelManager
+from jupyter_client import AsyncKernelClient, AsyncKernelManager
+from jupyter_client.channels import AsyncZMQSocketChannel
+
+SILENCE = 0.02
+"""Seconds without a message after which a kernel that has answered is ready; jupyter_client waits for ten times as long."""
 
 
 class Waiting:
@@ -41,9 +45,23 @@ class Waiting:
         os.kill(self.pid, number)
 
 
+class Outputs(AsyncZMQSocketChannel):
+    """What a kernel shows; nobody waits longer than `SILENCE` for nothing."""
+
+    async def get_msg(self, timeout: float | None = None) -> dict:
+        return await super().get_msg(timeout and min(timeout, SILENCE))
+
+
+class Client(AsyncKernelClient):
+    """What speaks with a kernel."""
+
+    iopub_channel_class = Outputs
+
+
 class ForkedKernelManager(AsyncKernelManager):
     """Starts the kernel that is waiting, and any further one as a program of its own."""
 
+    client_factory = Client
     waiting: Waiting | None = None
 
     async def _async_launch_kernel(self, kernel_cmd, **options):

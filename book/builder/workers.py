@@ -25,7 +25,7 @@ from tqdm import tqdm
 from book.builder.problem import Problem
 
 AT_A_TIME = 2
-"""As many as the cores that are counted on; of notebooks one more, for each waits for its kernel now and then."""
+"""As many as the cores that are counted on; a third notebook beside two takes more from their caches than it gives."""
 STATE = "state: "  # a line a task prints to say how far it is
 Task = tuple[Callable[..., int], tuple]
 """A function of a module, and its arguments; what it returns is its status, 0 where it went well."""

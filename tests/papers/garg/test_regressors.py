@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.neighbors import KNeighborsRegressor
 
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
@@ -24,6 +23,8 @@ def test_neighbours_by_hand():
 
 
 def test_neighbours_are_those_of_scikit_learn():
+    from sklearn.neighbors import KNeighborsRegressor  # slow, and only here
+
     prompts = sparse_prompts(stream(0, "neighbours"), 20, 7, d=3, sparsity=2)
     found = NeighbourAverage(3)(prompts)
     for x, y, query, value in zip(prompts.x, prompts.y, prompts.x_query, found, strict=True):

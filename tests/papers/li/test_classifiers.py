@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize
-from sklearn import linear_model, svm
-from sklearn.neighbors import KNeighborsClassifier
 
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
@@ -65,22 +63,25 @@ def on_patterns(K: float, l: int) -> Prompts:
 
 
 LIKE_SCIKIT_LEARN = [
-    (LogisticRegression(), lambda gamma: linear_model.LogisticRegression()),
-    (LogisticRegression(50.0), lambda gamma: linear_model.LogisticRegression(C=50.0)),
-    (LinearSVM(), lambda gamma: svm.SVC(kernel="linear")),
-    (LinearSVM(0.1), lambda gamma: svm.SVC(kernel="linear", C=0.1)),
-    (GaussianSVM(), lambda gamma: svm.SVC()),
-    (GaussianSVM(10.0, 3.0), lambda gamma: svm.SVC(C=10.0, gamma=3.0 * gamma)),
+    (LogisticRegression(), lambda sklearn, gamma: sklearn.linear_model.LogisticRegression()),
+    (LogisticRegression(50.0), lambda sklearn, gamma: sklearn.linear_model.LogisticRegression(C=50.0)),
+    (LinearSVM(), lambda sklearn, gamma: sklearn.svm.SVC(kernel="linear")),
+    (LinearSVM(0.1), lambda sklearn, gamma: sklearn.svm.SVC(kernel="linear", C=0.1)),
+    (GaussianSVM(), lambda sklearn, gamma: sklearn.svm.SVC()),
+    (GaussianSVM(10.0, 3.0), lambda sklearn, gamma: sklearn.svm.SVC(C=10.0, gamma=3.0 * gamma)),
 ]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("learner", "theirs"), LIKE_SCIKIT_LEARN, ids=[repr(learner) for learner, _ in LIKE_SCIKIT_LEARN])
 def test_every_label_is_that_of_scikit_learn(learner, theirs):
+    import sklearn.linear_model  # slow, and only here and below
+    import sklearn.svm
+
     for prompts in (clouds((60,)), clouds((40,), l=16, d=2), on_patterns(0.5, 6), on_patterns(3.0, 14)):
         x, y, query = (part.numpy() for part in prompts[:3])
         mixed = [b for b in range(len(y)) if len(set(y[b])) == 2]
-        expected = [theirs(1 / (x.shape[-1] * x[b].var())).fit(x[b], y[b]).predict(query[b : b + 1])[0] for b in mixed]
+        expected = [theirs(sklearn, 1 / (x.shape[-1] * x[b].var())).fit(x[b], y[b]).predict(query[b : b + 1])[0] for b in mixed]
         assert len(mixed) >= 30 and learner(prompts)[mixed].tolist() == expected
 
 
@@ -144,6 +145,8 @@ def test_svm_by_its_dual(gaussian):
 
 @pytest.mark.parametrize("k", [1, 3, 5])
 def test_nearest_neighbours_against_scikit_learn(k):
+    from sklearn.neighbors import KNeighborsClassifier
+
     prompts = clouds((40,))
     expected = [
         KNeighborsClassifier(k).fit(x.numpy(), y.numpy()).predict(q.numpy()[None])[0]

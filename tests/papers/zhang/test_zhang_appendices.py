@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import sympy
 import torch
 
 from icl_lib.models.linear_attention import LinearSelfAttention
@@ -54,6 +53,8 @@ def test_fourth_moment_by_hand():
 
 
 def test_trace_gradients_symbolically():
+    import sympy  # slow, and only here
+
     B, C = sympy.Matrix([[1, 2], [3, 5]]), sympy.Matrix([[2, -1], [4, 7]])
     X = sympy.Matrix(2, 2, sympy.symbols("a b c d"))
     at = dict(zip(X, (1, -2, 3, 4), strict=True))

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import sympy
 import torch
 from scipy import integrate
 from zhang_instances import RANDOM, diagonal_matrices, two_point
@@ -142,6 +141,8 @@ def test_error_is_the_mean_over_spectra_of_the_fixed_covariance_error(d, M):
 
 
 def test_error_in_one_dimension_symbolically():
+    import sympy  # slow, and only here
+
     a, M, l = sympy.symbols("a M l", positive=True)
     # E (a (1/M) sum x_i^2 - 1)^2 l with x_i^2 = l chi^2_1: mean l, second moment l^2 (1 + 2/M); l ~ Exp(1)
     expected = sympy.integrate((l - 2 * a * l**2 + a**2 * l**3 * (1 + 2 / M)) * sympy.exp(-l), (l, 0, sympy.oo))
