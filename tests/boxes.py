@@ -1,18 +1,18 @@
 """The number of a box by a second route, and the wrong ones that a slip would put there: they have to read otherwise."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import xarray as xr
+from bounds import near, way
 
 from papers import registry
 
 PERCENT = 0.01
-HALF = 0.501
-"""A number is read as a value that is at most half a unit of its last digit away."""
+PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,30 @@ def shown(text: str) -> tuple[float, float]:
     return float(digits[0].replace("−", "-")), 10.0 ** (int(digits[2] or 0) - len(digits[1] or ""))
 
 
-def reads(text: str, number: Number, value: float) -> bool:
-    """Say whether a text is this value, rounded, with the sign of its unit."""
+def reads(text: str, number: Number, value: float, side: int = 0) -> bool:
+    """Say whether a text is this value, rounded, with the sign of its unit; one that bounds it is on this `side` of it."""
     said, last = shown(text)
-    return text.endswith("%") == (number.unit == PERCENT) and abs(said - max(value, number.least) / number.unit) <= HALF * last
+    right = near(said, max(value, number.least) / number.unit, last, side)
+    return text.endswith("%") == (number.unit == PERCENT) and right
 
 
-def require_right(texts: Mapping[str, str], expected: Mapping[str, Number]) -> None:
-    """Raise AssertionError unless every number reads as its second route gives it, and as no slip does."""
+def sides(words: Iterable[str]) -> dict[str, int]:
+    """Return the side that words bound, for each number that has a place in them."""
+    places = [(each[1], way(part[: each.start()], part[each.end() :])) for part in words for each in PLACE.finditer(part)]
+    return dict(sorted(places, key=lambda place: abs(place[1])))
+
+
+def require_right(texts: Mapping[str, str], expected: Mapping[str, Number], words: Iterable[str] = ()) -> None:
+    """Raise AssertionError unless every number reads as its second route gives it, and as no slip does; `words` have places."""
+    bounded = sides(words)
     assert {*expected} == {*texts}, f"{sorted(expected)} are told of {sorted(texts)}"
     for name, one in expected.items():
         assert one.wrong, f"{name}: no slip is told"
-        assert reads(texts[name], one, one.right), f"{name}: the box says {texts[name]}, the second route {one.right}"
+        assert reads(texts[name], one, one.right, bounded.get(name, 0)), (
+            f"{name}: the box says {texts[name]}, the second route {one.right}"
+        )
         for slip, value in one.wrong.items():
-            assert not reads(texts[name], one, value), f"{name}: {slip} would read {texts[name]} as well"
+            assert not reads(texts[name], one, value, bounded.get(name, 0)), f"{name}: {slip} would read {texts[name]} as well"
 
 
 def by_second_routes(routes: Mapping[str, Route]) -> Callable:
@@ -59,7 +69,8 @@ def by_second_routes(routes: Mapping[str, Route]) -> Callable:
     @pytest.mark.parametrize("slug", routes)
     def test(slug, stored):
         dataset = stored(slug)
-        require_right(registry.MINUTES[slug].numbers(dataset), routes[slug](dataset))
+        minute = registry.MINUTES[slug]
+        require_right(minute.numbers(dataset), routes[slug](dataset), minute.told.values())
 
     return test
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:  # as type checkers and the graph of imports read it; ``__geta
     from icl_lib.companion.paper import Paper, in_order
     from icl_lib.companion.results import obtain, variable, variables
     from icl_lib.companion.showing import in_one_minute, show, show_claims
-    from icl_lib.companion.table import Table, across, rounded, span
+    from icl_lib.companion.table import Table, across, at_least, at_most, rounded, span
     from icl_lib.companion.verdict import (
         FAILS,
         HOLDS,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 import xarray as xr
@@ -89,6 +90,28 @@ def rounded(value, digits: int = 2) -> str:
     There is no exponent from 0.0001 up to what is less than a million once it is rounded.
     """
     return "0" if abs(float(value)) < 1e-9 else f"{float(f'{float(value):.{digits}g}'):g}"
+
+
+def at_most(value, form: str = ".2g") -> str:
+    """Return a number rounded up, so that it is at most what is written.
+
+    >>> from icl_lib.companion import at_least, at_most
+    >>> at_most(0.0182), at_most(1.0001), at_most(0.07, ".0%"), at_least(1999.0, ".1g")
+    ('0.019', '1.1', '7%', '1e+03')
+    """
+    return _outward(float(value), form, 1)
+
+
+def at_least(value, form: str = ".2g") -> str:
+    """Return a number rounded down, so that it is at least what is written; see ``at_most``."""
+    return _outward(float(value), form, -1)
+
+
+def _outward(value: float, form: str, way: int) -> str:
+    told, scale = Decimal(f"{value:#{form}}".rstrip("%")), 100 if form.endswith("%") else 1
+    if np.isfinite(value) and way * (float(told) / scale - value) < 0:
+        value = float(told + way * Decimal((0, (1,), told.as_tuple().exponent))) / scale
+    return f"{value:{form}}"
 
 
 def span(values: xr.DataArray, form: str = ".2g") -> str:

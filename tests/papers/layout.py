@@ -33,7 +33,8 @@ def _is_frame(axes: Axes, each: Artist) -> bool:
 
 
 def _numbers(values) -> str:
-    return " ".join(f"{value:.3g}" for value in np.ravel(np.asarray(values, float)))
+    """Return numbers to three digits; 0.5625 up to rounding is 0.562 on every machine."""
+    return " ".join(f"{float(f'{value:.9g}'):.3g}" for value in np.ravel(np.asarray(values, float)))
 
 
 def _ratios(part) -> str:

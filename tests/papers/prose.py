@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from papers import registry
+from tests.bounds import way
 from tests.papers import told
 from tests.papers.tables import agrees
 
@@ -81,7 +82,17 @@ def numbers(words: str) -> list[str]:
     >>> numbers("from 1e+00 to 2e-3, and 0.5")
     ['1e+00', '2e-3', '0.5']
     """
-    return [text.rstrip(",") for text in NUMBER.findall(plain(words.replace("GPT-2", "")))]
+    return [text for text, _ in bounded(words)]
+
+
+def bounded(words: str) -> list[tuple[str, int]]:
+    """Return the numbers of words, each with the side of it that the words bound.
+
+    >>> bounded("at most 0.2, and 0.5")
+    [('0.2', 1), ('0.5', 0)]
+    """
+    text = plain(words.replace("GPT-2", ""))
+    return [(one[0].rstrip(","), way(text[: one.start()], text[one.end() :])) for one in NUMBER.finditer(text)]
 
 
 @cache
@@ -104,12 +115,14 @@ def wrong(said: Said, datasets: list) -> Iterator[str]:
     found = said.found(*datasets)
     found = [*found] if isinstance(found, tuple | list) else [found]
     stated, truths = ([each for each in found if isinstance(each, bool) == kind] for kind in (False, True))
-    shown = numbers(said.words)
+    shown = bounded(said.words)
     if len(shown) != len(stated):
-        yield f"the words have {len(shown)} numbers, {', '.join(shown)}, and {len(stated)} were found"
+        yield f"the words have {len(shown)} numbers, {', '.join(numbers(said.words))}, and {len(stated)} were found"
         return
     yield from (
-        f"{text}, not {float(number):.6g}" for text, number in zip(shown, stated, strict=True) if not agrees(text, number)
+        f"{text}, not {float(number):.6g}"
+        for (text, side), number in zip(shown, stated, strict=True)
+        if not agrees(text, number, side)
     )
     if not all(truths):
         yield f"of what is said without a number, number {truths.index(False) + 1} is not so"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icl_lib.companion import Table, rounded
+from tests.bounds import near
 
 
 class Checked(NamedTuple):
@@ -45,8 +46,10 @@ def wrong(checked: Checked, dataset) -> Iterator[str]:
                 yield f"{', '.join(row[:names])}, {title}: {cell}, not {number}"
 
 
-def agrees(cell: str, number) -> bool:
+def agrees(cell: str, number, side: int = 0) -> bool:
     """Whether a cell shows a number to the digits that it has, or a text; a number that is not there is a dash.
+
+    One that bounds it, `side` as `bounds.way` gives it, is on that side of it.
 
     >>> [agrees(*each) for each in (("0.12", 0.1249), ("0.12", 0.126), ("1200", 1234), ("12%", 0.118), ("–", float("nan")))]
     [True, False, True, True, True]
@@ -63,4 +66,4 @@ def agrees(cell: str, number) -> bool:
     whole, _, behind = digits.lstrip("-").partition(".")
     noughts = len(re.search("0*$", whole[2:])[0]) if not behind else 0  # of a number to two digits, as 1200
     unit = 10.0 ** (int(exponent or 0) + noughts - len(behind))
-    return abs(float(text) - number) <= 0.501 * unit
+    return near(float(text), number, unit, side)

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, across, drawing, each, legend, line, points, span
+from icl_lib.companion import LINES, Table, across, at_most, drawing, each, legend, line, points, span
 from papers.dherin.spread import spread
 
 PATCHES = {
@@ -33,8 +33,8 @@ def _alt_errors(dataset: xr.Dataset) -> str:
     return (
         "Relative error of the logits by architecture on a logarithmic axis. With the patch all markers lie at "
         f"{span(mean.sel(patch='whole'), '.0e')}. With an epsilon in the denominator they lie at up to "
-        f"{mean.sel(patch='epsilon').max():.0e}, except for parallel blocks, where nothing changes. Without the site, with the "
-        f"patch for the token before, or with no patch they lie at {span(wrong, '.1f')}."
+        f"{at_most(mean.sel(patch='epsilon').max(), '.0e')}, except for parallel blocks, where nothing changes. Without the "
+        f"site, with the patch for the token before, or with no patch they lie at {span(wrong, '.1f')}."
     )
 
 

@@ -1,6 +1,6 @@
 """The answer of the page on classes of language models."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 
 @minute_of("dherin-model-classes")
@@ -18,4 +18,4 @@ def minute(classes):
     published checkpoint was run here.
     """
     whole = classes[["error", "stream"]].sel(precision="float32", patch=["all matrices", "last alone"]).to_dataarray()
-    return {"count": str(classes.sizes["model"]), "exact": f"{float(whole.max()):.1g}"}
+    return {"count": str(classes.sizes["model"]), "exact": at_most(whole.max(), ".1e")}

@@ -1,6 +1,6 @@
 """The answer of section 2."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 
 @minute_of("dherin-identity")
@@ -16,4 +16,4 @@ def minute(exact):
     up the context as well ({D8}). A change serves one query; given to another it typically leaves much of the error ({D6c}).
     """
     bare = exact.error_bare.isel(size=-1).sel(layer="softmax attention").median()
-    return {"exact": f"{float(exact.error.max()):.0e}", "missing": f"{float(bare):.1f}"}
+    return {"exact": at_most(exact.error.max(), ".0e"), "missing": f"{float(bare):.1f}"}

@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, entry, legend, line, points, sideways, span
+from icl_lib.companion import LINES, MARKERS, Table, at_most, drawing, each, entry, legend, line, points, sideways, span
 
 READINGS = {
     "step": "$W_{i+1}=W_i-h\\Delta_i$",
@@ -88,12 +88,16 @@ def _alt_loss(dataset: xr.Dataset) -> str:
     mean = dataset[["fall", "error"]].sel(net="trained").mean("seed")
     start = float(mean.error.isel(i=0, kind=0))
     falls, ends, tops = (
-        ", ".join(f"{float(cell):{form}} with {cell.kind.item()}" for cell in values)
-        for values, form in ((mean.fall[:, -1], ".0f"), (mean.error[:, -1], ".2f"), (mean.error.max("i")[1:], ".2f"))
+        ", ".join(f"{written(float(cell))} with {cell.kind.item()}" for cell in values)
+        for values, written in (
+            (mean.fall[:, -1], "{:.0f}".format),
+            (mean.error[:, -1], "{:.2f}".format),
+            (mean.error.max("i")[1:], lambda top: f"at most {at_most(top, '.2f')}"),
+        )
     )
     return (
         "Two panels against the number of consumed tokens, trained network. Left: the fall of the losses together grows from 0 "
-        f"to {falls}. Right: the squared error starts at {start:.2f} and ends at {ends}; on the way it is at most {tops}."
+        f"to {falls}. Right: the squared error starts at {start:.2f} and ends at {ends}; on the way it is {tops}."
     )
 
 

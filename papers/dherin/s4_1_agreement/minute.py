@@ -1,6 +1,6 @@
 """The answer of sections 4.1 and 4.2."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 OTHER = "another task's patch"
 
@@ -19,6 +19,6 @@ def minute(trained):
     """
     difference = trained.difference.isel(step=-1).max("seed")
     return {
-        "gap": f"{float(trained.difference.sel(way='patch').max()):.0e}",
-        "stale": f"{float(difference.sel(way=OTHER)):.0f}",
+        "gap": at_most(trained.difference.sel(way="patch").max(), ".0e"),
+        "stale": at_most(difference.sel(way=OTHER), ".0f"),
     }

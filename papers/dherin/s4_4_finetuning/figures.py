@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, MARKERS, Table, drawing, each, interval, legend, line, points, span
+from icl_lib.companion import LINES, MARKERS, Table, at_most, drawing, each, interval, legend, line, points, span
 
 LABELS = {"true": "true labels", "another task": "another task's", "shuffled": "shuffled"}
 """Labels of finetuning in the left panel of the alignment, as the legend has them."""
@@ -137,10 +137,10 @@ def scales(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_alignment(dataset: xr.Dataset) -> str:
     means = dataset[["alignment", "share", "alignment_label", "answer"]].mean("seed")
     last, untrained = means.isel(i=-1), dataset.alignment_untrained.mean("start")[-1]
-    controls = last.alignment.sel(labels=["another task", "shuffled"])
+    controls = at_most(abs(last.alignment.sel(labels=["another task", "shuffled"])).max(), ".2f")
     return (
         "Two panels over the number of examples, logarithmic. Left: alignment with true labels rises "
-        f"{_from_to(dataset.alignment.sel(labels='true'))}; at the end it is at most {abs(controls).max():.2f} with labels of "
+        f"{_from_to(dataset.alignment.sel(labels='true'))}; at the end it is at most {controls} with labels of "
         f"another task and shuffled ones, and {untrained:.2f} in untrained networks; the ceiling is {span(means.share, '.2f')}."
         f" Right: labels of the mirrored task end at {last.alignment.sel(labels='mirrored task'):.2f}, labels reversed at the "
         f"query on its mirror image; the label parts reach {last.alignment_label:.2f}, the answer written in {last.answer:.2f}."

@@ -1,6 +1,6 @@
 """The answer of the page on Garg et al."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 
 @minute_of("garg-regression")
@@ -19,4 +19,4 @@ def minute(dense):
     end = [dense.risk.sel(predictor=name, label="clean", k=int(dense.N.sel(model=name))) for name in dense.model.values]
     square = dense.sel(k=dense.d)
     nearer = (square.distance.sel(label="clean") / square.ridge.min("penalty")).min()
-    return {"left": f"{100 * float(max(end)):.0f}%", "nearer": f"{float(nearer):.1f}"}
+    return {"left": at_most(max(end), ".0%"), "nearer": f"{float(nearer):.1f}"}

@@ -3,7 +3,7 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, equality, legend, line, points, rounded, series, span
+from icl_lib.companion import Table, at_most, drawing, each, equality, legend, line, points, rounded, series, span
 
 WITH = "with a mean"
 
@@ -73,7 +73,7 @@ def _alt_blocks(dataset: xr.Dataset) -> str:
         f"Scatter plots of how a context moves the MLP's row, a panel for each of {dataset.sizes['block']} trained blocks in "
         f"each of {dataset.sizes['shape']} shapes. "
         "Circles, by the gradient at the MLP's own row, lie near the diagonal and leave up to "
-        f"{float(found.unexplained.max()):.1%} of the step's square. Crosses, by the gradient at 0, scatter widely and "
+        f"{at_most(found.unexplained.max(), '.1%')} of the step's square. Crosses, by the gradient at 0, scatter widely and "
         f"leave {span(found.unexplained_zero, '.0%')}."
     )
 

@@ -1,8 +1,6 @@
 """The answer of section 1."""
 
-import math
-
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_least, at_most, minute_of
 
 
 @minute_of("li-nonlinearity")
@@ -21,4 +19,4 @@ def minute(four):
         float(short.sel(variant=f"softmax, {mlp}") / short.sel(variant=f"linear, {mlp}")) for mlp in ("ReLU", "linear")
     )
     worst = max(float(four.error.mean("seed").max()), 1e-4)
-    return {"worst": f"{worst:.2%}", "l": f"{int(four.short[-1])}", "factor": f"{math.floor(factor)}"}
+    return {"worst": at_most(worst, ".2%"), "l": f"{int(four.short[-1])}", "factor": at_least(factor, ".0f")}

@@ -1,6 +1,6 @@
 """The answer of section 2."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 
 @minute_of("li-training")
@@ -18,4 +18,4 @@ def minute(course):
     below = (trained.hinge_training < 0.5).values
     step = f"{int(course.step[below.argmax()])}" if below.any() else "… (not within this run)"
     error = max(float(course.error_training.isel(step=-1).mean("seed").max()), 1e-4)
-    return {"step": step, "error": f"{error:.2%}"}
+    return {"step": step, "error": at_most(error, ".2%")}

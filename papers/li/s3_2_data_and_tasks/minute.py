@@ -1,6 +1,6 @@
 """The answer of section 3.2."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 
 @minute_of("li-unseen-tasks")
@@ -19,4 +19,8 @@ def minute(unseen):
     error = unseen.error.mean("seed")
     violating = error.where(unseen.covers == 0, drop=True)
     covered = max(float(error.where(unseen.covers == 1).max()), 1e-4)
-    return {"covered": f"{covered:.2%}", "least": f"{float(violating.min()):.0%}", "most": f"{float(violating.max()):.0%}"}
+    return {
+        "covered": at_most(covered, ".2%"),
+        "least": f"{float(violating.min()):.0%}",
+        "most": f"{float(violating.max()):.0%}",
+    }

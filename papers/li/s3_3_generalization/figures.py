@@ -4,7 +4,7 @@ import matplotlib as mpl
 import xarray as xr
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, Table, band, drawing, each, legend, line, points, series
+from icl_lib.companion import LINES, Table, at_most, band, drawing, each, legend, line, points, series
 
 CONVENTIONS = (("fixed norm", ""), ("rescaling", "_rescaled"))
 SMALLEST = 1e-5
@@ -22,7 +22,7 @@ def _alt_sum(dataset: xr.Dataset) -> str:
     hinges = " and ".join(f"{float(hinge):.1f}" for hinge in means.hinge.sel(S_1=-1))
     return (
         f"Two rows of three panels over the coefficient sum from {sums[0]:g} to {sums[-1]:g}. Left: 0-1 error, logarithmic. "
-        f"At fixed norm it is at most {beyond:.1g} from 0 on; when the sum rescales the patterns it is "
+        f"At fixed norm it is at most {at_most(beyond, '.1g')} from 0 on; when the sum rescales the patterns it is "
         f"{float(means.error_rescaled.sel(S_1=0).min()):.1f} at 0 and near 0 from 1 on. Middle: at fixed norm the "
         f"hinge falls towards 0, from {hinges} at -1; under rescaling it peaks at "
         f"{float(means.hinge_rescaled.sel(S_1=0).max()):.1f} where the sum is 0. Right: the mean margin rises along a line "
@@ -69,7 +69,7 @@ def _alt_rescaling(dataset: xr.Dataset) -> str:
     return (
         f"Three panels over the coefficient sum from {sums[0]:g} to {sums[-1]:g}. The error falls from {error[0]:.1f} to "
         f"{low:.1g} at {low.S_1:g}, the attention rises from {mass[0]:.1f} to {mass[-1]:.1f}; markers lie on lines. The "
-        f"hinge falls from one to zero; at fixed norm it is {means.hinge_fixed.max():.1g} at most."
+        f"hinge falls from one to zero; at fixed norm it is {at_most(means.hinge_fixed.max(), '.1g')} at most."
     )
 
 
@@ -108,8 +108,8 @@ def _alt_sum_reasons(dataset: xr.Dataset) -> str:
     widest = spread.mean("setting").idxmax("S_1").item()
     return (
         f"Two panels over the coefficient sum. Left: where it is not negative the error is largest in the setting {worst}, "
-        f"{float(from_0.sel(setting=worst).max()):.2g} at most; in each other setting it is at most "
-        f"{float(others.max()):.2g} there. Right: the spread of the score gap, largest at a sum of "
+        f"{at_most(from_0.sel(setting=worst).max())} at most; in each other setting it is at most "
+        f"{at_most(others.max())} there. Right: the spread of the score gap, largest at a sum of "
         f"{widest:g}."
     )
 
@@ -136,11 +136,11 @@ def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _alt_fraction(dataset: xr.Dataset) -> str:
     means, tasks = dataset[["error_in", "error_out", "error_worst"]].mean("seed"), dataset.tasks.values
-    few, most = means.isel(shifts=0), means.isel(shifts=-1)
+    few, most = means.isel(shifts=0), at_most(max(float(means.error_out.isel(shifts=-1)), 1e-4), ".1g")
     return (
         "Left: errors against the number of training tasks, logarithmic. In domain the error is at most "
-        f"{float(means.error_in.max()):.2g}. Out of domain it is {float(few.error_out):.2g} at {tasks[0]:g} tasks, with a "
-        f"worst draw of {float(few.error_worst):.2g}, and at most {max(float(most.error_out), 1e-4):.1g} at {tasks[-1]:g}. "
+        f"{at_most(means.error_in.max())}. Out of domain it is {float(few.error_out):.2g} at {tasks[0]:g} tasks, with a "
+        f"worst draw of {float(few.error_worst):.2g}, and at most {most} at {tasks[-1]:g}. "
         f"Right: score gaps, far apart at {tasks[0]:g} tasks; those of trained pairs and of new patterns are equal at "
         f"{tasks[-1]:g}."
     )

@@ -1,8 +1,6 @@
 """The answer of section 3.3."""
 
-import math
-
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 
 @minute_of("li-coefficient-sum")
@@ -19,5 +17,9 @@ def minute(sums):
     """
     half = sums.sel(S_1=0.5).mean("seed")
     kept = max(float(half.error.max()), 1e-4)
-    hinge = math.ceil(1000 * float(sums.hinge.sel(S_1=0.9).mean("seed").max())) / 1000
-    return {"kept": f"{kept:.2%}", "scaled": f"{float(half.error_rescaled.max()):.0%}", "hinge": f"{hinge:.3f}"}
+    hinge = sums.hinge.sel(S_1=0.9).mean("seed").max()
+    return {
+        "kept": at_most(kept, ".2%"),
+        "scaled": at_most(half.error_rescaled.max(), ".0%"),
+        "hinge": at_most(hinge),
+    }

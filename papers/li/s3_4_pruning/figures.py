@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from icl_lib.companion import LINES, Table, across, drawing, each, legend, line, points, series, strokes
+from icl_lib.companion import LINES, Table, across, at_most, drawing, each, legend, line, points, series, strokes
 
 GROUPS = {"A": "setting A", "ξ = 1/√m": "large initialisation, ξ = 1/√m"}
 """Names of the two groups in the legend."""
@@ -82,7 +82,7 @@ def _alt_pruning(dataset: xr.Dataset) -> str:
         "Two panels against the deleted fraction. Left: hinge loss is flat at first, then rises in a straight "
         "line to 1 for the largest first and at random; with the smallest first it rises later, and deleting one label only "
         "costs half as much. Right: 0-1 error on a logarithmic axis; up to 0.6 our markers are at most "
-        f"{means.error.sel(R=slice(0, 0.6)).max():.2g}. {_slides(dataset)} With the smallest first the error ends at "
+        f"{at_most(means.error.sel(R=slice(0, 0.6)).max())}. {_slides(dataset)} With the smallest first the error ends at "
         f"{float(smallest):.1g}, with one label at {float(one_label):.1g}."
     )
 

@@ -1,6 +1,6 @@
 """The answer of appendices B, C and D."""
 
-from icl_lib.companion import agreement, minute_of
+from icl_lib.companion import agreement, at_most, minute_of
 
 
 @minute_of("zhang-six-terms")
@@ -16,7 +16,7 @@ def minute(terms):
     """
     first = terms.isel(d=0)
     return {
-        "worst": f"{abs(agreement(terms, 'term').deviations).max():.1f}",
+        "worst": at_most(abs(agreement(terms, "term").deviations).max(), ".1f"),
         "cross": f"{float(first.term_wrong.sel(term_name='I x III')):.1f}".replace("-", "−"),
         "error": f"{float(first.term_theory.sum()):.1f}",
     }

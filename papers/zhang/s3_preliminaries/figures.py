@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from icl_lib.companion import Table, drawing, each, entry, equality, legend, line, points, series, sideways, span
+from icl_lib.companion import Table, at_most, drawing, each, entry, equality, legend, line, points, series, sideways, span
 
 
 @drawing(
@@ -51,7 +51,7 @@ def _alt_attention(dataset: xr.Dataset) -> str:
     alone, moved = (dataset[[*names]].to_dataarray() for names in zip(*_STATEMENTS.values(), strict=True))
     return (
         "Dot plot on a logarithmic axis. For each of three statements, changes that should leave the prediction alone give "
-        f"relative differences of {float(alone.max()):.1e} or less; the controls give differences from {span(moved)}."
+        f"relative differences of {at_most(alone.max(), '.1e')} or less; the controls give differences from {span(moved)}."
     )
 
 

@@ -169,7 +169,7 @@ def Z13b(dataset):
     """At the larger of two dimensions, 20 in the full profile, training on much longer prompts than the test's makes the
     measured error larger, by at least a tenth.
 
-    Margin: Minus the paired increase over the error at $N = M$; the closed form puts it at 18.6% or more ($κ = 1$ and the
+    Margin: Minus the paired increase over the error at $N = M$; the closed form puts it at 18.5% or more ($κ = 1$ and the
     longest $M$ of full). At small $d$ all errors are close to their limit.
     Moved: when a second dimension came in, from both to the larger one, after quick data at $d = 3$, where the increase fell
     short of a tenth.

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import drawing, each, legend, line, points, series, span
+from icl_lib.companion import at_most, drawing, each, legend, line, points, series, span
 
 
 def _alt_flow(dataset: xr.Dataset) -> str:
@@ -71,8 +71,9 @@ def training(figure: Figure, dataset: xr.Dataset) -> None:
 def _alt_stationarity(dataset: xr.Dataset) -> str:
     largest = abs(dataset.gradient).max("entry")
     return (
-        f"The entries of the gradient at three points. At Theorem 4.1 they lie about zero, at most {float(largest[0]):.1g} "
-        f"from it; with u_-1 ten percent too large, or with the inverse of Lambda, they reach {span(largest[1:])}."
+        "The entries of the gradient at three points. At Theorem 4.1 they lie about zero, at most "
+        f"{at_most(largest[0], '.1g')} from it; with u_-1 ten percent too large, or with the inverse of Lambda, they reach "
+        f"{span(largest[1:])}."
     )
 
 

@@ -1,6 +1,6 @@
 """The answer of section 4.1."""
 
-from icl_lib.companion import agreement, minute_of
+from icl_lib.companion import agreement, at_most, minute_of
 
 
 @minute_of("zhang-averaged-error")
@@ -17,7 +17,7 @@ def minute(averaged):
     theory = averaged.error_theory.isel(d=0)
     worse = (theory.isel(N=-1) / theory.min("N")).max()
     return {
-        "worst": f"{abs(found.deviations).max():.1f}",
+        "worst": at_most(abs(found.deviations).max(), ".1f"),
         "longest": f"{int(theory.N[-1])}",
-        "factor": f"{float(worse):.1f}",
+        "factor": at_most(worse, ".1f"),
     }

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from icl_lib.companion import LINES, MARKERS, Table, across, band, drawing, each, legend, line, points, span
+from icl_lib.companion import LINES, MARKERS, Table, across, at_most, band, drawing, each, legend, line, points, span
 from papers.zhang.lines import plain_logarithms, with_range
 
 TITLES = {"covariance I": "fixed, $I$"} | {f"c = {c}": f"random, $c={c}$" for c in (1, 4, 9)}
@@ -135,11 +135,14 @@ def positions(figure: Figure, dataset: xr.Dataset) -> None:
 
 def _alt_scale(dataset: xr.Dataset) -> str:
     largest = dataset.risk.isel(N=0, c=-1).mean("run")
-    worst = (f"{float(cell.max()):.2g} with {cell.idxmax('way').item()}" for cell in largest)
+    worst = (
+        f"at most to {at_most(cell.max())} with {cell.idxmax('way').item()} after training on {cell.trained.item()} ones"
+        for cell in largest
+    )
     return (
-        "Two panels, models trained on the fixed and on random covariances: error over that of predicting zero against the "
-        f"scale c, up to {float(dataset.c[-1]):g}. With inputs or labels or both scaled the error rises with c, at most to "
-        f"{', and to '.join(worst)}. Divided by the prompt's own size it is the same at every c."
+        "Two panels, models trained on fixed and on random covariances: error over that of predicting zero against the "
+        f"scale c, up to {float(dataset.c[-1]):g}. With inputs or labels or both scaled the error rises with c, "
+        f"{', and '.join(worst)}. Divided by the prompt's own size it is the same at every c."
     )
 
 

@@ -1,6 +1,6 @@
 """The answer of section 4.3, on GPT-2."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_least, minute_of
 
 
 @minute_of("zhang-gpt2")
@@ -22,5 +22,5 @@ def minute(curves):
     return {
         "near": f"{float(share.sel(test='c = 1')):.2f}",
         "far": f"{float(share.sel(test='c = 9')):.2f}",
-        "jump": f"{int(jump)}",
+        "jump": at_least(jump, ".0f"),
     }

@@ -1,6 +1,6 @@
 """The answer of section 5.1."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_least, minute_of
 
 
 @minute_of("zhang-full-loss")
@@ -19,5 +19,5 @@ def minute(loss):
     return {
         "settings": f"{loss.sizes['setting']}",
         "step": f"{float(far.radius):g}",
-        "cost": f"{100 * float(far.min()):.2g}%",
+        "cost": at_least(100 * far.min(), ".2g") + "%",
     }

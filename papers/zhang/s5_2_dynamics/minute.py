@@ -1,6 +1,6 @@
 """The answer of section 5.2."""
 
-from icl_lib.companion import minute_of
+from icl_lib.companion import at_most, minute_of
 
 
 @minute_of("zhang-time-course")
@@ -20,5 +20,5 @@ def minute(course):
     return {
         "smaller": f"{float(large.sigma / small.sigma):g}",
         "delay": f"{float(small.drop_time - large.drop_time):.2f}",
-        "share": f"{100 * (slow / fast).max():.0f}%",
+        "share": at_most((slow / fast).max(), ".0%"),
     }

@@ -53,7 +53,7 @@ def coefficient_sum(d):
     kept, scaled = (half[name].mean("seed").values for name in ("error", "error_rescaled"))
     hinge = {S_1: d.hinge.sel(S_1=S_1).mean("seed").values for S_1 in (0.5, 0.9)}
     return {
-        "hinge": Number(np.ceil(hinge[0.9].max() * 1000) / 1000, {"the least": hinge[0.9].min(), "at 0.5": hinge[0.5].max()}),
+        "hinge": Number(hinge[0.9].max(), {"the least": hinge[0.9].min(), "at 0.5": hinge[0.5].max()}),
         "kept": Number(kept.max(), {"rescaled": scaled.max()}, PERCENT, least=1e-4),
         "scaled": Number(scaled.max(), {"the least": scaled.min(), "at one length": kept.max()}, PERCENT),
     }

@@ -17,7 +17,7 @@ def sgd_reaches_the_product(d):
 @says(
     SECTION,
     "In 20 dimensions the two differ by at most 6% at 10 examples, for the noise of the context dominates; at 40 the step "
-    "leaves up to 41% more.",
+    "leaves up to 42% more.",
     "zhang-one-step",
 )
 def step_and_model_on_short_prompts(d):

@@ -5,7 +5,7 @@ import numpy as np
 from tests.papers.prose import says
 
 
-@says("Z13b", "the closed form puts it at 18.6% or more ($κ = 1$ and the longest $M$ of full)", "zhang-averaged-error")
+@says("Z13b", "the closed form puts it at 18.5% or more ($κ = 1$ and the longest $M$ of full)", "zhang-averaged-error")
 def cost_of_long_prompts(d):
     """At the larger dimension; at κ = 1 the error is (1 - α)² + α²(d + 1)/M, α = 1/(1 + (d + 1)/N), over d."""
     n, M = (int(each.max()) for each in (d.d, d.M))

@@ -1,0 +1,33 @@
+"""Which side of a number its words bound: *at most 3* has to be true of what is written, not of what was rounded."""
+
+import re
+
+BEYOND = r"(?: to| a factor of)?[\s$±]*$"
+"""What may stand between the words of a bound and its number."""
+UPPER = re.compile(r"\b(?:at most|up to|no more than|never above|within|less than|below|under)" + BEYOND, re.IGNORECASE)
+LOWER = re.compile(r"\b(?:at least|more than|above|over|never (?:falls )?below|not below)" + BEYOND, re.IGNORECASE)
+BEHIND = r"[\w%+-]*\$?(?:\.\d+)?(?: [\w'’]+){0,4} "
+AT_MOST = re.compile(BEHIND + r"(?:at most|or less)\b")
+AT_LEAST = re.compile(BEHIND + r"(?:at least|or more)\b")
+
+
+def way(before: str, after: str) -> int:
+    """Return 1 for a number that its words call an upper bound, -1 for a lower one, 0 for any other.
+
+    >>> [way(*each.split("_")) for each in ("at most _%", "it is _-fold or more", "never falls below _.", "it is _, the rest")]
+    [1, -1, -1, 0]
+    """
+    if LOWER.search(before) or AT_LEAST.match(after):
+        return -1
+    return int(bool(UPPER.search(before) or AT_MOST.match(after)))
+
+
+def near(said: float, value: float, unit: float, side: int) -> bool:
+    """Whether a number that is written is a value: rounded, or on the side of it that the words say.
+
+    >>> near(0.12, 0.123, 0.01, 0), near(0.12, 0.123, 0.01, 1), near(0.13, 0.123, 0.01, 1)
+    (True, False, True)
+    """
+    if not side:
+        return abs(said - value) <= 0.501 * unit
+    return -1e-9 * abs(value) <= side * (said - value) <= 1.001 * unit
