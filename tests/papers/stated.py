@@ -8,6 +8,7 @@ from math import comb
 import numpy as np
 import xarray as xr
 
+from tests.bounds import way
 from tests.papers.artists import Panel
 
 NUMBER = re.compile(r"(?<![\w.^_{-])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
@@ -33,20 +34,22 @@ BESIDE: dict[str, Callable[[xr.Dataset], np.ndarray]] = {
 def unfounded(text: str, shown: np.ndarray) -> Iterator[str]:
     """Yield the numbers of a text that nothing shown rounds to.
 
-    What is near, or a bound, may be a quarter away; what is told as a power of ten alone, half a decade.
+    What is near, or a bound, may be a quarter away, and a bound a unit of its last digit; what is told as a power of ten
+    alone, half a decade.
     """
     text = html.unescape(NAMES.sub(" ", text))
     for found in NUMBER.finditer(text):
         before, after = text[: found.start()], text[found.end() :]
-        if not _read(found[0], np.concatenate([shown, 100 * shown]) if re.match("%| percent", after) else shown, before):
+        numbers = np.concatenate([shown, 100 * shown]) if re.match("%| percent", after) else shown
+        if not _read(found[0], numbers, before, 1.001 if way(before, after) else 0.501):
             yield f"{before[-30:]}{found[0]}"
 
 
-def _read(written: str, shown: np.ndarray, before: str) -> bool:
+def _read(written: str, shown: np.ndarray, before: str, units: float) -> bool:
     number, (digits, _, power) = float(written.replace(",", "")), written.partition("e")
     factor = 10**0.5 if digits == "1" and power else 1.25 if ROUGHLY.search(before) else 1
-    half = 0.501 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
-    low, high = sorted((number / factor - half, number * factor + half))
+    off = units * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    low, high = sorted((number / factor - off, number * factor + off))
     return bool(((low <= shown) & (shown <= high)).any())
 
 
