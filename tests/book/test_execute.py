@@ -20,6 +20,7 @@ def write_notebook(path, source, tag):
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("source", "tag", "told"),
     [

@@ -54,6 +54,7 @@ def all_mutants() -> list[Mutant]:
     return mutants.every(ROOT)
 
 
+@pytest.mark.long
 def test_every_group_has_mutants_and_every_function_one_before_any_has_two():
     every = all_mutants()
     assert {each.group for each in every} == {*mutants.GROUPS} and len({*map(str, every)}) == len(every) > 5000

@@ -205,6 +205,15 @@ def test_every_check_runs_also_after_one_has_failed(run, checkout, called, capsy
     assert summary.count("passed") == 4 and summary.count("FAILED") == 1
 
 
+def test_what_fails_is_run_once_more_for_its_values(run, checkout, monkeypatch):
+    commands = []
+    monkeypatch.setattr(run, "status_of", lambda command, variables: commands.append(command) or int("pytest" in command))
+    assert run.test(arguments.parse_test([], checkout)) == 1
+    first, second = (command for command in commands if "pytest" in command)
+    assert "--assert=plain" in first and "--assert=plain" not in second and "--last-failed" in second
+    assert {*first} - {*second} == {"--assert=plain"}
+
+
 def test_pytest_arguments_are_handed_on(run, checkout, called):
     (checkout / "tests").mkdir()
     (checkout / "tests" / "test_one.py").touch()

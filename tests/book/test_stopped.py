@@ -49,6 +49,7 @@ def wait_for(found, seconds=20):
     return found()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_check_ends_with_the_run_that_started_it(tmp_path, stop):
@@ -135,6 +136,7 @@ def test_a_terminal_without_the_signs_gets_others(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"a ? b ?\n", b"")
 
 
+@pytest.mark.long
 def test_of_two_first_calls_the_second_waits_and_uses_what_the_first_makes(run, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(run, "ROOT", tmp_path)
     made, there = [], [False, True]

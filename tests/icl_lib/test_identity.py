@@ -238,6 +238,7 @@ def test_classical_learners_bring_their_package():
     assert "scikit-learn" not in origins.versions(registry.experiment("zhang-risk").full)
 
 
+@pytest.mark.long
 def test_a_package_that_is_imported_late_counts_where_it_computes(monkeypatch):
     """Of results and of networks; where it is missing, what is stored can be read all the same."""
     late = {name for name, each in registry.TRAININGS.items() if "transformers" in origins.versions(each)}

@@ -77,6 +77,7 @@ GLOBAL_DRAWS = {
 }
 
 
+@pytest.mark.long
 def test_global_generators_are_left_alone_and_importing_is_silent():
     done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -126,6 +126,7 @@ def made(of: str, told: str = "", **named):
     return claims_of(of)("D", "bound", margin=1.0, control=put(heads="sixes"), **named)(C1)
 
 
+@pytest.mark.long
 def test_each_mistake_has_its_sentence():
     """In a process of its own: types are checked in this one."""
     done = subprocess.run([sys.executable, "-c", WRONG], capture_output=True, text=True, check=True)

@@ -22,6 +22,7 @@ def test_every_step_is_a_command_that_exists(tmp_path):
     assert sum(on_gpu.LONGEST.values()) < 40 and {*on_gpu.LONGEST} == {*commands} - {"train"}
 
 
+@pytest.mark.long
 def test_what_is_through_is_not_done_again_and_what_is_not_is_told(tmp_path, capsys):
     noted = tmp_path / "ran"
     count = f"open({str(noted)!r}, 'a').write('x')"
