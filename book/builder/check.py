@@ -6,7 +6,7 @@
 import sys
 from pathlib import Path
 
-from book.builder import arguments, book, cache, committed, workers
+from book.builder import arguments, book, cache, workers
 from book.builder.cache import Executed
 from book.builder.layout import Layout
 from book.builder.problem import Problem
@@ -35,7 +35,7 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
         status = 1
     tests = [f"{TEST}::{test}[{name}]" for test in (SHOWN, BESIDE)[: 1 + again] for name in due]
     shares = [tests[first :: workers.AT_A_TIME] for first in range(min(workers.AT_A_TIME, len(tests)))]
-    tasks = {f"comparison {number}": (committed.compare, (share,)) for number, share in enumerate(shares, 1)}
+    tasks = {f"comparison {number}": (execute.compare, (share,)) for number, share in enumerate(shares, 1)}
     done = workers.run_all(tasks, layout.root, layout.child_environment(), execute.IMPORTED)
     print(*(line for each in done.values() for line in each.lines), sep="\n", flush=True)
     return max(each.status for each in done.values()) or status

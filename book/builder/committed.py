@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import re
-from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -21,18 +20,6 @@ TAG = re.compile("<[^>]*>")
 PICTURE = "image/png"
 SQUARE, NEAR = 4, 16
 """Pixels a side, and how far apart the mean colours of two such squares may be, of 255."""
-
-
-def compare(tests: list[str]) -> int:
-    """Run these tests of notebooks here, in a process that has imported what they need; an exit status."""
-    import pytest  # which a build does without
-
-    # what is imported is not rewritten, which pytest would warn of; a conftest would check shapes and types
-    words = ["-q", "--noconftest", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    with redirect_stdout(io.StringIO()) as said:
-        status = pytest.main([*words, *tests])
-    print(said.getvalue())
-    return status
 
 
 def show(notebook: NotebookNode, folder: Path) -> None:

@@ -1,8 +1,10 @@
-"""Execute one notebook, in a process that does nothing else and has a kernel waiting."""
+"""Execute one notebook, in a process that does nothing else and has a kernel waiting; compare some with those committed."""
 
 import errno
+import io
 import os
 import re
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import nbformat
@@ -147,3 +149,15 @@ def work(name: str, profile: str, folder: str, judge: tuple[str, ...]) -> int:
         if kernel:
             kernel.kill()
     return 0
+
+
+def compare(tests: list[str]) -> int:
+    """Run these tests of notebooks here, in a process that has imported what they need; an exit status."""
+    import pytest  # which a build does without
+
+    # what is imported is not rewritten, which pytest would warn of; a conftest would check shapes and types
+    words = ["-q", "--noconftest", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    with redirect_stdout(io.StringIO()) as said:
+        status = pytest.main([*words, *tests])
+    print(said.getvalue())
+    return status
