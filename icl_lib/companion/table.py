@@ -1,8 +1,9 @@
 """Tables on pages."""
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 import numpy as np
 import xarray as xr
@@ -93,24 +94,29 @@ def rounded(value, digits: int = 2) -> str:
 
 
 def at_most(value, form: str = ".2g") -> str:
-    """Return a number rounded up, so that it is at most what is written.
+    """Return a number rounded up, so that it is at most what is written; its digits after the twelfth are rounding.
 
     >>> from icl_lib.companion import at_least, at_most
-    >>> at_most(0.0182), at_most(1.0001), at_most(0.07, ".0%"), at_least(1999.0, ".1g")
-    ('0.019', '1.1', '7%', '1e+03')
+    >>> at_most(0.0182), at_most(0.1 + 0.2), at_most(0.0701, ".0%"), at_least(0.0996), at_least(7.9, ".0f")
+    ('0.019', '0.3', '8%', '0.099', '7')
     """
-    return _outward(float(value), form, 1)
+    return _outward(float(value), form, ROUND_CEILING)
 
 
 def at_least(value, form: str = ".2g") -> str:
     """Return a number rounded down, so that it is at least what is written; see ``at_most``."""
-    return _outward(float(value), form, -1)
+    return _outward(float(value), form, ROUND_FLOOR)
 
 
-def _outward(value: float, form: str, way: int) -> str:
-    told, scale = Decimal(f"{value:#{form}}".rstrip("%")), 100 if form.endswith("%") else 1
-    if np.isfinite(value) and way * (float(told) / scale - value) < 0:
-        value = float(told + way * Decimal((0, (1,), told.as_tuple().exponent))) / scale
+def _outward(value: float, form: str, rounding: str) -> str:
+    refuse(not re.fullmatch(r"\.\d+[efg%]", form), f"the format is {form!r}: take one such as .2g, .1f or .0%")
+    if np.isfinite(value):
+        digits, kind, exact = int(form[1:-1]), form[-1], Decimal(f"{value:.12g}")
+        if kind in "eg":
+            exact = Context(max(digits + (kind == "e"), 1), rounding).plus(exact)
+        else:
+            exact = exact.quantize(Decimal(1).scaleb(-digits - 2 * (kind == "%")), rounding, Context(400))
+        value = float(exact)
     return f"{value:{form}}"
 
 

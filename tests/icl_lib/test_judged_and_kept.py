@@ -17,6 +17,8 @@ from icl_lib.companion import (
     Experiment,
     Table,
     across,
+    at_least,
+    at_most,
     identity,
     laid_open,
     results,
@@ -248,3 +250,21 @@ def test_a_minute_says_each_part_once_in_words(told):
     minute.__doc__ = told
     with pytest.raises(ValueError, match="a minute says Says:, So:, New: in this order"):
         minute_of("toy-coin")(minute)
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "above", "below"),
+    [
+        (0.07, ".0%", "7%", "7%"),
+        (0.0701, ".0%", "8%", "7%"),
+        (99.6, ".2g", "1e+02", "99"),
+        (-0.182, ".1f", "-0.1", "-0.2"),
+        (6.1e-5, ".0e", "7e-05", "6e-05"),
+        (1e300, ".0f", f"{1e300:.0f}", f"{1e300:.0f}"),
+        (float("nan"), ".2g", "nan", "nan"),
+    ],
+)
+def test_bounds_are_rounded_outward(value, form, above, below):
+    assert (at_most(value, form), at_least(value, form)) == (above, below)
+    with pytest.raises(ValueError, match="the format is ',.0f': take one such as .2g"):
+        at_most(value, ",.0f")
