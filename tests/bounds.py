@@ -4,8 +4,11 @@ import re
 
 BEYOND = r"(?: to| a factor of)?[\s$±]*$"
 """What may stand between the words of a bound and its number."""
-UPPER = re.compile(r"\b(?:at most|up to|no more than|never above|within|less than|below|under)" + BEYOND, re.IGNORECASE)
-LOWER = re.compile(r"\b(?:at least|more than|above|over|never (?:falls )?below|not below)" + BEYOND, re.IGNORECASE)
+BEFORE = re.compile(
+    r"\b(no |not |never (?:falls )?)?(?:(at most|up to|within|less than|below|under)|at least|more than|above|over)" + BEYOND,
+    re.IGNORECASE,
+)
+"""A denial, and the words of an upper bound; any other bound is a lower one."""
 BEHIND = r"[\w%+-]*\$?(?:\.\d+)?(?: [\w'’]+){0,4} "
 AT_MOST = re.compile(BEHIND + r"(?:at most|or less)\b")
 AT_LEAST = re.compile(BEHIND + r"(?:at least|or more)\b")
@@ -16,10 +19,12 @@ def way(before: str, after: str) -> int:
 
     >>> [way(*each.split("_")) for each in ("at most _%", "it is _-fold or more", "never falls below _.", "it is _, the rest")]
     [1, -1, -1, 0]
+    >>> [way(each, "") for each in ("no more than ", "never above ", "more than ", "no less than ")]
+    [1, 1, -1, -1]
     """
-    if LOWER.search(before) or AT_LEAST.match(after):
-        return -1
-    return int(bool(UPPER.search(before) or AT_MOST.match(after)))
+    if found := BEFORE.search(before):
+        return 1 if bool(found[1]) != bool(found[2]) else -1
+    return 1 if AT_MOST.match(after) else -1 if AT_LEAST.match(after) else 0
 
 
 def near(said: float, value: float, unit: float, side: int) -> bool:

@@ -87,7 +87,7 @@ def bring_up_to_date(
     print(f"Executing {len(due)} of {len(names)} notebooks ({profile} profile{kept}).", flush=True)
     if not due:
         return found
-    from book.builder import execute  # a second, with papermill
+    from book.builder import execute  # with papermill, which a build that executes nothing does without
 
     env = layout.child_environment()
     workers.prepare(execute.IMPORTED, env)

@@ -25,7 +25,7 @@ def check(names: list[str], again: bool, layout: Layout) -> int:
         print(f"{kept} of {len(names)} notebooks have passed as they are; ./run test --all checks them again.", flush=True)
     if not due:
         return 0
-    from book.builder import execute  # a second, with papermill
+    from book.builder import execute
 
     asked, status = arguments.parse(["--fresh"] if again else [], layout.root), 0
     try:

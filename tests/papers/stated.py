@@ -34,22 +34,24 @@ BESIDE: dict[str, Callable[[xr.Dataset], np.ndarray]] = {
 def unfounded(text: str, shown: np.ndarray) -> Iterator[str]:
     """Yield the numbers of a text that nothing shown rounds to.
 
-    What is near, or a bound, may be a quarter away, and a bound a unit of its last digit; what is told as a power of ten
-    alone, half a decade.
+    What is near may be a quarter away, a bound as much and a unit of its last digit, on its own side; what is told as a power
+    of ten alone, half a decade.
     """
     text = html.unescape(NAMES.sub(" ", text))
     for found in NUMBER.finditer(text):
         before, after = text[: found.start()], text[found.end() :]
         numbers = np.concatenate([shown, 100 * shown]) if re.match("%| percent", after) else shown
-        if not _read(found[0], numbers, before, 1.001 if way(before, after) else 0.501):
+        if not _read(found[0], numbers, before, way(before, after)):
             yield f"{before[-30:]}{found[0]}"
 
 
-def _read(written: str, shown: np.ndarray, before: str, units: float) -> bool:
+def _read(written: str, shown: np.ndarray, before: str, side: int) -> bool:
     number, (digits, _, power) = float(written.replace(",", "")), written.partition("e")
     factor = 10**0.5 if digits == "1" and power else 1.25 if ROUGHLY.search(before) else 1
-    off = units * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
-    low, high = sorted((number / factor - off, number * factor + off))
+    unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    off = (1.001 if side else 0.501) * unit
+    low = number * (1 - 1e-9) if side < 0 else number / factor - off
+    high = number * (1 + 1e-9) if side > 0 else number * factor + off
     return bool(((low <= shown) & (shown <= high)).any())
 
 
