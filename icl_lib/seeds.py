@@ -4,6 +4,8 @@ import hashlib
 
 import torch
 
+from icl_lib.typed import refuse
+
 
 def stream(seed: int, name: str, device: str | torch.device = "cpu") -> torch.Generator:
     """Return the generator of ``name`` under ``seed``.
@@ -20,6 +22,10 @@ def stream(seed: int, name: str, device: str | torch.device = "cpu") -> torch.Ge
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be an integer, not {seed!r}: pass for example seed=0")
+    refuse(
+        torch.device(device).type == "cuda" and not torch.cuda.is_available(),
+        "no CUDA device is available here: draw on the cpu",
+    )
     digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     generator = torch.Generator(device=device)
     generator.manual_seed(int.from_bytes(digest[:8], "big") >> 1)

@@ -44,7 +44,7 @@ class Ledger:
 
     def number(self, row: Row) -> str:
         """What a row's number is."""
-        return meaning(row.claim, {row.claim.id: row.claim for row in self.rows})
+        return meaning(row.claim)
 
     def networks(self, row: Row) -> int | None:
         """How many networks a row rests on."""

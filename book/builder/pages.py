@@ -14,8 +14,7 @@ SOURCES = {
     "P": "a press article by its author",
     "T": "a retelling",
     "Q": "quoted in an article",
-    "D": "derived here",
-    "N": "found here numerically",
+    "D": "found here",
     "M": "memory",
 }
 """How the wording of a claim became known, in a few words."""

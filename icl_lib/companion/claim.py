@@ -28,7 +28,7 @@ ROUNDING_SLACK = "The margin leaves room for rounding and the tolerance of solve
 class Claim:
     """One numbered claim.
 
-    confidence   how we know the paper's wording (V, V2, Q, S, A, P, T, M), or that the finding is ours (D, N)
+    confidence   how we know the paper's wording (V, V2, Q, S, A, P, T, M), or that the finding is ours (D)
     check        turns a dataset into its distance from the claim; ``margin`` bounds it, ``quick_margin`` in that profile
     controls     by sentence: each breaks the dataset (a wrong constant, a violated hypothesis) so that the check must fail
     positive     of a claim that does not hold: an input on which the same check holds
@@ -67,7 +67,7 @@ class Claim:
     @property
     def ours(self) -> bool:
         """Whether this is a finding of ours, and no sentence of a paper."""
-        return self.confidence in OURS
+        return self.confidence == OURS
 
     @property
     def slack_reason(self) -> str:

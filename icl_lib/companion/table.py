@@ -116,7 +116,7 @@ def _outward(value: float, form: str, rounding: str) -> str:
             exact = Context(max(digits + (kind == "e"), 1), rounding).plus(exact)
         else:
             exact = exact.quantize(Decimal(1).scaleb(-digits - 2 * (kind == "%")), rounding, Context(400))
-        value = float(exact)
+        value = float(exact) or 0.0  # without the sign of what is rounded to 0
     return f"{value:{form}}"
 
 
@@ -130,6 +130,7 @@ def span(values: xr.DataArray, form: str = ".2g") -> str:
     >>> span(xr.DataArray([1.01, 1.02]))
     '1'
     """
+    refuse(not values.size or bool(values.isnull().any()), "some of the numbers are none: leave them out, or tell them apart")
     return " to ".join(dict.fromkeys(f"{float(each):{form}}" for each in (values.min(), values.max())))
 
 

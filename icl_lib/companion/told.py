@@ -16,6 +16,7 @@
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -30,15 +31,14 @@ CODES = {
     "P": "in a press article by the paper's first author",
     "T": "seen only in a retelling by others",
     "Q": "the paper's words as an article quotes them",
-    "D": "derived for this book, not stated in the paper",
-    "N": "found numerically for this book, not derived",
+    "D": "found for this book, by proof or by measurement, and not stated in the paper",
     "M": "from memory only",
 }
 """How the wording of a claim became known."""
 KINDS = ("identity", "formula", "approximation", "bound", "rate", "order", "convergence")
 """What a claim may be: rounding only, an exact expectation, an asymptotic or empirical number, and so on."""
-OURS = ("D", "N")
-"""Codes of findings that are ours; the others are those of a paper's own sentences."""
+OURS = "D"
+"""The code of findings that are ours; the others are those of a paper's own sentences."""
 PARTS = ("Margin", "Number", "Moved", "Slack", "Neglects", "Control", "Positive", "Missing", "Fails because")
 """What a claim's docstring tells after its sentence, in this order; only the margin is always there."""
 WHOSE = ("the paper", "its retelling", "our threshold", "scale", "our finding")
@@ -48,7 +48,11 @@ VERDICTS = (HOLDS, UNDECIDED, FAILS, NOT_REPRODUCED)
 
 def told_by(function: Callable) -> tuple[str, dict[str, str]]:
     """Return the sentence of a docstring, and its other parts by name."""
-    parts = re.split(rf"\n\s*({'|'.join(PARTS)}): ", inspect.getdoc(function) or "")
+    said = inspect.getdoc(function) or ""
+    for word in re.findall(r"\n\s*([A-Z][a-z ]+): ", said):
+        if word not in PARTS and (meant := get_close_matches(word, PARTS, 1, 0.75)):
+            raise Misdeclared(f"{function.__name__}: its docstring says {word}: in the place of {meant[0]}:")
+    parts = re.split(rf"\n\s*({'|'.join(PARTS)}): ", said)
     sentence, *texts = (" ".join(part.split()) for part in parts)
     told = dict(zip(texts[::2], texts[1::2], strict=True))
     ordered = [part for part in PARTS if part in told]

@@ -7,7 +7,10 @@ from icl_lib.typed import refuse
 
 
 def cosine(u: Float[Tensor, "... n"], v: Float[Tensor, "... n"]) -> Float[Tensor, "..."]:
-    """Return <u, v> / (|u| |v|) along the last dimension; no number where u or v is 0, or so long or short that its square is.
+    """Return <u, v> / (|u| |v|) along the last dimension; NaN where u or v is 0.
+
+    It has no meaning where a square is beyond the range of the dtype: in float32 for vectors longer than 1e19 or shorter
+    than 1e-19.
 
     >>> import torch
     >>> from icl_lib.measure.cosine import cosine

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -26,9 +27,10 @@ def mean(samples: Float[Tensor, "... B"]) -> Estimate:
     (3.0, 1.0)
     """
     refuse(
-        not (isinstance(samples, Tensor) and samples.is_floating_point() and samples.ndim),
-        f"samples are {type(samples).__name__} {getattr(samples, 'dtype', '')}: give floats, a tensor (..., B)",
+        not (isinstance(samples, Tensor) and samples.is_floating_point() and samples.ndim) or samples.dtype == torch.bfloat16,
+        f"samples are {type(samples).__name__} {getattr(samples, 'dtype', '')}: give floats that NumPy has, a tensor (..., B)",
     )
+    refuse(samples.requires_grad, "samples carry gradients: give samples.detach(), or measure under torch.no_grad()")
     B = samples.shape[-1]
     if B < 2:
         raise ValueError(f"a standard error needs at least 2 samples, not {B}")

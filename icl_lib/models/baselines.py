@@ -57,6 +57,7 @@ class Ridge:
         """Return the predictions; raises ValueError unless penalty > 0 (penalty 0 is MinimumNormOLS)."""
         if not self.penalty > 0:
             raise ValueError(f"ridge needs a penalty above 0, not {self.penalty}: use MinimumNormOLS without one")
+        refuse(self.penalty == float("inf"), "ridge with an infinite penalty is no number: Zero predicts its limit, 0")
         refuse(*unread(prompts))
         x, y = prompts.x, prompts.y
         gram = torch.einsum("...mi,...mj->...ij", x, x)

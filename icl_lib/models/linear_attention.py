@@ -64,6 +64,11 @@ class LinearSelfAttention:
             self.W_KQ.shape[-1] != d + 1, f"weights of size {self.W_KQ.shape[-1]} need inputs of one entry less, and have {d}"
         )
         refuse(*unread(prompts))
+        refuse(x.ndim < 3, f"a single prompt, x of shape {tuple(x.shape)}: give a batch, (B, M, d)")
+        refuse(
+            {self.W_PV.dtype, self.W_KQ.dtype} != {x.dtype},
+            f"prompts are {x.dtype} and weights {self.W_PV.dtype} and {self.W_KQ.dtype}: give all in one, as W.to(x) does",
+        )
         row, columns = self.W_PV[..., -1, :], self.W_KQ[..., :d]
         key = torch.einsum("...ij,...bj->...bi", columns, x_query)
         scores = torch.einsum("...bmd,...bd->...bm", x, key[..., :d]) + y * key[..., d:]

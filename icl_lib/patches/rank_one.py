@@ -10,8 +10,8 @@ from icl_lib.typed import refuse
 def rank_one(change: Float[Tensor, "... m"], a: Float[Tensor, "... n"]) -> Float[Tensor, "... m n"]:
     """Return D = change a^T / |a|^2, the matrix of least Frobenius norm with D a = change.
 
-    No epsilon is added: at a = 0 there is no such matrix unless change = 0. Raises ValueError naming how many a are 0. In
-    float16 |a|^2 has to be below 65,504.
+    No epsilon is added: at a = 0 there is no such matrix unless change = 0. Raises ValueError naming how many a are 0, and
+    where |a|^2 is beyond the range of the dtype: in float16, 6e-5 to 65,504.
     """
     zero = (a == 0).all(-1)
     if zero.any():
@@ -19,6 +19,10 @@ def rank_one(change: Float[Tensor, "... m"], a: Float[Tensor, "... n"]) -> Float
             f"{int(zero.sum())} of {zero.numel()} vectors that the patched matrix reads are 0, so no change of the matrix "
             "can act on them (the theorem needs A(C without Y, x) != 0): patch a bias in its place"
         )
+    refuse(
+        bool(((a.square().sum(-1) < torch.finfo(a.dtype).tiny) | a.square().sum(-1).isinf()).any()),
+        f"|a|^2 is beyond what {a.dtype} holds with all its digits: give change and a in a wider type",
+    )
     return torch.einsum("...m,...n->...mn", change, a / a.square().sum(-1, keepdim=True))
 
 

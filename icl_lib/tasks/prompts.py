@@ -28,6 +28,8 @@ def unread(prompts: Prompts) -> tuple[bool, str]:
     if not (all(isinstance(each, Tensor) for each in parts) and x.is_floating_point()):
         found = ", ".join(f"{type(each).__name__} {getattr(each, 'dtype', '')}" for each in parts)
         return True, f"x, y and x_query are {found}: give tensors, x of floats"
+    if len({each.dtype for each in parts}) > 1:
+        return True, f"x, y and x_query are {x.dtype}, {y.dtype} and {x_query.dtype}: give all three in one, as x.to(y) does"
     if y.shape[-1:] != x.shape[-2:-1]:
         return True, f"{x.shape[-2]} inputs and labels of shape {tuple(y.shape)}: give one label for each, y of shape (..., M)"
     if x_query.shape[-1:] != x.shape[-1:]:
@@ -39,7 +41,7 @@ def unread(prompts: Prompts) -> tuple[bool, str]:
 
 def undrawn(shape: object, length: object, covariance: Tensor, **vectors: Tensor) -> tuple[bool, str]:
     """Return whether no prompts can be drawn so, and why: what ``refuse`` takes. ``vectors`` are to be met by inputs."""
-    if not isinstance(shape, tuple | list):
+    if not isinstance(shape, tuple | list) or not all(hasattr(each, "__index__") and each >= 0 for each in shape):
         return True, f"shape is {shape!r}: give a tuple, such as (1000,) for a thousand prompts"
     if not hasattr(length, "__index__") or length < 0:
         return True, f"prompts of {length} examples: draw 0 or more, a whole number"
@@ -53,12 +55,15 @@ def undrawn(shape: object, length: object, covariance: Tensor, **vectors: Tensor
 def covariance_root(covariance: Tensor) -> Float[Tensor, "d d"]:
     """Return the symmetric root of a positive semi-definite covariance, or raise ValueError when it is none.
 
-    Each pair of entries has to agree to 1e-10 of its own size: symmetrise a computed matrix.
+    Each pair of entries has to agree to 1e-10 of its own size: symmetrise a computed matrix. In float32 a singular one may be
+    refused for its rounding: take float64.
     """
     refuse(
         not (isinstance(covariance, Tensor) and covariance.is_floating_point() and bool(covariance.isfinite().all())),
         f"a covariance is {type(covariance).__name__} {getattr(covariance, 'dtype', '')}: give a tensor of finite floats",
     )
+    refuse(not covariance.numel(), f"a covariance has shape {tuple(covariance.shape)}: give (d, d), d of 1 or more")
+    refuse(covariance.dtype.itemsize < 4, f"a covariance in {covariance.dtype} has no root in torch: give float32 or float64")
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise ValueError(f"a covariance must be a square matrix, not of shape {tuple(covariance.shape)}")
     if not torch.allclose(covariance, covariance.mT, rtol=1e-10, atol=0.0):

@@ -52,6 +52,7 @@ class LinearLabels:
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
         refuse(*undrawn(shape, length, self.covariance, w=self.w))
+        refuse(not 0 <= self.noise_sd < float("inf"), f"noise_sd is {self.noise_sd}: give 0 or more, a finite number")
         x = gaussian(generator, (*shape, length + 1), self.covariance)
         y = x @ self.w.to(x.device) + self.noise_sd * normal(generator, (*shape, length + 1), x)
         return Prompts(x[..., :-1, :], y[..., :-1], x[..., -1, :], y[..., -1])

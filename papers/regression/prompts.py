@@ -12,6 +12,7 @@ from torch import Tensor
 
 from icl_lib.tasks.prompts import Prompts, gaussian, normal
 from icl_lib.tasks.regression import LinearRegression, linear_labels
+from icl_lib.typed import refuse
 
 DOUBLE = torch.empty(0, dtype=torch.float64)
 """Whose type and device draws take."""
@@ -31,6 +32,7 @@ class NoisyContext:
 
     def sample(self, generator: torch.Generator, shape: tuple[int, ...], length: int) -> Prompts:
         """Draw ``shape`` prompts of ``length`` examples."""
+        refuse(not 0 <= self.noise_sd < float("inf"), f"noise_sd is {self.noise_sd}: give 0 or more, a finite number")
         clean = LinearRegression(torch.eye(self.d, dtype=torch.float64)).sample(generator, shape, length)
         return clean._replace(y=clean.y + self.noise_sd * normal(generator, (*shape, length), DOUBLE))
 

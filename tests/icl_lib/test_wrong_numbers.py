@@ -1,5 +1,6 @@
 """What would end in a wrong number, or in words of torch, is refused in one sentence."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 
 from icl_lib.measure.cosine import cosine
 from icl_lib.measure.estimate import mean
-from icl_lib.measure.risk import chunks, risk
+from icl_lib.measure.risk import chunks, risk, squared_errors
 from icl_lib.measure.slope import log_log_slope
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero, predict
 from icl_lib.models.contextual.blocks import Block
@@ -24,6 +25,7 @@ from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root, normal
 from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
 from icl_lib.train.loop import replicated, summed, train
 from icl_lib.train.optimizers import SGD, FusedAdam, per_replicate
+from papers.regression.prompts import NoisyContext
 
 EYE, LAW = torch.eye(3), LinearRegression(torch.eye(2, dtype=torch.float64))
 MODEL, EMPTY = LinearSelfAttention(EYE, EYE), Prompts(torch.ones(1, 0, 2), torch.ones(1, 0), torch.ones(1, 2), torch.ones(1))
@@ -210,6 +212,28 @@ REFUSED = {
     ),
     "whole numbers": (lambda: plain(mean)(torch.arange(3)), "samples are Tensor torch.int64: give floats"),
     "an array": (lambda: plain(mean)(torch.ones(3).numpy()), "samples are ndarray float32: give floats"),
+    "samples with gradients": (lambda: mean(torch.ones(3, requires_grad=True)), r"give samples.detach\(\)"),
+    "predictions in a column": (
+        lambda: risk(lambda read: read.y_query[:, None], LAW, prompts=4, length=2, seed=0, name="a"),
+        r"a model gives no \(..., 4\) for 4 prompts",
+    ),
+    "a penalty without end": (lambda: Ridge(float("inf"))(prompts()), "Zero predicts its limit"),
+    **{
+        f"noise of {noise}, {law.func.__name__}": (
+            lambda law=law, noise=noise: law(noise).sample(torch.Generator(), (1,), 2),
+            f"noise_sd is {noise}: give 0 or more",
+        )
+        for law in (partial(LinearLabels, EYE, EYE[0]), partial(NoisyContext, 2))
+        for noise in (float("nan"), float("inf"), -1.0)
+    },
+    "labels of another type": (
+        lambda: plain(embed)(prompts()._replace(y=torch.ones(1, 4).double())),
+        "are torch.float32, torch.float64 and torch.float32: give all three in one",
+    ),
+    "weights of another type": (
+        lambda: LinearSelfAttention(EYE.double(), EYE)(prompts()),
+        "prompts are torch.float32 and weights torch.float64 and torch.float32",
+    ),
     "three rates for two": (
         lambda: plain(per_replicate)(torch.ones(3), torch.ones(2)),
         "for 2 replicates: give one, or one for",
@@ -224,6 +248,11 @@ def test_it_is_refused_in_one_sentence(what):
     attempt, sentence = REFUSED[what]
     with pytest.raises(ValueError, match=sentence):
         attempt()
+
+
+def test_as_many_models_as_prompts_are_measured():
+    models = LinearSelfAttention(*torch.zeros(2, 4, 3, 3, dtype=torch.float64))
+    assert squared_errors(models, LAW, prompts=4, length=2, seed=0, name="a").shape == (4, 4)
 
 
 def test_one_kernel_asks_how_gradients_lie_in_memory():

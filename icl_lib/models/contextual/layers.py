@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -45,7 +46,10 @@ def without(tokens: Float[Tensor, "... T n"], Y: Sequence[int]) -> Float[Tensor,
 
     Raises ValueError when a place is not one of the T - 1 places 0 .. T - 2 of the context, or is named twice.
     """
-    refuse(any(isinstance(each, bool | Tensor) for each in Y), "Y names places of the context: give whole numbers, no mask")
+    refuse(
+        any(isinstance(each, bool | np.bool_ | Tensor) for each in Y),
+        "Y names places of the context: give whole numbers, no mask",
+    )
     N = tokens.shape[-2] - 1
     if len(set(Y)) != len(Y) or not set(Y) <= set(range(N)):
         raise ValueError(f"Y must name different places of the context, 0 to {N - 1}, not {sorted(Y)}")

@@ -37,11 +37,6 @@ def _with_the_gain(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(miss=dataset.miss.where(dataset.alone != "nearest", _column(dataset["median"], **CONDITIONED)))
 
 
-def _without_the_factor(dataset: xr.Dataset) -> xr.Dataset:
-    turned = dataset.miss.sel(alone="turned", drop=True)
-    return dataset.assign(error=dataset.error.where(dataset.form != "conditioned", turned))
-
-
 claim = claims_of("dherin-modern-blocks", section="sequel 2")
 
 
@@ -98,6 +93,16 @@ def D45(dataset):
     Margin: float64, no epsilon: rounding of a few sums of 100 numbers. Worst position, network and share of the context kept.
     Number: Largest relative error.
     Control: no $W_down$ patched
+    """
+
+
+@claim("D", "identity", check=_error(["Gemma, conditioned"]), margin=1e-13, control=exchanged("patch", "whole", "input half"))
+def D48(dataset):
+    """The well-conditioned form ($W_down$ turns the output, one factor on the whole gain) is exact as well.
+
+    Margin: float64, no epsilon. It divides by gains and lengths only. Worst position, network and share of the context kept.
+    Number: Largest relative error.
+    Control: neither $W_down$ nor the gain patched
     """
 
 
@@ -166,17 +171,6 @@ def D47(dataset):
     Control: with the factor on the gain
     """
     return over_seeds(0.2 - dataset.miss.sel(alone="nearest"))
-
-
-@claim("D", "identity", margin=1e-13, control=_without_the_factor)
-def D48(dataset):
-    """The well-conditioned form ($W_down$ turns the output, one factor on the whole gain) is exact as well.
-
-    Margin: float64, logits of the whole network, worst position. It divides by gains and lengths only.
-    Number: Largest relative error.
-    Control: without the factor
-    """
-    return Discrepancy(_column(dataset.error, **CONDITIONED))
 
 
 @claim(

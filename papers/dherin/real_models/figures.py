@@ -123,10 +123,14 @@ def capacity(figure: Figure, dataset: xr.Dataset) -> None:
 
 
 def repeated(dataset: xr.Dataset) -> Table:
-    """Return error and size of Llama's patch, median over models, for a query of one token repeated and for others."""
-    middle = dataset[["repeat_error", "repeat_size"]].median("seed")
-    columns = {"error": middle.repeat_error, "size over that of the weights": middle.repeat_size}
-    return Table.by({"text": "tokens", "fit": "fit"}, columns, {"error": ".1e", "size over that of the weights": ".2g"})
+    """Return errors and size of Llama's patch, median over models, for a query of one token repeated and for others."""
+    middle = dataset[["repeat_error", "repeat_stream", "repeat_size"]].median("seed")
+    columns = {
+        "error of the logits": middle.repeat_error,
+        "behind a block": middle.repeat_stream,
+        "size over that of the weights": middle.repeat_size,
+    }
+    return Table.by({"text": "tokens", "fit": "fit"}, columns, dict(zip(columns, (".1e", ".1e", ".2g"), strict=True)))
 
 
 def behind(dataset: xr.Dataset) -> Table:

@@ -85,7 +85,7 @@ class ModelCapacity(Declaration):
         shapes = {"D": ("shape", [shape.width for shape in self.shapes]), "H": ("shape", H)}
         columns = variables(JOINT, joint, "model shape seed {}", "f4") | variables(BEHIND, gains, "normed seed {}", "f4")
         columns |= variables(REPEATED, repeated, "seed {}", "f4")
-        columns["M"] = variable("shape tokens", [served(h) for h in H], "tokens that one patch serves")
+        columns["M"] = variable("shape tokens", [served(h) for h in H], "tokens that one patch is asked to serve")
         return xr.Dataset(columns, coords | shapes)
 
     @expectation
@@ -133,18 +133,18 @@ class ModelCapacity(Declaration):
             return {"stream": np.nan, "size": np.nan}
 
     def repeated(self, seed: int, s: int) -> dict[str, list]:
-        """Return error and size for one token again and again, whose values are equal in the first block of Llama."""
+        """Return errors and size for one token again and again, whose values are equal in the first block of Llama."""
         shape = self.behind
         model = made("Llama", shape, stream(seed, f"weights/repeated/{s}"))
         context = words(seed, f"context/{s}", shape.vocabulary, (self.context,))
         some = different(seed, f"repeated/{s}", shape.vocabulary, self.repeats)
         fits: tuple[Fit, ...] = (LeastSquares(), Cut(self.cut))
-        found: dict[str, list] = {"repeat_error": [], "repeat_size": []}
+        found: dict[str, list] = {name: [] for name in REPEATED}
         for tokens in (some, some[:1].expand(self.repeats)):
             query = self.query(model, context, tokens)
             cells = [judged(model, query, Rule(fit, ("last",), one_factor), query) for fit in fits]
-            found["repeat_error"].append([cell["error"] for cell in cells])
-            found["repeat_size"].append([cell["size"] for cell in cells])
+            for name, values in found.items():
+                values.append([cell[name.removeprefix("repeat_")] for cell in cells])
         return found
 
     def query(self, model: nn.Module, context: Int[Tensor, "C"], tokens: Int[Tensor, "M"]) -> "Query":
@@ -198,6 +198,7 @@ BEHIND = {
 }
 REPEATED = {
     "repeat_error": ("text fit", "largest relative error of the logits"),
+    "repeat_stream": ("text fit", "largest relative error of a token behind a block, over tokens and blocks"),
     "repeat_size": ("text fit", "largest size of a change over that of the changed weights, over blocks"),
 }
 

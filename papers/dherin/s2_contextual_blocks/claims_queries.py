@@ -76,7 +76,7 @@ def D6e(dataset):
     """In random networks the mean cosine comes nearer to that of $cos²$ with longer contexts: by a half or more from 25 to 400.
 
     Margin: |mean over networks of the cosine minus $cos²$ of the same two queries| at the longer N, minus half of that at 25.
-    Slack: a half is what is said; from 25 to 400 an excess that goes like $1/√N$ falls to a quarter.
+    Slack: a half is what is said; from 25 to 400 an excess that goes like $1/N$ falls to a sixteenth.
     Control: the two lengths exchanged
     """
     short, long = (over(dataset.excess.isel(N=place), "drawn") for place in (0, -1))

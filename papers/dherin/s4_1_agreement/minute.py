@@ -17,7 +17,7 @@ def minute(trained):
     best size, within 12% of its error ({D23b}), and errs on the same prompts ({D23c}). Four blocks get far below that
     ({D24}).
     """
-    difference = trained.difference.isel(step=-1).max("seed")
+    difference = trained.difference.max(("step", "seed"))
     return {
         "gap": at_most(trained.difference.sel(way="patch").max(), ".0e"),
         "stale": at_most(difference.sel(way=OTHER), ".0f"),

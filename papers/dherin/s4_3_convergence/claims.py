@@ -76,6 +76,7 @@ def D26e(dataset):
     """$ΔW_n$ itself settles slower: in root mean square $√n ‖ΔW_n − ΔW_∞‖$ comes to the same $κ/‖A(x)‖$.
 
     Margin: As D26d. $ΔW_∞$ is computed from the weights, the query and the task's w.
+    Number: |root mean square of the ratio − 1|, $n > N/2$, mean over networks, 2 s.e. over trials.
     Moved: from 0.15, as D26d.
     Neglects: as D26d
     Control: I in place of $I + b_g b_hᵀ$ in κ
@@ -98,6 +99,7 @@ def D27(dataset):
     """The marginal updates of an untrained block fall by the same law: slope −1.
 
     Margin: As D26, the networks before their training.
+    Number: |log-log slope + 1| from $n = 10$ on, of the mean over trials.
     Control: values summed, not averaged
     """
 
@@ -107,6 +109,7 @@ def D27b(dataset):
     """A trained block on labels that are noise, where there is nothing to learn, has the slope −1 too.
 
     Margin: As D26, labels from $N(0, d)$ that no w made.
+    Number: |log-log slope + 1| from $n = 10$ on, of the mean over trials.
     Control: values summed, not averaged
     """
 
@@ -162,6 +165,7 @@ def D29b(dataset):
     than it does. At another rate one of them does better (D29f).
 
     Margin: As D29, for these three networks and this training alone.
+    Number: Attention's mean error minus that of each tanh RNN after N examples, over mean $y²$.
     Control: least squares in place of the tanh RNN
     """
 

@@ -129,6 +129,7 @@ def D34b(dataset):
     """Finetuning on the same labels, shuffled among the examples, has alignment 0 with the patch.
 
     Margin: As for D34.
+    Number: Absolute mean, every length.
     Slack: The mean is near 0, where factors say little; with two standard errors it fills nearly half of the margin at quick.
     Control: the labels in their places
     """
@@ -192,6 +193,7 @@ def D33h(dataset):
 
     Margin: As D33b. The initialisation of the paper's networks is not known; this one is the default of PyTorch's linear
     layers.
+    Number: 0.5 minus the mean alignment over the mean of κ.
     Control: our initialisation
     """
 

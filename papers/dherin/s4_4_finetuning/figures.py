@@ -154,8 +154,8 @@ def _alt_alignment(dataset: xr.Dataset) -> str:
         "Left: mean alignment of the patch with finetuning, and its three controls. Solid line: the same with the one "
         "matrix <i>u</i>(<i>Gw</i>)<sup>T</sup> in place of finetuning. Dashed line: the ceiling κ. Right: labels of other "
         "tasks that agree with the true ones at the query, or at a right angle to it; the parts that depend on labels; "
-        "and, in place of the patch, one gradient step on the query's own label. Intervals: two standard errors over tasks "
-        "(untrained: over networks)."
+        "and, in place of the patch, one gradient step on the query's own label. Intervals: two standard errors over tasks; "
+        "of untrained blocks Student's, over networks."
     ),
     size=(7.8, 4.4),
 )

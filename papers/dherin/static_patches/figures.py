@@ -140,7 +140,7 @@ def _log_K(axes: Axes, K: np.ndarray) -> None:
 
 
 def ranks(dataset: xr.Dataset) -> Table:
-    """Return the rank of the patch of each block, median over contexts."""
+    """Return how many directions the down projection of each block reads above the ridge, median over contexts."""
     rank = dataset["rank"].sel(part="median")
     columns = {"four blocks": rank.sel(network="4 blocks"), "ten blocks": rank.sel(network="10 blocks")}
     return Table.by({"block": "block"}, columns, ".0f")

@@ -9,7 +9,8 @@ claim = claims_of("lenses-static-step")
 
 @claim("D", "identity", margin=1e-11, control=put(static="other"))
 def S1(dataset):
-    """With linear attention one change of $W$ answers every query as the context does, whatever the weights: $D* = W V S K$.
+    """With linear attention over the context alone, and a skip connection, one change of $W$ answers every query as the context
+    does, whatever the weights: $D* = W V S K$.
 
     Margin: Largest error at queries that the context does not hold, over the mean output; float64. Rounding leaves 1e-14.
     Control: the rank-1 change that is made for another query

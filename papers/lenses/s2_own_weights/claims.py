@@ -58,7 +58,7 @@ def S2f(dataset):
     return Discrepancy(below.where(below > above, above))
 
 
-@claim("N", "bound", margin=0.02, control=put(trap_theory="block_theory"))
+@claim("D", "bound", margin=0.02, control=put(trap_theory="block_theory"))
 def S2h(dataset):
     """Every descent from random weights ends at $R*(Ψ)$ or at the trap: no third kind of end was met.
 
@@ -86,7 +86,7 @@ def S2g(dataset):
 claim = claims_of("lenses-trained-blocks")
 
 
-@claim("N", "approximation", margin=0.05, control=put(row_off="row_off_shrunk"))
+@claim("D", "approximation", margin=0.05, control=put(row_off="row_off_shrunk"))
 def S2i(dataset):
     """Trained on tasks with a mean, a linear MLP answers with the mean where it has no context, under softmax attention, too.
 
@@ -100,7 +100,7 @@ def S2i(dataset):
     return Discrepancy(_with(dataset.row_off, "linear").sel(tasks=WITH))
 
 
-@claim("N", "bound", margin=0.3, quick_margin=0.4, control=exchanged("tasks", WITH, WITHOUT))
+@claim("D", "bound", margin=0.3, quick_margin=0.4, control=exchanged("tasks", WITH, WITHOUT))
 def S2j(dataset):
     """Trained on tasks of mean 0 the same blocks have a row near 0.
 
@@ -112,7 +112,7 @@ def S2j(dataset):
     return Discrepancy(dataset.row_size.sel(tasks=WITHOUT))
 
 
-@claim("N", "bound", margin=0.15, control=put(unexplained="unexplained_zero"))
+@claim("D", "bound", margin=0.15, control=put(unexplained="unexplained_zero"))
 def S2k(dataset):
     """The context moves the row along $-∇L_C$ taken at the row itself: it explains 85% of the step's square or more.
 
@@ -125,7 +125,7 @@ def S2k(dataset):
     return Discrepancy(dataset.unexplained.sel(tasks=WITH))
 
 
-@claim("N", "bound", margin=0, control=put(unexplained_shuffled="unexplained"))
+@claim("D", "bound", margin=0, control=put(unexplained_shuffled="unexplained"))
 def S2l(dataset):
     """The labels have to be where they were: with shuffled labels the gradient leaves 80% of the step's square or more.
 
@@ -136,7 +136,7 @@ def S2l(dataset):
     return Discrepancy(0.8 - dataset.unexplained_shuffled.sel(tasks=WITH))
 
 
-@claim("N", "approximation", margin=0.15, control=put(G_off="G_off_plain"))
+@claim("D", "approximation", margin=0.15, control=put(G_off="G_off_plain"))
 def S2m(dataset):
     """The matrix between gradient and step is the preconditioner $Γ⁻¹$ of the linear block, to 15%.
 
@@ -149,7 +149,7 @@ def S2m(dataset):
     return Discrepancy(dataset.G_off.sel(tasks=WITH))
 
 
-@claim("N", "approximation", margin=0.02, quick_margin=0.03, control=put(G_off="G_off_short"))
+@claim("D", "approximation", margin=0.02, quick_margin=0.03, control=put(G_off="G_off_short"))
 def S2q(dataset):
     """In the block of linear attention and a linear MLP the matrix between gradient and step is $Γ⁻¹$ to 2%.
 

@@ -10,8 +10,8 @@ def minute(found):
 
     So: In the linear block of least risk on tasks with a common mean, the change is a gradient step from the MLP's own row.
     This row is the mean ({S2b}), attention's values are what it leaves of the labels ({S2c}), and the row with the change is
-    one preconditioned step on the context's loss ({S2d}). Without an MLP attention errs at most as much as if the mean were
-    variance ({S2f}): at the largest mean here {least} to {most} times as much as the block.
+    one preconditioned step on the context's loss ({S2d}). Without an MLP the best attention errs at most as much as if the
+    mean were variance ({S2f}): at the largest mean here {least} to {most} times as much as the block.
     New: With softmax and ReLU the gradient at the MLP's own row still explains 85% of the step's square or more ({S2k});
     that at the origin does not. Without an MLP, $H ≤ d$ heads of linear attention err at least $2/(NH + 2)$ times as much
     as no answer, even on one known task ({S2g}).

@@ -122,7 +122,7 @@ def S3i(dataset):
     """
 
 
-@claim("N", "bound", margin=0.01, control=put(missed="missed_slope"))
+@claim("D", "bound", margin=0.01, control=put(missed="missed_slope"))
 def S3j(dataset):
     """After training the same holds to 1%, added up, for all examples whose removal does not turn the answer.
 
@@ -135,7 +135,7 @@ def S3j(dataset):
     return over_networks(dataset.missed.sel(stage=TRAINED))
 
 
-@claim("N", "bound", margin=0.0, control=exchanged("stage", START, TRAINED))
+@claim("D", "bound", margin=0.0, control=exchanged("stage", START, TRAINED))
 def S3k(dataset):
     """Before training it does not: neurons switch, and the gradient misses 2% or more, of the examples whose
     removal does not turn the answer there.
@@ -159,7 +159,7 @@ def S3l(dataset):
     """
 
 
-@claim("N", "bound", margin=0, control=exchanged("stage", START, TRAINED))
+@claim("D", "bound", margin=0, control=exchanged("stage", START, TRAINED))
 def S3m(dataset):
     """Training makes the examples like the query outweigh the others: their patch is then five times the other or more.
 
@@ -173,7 +173,7 @@ def S3m(dataset):
 claim = claims_of("lenses-one-vote")
 
 
-@claim("N", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
+@claim("D", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
 def S3n(dataset):
     """After training the patch has one direction, the label's: what half a context adds to the neurons lies along $W(0; q)$.
 
@@ -184,7 +184,7 @@ def S3n(dataset):
     return Discrepancy(1 - dataset.along.sel(stage=TRAINED, domain=[UNSEEN, EQUAL]))
 
 
-@claim("N", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
+@claim("D", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
 def S3o(dataset):
     """Its size is that of one vote: the change of the attention-weighted label explains 99% of $|W ΔA|²$.
 
@@ -195,7 +195,7 @@ def S3o(dataset):
     return Discrepancy(dataset.vote_left.sel(stage=TRAINED, domain=[UNSEEN, EQUAL]))
 
 
-@claim("N", "bound", margin=0.5, control=exchanged("stage", START, TRAINED))
+@claim("D", "bound", margin=0.5, control=exchanged("stage", START, TRAINED))
 def S3p(dataset):
     """Training makes it so: at the start less than half of $|W ΔA|²$ lies along the label direction.
 
@@ -216,7 +216,7 @@ def S3q(dataset):
     return Discrepancy(dataset.rows.sel(stage=TRAINED))
 
 
-@claim("N", "bound", margin=0.02, control=put(small_rows="random_rows"))
+@claim("D", "bound", margin=0.02, control=put(small_rows="random_rows"))
 def S3r(dataset):
     """The small rows of Li et al. carry little of the patch: less than 2% of $|W ΔA|²$, unseen tasks.
 

@@ -59,7 +59,7 @@ def S4r(dataset):
 claim = claims_of("lenses-what-is-left")
 
 
-@claim("N", "bound", margin=0.1, quick_margin=0.25, control=everywhere("share", k=1))
+@claim("D", "bound", margin=0.1, quick_margin=0.25, control=everywhere("share", k=1))
 def S4b(dataset):
     """After as many examples as in training the excess of a block trained at one length is one wrong vector: under a tenth is
     no vector.
@@ -71,7 +71,7 @@ def S4b(dataset):
     return Discrepancy(dataset.share.sel(network=BLOCK, k=100))
 
 
-@claim("N", "bound", margin=0, control=exchanged("network", BLOCK, EVERY))
+@claim("D", "bound", margin=0, control=exchanged("network", BLOCK, EVERY))
 def S4c(dataset):
     """Trained at every length to 50, the same block has no vector for two fifths of its excess or more after 50 examples.
 
@@ -81,7 +81,7 @@ def S4c(dataset):
     return Discrepancy(0.4 - dataset.share.sel(network=EVERY, k=50))
 
 
-@claim("N", "bound", margin=0, control=replaced("k", 5, 1))
+@claim("D", "bound", margin=0, control=replaced("k", 5, 1))
 def S4d(dataset):
     """After one example a quarter or more of a decoder's excess is no vector.
 
@@ -92,7 +92,7 @@ def S4d(dataset):
     return Discrepancy(0.25 - dataset.share.sel(network=[*DECODERS], k=1))
 
 
-@claim("N", "order", margin=1, control=replaced("k", 3, 5))
+@claim("D", "order", margin=1, control=replaced("k", 3, 5))
 def S4e(dataset):
     """A decoder's excess is largest after as many examples as dimensions, where the posterior mean first is the task.
 
@@ -117,7 +117,7 @@ def S4f(dataset):
     return Discrepancy(abs(dataset.distance.sel(network=LINEAR, k=_to(20, dataset)).isel(candidate=0)))
 
 
-@claim("N", "bound", margin=0.1, quick_margin=0.2, control=exchanged("candidate", ZHANG, TWO))
+@claim("D", "bound", margin=0.1, quick_margin=0.2, control=exchanged("candidate", ZHANG, TWO))
 def S4g(dataset):
     """A one-block network trained at one length answers with Zhang et al.'s step: the squared distance of its vector from the
     task is ten times that from the step, or more.
@@ -131,7 +131,7 @@ def S4g(dataset):
     return Discrepancy(found.sel(candidate=ZHANG) / found.sel(candidate="the task"))
 
 
-@claim("N", "approximation", margin=0.01, quick_margin=0.02, control=put(length_theory="length_whole"))
+@claim("D", "approximation", margin=0.01, quick_margin=0.02, control=put(length_theory="length_whole"))
 def S4q(dataset):
     """It is as long as Zhang et al.'s step, $N/(N + d + 1)$ of the gradient, up to 1%: a step that shrinks nothing is longer.
 
@@ -145,7 +145,7 @@ def S4q(dataset):
     return Discrepancy(abs(block.length / block.length_theory - 1), 2 * block.length_se / block.length_theory)
 
 
-@claim("N", "bound", margin=0, control=exchanged("network", BLOCK, LINEAR))
+@claim("D", "bound", margin=0, control=exchanged("network", BLOCK, LINEAR))
 def S4h(dataset):
     """On shorter contexts its vector is nearer to the best step for their length than to the step of its training length.
 
@@ -157,7 +157,7 @@ def S4h(dataset):
     return Discrepancy(found.sel(candidate=ONE) - 0.6 * found.sel(candidate=ZHANG))
 
 
-@claim("N", "order", margin=0, quick_margin=0.1, control=replaced("network", LINEAR, *DECODERS))
+@claim("D", "order", margin=0, quick_margin=0.1, control=replaced("network", LINEAR, *DECODERS))
 def S4i(dataset):
     """Of all candidates Zhang et al.'s step is the farthest from a decoder's vector, after as many examples as in training.
 
@@ -170,7 +170,7 @@ def S4i(dataset):
     return Discrepancy(others.max("candidate") - found.sel(candidate=ZHANG))
 
 
-@claim("N", "order", margin=1, quick_margin=1.7, control=replaced("network", BLOCK, *DECODERS))
+@claim("D", "order", margin=1, quick_margin=1.7, control=replaced("network", BLOCK, *DECODERS))
 def S4j(dataset):
     """There three best steps are nearer to it than two, and two nearer than one.
 
@@ -181,7 +181,7 @@ def S4j(dataset):
     return Discrepancy(found.isel(candidate=[1, 2]).values / found.isel(candidate=[0, 1]).values)
 
 
-@claim("N", "bound", margin=0.6, control=replaced("k", 2, 5))
+@claim("D", "bound", margin=0.6, control=replaced("k", 2, 5))
 def S4k(dataset):
     """After as many examples as dimensions a decoder's vector is shrunk: a ridge is nearer than the posterior mean.
 
@@ -206,7 +206,7 @@ def S4l(dataset):
     """
 
 
-@claim("N", "bound", margin=0.002, control=put(whole="step_task"))
+@claim("D", "bound", margin=0.002, control=put(whole="step_task"))
 def S4m(dataset):
     """A one-block network trained at one length has the direction of the exact gradient step: the cosine is above 0.998.
 
@@ -218,7 +218,7 @@ def S4m(dataset):
     return Discrepancy(1 - dataset.whole.sel(network=BLOCK, k=100))
 
 
-@claim("N", "bound", margin=0.6, control=replaced("network", BLOCK, *DECODERS))
+@claim("D", "bound", margin=0.6, control=replaced("network", BLOCK, *DECODERS))
 def S4n(dataset):
     """A decoder's vector is nearer to the task's direction than the exact gradient step, after as many examples as in training.
 
@@ -228,7 +228,7 @@ def S4n(dataset):
     return Discrepancy(_at_training_length(dataset.off))
 
 
-@claim("N", "bound", margin=0, control=exchanged("network", BLOCK, EVERY))
+@claim("D", "bound", margin=0, control=exchanged("network", BLOCK, EVERY))
 def S4o(dataset):
     """In one block trained at one length attention is nearly uniform: an example attended to has at most 1.2 times its share.
 
@@ -238,7 +238,7 @@ def S4o(dataset):
     return Discrepancy(dataset.selectivity.sel(network=BLOCK, k=50, layer=1) - 1.2)
 
 
-@claim("N", "order", margin=1, quick_margin=1.1, control=_reversed)
+@claim("D", "order", margin=1, quick_margin=1.1, control=_reversed)
 def S4p(dataset):
     """A decoder selects before its last layer: some earlier layer is more selective than the last.
 

@@ -53,7 +53,7 @@ def S5d(dataset):
     return Discrepancy(abs(dataset.long.mean("set") / dataset.long_theory.mean("set") - 1))
 
 
-@claim("N", "bound", margin=4, control=put(trained="trained_alone"))
+@claim("D", "bound", margin=4, control=put(trained="trained_alone"))
 def S5e(dataset):
     """Trained on as many prompts as theirs, the layer here has the gap that Lu et al. publish.
 
@@ -66,7 +66,7 @@ def S5e(dataset):
     return Discrepancy(abs(dataset.trained - theirs.published) / spread)
 
 
-@claim("N", "approximation", margin=0.15, quick_margin=0.2, control=put(optimum="alone"))
+@claim("D", "approximation", margin=0.15, quick_margin=0.2, control=put(optimum="alone"))
 def S5f(dataset):
     """The published points are within 15% of the optimum of infinitely many prompts with the energy, at $k < d$.
 
@@ -80,7 +80,7 @@ def S5f(dataset):
     return Discrepancy(abs(few.published / few.optimum - 1))
 
 
-@claim("N", "order", margin=0.7, control=put(optimum="alone", alone="optimum"))
+@claim("D", "order", margin=0.7, control=put(optimum="alone", alone="optimum"))
 def S5g(dataset):
     """At $d = 64$, where both are within a fifth, these points, too, are nearer to the optimum with the energy than without.
 

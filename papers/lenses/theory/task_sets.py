@@ -69,7 +69,7 @@ def optimum(tasks: Moments, N: float) -> Layer:
         raise ValueError("all labels are 0: every layer has the least error, take tasks or noise")
     told = np.outer(nu, nu) / q
     system = (1 + 1 / N) * U + c / N * np.eye(len(U)) - (1 + 2 / N) * told
-    if np.linalg.cond(system) > 1e12:
+    if np.linalg.svd(system, compute_uv=False)[-1] < 1e-12 * (np.linalg.norm(U, 2) + c / N):  # not by itself, at d = 1
         raise ValueError("several layers have the least error on these tasks: take noise and a finite N, or more tasks")
     A = np.linalg.solve(system, U - told)
     return Layer(A, (nu / (1 + 2 / N) - nu @ A) / q)

@@ -9,7 +9,8 @@ def minute(four):
     two nonlinearities as columns: earlier analyses had one of them or none.
 
     So: In part. On the paper's task neither is needed to get the labels right. Four networks, with and without each, err on
-    at most {worst} of the prompts of unseen tasks ({L0a}). What the two change is the margin by which the output is right.
+    at most {worst} of the prompts of unseen tasks ({L0a}). On prompts as long as in training
+    what the two change is the margin by which the output is right.
     New: With the ReLU the margin depends on $S₁$, a sum of coefficients of new patterns ({L0c}). Without both it is
     proportional to the share of relevant contexts ({L0b}). On prompts of {l} contexts softmax
     attention makes at least {factor} times as many errors as linear attention ({L0d}).

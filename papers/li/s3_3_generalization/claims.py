@@ -169,6 +169,7 @@ def L7g(dataset):
     """It is the length of the patterns that counts: three new patterns of sum 1, times $S₁$, err as L7v says.
 
     Margin: As for L7v. The patterns are drawn anew, as those of fixed norm and sum 1; so are the prompts.
+    Number: The larger of error($S₁ ≥ 1$) − 0.01 and 0.1 − error(0.3).
     Slack: as for L7v.
     Control: patterns of the same sums and fixed norm
     """

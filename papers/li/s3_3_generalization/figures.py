@@ -68,7 +68,8 @@ def _alt_rescaling(dataset: xr.Dataset) -> str:
     error, mass, low = means.error.values, means.mass.values, means.error.sel(S_1=0.7, method="nearest")
     return (
         f"Three panels over the coefficient sum from {sums[0]:g} to {sums[-1]:g}. The error falls from {error[0]:.1f} to "
-        f"{low:.1g} at {low.S_1:g}, the attention rises from {mass[0]:.1f} to {mass[-1]:.1f}; markers lie on lines. The "
+        f"{low:.1g} at {low.S_1:g}, the attention rises from {mass[0]:.1f} to {mass[-1]:.1f}; markers lie on the lines "
+        "of the squared sum or a little above. The "
         f"hinge falls from one to zero; at fixed norm it is {at_most(means.hinge_fixed.max(), '.1g')} at most."
     )
 

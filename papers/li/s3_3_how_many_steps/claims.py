@@ -157,6 +157,7 @@ def L10o(dataset):
 
     Margin: The margin of L10n, over $α$, $β$, $η$ and $M₁$; $δ = 0.4$ and small steps, so that 26 to 143 steps are counted
     (quick: 10 to 25).
+    Number: Largest deviation over $α$, $β$, $η$ and $M₁$.
     Control: the exponents with opposite signs
     Positive: the exponents of the stated law
     Missing: as for L10n

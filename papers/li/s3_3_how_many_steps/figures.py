@@ -14,7 +14,7 @@ from icl_lib.companion import Table, drawing, equality, points, series, span, st
     "li-iterations",
     alt=(
         "Left: measured against predicted steps, both logarithmic; markers for all letters lie a little below the "
-        "diagonal over nearly a decade. Right: exponents by letter; most of those to a loss of 0.1 lie near the long bars of "
+        "diagonal. Right: exponents by letter; most of those to a loss of 0.1 lie near the long bars of "
         "the escape law, and those in beta and M1 lie away from the short bars of the stated law; most of those of the part "
         "from 0.9 to 0.1 lie away from the long bars."
     ),

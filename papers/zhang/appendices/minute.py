@@ -17,6 +17,6 @@ def minute(terms):
     first = terms.isel(d=0)
     return {
         "worst": at_most(abs(agreement(terms, "term").deviations).max(), ".1f"),
-        "cross": f"{float(first.term_wrong.sel(term_name='I x III')):.1f}".replace("-", "−"),
+        "cross": f"{float(first.term_wrong.sel(term_name='I x III')):.2f}".replace("-", "−"),
         "error": f"{float(first.term_theory.sum()):.1f}",
     }

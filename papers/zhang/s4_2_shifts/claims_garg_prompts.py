@@ -45,7 +45,7 @@ claim = claims_of("zhang-garg-prompts")
 @claim("D", "order", margin=0.25, control=lambda d: replaced("prompt", "inputs × 1/2", *_rows(d, "weights"))(d))
 def Z17d(dataset):
     """Label noise and scaled weights leave LSA's error, over that of predicting 0, where it is without a shift; a query
-    orthogonal to the context is predicted as 0. Garg et al. report the same three tolerances for GPT-2.
+    orthogonal to the context is predicted as 0.
 
     Margin: Relative change; noise of variance 1, a twentieth of the labels', adds 3 to 4% by the formula, s.e. is 4% in quick.
     Control: the inputs scaled by 1/2, not the weights

@@ -57,7 +57,7 @@ def task_shift(figure: Figure, dataset: xr.Dataset) -> None:
     alt=(
         "Two panels of test error against test prompt length M, for a short and a longer training length N. Each has three "
         "lines, for queries as in training, in another basis and on one line; measured markers lie on them. All lines fall "
-        "with M; their floors are much lower for the longer N."
+        "with M; for the longer N they begin higher and end lower."
     ),
     caption=(
         "Query shift: error of LSA when only the query's distribution changes, all of equal trace. Lines: the formula. "

@@ -37,6 +37,7 @@ def ZF5d(dataset):
     """In each of six networks zeros in the place of the untouched rows leave the jump: still more than twice the error at $N$.
 
     Margin: As ZF5a. What these rows hold is small at the start, so 0 is little else.
+    Number: 2 times the error at $N$ over the mean error for $N < M ≤ 1.2 N$, in each network.
     Slack: As ZF5a: a jump is twice the error at $N$, and this one is several times as high.
     Control: a model trained without positions
     """

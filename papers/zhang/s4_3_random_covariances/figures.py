@@ -64,7 +64,7 @@ def _alt_risk(dataset: xr.Dataset) -> str:
 )
 def risk(figure: Figure, dataset: xr.Dataset) -> None:
     """Error over test length, by distribution (rows) and covariance scale (columns): lines: formula, markers: Monte Carlo."""
-    dataset = dataset.isel(d=0).drop_sel(trained="dense")
+    dataset = dataset.isel(d=0).drop_sel(trained="triangular")
     share = dataset[["risk", "risk_se", "risk_line", "risk_limit"]] / dataset.zero
     panels = figure.subplots(dataset.sizes["law"], dataset.sizes["c"], sharex=True, sharey=True, squeeze=False)
     for row, (_, law) in zip(panels, each(share, "law"), strict=True):

@@ -52,7 +52,7 @@ class RandomCovariance(Declaration):
                 "risk": variable(dims, [e.value / d for e in found], "measured error per dimension", "y^2"),
                 "risk_se": variable(dims, [e.standard_error / d for e in found], "standard error", "y^2"),
             },
-            coords={"law": list(laws), "trained": ["random", "mean", "dense"], "c": list(self.c), "M": list(self.M)},
+            coords={"law": list(laws), "trained": ["random", "mean", "triangular"], "c": list(self.c), "M": list(self.M)},
             attrs={"N": self.N},
         )
 
@@ -118,12 +118,12 @@ def _laws(d: int, seed: int) -> dict:
 
 
 def _weights(moments: theory.SpectrumMoments, N: float) -> list[np.ndarray]:
-    """Return the weights that training on random spectra and on their mean leaves, and the first with all entries alive.
+    """Return the weights that training on random spectra and on their mean leaves, and the first with an upper triangle.
 
-    What stands off the diagonal is what the coefficients of Corollary C.2 off the diagonal are seen by.
+    By these the coefficients of Corollary C.2 off the diagonal are seen, and in which order their indices stand.
     """
     random, fixed = (theory.A_limit(law, N) for law in (moments, theory.fixed_moments(moments.first)))
-    return [random, fixed, random + np.diag(random).mean() * (1 - np.eye(len(random)))]
+    return [random, fixed, random + np.diag(random).mean() * np.triu(np.ones_like(random), 1)]
 
 
 def wrong_errors(A: np.ndarray, swapped: np.ndarray, test: theory.SpectrumMoments, M: int) -> dict[str, float]:
@@ -131,10 +131,12 @@ def wrong_errors(A: np.ndarray, swapped: np.ndarray, test: theory.SpectrumMoment
     exact, square = theory.error(A, test, M), np.diag(A) ** 2 / M
     beside = A**2 / M * (1 - np.eye(len(A)))
     apart = test.first * test.second - test.third
+    zeta = theory.zeta(test, M)
     return {
         "E λᵢ² E Σ λⱼ for E λᵢ² Σ λⱼ": exact + float(square @ apart),
         "1 for 1 + 1/M": exact - float(square @ test.third),
-        "one of the two λᵢ²λⱼ of ζᵢⱼ/M dropped": exact - float(test.first @ beside @ test.second),
+        "one of the two λᵢ²λⱼ of ζᵢⱼ/M dropped": exact - float(test.second @ beside @ test.first),
+        "ζⱼᵢ for ζᵢⱼ": exact + float((A**2 * (zeta.T - zeta)).sum()),
         "M + 1 for M": theory.error(A, test, M + 1),
         "M for N": theory.error(swapped, test, M),
     }

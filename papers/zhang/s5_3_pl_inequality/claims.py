@@ -49,7 +49,7 @@ def Z24b(dataset):
     return Discrepancy(dataset.u_last_bound - dataset.u_last_least)
 
 
-@claim("N", "order", margin=0, control=lambda dataset: dataset[["slack"]].rename(d="kappa", kappa="d"))
+@claim("D", "order", margin=0, control=lambda dataset: dataset[["slack"]].rename(d="kappa", kappa="d"))
 def Z24c(dataset):
     """The PL inequality is loose, and the looser the higher the dimension: its slack grows with $d$.
 
@@ -84,7 +84,7 @@ claim = claims_of("zhang-dense-init")
 
 
 @claim(
-    "N", "convergence", margin=0.9, control=lambda d: d.drop_dims("start").assign(loss=d.loss_allowed.rename(allowed="start"))
+    "D", "convergence", margin=0.9, control=lambda d: d.drop_dims("start").assign(loss=d.loss_allowed.rename(allowed="start"))
 )
 def Z26(dataset):
     """From dense initialisations of all live parameters not every flow is at the optimum by time $T = 150$ ($d = 3$).
@@ -145,8 +145,8 @@ def Z26c(dataset):
 
 @claim("D", "identity", margin=0, control=lambda dataset: dataset.assign_coords(d=8 - dataset.d))
 def Z26g(dataset):
-    """In dimension 5 it is not so at every length: at $κ = 10$ both descents end at $L^*$ for $N$ from 100 to 1000, and not
-    both for shorter prompts, nor at $10⁴$.
+    """In dimension 5 the two descents do not find one at every length: at $κ = 10$ both end at $L^*$ for $N$ from
+    100 to 1000, and not both for shorter prompts, nor at $10⁴$.
 
     Margin: Cells where the descents end otherwise; $L^*$ is reached when 0.1% is left. Written when the data had been seen.
     Control: $d = 3$ in the place of $d = 5$
@@ -179,11 +179,12 @@ def Z26e(dataset):
     return Discrepancy(-np.log(traps.loss.where(beyond).min("place") / traps.minimum).diff("N"))
 
 
-@claim("N", "convergence", margin=0.9, control=put(dense_loss="dense_loss_zero_blocks"))
+@claim("D", "convergence", margin=0.9, control=put(dense_loss="dense_loss_zero_blocks"))
 def Z26f(dataset):
     """Dense initialisations do not all lead to the optimum by time $T = 150$ at long prompts either ($d = 3$).
 
     Margin: As Z26, the largest share over $N$.
+    Number: Largest share that arrives, over $N$, with its binomial interval.
     Control: the same initialisations with $u₁₂ = u₂₁ = 0$
     """
     share = (dataset.dense_loss < 1.01).mean("start")

@@ -102,9 +102,9 @@ def W_PV_limit(A: Float[ndarray, "d d"]) -> Float[ndarray, "d+1 d+1"]:
 def prediction(
     A: Float[ndarray, "d d"], x: Float[ndarray, "... M d"], y: Float[ndarray, "... M"], x_query: Float[ndarray, "... d"]
 ) -> Float[ndarray, "..."] | float:
-    """y_hat = x_query^T A_* (1/M) sum_i y_i x_i, which is x_query^T A_* Lambda_hat w without noise (4.13)."""
+    """y_hat = x_query^T A^T (1/M) sum_i y_i x_i, which is x_query^T A_* Lambda_hat w without noise (4.13)."""
     moment = np.einsum("...md,...m->...d", x, y) / x.shape[-2]
-    return np.einsum("...d,de,...e->...", x_query, A, moment)
+    return np.einsum("...e,de,...d->...", x_query, A, moment)
 
 
 def prediction_limit(
@@ -115,11 +115,11 @@ def prediction_limit(
 
 
 def error(A: Float[ndarray, "d d"], test: SpectrumMoments, M: float) -> float:
-    """E(y_hat - y_query)^2 = sum_i E lambda_i - 2 sum_i A_ii xi_i + sum_ij A_ij^2 zeta_ji(M) (derived here).
+    """E(y_hat - y_query)^2 = sum_i E lambda_i - 2 sum_i A_ii xi_i + sum_ij A_ij^2 zeta_ij(M) (derived here).
 
-    For weights A, test spectrum with moments ``test``, w ~ N(0, I), no noise; y_hat as in ``prediction``.
+    For weights A = u_{-1} U_11, test spectrum with moments ``test``, w ~ N(0, I), no noise; y_hat as in ``prediction``.
     """
-    return float(test.first.sum() - 2 * np.diag(A) @ xi(test) + np.einsum("ij,ij,ji->", A, A, zeta(test, M)))
+    return float(test.first.sum() - 2 * np.diag(A) @ xi(test) + np.einsum("ij,ij,ij->", A, A, zeta(test, M)))
 
 
 def exponential_A(d: int, N):

@@ -219,8 +219,8 @@ def behind(d, title, tokens):
 @shows(real_models.repeated, "dherin-model-capacity")
 def repeated(d, title, text, fit):
     """Medians over the models."""
-    name = {"error": "repeat_error", "size over that of the weights": "repeat_size"}[title]
-    ordered = sorted(d[name].sel(text=text, fit=fit).values)
+    name = {"error of the logits": "error", "behind a block": "stream", "size over that of the weights": "size"}[title]
+    ordered = sorted(d[f"repeat_{name}"].sel(text=text, fit=fit).values)
     return (ordered[4] + ordered[5]) / 2
 
 

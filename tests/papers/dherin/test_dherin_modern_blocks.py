@@ -193,7 +193,7 @@ def blocks():
 
 
 def test_the_claims_hold_on_a_tiny_declaration(blocks):
-    for claim in (claims.D41, claims.D42, claims.D43, claims.D44, claims.D45):
+    for claim in (claims.D41, claims.D42, claims.D43, claims.D44, claims.D45, claims.D48):
         judgement = claim.judge(blocks)
         assert (judgement.verdict, judgement.control_verdict) == (HOLDS, FAILS), claim.id
     inner, outer = blocks.size_in.sel(architecture="parallel"), blocks.size_out
@@ -236,8 +236,6 @@ def test_depth_on_a_tiny_declaration():
 def test_gemma_on_a_tiny_declaration():
     declaration = replace(GEMMA.quick, sizes=SIZES, depth=2, tokens=8, x=(3.0,), seeds=2)
     dataset = declaration.expect(declaration.run(0, "cpu"), 0)
-    judged = claims.D48.judge(dataset)
-    assert (judged.verdict, judged.control_verdict) == (HOLDS, FAILS)
     assert max(dataset.gap.sel(alone="nearest").max(), dataset.below.max()) <= 1e-9 < dataset.gap.sel(alone="turned").max()
     over = dataset.over
     assert over.sel(form="conditioned").max() <= 1 + 1e-9 and over.sel(form="published").min() >= 1 - 1e-9

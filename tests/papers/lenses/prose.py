@@ -51,7 +51,7 @@ def descents_that_arrive(d):
 
 @says(
     "lenses_2_own_weights",
-    "in the figure at the top its least risk is about 8% below the upper bound (full profile).",
+    "in the figure at the top its least risk is at most 8.1% below the upper bound (full profile).",
     "lenses-own-optimum",
 )
 def attention_below_its_upper_bound(d):
