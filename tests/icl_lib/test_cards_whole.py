@@ -103,8 +103,8 @@ def test_a_card_of_a_finding_that_quick_data_leave_open():
         "Z1 found here undecided The error is small. 0.62 ± 0.1 allowed 0.55 resolution 3% ◇ rejected on the full data only"
     )
     assert folded == (
-        "how it is judged | kind bound | wording derived for this book, not stated in the paper [D] | margin 0.75: a half | "
-        "control one. It has to be rejected; these data are too coarse for it."
+        "how it is judged | kind bound | wording found for this book, by proof or by measurement, and not stated in the paper "
+        "[D] | margin 0.75: a half | control one. It has to be rejected; these data are too coarse for it."
     )
 
 

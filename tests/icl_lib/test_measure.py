@@ -77,3 +77,8 @@ def test_stacked_weights_are_measured_on_the_same_prompts():
 def test_log_log_slope_of_a_power():
     x = np.array([0.5, 1.0, 3.0])
     assert log_log_slope(x, np.stack([4 * x**-1.5, x])) == pytest.approx([-1.5, 1.0])
+
+
+def test_as_many_models_as_prompts_are_measured():
+    models = LinearSelfAttention(*torch.zeros(2, 4, 3, 3, dtype=torch.float64))
+    assert risk.squared_errors(models, LAW, prompts=4, length=2, seed=0, name="a").shape == (4, 4)

@@ -17,6 +17,11 @@ from icl_lib.companion import Discrepancy, claims_of, put
         ("A sentence.\n\nMargin: a reason.", {}, "it has no near miss: give control="),
         ("A sentence.\n\nMargin: a reason.", {"near": ("more",)}, "of= names a quantity, and near= its near misses"),
         ("A sentence.\n\nMargin: a reason.\nPositive: z", {"of": "x", "near": ("more",)}, "positive= is missing"),
+        (
+            "A sentence.\n\nMargin: a reason.\nControl: y\nMissng: z",
+            {"control": put(x="y")},
+            "Missng: in the place of Missing:",
+        ),
         ("Only a sentence.", {"control": put(x="y")}, "its sentence, then Margin: and a reason; one of both is missing"),
         ("A sentence.\n\nControl: y\nMargin: a reason.", {"control": put(x="y")}, "Margin:, Control: once, in this order"),
         ("A sentence.\n\nMargin: one.\nMargin: two.\nControl: y", {"control": put(x="y")}, "Margin:, Control: once, in this"),

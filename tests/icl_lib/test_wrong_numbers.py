@@ -9,7 +9,7 @@ import torch
 
 from icl_lib.measure.cosine import cosine
 from icl_lib.measure.estimate import mean
-from icl_lib.measure.risk import chunks, risk, squared_errors
+from icl_lib.measure.risk import chunks, risk
 from icl_lib.measure.slope import log_log_slope
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero, predict
 from icl_lib.models.contextual.blocks import Block
@@ -19,7 +19,7 @@ from icl_lib.models.contextual.weights import linear, start
 from icl_lib.models.gpt2 import GPT2, interleaved_tokens, pattern_tokens
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.patches.network import patched_network
-from icl_lib.patches.rank_one import redirection
+from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
 from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root, normal
 from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
@@ -55,6 +55,11 @@ def weights(W_PV, W_KQ):
 def plain(function):
     """Take a function as it is without the checks of annotations."""
     return function.__wrapped__
+
+
+def columns(generator, shape, length):
+    drawn = LAW.sample(generator, shape, length)
+    return drawn._replace(y_query=drawn.y_query[:, None])
 
 
 def draw_plainly(shape, length):
@@ -173,7 +178,10 @@ REFUSED = {
         lambda: plain(antithetic)(Prompts(EYE, EYE[0], EYE[0], torch.tensor(1.0))),
         r"give a batch, x of shape \(B, M, d\)",
     ),
-    "a number of prompts alone": (lambda: draw_plainly(3, 2), r"shape is 3: give a tuple, such as \(1000,\)"),
+    **{
+        f"prompts of shape {shape}": (lambda shape=shape: draw_plainly(shape, 2), r": give a tuple, such as \(1000,\)")
+        for shape in (3, (-1,), (2.0,))
+    },
     "a broken number of examples": (lambda: draw_plainly((3,), 2.0), "prompts of 2.0 examples: draw 0 or more"),
     "queries of more dimensions": (
         lambda: plain(QueryShift.sample)(
@@ -230,10 +238,32 @@ REFUSED = {
         lambda: plain(embed)(prompts()._replace(y=torch.ones(1, 4).double())),
         "are torch.float32, torch.float64 and torch.float32: give all three in one",
     ),
-    "weights of another type": (
-        lambda: LinearSelfAttention(EYE.double(), EYE)(prompts()),
-        "prompts are torch.float32 and weights torch.float64 and torch.float32",
+    **{
+        f"weights of another type, {PV}, {KQ}": (
+            lambda PV=PV, KQ=KQ: LinearSelfAttention(EYE.to(PV), EYE.to(KQ))(prompts()),
+            f"prompts are torch.float32 and weights {PV} and {KQ}: give all in one",
+        )
+        for PV, KQ in ((torch.float32, torch.float64), (torch.float64, torch.float32))
+    },
+    "one prompt alone": (
+        lambda: plain(LinearSelfAttention.__call__)(MODEL, Prompts(EYE[:, :2], EYE[0], EYE[0, :2], torch.tensor(0.0))),
+        r"a single prompt, x of shape \(3, 2\): give a batch",
     ),
+    "labels of the queries in a column": (
+        lambda: risk(Zero(), SimpleNamespace(sample=columns), prompts=4, length=2, seed=0, name="a"),
+        r"y_query has shape \(4, 1\): draw one label a prompt",
+    ),
+    "numbers that NumPy lacks": (lambda: mean(torch.ones(3, dtype=torch.bfloat16)), "bfloat16: give floats that NumPy has"),
+    "a mask of NumPy's": (lambda: plain(without)(torch.ones(3, 1), np.array([True, False])), "give whole numbers, no mask"),
+    "a covariance of no entries": (lambda: covariance_root(torch.ones(0, 0)), r"has shape \(0, 0\): give \(d, d\)"),
+    "a covariance of 16 bits": (lambda: covariance_root(EYE.half()), "has no root in torch: give float32 or float64"),
+    **{
+        f"a square of 16 bits, {size}": (
+            lambda size=size: rank_one(torch.ones(2).half(), torch.full((2,), size).half()),
+            "beyond what torch.float16 holds with all its digits",
+        )
+        for size in (1e-3, 300.0)
+    },
     "three rates for two": (
         lambda: plain(per_replicate)(torch.ones(3), torch.ones(2)),
         "for 2 replicates: give one, or one for",
@@ -248,11 +278,6 @@ def test_it_is_refused_in_one_sentence(what):
     attempt, sentence = REFUSED[what]
     with pytest.raises(ValueError, match=sentence):
         attempt()
-
-
-def test_as_many_models_as_prompts_are_measured():
-    models = LinearSelfAttention(*torch.zeros(2, 4, 3, 3, dtype=torch.float64))
-    assert squared_errors(models, LAW, prompts=4, length=2, seed=0, name="a").shape == (4, 4)
 
 
 def test_one_kernel_asks_how_gradients_lie_in_memory():

@@ -11,8 +11,8 @@ def minute(errors):
 
     So: Yes. With the best step size and {d} variances in geometric progression, the largest {spread} times the least, {floor}
     of the error of predicting 0 is left after a million examples ({Z1}). A model trained on prompts as long has {trained} left.
-    New: What one step leaves has a closed form. On endless prompts it depends on the variances alone, whatever their common
-    factor, and is zero only where they are all equal.
+    New: What one step leaves has a closed form. On endless prompts it depends on the variances alone, up to a common factor,
+    and is zero only where they are all equal.
     """
     last = errors.isel(d=0, kappa=-1, M_long=-1)
     return {

@@ -8,12 +8,11 @@ EXACT = ["all matrices", "last alone"]
 
 def identity(d):
     worst = float(np.nanmax(d.error.values))
-    largest = d.error_bare.sel(layer="softmax attention")
-    bare = float(np.median(largest.isel(size=-1).values))
+    bare = float(np.median(d.error_bare.isel(size=-1).values))
     return {
         "exact": Number(worst, {"the median": float(np.nanmedian(d.error.values))}),
         "missing": Number(
-            bare, {"with the change": worst, "the smallest context": float(np.median(largest.isel(size=0).values))}
+            bare, {"with the change": worst, "the smallest context": float(np.median(d.error_bare.isel(size=0).values))}
         ),
     }
 
@@ -42,9 +41,7 @@ def agreement(d):
     own, other = (d.difference.sel(way=way) for way in ("patch", "another task's patch"))
     return {
         "gap": Number(float(own.max()), {"the median": float(own.median()), "the other patch": float(other.max())}),
-        "stale": Number(
-            float(other.isel(step=-1).max()), {"at the beginning": float(other.isel(step=0).max()), "own": float(own.max())}
-        ),
+        "stale": Number(float(other.max()), {"at the end": float(other.isel(step=-1).max()), "own": float(own.max())}),
     }
 
 

@@ -38,9 +38,9 @@ def falling_scores(d):
 
 @says(
     PAGE,
-    r"All four directions hold. The exponents of $\beta$ and $M_1$ do not, that of $\alpha$ hardly, and the reason is that "
-    "nearly all steps are spent "
-    "near the initialisation.",
+    r"All four directions hold. The exponents of $\beta$ and $M_1$ do not. That of $\alpha$ is $-0.93$ in the full profile, "
+    r"just outside the margin; the quick one cannot tell it from the stated $-0.67$. The reason is that nearly all steps are "
+    "spent near the initialisation.",
     "li-iterations",
 )
 def directions_and_exponents(d):
@@ -48,7 +48,8 @@ def directions_and_exponents(d):
     right = max(total["alpha"], total["beta"], total["eta"], -total["M1"]) < 0
     off = {letter for letter in ("alpha", "beta", "eta", "M1") if abs(total[letter] - stated[letter]) > 0.25}
     near = (behind(d) / d.time.sel(level=0.1).mean("seed")).isel(start=0).mean() < 0.1
-    return bool(right), bool(off == {"alpha", "beta", "M1"} and abs(total["alpha"] - stated["alpha"]) < 0.27), bool(near)
+    just = off == {"alpha", "beta", "M1"} and abs(total["alpha"] - stated["alpha"]) < 0.27
+    return total["alpha"], stated["alpha"], bool(right), bool(just), bool(near)
 
 
 @says(PAGE, "The full profile repeats the sweep with a larger $W_O$", "li-iterations")

@@ -10,6 +10,7 @@ from zhang_instances import RANDOM, diagonal_matrices, two_point
 
 from icl_lib.models.linear_attention import LinearSelfAttention
 from icl_lib.seeds import stream
+from icl_lib.tasks.prompts import Prompts
 from papers.zhang.random_covariance import ExponentialSpectrum, RandomDiagonalRegression
 from papers.zhang.random_spectra import uniform
 from papers.zhang.reduced_flow import random_Theta
@@ -92,8 +93,11 @@ def test_prediction_matches_the_model():
 
 def test_prediction_by_hand():
     x, y, x_query = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([3.0, 1.0]), np.array([1.0, 1.0])
-    A = np.array([[1.0, 10.0], [0.0, 2.0]])  # moment (1.5, 1): A moment = (11.5, 2)
-    assert theory.prediction(A, x, y, x_query) == 13.5
+    A = np.array([[1.0, 10.0], [0.0, 2.0]])  # moment (1.5, 1): A^T moment = (1.5, 17)
+    assert theory.prediction(A, x, y, x_query) == 18.5
+    prompts = Prompts(*(torch.tensor(each)[None] for each in (x, y, x_query)), torch.zeros(1))
+    layer = LinearSelfAttention(*(torch.tensor(each) for each in (theory.W_PV_limit(A), theory.W_KQ_limit(A))))
+    assert float(layer(prompts)) == pytest.approx(18.5, rel=1e-14)
 
 
 def test_failure_example_by_hand():
@@ -133,8 +137,8 @@ def test_error_values_known_beforehand():
 def test_error_is_the_mean_over_spectra_of_the_fixed_covariance_error(d, M):
     spectra, moments = two_point(d, 5 * d + M)
     A = np.random.default_rng(d).normal(size=(d, d))
-    by_spectrum = [  # of x_query^T A Lambda_hat w, as ``prediction`` has it
-        np.trace(L) - 2 * np.trace(L @ A @ L) + np.trace(L @ A @ optimum.second_moment(L, M) @ A.T)
+    by_spectrum = [  # of w^T Lambda_hat A x_query, as the layer with u_{-1} U_11 = A has it
+        np.trace(L) - 2 * np.trace(L @ A @ L) + np.trace(L @ A.T @ optimum.second_moment(L, M) @ A)
         for L in diagonal_matrices(spectra)
     ]
     assert np.isclose(theory.error(A, moments, M), np.mean(by_spectrum), rtol=1e-11)
