@@ -11,6 +11,10 @@ from numpy import ndarray
 
 def running_average(scores: Float[ndarray, "*b T"], values: Float[ndarray, "*b T c"]) -> Float[ndarray, "*b T c"]:
     """abar_i = (1/S_i) sum_{t <= i} e^{s_t} v_t: one head's output after i = 0 .. N tokens (eq-dherin-4-3-average)."""
+    if np.shape(values)[:-1] != np.shape(scores):
+        raise ValueError(
+            f"scores and values have the shapes {np.shape(scores)} and {np.shape(values)}: give (.., T) and (.., T, c)"
+        )
     averages, shares = [values[..., 0, :]], newest_share(scores)[..., None]
     for i in range(values.shape[-2] - 1):
         averages.append(averages[-1] + shares[..., i, :] * (values[..., i + 1, :] - averages[-1]))

@@ -18,6 +18,8 @@ from numpy import ndarray
 
 def conserved(u: Float[ndarray, "m"], W: Float[ndarray, "m D"]) -> Float[ndarray, "m m"]:
     """Q = u u^T - W W^T, which gradient flow of any loss of W^T u keeps (eq-lenses-2-conserved)."""
+    if np.shape(W)[:-1] != np.shape(u):
+        raise ValueError(f"u and W have the shapes {np.shape(u)} and {np.shape(W)}: give (m,) and (m, D)")
     return np.outer(u, u) - W @ W.T
 
 

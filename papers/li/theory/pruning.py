@@ -112,10 +112,10 @@ def plateau(margin: float) -> float:
 def label_lost(n_label: int, n: int, deleted: int) -> float:
     """C(n - n_label, deleted - n_label)/C(n, deleted): all n_label rows of a label are among the deleted (eq-li-3-4-lost).
 
-    ``deleted`` of n rows go at random. Raises ValueError for more than n.
+    ``deleted`` of n rows go at random. Raises ValueError where there are not as many.
     """
-    if deleted > n:
-        raise ValueError(f"{deleted} of {n} rows cannot be deleted: take {n} at most")
+    if not (0 <= deleted <= n and 0 <= n_label <= n):
+        raise ValueError(f"{deleted} of {n} rows are deleted, and {n_label} are of a label: take 0 to {n}")
     return comb(n - n_label, deleted - n_label) / comb(n, deleted) if deleted >= n_label else 0.0
 
 

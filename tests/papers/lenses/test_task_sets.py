@@ -66,7 +66,14 @@ def test_no_layer_near_the_optimum_is_better():
 
 
 @pytest.mark.parametrize(
-    ("w", "N"), [([[1.0, 2.0, 0.5]], 4), ([[0.0, 0.0], [1.0, 0.5]], 7), ([[1.0, 0.0], [0.0, 2.0]], np.inf), ([[1.0]], np.inf)]
+    ("w", "N"),
+    [
+        ([[1.0, 2.0, 0.5]], 4),
+        ([[0.0, 0.0], [1.0, 0.5]], 7),
+        ([[1.0, 0.0], [0.0, 2.0]], np.inf),
+        ([[1.0]], np.inf),
+        ([[1.0]], 11),
+    ],
 )
 def test_tasks_for_which_several_layers_are_best_are_refused(w, N):
     with pytest.raises(ValueError, match="several layers have the least error on these tasks"):
