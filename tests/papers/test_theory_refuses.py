@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from papers.ahn.theory import depth, wishart
-from papers.dherin.theory import contextual_blocks, finetuning, modern_blocks
+from papers.dherin.theory import contextual_blocks, convergence, finetuning, modern_blocks
 from papers.engine.theory import operations
 from papers.garg.theory import bayes
-from papers.lenses.theory import one_function, own_weights, population, task_sets
+from papers.lenses.theory import one_function, own_weights, population, read_out, task_sets
 from papers.li.theory import coefficient_sum, coverage, floor, mechanism, prompt_length, pruning
 from papers.zhang.theory import loss, pl_inequality, random_covariance_flow, wall
 
@@ -26,7 +26,27 @@ REFUSED = {
     "no covariance": (lambda: population.tasks(TWO, np.zeros(2), np.diag([1.0, -1.0]), 0.0), "none below 0"),
     "logits too wide": (lambda: one_function.pattern_left(4, 10.0), "good for x <= 5"),
     "a share above one": (lambda: floor.wrong_label(1.5), "0 < alpha <= 1"),
-    "more rows than there are": (lambda: pruning.label_lost(2, 4, 5), "take 4 at most"),
+    **{
+        f"{deleted} deleted of 4 rows, {n_label} of a label": (
+            lambda n_label=n_label, deleted=deleted: pruning.label_lost(n_label, 4, deleted),
+            f"{deleted} of 4 rows are deleted, and {n_label} are of a label: take 0 to 4",
+        )
+        for n_label, deleted in ((2, 5), (-1, 2), (5, 3), (1, -1))
+    },
+    **{
+        f"values of shape {values}": (
+            lambda values=values: convergence.running_average.__wrapped__(np.ones(3), np.ones(values)),
+            r"scores and values have the shapes \(3,\) and \(",
+        )
+        for values in ((2, 1), (3,))
+    },
+    **{
+        f"a matrix of shape {shape} before two": (
+            lambda shape=shape: read_out.conserved.__wrapped__(np.ones(2), np.ones(shape)),
+            r"have the shapes \(2,\) and \(.*\): give \(m,\) and \(m, D\)",
+        )
+        for shape in ((2,), (1, 3), (3, 2))
+    },
     "more examples than dimensions": (lambda: bayes.posterior_mean(np.eye(3)[:, :2], np.ones(3), 0.0), "k <= d, or noise"),
     "an input twice": (lambda: bayes.posterior_mean(np.ones((2, 3)), np.ones(2), 0.0), "k <= d, or noise"),
     "a negative norm": (lambda: pruning.silent_share_inputs(1.0, -1.0, 6), "q >= 0"),

@@ -114,7 +114,7 @@ def lengths_of_the_two_changes(d):
     return bool(d.ratios.sel(i=slice(1, 10)).max() < 1.03)
 
 
-@says(DYNAMICS, "They part at the end", "dherin-left-consuming")
+@says(DYNAMICS, "They part later, in most networks at the end", "dherin-left-consuming")
 def lengths_at_the_end(d):
     return bool((d.ratios.isel(i=-1) > 1.03).all()), bool((d.ratios.isel(i=-1) > d.ratios.sel(i=30)).all())
 

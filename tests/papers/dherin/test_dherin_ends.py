@@ -82,9 +82,3 @@ def test_shares_near_one_keep_their_digits():
 
 def test_no_change_is_carried_by_a_joint_patch():
     assert contextual_blocks.joint_miss(np.zeros((2, 3)), np.ones((4, 3)), 1e-9) == 0
-
-
-def test_values_that_do_not_meet_their_scores_are_refused():
-    for values in (np.ones((2, 1)), np.ones(3)):
-        with pytest.raises(ValueError, match=r"scores and values have the shapes \(3,\) and \("):
-            convergence.running_average.__wrapped__(np.ones(3), values)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from papers.lenses.theory import one_block, one_function, population, read_out, task_sets
+from papers.lenses.theory import one_block, one_function, population, task_sets
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 40])
@@ -43,9 +43,3 @@ def test_few_tasks_a_dimension_and_endless_prompts_have_a_limit():
     limit = task_sets.many_dimensions(1e9, 0.5, 0.3)
     assert task_sets.many_dimensions(1e15, 0.5, 0.3) == pytest.approx(limit, rel=1e-6)
     assert limit == pytest.approx(0.5, rel=1e-6)
-
-
-@pytest.mark.parametrize("shape", [(2,), (1, 3), (3, 2)])
-def test_a_read_out_that_does_not_meet_the_matrix_is_refused(shape):
-    with pytest.raises(ValueError, match=r"have the shapes \(2,\) and \(.*\): give \(m,\) and \(m, D\)"):
-        read_out.conserved.__wrapped__(np.ones(2), np.ones(shape))

@@ -57,9 +57,3 @@ def test_disjoint_tasks_memorise_as_the_short_form_says():
     tasks = np.array([[0, 3], [1, 4], [2, 5]])
     assert coverage.key_memory(tasks, 6, 0.5, 4.0, 3.0) == pytest.approx(6**0.5 * 3 / (0.5 * 4))
     assert coverage.value_memory(tasks, 6, 4.0, 3.0) == pytest.approx(16 / (6 * 9))
-
-
-@pytest.mark.parametrize(("n_label", "deleted"), [(-1, 2), (5, 3), (1, -1), (1, 5)])
-def test_rows_that_there_are_not_are_refused(n_label, deleted):
-    with pytest.raises(ValueError, match=rf"{deleted} of 4 rows are deleted, and {n_label} are of a label: take 0 to 4"):
-        pruning.label_lost(n_label, 4, deleted)
