@@ -230,3 +230,8 @@ def test_notebooks_are_checked_by_name_or_all(run, checkout, called):
         ["book.builder.check", "notebooks/beta.ipynb"],
         ["book.builder.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
     ]
+
+
+def test_help_on_lab_installs_nothing(run, monkeypatch, capsys):
+    monkeypatch.delattr(run, "install")
+    assert run.lab(["--help"]) == 0 and capsys.readouterr().out.startswith("./run lab [--reset] ")
