@@ -23,7 +23,7 @@ def D36(dataset):
     """In every block $ΔW_i$ and $Δb'_i$ make the query alone give the output of token $i$, for every token $i$ of the prompt.
 
     Margin: Relative error in float64, worst case of all. The shortest of $10⁵$ output vectors lose two digits.
-    Control: $Δb'_i$ left out; without skips, the update of the token before
+    Control: $Δb'_i$ left out; without skips, with the update of the token before
     """
     return Discrepancy(dataset.error)
 

@@ -26,8 +26,8 @@ def _alt_positions(dataset: xr.Dataset) -> str:
     alt=_alt_positions,
     caption=(
         "Top: relative error of the patched query alone at every token and block, first variant, worst prompt and network. "
-        "Bottom left: worst error of each variant (circles), and with Δ<i>b</i>′ left out or, without skips, the update of "
-        "the token before (squares). Bottom right: against |<i>n</i>|<sup>2</sup>, share of the change that an "
+        "Bottom left: worst error of each variant (circles), and with Δ<i>b</i>′ left out or, without skips, with the "
+        "update of the token before (squares). Bottom right: against |<i>n</i>|<sup>2</sup>, share of the change that an "
         "ε = 10<sup>−8</sup> leaves out (measured and formula), and error of the output without ε."
     ),
     size=(7.6, 6.4),
