@@ -92,7 +92,7 @@ class GPT2:
         return weights
 
     def __call__(self, weights: Weights, tokens: Float[Tensor, "S B T n"], read: slice = EVERY_TOKEN) -> Float[Tensor, "S B r"]:
-        """Return the outputs at the tokens that ``read`` names; the last layer computes no more than those need."""
+        """Return the outputs at the tokens that ``read`` names; behind its attention the last layer computes those alone."""
         h = self._embed(weights, tokens)
         for number, layer in enumerate(_by_layer(weights), start=1):
             h, _ = self._block(layer, h, read if number == self.layers else EVERY_TOKEN)

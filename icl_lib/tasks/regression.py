@@ -12,6 +12,7 @@ from icl_lib.typed import refuse
 
 def linear_labels(x: Float[Tensor, "... M d"], w: Float[Tensor, "... d"]) -> Float[Tensor, "... M"]:
     """Return y_i = <w, x_i> for every example of every prompt."""
+    refuse(w.shape[-1:] != x.shape[-1:], f"w has shape {tuple(w.shape)} and x {tuple(x.shape)}: give as many entries")
     return torch.einsum("...md,...d->...m", x, w)
 
 

@@ -100,7 +100,8 @@ def train(
     references     losses by name, shown beside the present one, the mean of the last REPORT_EVERY steps
     record         how to record a step once and repeat it, such as ``recording.capture`` on CUDA; without, it is called
 
-    Runs where the parameters are, in their dtype, and leaves them as they were. Losses stay on the device until the end.
+    Runs where the parameters are, in their dtype, and leaves them as they were; with ``record`` the learning rate is rounded
+    to float32. Losses stay on the device until the end.
     Raises ValueError without a step, and for parameters of different numbers of replicates.
 
     Two replicates: with the learning rate 1/4 the error of w halves at each step, with 1/2 it vanishes at once:

@@ -116,8 +116,8 @@ class FusedAdam:
         """Change parameters and state in place, and return them."""
         refuse(hasattr(self.learning_rate, "__len__"), "one kernel has one learning rate: give a number, or use Adam")
         refuse(
-            not all(_lie_alike(p, gradients[k]) for k, p in parameters.items()),
-            "gradients lie in memory otherwise than their parameters: use Adam, or make both contiguous",
+            not all(_lie_alike(p, gradients[k]) and _lie_alike(p, state["first"][k]) for k, p in parameters.items()),
+            "gradients or moments lie in memory otherwise than their parameters: use Adam, or make both contiguous",
         )
         with torch.no_grad():
             adam(

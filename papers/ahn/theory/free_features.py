@@ -34,7 +34,7 @@ def degree(L: int) -> int:
 def rule(d: int, N: int, L: int) -> tuple[Float[ndarray, "n"], Float[ndarray, "n"]]:
     """Return nodes and weights of the mean over all prompts that is exact for the loss of L such layers.
 
-    Its 3^L moments are exact fractions: L = 3 takes seconds, L = 4 more than minutes.
+    Its moments up to m_(3^L) are exact fractions: L = 3 takes seconds, L = 4 more than minutes.
     """
     return wishart.gauss_rule(*wishart.recurrence(wishart.moments(d, N, 2 * degree(L) + 1)))
 

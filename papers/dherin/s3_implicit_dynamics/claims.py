@@ -63,8 +63,8 @@ def D13(dataset):
 
 @claim("D", "bound", margin=0, control=put(left_rate="step"))
 def D13c(dataset):
-    """The rate $1/‖A(c_{i+2}…c_N, x)‖²$, given here by a summary of v4, does not follow the path: in attention it is off by
-    40% or more.
+    """The rate $1/‖A(c_{i+2}…c_N, x)‖²$, given here by a summary of v4, does not follow the path: in attention it is off, in
+    the median over prompts, by 40% or more.
 
     Margin: 0.4 minus the median over prompts of the largest error, over the longest step, in each kind of attention. The rate
     is that of the left-consuming dynamics (D19).
@@ -98,7 +98,8 @@ def D15(dataset):
 
 @claim("D", "bound", check=at_least("literal", 0.75), margin=0, control=put(literal="step"))
 def D16(dataset):
-    """Read literally, $W_i = W_{i−1}$ $− h∇L_i(W_{i−1})$ misses $W_i$ by at least three quarters of the longest step.
+    """Read literally, $W_i = W_{i−1}$ $− h∇L_i(W_{i−1})$ misses $W_i$, in the median over prompts, by three quarters of
+    the longest step or more.
 
     Margin: 0.75 minus the median over prompts of the largest error: $Δ_i$ holds token $i + 1$, and the step to $W_i$ should
     hold token $i$.
@@ -156,7 +157,8 @@ def D18(dataset):
 
 @claim("D", "bound", margin=0, control=_before_the_end)
 def D18b(dataset):
-    """The path depends on the order: somewhere on the way two orders are apart by half of how far they have gone.
+    """The path depends on the order: somewhere on the way two orders are apart, in the median over prompts, by half of how far
+    they have gone or more.
 
     Margin: 0.5 minus the median of $‖W_i − W_i'‖$ $/(‖W_i − W₀‖ + ‖W_i' − W₀‖)$, worst i and order; for each kind of attention
     without positions.

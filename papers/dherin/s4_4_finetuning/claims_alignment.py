@@ -113,11 +113,13 @@ def D33g(dataset):
     return _size(_aligned(dataset, "true", dataset.label_part**0.5 * dataset.alignment_label))
 
 
-@claim("D", "bound", margin=0.07, control=replaced("labels", "true", "another task"))
+@claim("D", "bound", margin=0.03, quick_margin=0.07, control=replaced("labels", "true", "another task"))
 def D34(dataset):
     """The alignment is no tautology: finetuning on labels of another task has alignment 0 with the patch.
 
-    Margin: Absolute mean, every length. A third of what true labels give; 2 s.e. over tasks are 0.01, at quick 0.02.
+    Margin: Absolute mean, every length. A seventh of what true labels give after all examples; 2 s.e. over tasks are 0.01, at
+    quick 0.02.
+    Moved: from 0.07 in both profiles.
     Slack: The mean is 0 within its error, so that any factor on it is small.
     Control: the true labels
     """

@@ -211,10 +211,10 @@ def positive(dataset: xr.Dataset) -> Table:
         f"first example in place of the query it falls {_from_to(dataset.share_squared_first)}."
     ),
     caption=(
-        "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: predicted from <i>K</i> and "
-        "<i>w</i> alone. Right: κ², the squared share of finetuning that a query sees, mean over fresh queries and tasks, and "
-        "at the first example; line: expected at fresh queries. Intervals: two standard errors over tasks, of κ² "
-        "those of the distance from the line."
+        "Left: cosine of what finetuning changes with <i>u</i>(<i>Gw</i>)<sup>T</sup>; line: from <i>K</i> and <i>w</i> "
+        "alone, for many examples and slow finetuning. Right: κ², the squared share of finetuning that a query sees, mean over "
+        "fresh queries and tasks, and at the first example; line: expected at fresh queries. Intervals: two standard errors "
+        "over tasks, of κ² those of the distance from the line."
     ),
     size=(7.4, 3.5),
 )

@@ -74,11 +74,13 @@ def mean_change(u: Float[ndarray, "H"], G: Float[ndarray, "k d"], w: Float[ndarr
 
 
 def approach(K: Float[ndarray, "d d"], w: Float[ndarray, "d"], i: float) -> float:
-    """sqrt(i/(i + 3 + 2 tr K |w|^2/<w, K w>)): about the cosine of that label part with its mean (eq-dherin-4-4-approach).
+    """sqrt((i + 1 + r)/(i + 3 + 2 tr K |w|^2/<w, K w>)), r = |w|^2 |K w|^2/<w, K w>^2 (eq-dherin-4-4-approach).
 
-    It is the root of E<S, mean>^2/(|mean|^2 E|S|^2), to which the mean cosine tends as i grows.
+    It is the root of E<S, mean>^2/(|mean|^2 E|S|^2) for that label part S, half of |u|^2 behind the gates that are open; the
+    mean cosine of S with its mean comes to it as i grows.
     """
-    return float(np.sqrt(i / (i + 3 + 2 * np.trace(K) * (w @ w) / (w @ K @ w))))
+    r = (w @ w) * (K @ w @ K @ w) / (w @ K @ w) ** 2
+    return float(np.sqrt((i + 1 + r) / (i + 3 + 2 * np.trace(K) * (w @ w) / (w @ K @ w))))
 
 
 # --- alignment ----------------------------------------------------------------------------------------------------

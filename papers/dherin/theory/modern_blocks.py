@@ -85,7 +85,8 @@ def conditioned(
 
 
 def scale_bound(d: Float[ndarray, "... D"], n: Float[ndarray, "... D"], m: Float[ndarray, "... D"]):
-    """RMS(d/m) / RMS(n): above the conditioned form's change of scale, below the published one's (eq-dherin-modern-bound)."""
+    """RMS(d/m) / RMS(n): at least the conditioned form's change of scale, at most the published one's largest
+    (eq-dherin-modern-bound)."""
     return rms(d / m) / rms(n)
 
 

@@ -36,7 +36,7 @@ def posterior_mean(X: Float[ndarray, "k d"], y: Float[ndarray, "k"], noise_sd: f
 def posterior_error(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndarray, "..."]:
     """(1/d) tr[(I + X^T X / noise_sd^2)^-1], the Bayes error on a query from N(0, I) given the inputs, over d (derived here).
 
-    Against the clean label; needs noise_sd > 0. As noise_sd tends to 0 it tends to max(0, 1 - k/d).
+    Against the clean label; needs noise_sd > 0. As noise_sd tends to 0 it tends to 1 - rank(X)/d.
     """
     k, d = X.shape[-2:]
     square = np.linalg.svd(X, compute_uv=False) ** 2
@@ -44,7 +44,10 @@ def posterior_error(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndar
 
 
 def posterior_errors(X: Float[ndarray, "... k d"], noise_sd: float) -> Float[ndarray, "... k+1"]:
-    """``posterior_error`` after 0 .. k examples: C, at first I, loses C x x^T C / (x^T C x + noise_sd^2) with each x."""
+    """``posterior_error`` after 0 .. k examples: C, at first I, loses C x x^T C / (x^T C x + noise_sd^2) with each x.
+
+    Needs noise_sd > 0.
+    """
     d = X.shape[-1]
     C = np.broadcast_to(np.eye(d), (*X.shape[:-2], d, d)).copy()
     traces = [np.einsum("...ii->...", C)]

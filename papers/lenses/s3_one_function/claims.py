@@ -137,8 +137,8 @@ def S3j(dataset):
 
 @claim("D", "bound", margin=0.0, control=exchanged("stage", START, TRAINED))
 def S3k(dataset):
-    """Before training it does not: neurons switch, and the gradient misses 2% or more, of the examples whose
-    removal does not turn the answer there.
+    """Before training it does not: the gradient misses 2% or more, of the examples whose removal does not turn the answer
+    there.
 
     Margin: 0.02 less the same share, in the network with the least.
     Moved: from 0.05 less the mean, as the claim is about each network now, after a full run.
@@ -175,7 +175,8 @@ claim = claims_of("lenses-one-vote")
 
 @claim("D", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
 def S3n(dataset):
-    """After training the patch has one direction, the label's: what half a context adds to the neurons lies along $W(0; q)$.
+    """After training, on unseen tasks and on other patterns of one coefficient sum, the patch has one direction, the label's:
+    what half a context adds to the neurons lies along $W(0; q)$.
 
     Margin: Share of $|W ΔA|²$ in other directions, network with the most; unseen tasks, and other patterns of one sum.
     Slack: The rest shrinks with training; a hundredth is the line that we draw.
@@ -186,7 +187,7 @@ def S3n(dataset):
 
 @claim("D", "bound", margin=0.01, control=exchanged("domain", UNSEEN, MIXED))
 def S3o(dataset):
-    """Its size is that of one vote: the change of the attention-weighted label explains 99% of $|W ΔA|²$.
+    """There its size is that of one vote: the change of the attention-weighted label explains 99% of $|W ΔA|²$.
 
     Margin: Share that is left, network with the most; unseen tasks, and other patterns of one coefficient sum.
     Slack: As for the direction.

@@ -13,9 +13,9 @@ def minute(found):
     ({S3c}). What the best change leaves depends on the tokens. With {N} Gaussian tokens in {d} dimensions, logits of variance
     {x}, it is {gaussian} of the output's variance, with as many patterns of the same covariance {patterns}; only the first
     vanishes with the length ({S3d}).
-    New: In Li et al.'s trained network one vote on the label explains 99% of the patch's square ({S3o}), and removing an
-    example, if the answer stays, changes the output, to 1%, by the output's gradient in its score, divided by the attention
-    left to the others ({S3j}).
+    New: In Li et al.'s trained network one vote on the label explains 99% of the patch's square, where patterns have
+    one coefficient sum ({S3o}). Removing an example, if the answer stays, changes the output, to 1%, by the output's gradient
+    in its score, divided by the attention left to the others ({S3j}).
     """
     last = found.share.isel(d=0, x=-1, N=-1)
     told = {kind: f"{float(last.sel(tokens=kind)):.2%}" for kind in ("Gaussian", "patterns")}

@@ -59,7 +59,7 @@ def S4r(dataset):
 claim = claims_of("lenses-what-is-left")
 
 
-@claim("D", "bound", margin=0.1, quick_margin=0.25, control=everywhere("share", k=1))
+@claim("D", "bound", margin=0.1, control=everywhere("share", k=1))
 def S4b(dataset):
     """After as many examples as in training the excess of a block trained at one length is one wrong vector: under a tenth is
     no vector.
@@ -109,7 +109,8 @@ claim = claims_of("lenses-which-vector")
 
 @claim("D", "identity", margin=1e-9, control=at(candidate=slice(1, 2)))
 def S4f(dataset):
-    """The vector of linear attention at the limit of its training is Zhang et al.'s step, after every number of examples.
+    """The vector of linear attention at the limit of its training is Zhang et al.'s step, after every number of
+    examples up to that of training.
 
     Margin: Squared distance over $E|w|²$, float64.
     Control: the best step for that number of examples
@@ -117,7 +118,7 @@ def S4f(dataset):
     return Discrepancy(abs(dataset.distance.sel(network=LINEAR, k=_to(20, dataset)).isel(candidate=0)))
 
 
-@claim("D", "bound", margin=0.1, quick_margin=0.2, control=exchanged("candidate", ZHANG, TWO))
+@claim("D", "bound", margin=0.1, control=exchanged("candidate", ZHANG, TWO))
 def S4g(dataset):
     """A one-block network trained at one length answers with Zhang et al.'s step: the squared distance of its vector from the
     task is ten times that from the step, or more.
@@ -157,9 +158,10 @@ def S4h(dataset):
     return Discrepancy(found.sel(candidate=ONE) - 0.6 * found.sel(candidate=ZHANG))
 
 
-@claim("D", "order", margin=0, quick_margin=0.1, control=replaced("network", LINEAR, *DECODERS))
+@claim("D", "order", margin=0, control=replaced("network", LINEAR, *DECODERS))
 def S4i(dataset):
-    """Of all candidates Zhang et al.'s step is the farthest from a decoder's vector, after as many examples as in training.
+    """Zhang et al.'s step, the best single one there, is of all candidates the farthest from a decoder's vector, after as many
+    examples as in training.
 
     Margin: Largest squared distance from another candidate less that from the step, network with the most of six.
     Slack: The step's distance is about twice that of the next candidate and more.
@@ -170,7 +172,7 @@ def S4i(dataset):
     return Discrepancy(others.max("candidate") - found.sel(candidate=ZHANG))
 
 
-@claim("D", "order", margin=1, quick_margin=1.7, control=replaced("network", BLOCK, *DECODERS))
+@claim("D", "order", margin=1, control=replaced("network", BLOCK, *DECODERS))
 def S4j(dataset):
     """There three best steps are nearer to it than two, and two nearer than one.
 
@@ -238,7 +240,7 @@ def S4o(dataset):
     return Discrepancy(dataset.selectivity.sel(network=BLOCK, k=50, layer=1) - 1.2)
 
 
-@claim("D", "order", margin=1, quick_margin=1.1, control=_reversed)
+@claim("D", "order", margin=1, control=_reversed)
 def S4p(dataset):
     """A decoder selects before its last layer: some earlier layer is more selective than the last.
 

@@ -55,7 +55,8 @@ def S5d(dataset):
 
 @claim("D", "bound", margin=4, control=put(trained="trained_alone"))
 def S5e(dataset):
-    """Trained on as many prompts as theirs, the layer here has the gap that Lu et al. publish.
+    """Trained on as many prompts as theirs, the layer here has the gap that Lu et al. publish, within four standard errors
+    of the difference.
 
     Margin: Standard errors of the difference, both of means over sets of tasks; the worst of all $k/d$ and the $d$ trained
     here.
@@ -82,7 +83,7 @@ def S5f(dataset):
 
 @claim("D", "order", margin=0.7, control=put(optimum="alone", alone="optimum"))
 def S5g(dataset):
-    """At $d = 64$, where both are within a fifth, these points, too, are nearer to the optimum with the energy than without.
+    """Their points at $d = 64$, too, and all with $k < d$, are nearer to the optimum with the energy than without.
 
     Margin: Distance from the first over that from the second, $k < d$, the worst of all $d$; 1 is as near. It was set with the
     points in view.

@@ -153,7 +153,8 @@ def gaussian_left(d: int, x: float, kernel=gaussian_kernel) -> float:
 def pattern_left(d: int, x: float) -> float:
     """E|what the best affine map leaves|^2 for N = infinity tokens sqrt(d) (+-e_j), of covariance I (eq-lenses-3-patterns).
 
-    To 1e-5 where d > 3 and x <= 5; raises ValueError beyond, where the sphere has too few nodes for cosh.
+    To 1e-5 where d is 4 to 6 and x <= 5, and where d <= 3 and x <= 50. For d > 3 it raises ValueError beyond x = 5, where the
+    sphere has too few nodes for cosh.
     """
     if d > 3 and x > 5:
         raise ValueError(f"x = {x:.4g} in {d} dimensions: the quadrature is good for x <= 5, or for d <= 3")

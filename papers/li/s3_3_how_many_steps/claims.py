@@ -11,23 +11,18 @@ from icl_lib.companion import NOT_REPRODUCED, claims_of, distance_over_seeds, ev
 claim = claims_of("li-training-length")
 
 
-def _at_least_one_over_alpha(dataset: xr.Dataset) -> xr.DataArray:
-    """Return the error at the end of training with the shortest prompts l_tr >= 1/alpha of the grid, by share."""
-    enough = dataset.training_length * dataset.alpha >= 1 - 1e-9
-    return dataset.error.isel(training_length=enough.argmax("training_length"))
-
-
 @claim("S", "bound", margin=0.01, control=everywhere("error", training_length=1))
 def L9p(dataset):
     """Training prompts of $l_tr ≥ 1/α$ are long enough: after training the error on unseen tasks is at most 0.01.
 
-    Margin: $ε = 0.01$ at the smallest such length, constant 1 in $Ω(1/α)$; the test distribution is the same for all models.
+    Margin: $ε = 0.01$ at every such length, constant 1 in $Ω(1/α)$; the test distribution is the same for all models.
     Number: 0-1 error.
     Slack: no network errs at the end, and $ε = 0.01$ is what the theorem is read with; a network that did not learn errs on
     half.
     Control: training prompts of one context, where attention has nothing to choose
     """
-    return over_seeds(_at_least_one_over_alpha(dataset))
+    enough = dataset.training_length * dataset.alpha >= 1 - 1e-9
+    return over_seeds(dataset.error.where(enough, 0.0))
 
 
 @claim("P", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))

@@ -185,8 +185,7 @@ def _before(dataset: xr.Dataset) -> xr.Dataset:
     positive=lambda dataset: dataset.assign(separation=0 * dataset.separation + 2),
 )
 def L18c(dataset):
-    """In the first layer training separates the neurons by the sign of a: label parts turn to $+q$ for $a > 0$ and to $−q$
-    else.
+    """In the first layer training separates the label parts of the neurons along $q$ by the sign of $a$.
 
     Margin: Mean cosine to $q$ of those with $a < 0$ less that of those with $a > 0$. In the one-layer model it is −2 (L15b),
     and 0 before training; a quarter is asked for.

@@ -103,11 +103,12 @@ def L20e(dataset):
     """
 
 
-@claim("D", "bound", margin=0.01, control=exchanged("learner", "ICL", "3-NN"))
+@claim("D", "bound", margin=1e-4, control=exchanged("learner", "ICL", "3-NN"))
 def L20f(dataset):
     """In setting A the model errs only where no example carries the query's pattern.
 
     Margin: Share of prompts that contain the pattern and are wrong. 3-NN has 0.13 and 0.16 at $l = 6$ (full).
+    Moved: from 0.01, which is more than all errors of the model from $l = 14$ on.
     Slack: of 96,000 prompts none that contains the pattern is answered wrong.
     Control: 3-NN in place of the model
     """

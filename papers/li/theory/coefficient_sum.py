@@ -38,6 +38,7 @@ def remainder_gram(S_1: float, M1: int, count: int) -> Float[ndarray, "C C"]:
     """I - (S_1^2 / M1) J, the Gram matrix of the parts of k_1..k_count that are orthogonal to (1, ..., 1) (eq-li-3-3-gram).
 
     k_1..k_count are orthonormal and share S_1. Raises ValueError beyond ``largest_sum``, where there are none.
+    For count = M1 there are none below it either: they are a basis, and S_1 is 1 or -1.
     """
     if abs(S_1) > largest_sum(M1, count) * (1 + 1e-12):
         raise ValueError(f"no {count} orthonormal patterns share the sum {S_1}: take {largest_sum(M1, count):.4g} at most")
@@ -128,7 +129,10 @@ def off_diagonal_mean(gaps: Float[ndarray, "... C C"]) -> Float[ndarray, "..."]:
 
 
 def mean_gap(W: Float[ndarray, "... M1 M1"]) -> Float[ndarray, "..."]:
-    """gamma = (tr W - 1^T W 1 / M1) / (M1 - 1), the mean gap over IDR and over uniform ODR patterns (eq-li-3-3-mean-gap)."""
+    """gamma = (tr W - 1^T W 1 / M1) / (M1 - 1), the mean gap over IDR patterns (eq-li-3-3-mean-gap).
+
+    It is that over ODR patterns as well, drawn uniformly at one common S_1.
+    """
     M1 = W.shape[-1]
     return (np.trace(W, axis1=-2, axis2=-1) - W.sum(axis=(-2, -1)) / M1) / (M1 - 1)
 

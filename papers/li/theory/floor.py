@@ -57,7 +57,7 @@ def vote_error(l: int, alpha: float) -> float:
 def start_vote_error(l: int, alpha: float, score: float) -> float:
     """P(e^score n_own + n_right < n_wrong) + P(equal)/2, multinomial with (alpha/2, (1 - alpha)/2, 1/2) (eq-li-3-2-start).
 
-    The vote of an untrained layer: own pattern at weight e^score, every other context at weight 1.
+    The vote of an untrained layer: own pattern at weight e^score, every other context at weight 1. Sums up to 1e-9 count as 0.
     """
     _require(l, alpha)
     n, k = np.nonzero(np.add.outer(np.arange(l + 1), np.arange(l + 1)) <= l)

@@ -38,7 +38,7 @@ def vote_error(gap: float | Float[ndarray, "..."], alpha: float, l: int) -> floa
     """P(n e^gap + (l - n) - 2w < 0) + P(... = 0)/2, w ~ Binomial(l - n, 1/(2 - alpha)) (eq-li-3-3-vote-error).
 
     n contexts carry the query's pattern and vote for its label with weight e^gap; of the others, w vote against it.
-    ``gap`` may be infinite: then one context with the query's pattern decides.
+    ``gap`` may be infinite: then one context with the query's pattern decides. Sums up to 1e-9 count as 0.
 
     Each label alone is right with chance 1/2, so that equal weights make a coin. At weight 3 only prompts without the pattern
     are lost, (3/4)^3 (20/27); at weight 2 those with one context of it can tie, 3 (1/4) (3/4)^2 (2/3)^2:

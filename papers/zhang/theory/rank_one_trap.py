@@ -42,7 +42,7 @@ def rank_one_loss(Lambda: Float[ndarray, "d d"], N: float) -> float:
 
 
 def trap_margin(Lambda: Float[ndarray, "d d"], N: float) -> float:
-    """1 - h^T K^-1 h / (k rho^2): above 0 the rank-one point is a local minimum, below 0 a saddle.
+    """1 - h^T K^-1 h / (k rho^2): above 0 the rank-one point is a local minimum, below 0 a saddle. N finite, lambda_1 simple.
 
     In the eigenbasis, largest eigenvalue first, tau = tr Lambda, rho = lambda_1/gamma_1 and
     k = E[(w^T Lambda_hat w)^2]: K is the Hessian in the diagonal of Lambda^1/2 U_11 Lambda^1/2, over |p|^2,

@@ -52,21 +52,21 @@ def test_limit_by_hand_and_by_mean_squares():
 
 
 def test_mean_and_approach_by_many_draws():
-    assert finetuning.approach(np.eye(2), np.array([2.0, 5.0]), 7) == pytest.approx(0.5**0.5)
-    assert finetuning.approach(3 * np.eye(4), np.ones(4), 1) == pytest.approx((1 / 12) ** 0.5)  # 1/(1 + 2d + 3)
+    assert finetuning.approach(np.eye(2), np.array([2.0, 5.0]), 7) == pytest.approx((9 / 14) ** 0.5)
+    assert finetuning.approach(3 * np.eye(4), np.ones(4), 1) == pytest.approx(0.5)  # (1 + 2)/(1 + 2d + 3)
     assert finetuning.mean_change(np.array([1.0, 2.0]), np.eye(2), np.array([0.0, 3.0]), 0.1, 5).tolist() == [
         [0, 1.5],
         [0, 3.0],
     ]
     generator = np.random.default_rng(3)
-    G, w, u = generator.standard_normal((4, 3)), np.array([1.0, -0.5, 2.0]), generator.standard_normal(30)
-    V = generator.standard_normal((30, 4))
+    G, w, u = generator.standard_normal((4, 3)), np.array([1.0, -0.5, 2.0]), generator.standard_normal(200)
+    V = generator.standard_normal((200, 4))
     x = generator.standard_normal((3000, 8, 3))
     a = x @ G.T
     S = 2 * 0.1 * np.einsum("tj,tjr,tjk->trk", x @ w, u * (a @ V.T > 0), a)
     mean = finetuning.mean_change(u, G, w, 0.1, 8)
     assert np.linalg.norm(S.mean(0) - mean) < 0.05 * np.linalg.norm(mean)
-    ratio = np.linalg.norm(mean) / np.sqrt((S**2).sum((1, 2)).mean())
+    ratio = np.sqrt(((S * mean).sum((1, 2)) ** 2).mean() / (mean**2).sum() / (S**2).sum((1, 2)).mean())
     assert ratio == pytest.approx(finetuning.approach(G.T @ G, w, 8), abs=0.01)
 
 
