@@ -184,4 +184,6 @@ def composition(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(yscale="log", xlabel="block", ylabel="relative error", ylim=(1e-17, 1e5))
     left.legend(loc="upper left", fontsize=8.5)
     right.set(yscale="log", xlabel="block", ylabel="relative size of the patch")
+    for axes in (left, right):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend(right, columns=4, fontsize=8.5)

@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from icl_lib.companion import LINES, Table, across, at_most, drawing, each, legend, line, points, span
 from papers.dherin.spread import spread
@@ -94,6 +95,7 @@ def sizes(figure: Figure, dataset: xr.Dataset) -> None:
     left.set(yscale="log", xlabel="block", ylabel="size of the patch", title="what reads $z$", ylim=(ZERO, 0.3))
     right.set(yscale="log", xlabel="block", title="the site")
     for axes, ticks in ((left, [0.01, 0.03, 0.1, 0.3]), (right, [0.1, 0.3, 1, 3, 10])):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
     left.text(0.5, 0.04, "parallel: below $10^{-15}$", transform=left.transAxes, ha="center", fontsize=9)

@@ -30,8 +30,8 @@ def _alt_training(dataset: xr.Dataset) -> str:
     alt=_alt_training,
     caption=(
         "Left: mean squared error on held-out prompts, mean over three networks. Line: query after its context. Markers: "
-        "query alone, <i>W</i> patched. Right: largest difference of a prediction to the one with the context, over all "
-        "tasks and networks, divided by the root mean square of the predictions."
+        "query alone, <i>W</i> patched and not. Right: largest difference of a prediction to the one with the context, over "
+        "all tasks and networks, divided by the root mean square of the predictions."
     ),
     size=(7.6, 3.9),
 )

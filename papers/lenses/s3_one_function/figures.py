@@ -70,6 +70,8 @@ def small_logits(figure: Figure, dataset: xr.Dataset) -> None:
     for k, name, told in ((4, "left_central", "central moments, 4"), (5, "left_raw", "raw moments, 4")):
         series(left, dataset[[name]].isel(terms=-1), name, "small", first=k, label=told)
     left.set(xscale="log", yscale="log", xlabel=r"size of the logits $\epsilon$", ylabel="share left")
+    left.set_xticks(dataset.small.values, [f"{each:g}" for each in dataset.small.values])
+    left.minorticks_off()
     legend(left, columns=3)
     flat = dataset[["patch", "patch_se", "patch_theory"]].assign(
         patch_near=dataset.patch_near.sel(mistake="curvature at 0", drop=True)

@@ -39,7 +39,7 @@ def unseen_tasks(figure: Figure, dataset: xr.Dataset) -> None:
     axes.axhline(0.5 - int(dataset.covers.sum()), color=ink, linewidth=0.8)
     axes.set_yticks(height, [_in_words(name) for name in dataset.set.values])
     axes.set(xlabel="0-1 error", xlim=(-0.02, 0.62))
-    axes.legend(loc="upper right")
+    legend(axes, columns=3, side="upper")
 
 
 def _in_words(name: str) -> str:

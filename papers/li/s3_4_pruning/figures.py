@@ -47,7 +47,7 @@ def magnitudes(figure: Figure, dataset: xr.Dataset) -> None:
     points(axes, dataset, "silent", position + 0.12, 6, label="silent")
     strokes(axes, dataset, "silent_alone", position, 0.6, color="C6", label="silent, trained one by one")
     axes.set_xticks(position, [name.replace(" = ", " =\n") for name in dataset.setting.values])
-    top = 1.6 * float(dataset.small.mean("seed").max())
+    top = 2.0 * float(dataset.small.mean("seed").max())
     axes.set(ylim=(-0.01, top), xlim=(-0.6, len(position) - 0.4), ylabel="share of the neurons")
     axes.legend(loc="upper left", fontsize=8.5)
 

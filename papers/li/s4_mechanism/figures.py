@@ -117,7 +117,7 @@ def _draw_modes(axes: Axes, dataset: xr.Dataset) -> None:
     ),
     caption=(
         "Scores between patterns, <i>u<sub>j</sub><sup>⊤</sup>W<sub>K</sub><sup>⊤</sup>W<sub>Q</sub>u<sub>k</sub></i>, "
-        "mean over seeds, context pattern down, query pattern across. Last column: the Laplacian of the training tasks, "
+        "mean over seeds, context pattern down, query pattern across. <i>Laplacian</i>: that of the training tasks, "
         "the direction of the first push. One shift: r = 1; three: r = 3."
     ),
     size=(9.0, 3.9),
@@ -251,7 +251,7 @@ def training_map(figure: Figure, dataset: xr.Dataset) -> None:
         _draw_responses(column[1], cell)
     grid[0, 0].set_ylabel("context")
     grid[1, 0].set_ylabel("label response $\\lambda$")
-    figure.supxlabel("feature response $\\phi$", fontsize=11)
+    grid[1, -1].set_xlabel("feature response $\\phi$")
     figure.colorbar(mesh, ax=grid[0], label="attention")
 
 

@@ -57,7 +57,7 @@ def _alt_risk(dataset: xr.Dataset) -> str:
     alt=_alt_risk,
     caption=(
         "Exponential and uniform variances times <i>c</i>: test error over that of predicting 0 "
-        "(black line at 1: no skill), against test prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two "
+        "(level line at 1: no skill), against test prompt length <i>M</i>. Lines: exact formula. Markers: Monte Carlo with two "
         "standard errors. Thin lines: the limit <i>N</i>, <i>M</i> → ∞. Least squares is at 0 from <i>M</i> = <i>d</i> on."
     ),
     size=(7.2, 5.6),
@@ -118,6 +118,8 @@ def limit(figure: Figure, dataset: xr.Dataset) -> None:
     points(left, first, "mean", "N", label="measured")
     left.axhline(float(first.shrinkage_limit), color=ink, linestyle="--", linewidth=1, label="limit 1/3")
     left.set(xscale="log", ylim=(0, 0.4), xlabel="prompt length $N=M$", ylabel="mean prediction / target")
+    left.set_xticks(first.N.values, [f"{N:g}" for N in first.N.values])
+    left.minorticks_off()
     left.legend(loc="lower right")
     line(right, last, "own_theory", "size", 1, linestyle="-", label="theory")
     points(right, last, "own", "size", 1, label="measured")
