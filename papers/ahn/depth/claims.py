@@ -97,11 +97,11 @@ def A4(dataset):
     return Discrepancy(dataset.excess, 2 * dataset.excess_se)
 
 
-@claim("D", "bound", margin=0.001, control=put(excess="excess_more"))
+@claim("D", "bound", margin=0.004, control=put(excess="excess_more"))
 def A4b(dataset):
     """No network errs less, though all entries are free.
 
-    Margin: The least error of step sizes less theirs, as a share of it; a thousandth.
+    Margin: The least error of step sizes less theirs, as a share of it; four thousandths, of which sampling takes a half in other settings.
     Moved: from 1%, as for what they may err more.
     Slack: They err more.
     Control: the least error with one example more

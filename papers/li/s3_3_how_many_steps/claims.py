@@ -11,6 +11,11 @@ from icl_lib.companion import NOT_REPRODUCED, claims_of, distance_over_seeds, ev
 claim = claims_of("li-training-length")
 
 
+def _long_enough(dataset: xr.Dataset) -> xr.DataArray:
+    """Say which training prompts have l_tr >= 1/alpha."""
+    return dataset.training_length * dataset.alpha >= 1 - 1e-9
+
+
 @claim("S", "bound", margin=0.01, control=everywhere("error", training_length=1))
 def L9p(dataset):
     """Training prompts of $l_tr ≥ 1/α$ are long enough: after training the error on unseen tasks is at most 0.01.
@@ -21,8 +26,7 @@ def L9p(dataset):
     half.
     Control: training prompts of one context, where attention has nothing to choose
     """
-    enough = dataset.training_length * dataset.alpha >= 1 - 1e-9
-    return over_seeds(dataset.error.where(enough, 0.0))
+    return over_seeds(dataset.error.where(_long_enough(dataset), 0.0))
 
 
 @claim("P", "bound", margin=0.0, control=lambda d: d.assign(steps=d.steps.mean("alpha") + 0 * d.steps))

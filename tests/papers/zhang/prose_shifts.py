@@ -62,7 +62,7 @@ def usual(d):
     return shares(d, "no shift").isel(prompt=0, drop=True)
 
 
-@says("All of Garg's prompts have closed forms.", GARG)
+@says("All of Garg's prompts have closed forms for LSA.", GARG)
 def closed_forms(d):
     measured, exact = (d[name].sel(model="LSA") for name in ("risk", "risk_theory"))
     return bool((exact.notnull() == measured.notnull()).all()), bool(
