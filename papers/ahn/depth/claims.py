@@ -101,7 +101,8 @@ def A4(dataset):
 def A4b(dataset):
     """No network errs less, though all entries are free.
 
-    Margin: The least error of step sizes less theirs, as a share of it; four thousandths, of which sampling takes a half in other settings.
+    Margin: The least error of step sizes less theirs, as a share of it; four thousandths, of which sampling takes a half in
+    other settings.
     Moved: from 1%, as for what they may err more.
     Slack: They err more.
     Control: the least error with one example more
