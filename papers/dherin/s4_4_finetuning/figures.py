@@ -206,7 +206,7 @@ def positive(dataset: xr.Dataset) -> Table:
     "dherin-alignment-direction",
     alt=lambda dataset: (
         "Two panels over the number of examples, logarithmic. Left: cosine of finetuning with u times Gw rises "
-        f"{_from_to(dataset.towards_mean)}, the predicted line {_from_to(dataset.towards_mean_theory)}; with shuffled labels "
+        f"{_from_to(dataset.towards_mean)}, the line {_from_to(dataset.towards_mean_theory)}; with shuffled labels "
         f"it stays near 0. Right: the mean of kappa squared goes {_from_to(dataset.ceiling)}, on the predicted line; at the "
         f"first example in place of the query it falls {_from_to(dataset.share_squared_first)}."
     ),
@@ -219,10 +219,10 @@ def positive(dataset: xr.Dataset) -> Table:
     size=(7.4, 3.5),
 )
 def direction(figure: Figure, dataset: xr.Dataset) -> None:
-    """Where finetuning goes: its cosine with u (G w)^T, measured and predicted."""
+    """Where finetuning goes: its cosine with u (G w)^T, measured, and for slow finetuning."""
     left, right = figure.subplots(1, 2)
     mean = dataset.mean("seed")
-    line(left, mean, "towards_mean_theory", "i", 0, label="predicted")
+    line(left, mean, "towards_mean_theory", "i", 0, label="slow finetuning")
     points(left, mean, "towards_mean_shuffled", "i", 1, label="shuffled labels")
     points(left, dataset, "towards_mean", "i", 0, label="measured", **BARS)
     line(right, mean, "ceiling_theory", "i", 2, linestyle="-", label="expected")
