@@ -68,8 +68,8 @@ def D54c(dataset):
     """In one block the error on new queries converges at $K = 10$ to 25: at 25 it is within a quarter of where it ends, below
     10 it is not.
 
-    Margin: log10 of the error over that with the most queries, at every $K$ from 25 on (quick: from 20 on), and how far it is
-    below twice the margin at every $K$ below 10. At $K = d$ nearly all of the error without a patch is gone (D54); what
+    Margin: log10 of the error over that with the most queries, at every $K$ from 25 on, and how far it is below twice the
+    margin at every $K$ below 10. At $K = d$ nearly all of the error without a patch is gone (D54); what
     converges is the rest.
     Moved: after a look at the results, from a factor of two at $K = 25$ alone, which held at $K = 3$ too, and from one $K$ on
     each side.
