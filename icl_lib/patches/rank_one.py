@@ -20,10 +20,15 @@ def rank_one(change: Float[Tensor, "... m"], a: Float[Tensor, "... n"]) -> Float
             "can act on them (the theorem needs A(C without Y, x) != 0): patch a bias in its place"
         )
     refuse(
-        bool(((a.square().sum(-1) < torch.finfo(a.dtype).tiny) | a.square().sum(-1).isinf()).any()),
+        _beyond(a.square().sum(-1)),
         f"|a|^2 is beyond what {a.dtype} holds with all its digits: give change and a in a wider type",
     )
     return torch.einsum("...m,...n->...mn", change, a / a.square().sum(-1, keepdim=True))
+
+
+def _beyond(square: Float[Tensor, "..."]) -> bool:
+    """Say whether a number is infinite, or so small that it has lost digits."""
+    return bool(((square < torch.finfo(square.dtype).tiny) | square.isinf()).any())
 
 
 def redirection(

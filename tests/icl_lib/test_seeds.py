@@ -77,3 +77,9 @@ def test_experiments_draw_from_the_seed_they_are_given():
         drawn += len(given)
         assert all(ast.unparse(value) in ("seed", "self.seed") for value in given), (name, ast.unparse(call))
     assert drawn > 50
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is here")
+def test_a_device_that_is_not_here_is_refused():
+    with pytest.raises(ValueError, match="no CUDA device is available here: draw on the cpu"):
+        stream(0, "data", "cuda")

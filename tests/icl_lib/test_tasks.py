@@ -5,7 +5,7 @@ import torch
 
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root
-from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
+from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift, linear_labels
 from papers.regression.prompts import (
     NoisyContext,
     OrthantContext,
@@ -248,3 +248,8 @@ def test_antithetic_pairs_negate_labels_alone():
     assert torch.equal(pairs.y[6:], -prompts.y) and torch.equal(pairs.y_query[6:], -prompts.y_query)
     replicates = antithetic(LAWS["linear regression"].sample(stream(0, "r"), (2, 6), 4))
     assert replicates.x.shape == (2, 12, 4, 3) and replicates.y.shape == (2, 12, 4)
+
+
+def test_weights_of_other_inputs_give_no_labels():
+    with pytest.raises(ValueError, match=r"w has shape \(1,\) and x \(5, 3\): give as many entries"):
+        linear_labels.__wrapped__(torch.ones(5, 3), torch.ones(1))

@@ -193,3 +193,12 @@ def test_loss_gradient_is_the_one_used():
     parameters = {k: p[0] for k, p in start(1).items()}
     step = train(loss, start(1), lambda s: draw(s)[:1], SGD(1.0), 1).parameters["w"][0]
     assert torch.allclose(parameters["w"] - step, grad(loss)(parameters, draw(0)[0])["w"], rtol=1e-12)
+
+
+def test_the_fused_kernel_refuses_parameters_with_gaps_between_them():
+    """Gradients that lie alike have the same gaps; moments have none, and the kernel would write between the parameters."""
+    base, rule = torch.zeros(2, 4), FusedAdam(0.1)
+    parameters, gradients = {"a": base[:, ::2]}, {"a": torch.ones(2, 4)[:, ::2]}
+    with pytest.raises(ValueError, match="gradients or moments lie in memory otherwise than their parameters"):
+        rule.step(parameters, gradients, rule.start(parameters), 0, 1.0)
+    assert not base.any()

@@ -78,7 +78,7 @@ class Alignment(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put the predicted cosine of S with u (G w)^T beside it, and the mean of kappa^2 over queries, with near misses."""
+        """Put beside it what the cosine of S with u (G w)^T comes to, and the mean of kappa^2 over queries, with near misses."""
         d, approach, ceiling, quotient, error = self.training.model.d, [], [], [], []
         for s, (K, gram) in enumerate(zip(dataset.K.values, dataset.gram.values, strict=True)):
             _, w = draw_tasks(stream(seed, f"trained/{s}"), (self.tasks,), self.N, d)
@@ -93,7 +93,7 @@ class Alignment(Declaration):
         kappa = "mean of kappa^2 over queries that finetuning does not know"
         tasks = {"long_name": "standard error over tasks", "units": "1", "blocks": self.tasks}
         return dataset.assign(
-            towards_mean_theory=variable("seed i", np.array(approach, "f4"), "predicted cosine"),
+            towards_mean_theory=variable("seed i", np.array(approach, "f4"), "cosine for many examples and slow finetuning"),
             ceiling=dataset.ceiling_of.mean("task").assign_attrs(dataset.ceiling_of.attrs),
             ceiling_theory=variable("seed i", np.array(ceiling), kappa),
             ceiling_near=near_misses("seed i", near),

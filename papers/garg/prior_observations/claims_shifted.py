@@ -82,12 +82,11 @@ def G3e(dataset):
     other shifts were compared after a look.
     Control: inputs scaled by a third
     """
-    cells = dataset.sel(model="GPT-2", k=dataset.N)
-    left, error = (each.drop_sel(prompt="orthogonal query") for each in (cells.risk / cells.zero, cells.risk_se / cells.zero))
-    one, its_error = (each.sel(prompt="inputs × 3", drop=True) for each in (left, error))
-    other, its = (each.where(each.prompt != "inputs × 3", given) for each, given in ((left, 0.2), (error, 0.0)))
-    ratio = other / one
-    return Discrepancy(ratio, 2 * ratio * np.hypot(its / other, its_error / one))
+    cells = dataset.drop_sel(prompt="orthogonal query").sel(model="GPT-2", k=dataset.N)
+    left, error = (cells.risk / cells.zero).values, (cells.risk_se / cells.risk).values  # the second as a share of the first
+    stretched = (cells.prompt == "inputs × 3").values
+    ratio = np.append(left[~stretched], 0.2) / left[stretched]
+    return Discrepancy(ratio, 2 * ratio * np.hypot(np.append(error[~stretched], 0.0), error[stretched]))
 
 
 @claim("D", "order", margin=0.5, control=replaced("model", "LSA", "GPT-2"))

@@ -52,8 +52,8 @@ def L0c(dataset):
     Control: half of the feature parts, as if the neurons of one label alone counted
     """
     left = dataset.margin_S_1 - dataset.feature * dataset.S_1 * dataset.total_S_1
-    last = {"S_1": -1, "drop": True}
-    return distance_over_seeds(((left.isel(**last) - left) / dataset.margin_S_1.isel(**last)).isel(S_1=slice(-1)))
+    end, margin = (each.isel(S_1=-1, drop=True) for each in (left, dataset.margin_S_1))
+    return distance_over_seeds((end - left.isel(S_1=slice(-1))) / margin)
 
 
 @claim("D", "bound", margin=0.15, quick_margin=0.5, control=lambda d: d.assign(error_short=d.error_short.roll(variant=2)))
