@@ -78,7 +78,7 @@ class Alignment(Declaration):
 
     @expectation
     def expect(self, dataset: xr.Dataset, seed: int) -> xr.Dataset:
-        """Put beside it what the cosine of S with u (G w)^T comes to, and the mean of kappa^2 over queries, with near misses."""
+        """Put beside it what the cosine of S with u (G w)^T comes to, the mean of kappa^2 over queries, and near misses."""
         d, approach, ceiling, quotient, error = self.training.model.d, [], [], [], []
         for s, (K, gram) in enumerate(zip(dataset.K.values, dataset.gram.values, strict=True)):
             _, w = draw_tasks(stream(seed, f"trained/{s}"), (self.tasks,), self.N, d)
