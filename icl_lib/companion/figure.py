@@ -30,6 +30,7 @@ _COMMON = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.6,
     "lines.markersize": 5,

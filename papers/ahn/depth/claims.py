@@ -131,7 +131,7 @@ def A4d(dataset):
     Neglects: what training by samples leaves
     Control: the step sizes with the divisor N - 1 for N
     """
-    there = dataset.step_theory > 0
+    there = ~(dataset.step_theory <= 0)
     return Discrepancy((abs(dataset.step - dataset.step_theory) / dataset.step_theory.where(there)).where(there, 0.0))
 
 

@@ -60,11 +60,11 @@ def identity(figure: Figure, dataset: xr.Dataset) -> None:
         "<i>A</i>(<i>x</i>)<sup>T</sup>/‖<i>A</i>(<i>x</i>)‖² (top). Every row is a multiple of the same row. "
         "What the row direction is, only <i>A</i>(<i>x</i>) decides; the context decides the column."
     ),
-    size=(6.4, 5.2),
+    size=(4.6, 4.6),
 )
 def rank_one(figure: Figure, dataset: xr.Dataset) -> None:
     """The update of one block as a matrix, its column on the left and its row on top."""
-    grid = figure.add_gridspec(2, 3, width_ratios=(1, 4, 0.15), height_ratios=(1, 4))
+    grid = figure.add_gridspec(2, 3, width_ratios=(1, 4, 0.15), height_ratios=(1.2, 4))
     centre, left, top = (figure.add_subplot(grid[place]) for place in ((1, 1), (1, 0), (0, 1)))
     matrix = dataset.example.values
     most = np.abs(matrix).max()

@@ -84,6 +84,12 @@ def D23c(dataset):
     return over_seeds(1 - dataset.alike)
 
 
+def _stream(dataset: xr.Dataset, place: int) -> xr.DataArray:
+    """Return the errors of the stream behind each block of one network, which its name counts."""
+    network = dataset.isel(network=place)
+    return network.stream.isel(block=slice(int(network.network.item().split()[0])))
+
+
 claim = claims_of("dherin-agreement-deep", section="4.2")
 
 
@@ -101,13 +107,13 @@ def D24(dataset):
 
 @claim("D", "identity", margin=1e-13, control=put(stream="stream_last"))
 def D24b(dataset):
-    """Patched in all four blocks, the network without context has its token with it behind every block, and predicts the same.
+    """Patched in all four blocks, the network without context has behind every block the token that it has with context,
+    and predicts the same.
 
     Margin: Largest relative error of the stream and of the predictions, float64; rounding in four blocks.
     Control: the last block alone patched, which gives the same predictions
     """
-    four = dataset.isel(network=0)
-    return Discrepancy(np.append(four.stream.dropna("block"), four.largest.sel(way="patch")))
+    return Discrepancy(np.append(_stream(dataset, 0), dataset.largest.sel(way="patch").isel(network=0)))
 
 
 @claim("S", "identity", margin=1e-6, control=replaced("way", "no residual patch", "patch"))
@@ -129,4 +135,4 @@ def D25d(dataset):
     Margin: Largest relative error over tasks and blocks; rounding in ten blocks.
     Control: the last block alone patched
     """
-    return Discrepancy(dataset.stream.isel(network=1).dropna("block"))
+    return Discrepancy(_stream(dataset, 1))

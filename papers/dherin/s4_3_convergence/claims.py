@@ -17,8 +17,8 @@ def _slope(case: str):
 
 def _off(cell: xr.Dataset) -> Discrepancy:
     """Return how far the constants are from 1 in the mean over networks, each with trials of its own."""
-    error = (cell.constant_se**2).sum("seed") ** 0.5 / cell.sizes["seed"]
-    return Discrepancy(abs(cell.constant.mean("seed") - 1), 2 * error)
+    error = (cell.constant_se**2).sum("seed", skipna=False) ** 0.5 / cell.sizes["seed"]
+    return Discrepancy(abs(cell.constant.mean("seed", skipna=False) - 1), 2 * error)
 
 
 def _constant(motion: str):

@@ -11,7 +11,8 @@ OURS, OTHER = "1/columns", "1/(3 columns)"
 
 def _pooled(mean: xr.DataArray, error: xr.DataArray) -> Discrepancy:
     """Return the mean over networks, each with tasks of its own: twice the standard error over tasks."""
-    return Discrepancy(mean.mean("seed"), 2 * np.sqrt((error**2).sum("seed")) / mean.sizes["seed"])
+    error = np.sqrt((error**2).sum("seed", skipna=False)) / mean.sizes["seed"]
+    return Discrepancy(mean.mean("seed", skipna=False), 2 * error)
 
 
 def _aligned(dataset: xr.Dataset, labels: str, predicted: xr.DataArray | float = 0.0) -> Discrepancy:

@@ -1,5 +1,7 @@
 """Claims S2: what a block with an MLP learns of tasks with a mean."""
 
+import numpy as np
+
 from icl_lib.companion import Discrepancy, claims_of, exchanged, put
 
 WITH, WITHOUT = "with a mean", "of mean 0"
@@ -55,7 +57,7 @@ def S2f(dataset):
     Control: the risk of the block with the row in its place, which is below the floor of attention where the mean is large
     """
     below, above = dataset.lower / dataset.attention - 1, dataset.attention / dataset.upper - 1
-    return Discrepancy(below.where(below > above, above))
+    return Discrepancy(np.maximum(below, above))
 
 
 @claim("D", "bound", margin=0.02, control=put(trap_theory="block_theory"))

@@ -43,8 +43,9 @@ def what_is_left(figure: Figure, dataset: xr.Dataset) -> None:
     for axes, (_, network) in zip(panels, each(dataset, "network"), strict=True):
         cell = network.dropna("k", how="any")
         place = np.arange(cell.sizes["k"])
-        bars(axes, cell, "excess_mean", place, 1, alpha=0.55, label="no vector")
-        bars(axes, cell, "missed_mean", place, 0, label="one wrong vector")
+        cell = cell.assign(rest_mean=cell.excess_mean - cell.missed_mean)
+        bars(axes, cell, "rest_mean", place, 1, bottom=cell.missed_mean, alpha=0.55, label="no vector")
+        bars(axes, cell, "missed_mean", place, 0, alpha=0.55, label="one wrong vector")
         ink = rcParams["text.color"]
         line(axes, cell, "one_step", place, color=ink, linestyle="--", linewidth=1.2, label="one best step")
         for s, one in each(cell, "seed"):

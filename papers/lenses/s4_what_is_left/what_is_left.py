@@ -99,7 +99,7 @@ def split(reader: Reader, x: Tensor, y: Tensor, queries: Tensor, k: int) -> Tens
 _QUICK = WhatIsLeft(
     blocks=(ONE_BLOCK, PREFIX_ATTENTION),
     decoders=(FIXED[0], FIXED[2]),
-    k=(1, 2, 3, 5, 10, 20, 50, 100),
+    k=(1, 2, 3, 4, 5, 7, 10, 20, 50, 100),
     contexts=40,
     queries=48,
 )

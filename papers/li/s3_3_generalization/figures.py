@@ -132,7 +132,7 @@ def sum_reasons(figure: Figure, dataset: xr.Dataset) -> None:
     series(right, dataset, "gap_spread", "S_1", "setting", label="{setting}")
     left.set(xlabel="$S_1$", ylabel="0-1 error", yscale="log")
     right.set(xlabel="$S_1$", ylabel="spread of the score gap", ylim=(0, None))
-    legend(left, columns=1, side="right")
+    legend(left, columns=3)
 
 
 def _alt_fraction(dataset: xr.Dataset) -> str:

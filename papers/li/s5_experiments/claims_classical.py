@@ -89,7 +89,7 @@ def L20d(dataset):
     1.1 and the two lengths were chosen when the ratios of this profile had been seen.
     Control: twice the errors of the model
     """
-    model, logistic = (errors.sel(l=errors.l >= 8).sum("l") for errors in _model_and_logistic(dataset))
+    model, logistic = (errors.sel(l=errors.l >= 8).sum("l", skipna=False) for errors in _model_and_logistic(dataset))
     return over_seeds(1.1 * model - logistic)
 
 

@@ -151,7 +151,7 @@ def Z12(dataset):
     """
     run = np.log(dataset.end.values[1] / dataset.end.values[0])
     slope = np.log(dataset.long).diff("end").isel(end=0, drop=True) / run
-    error = np.sqrt(((dataset.long_se / dataset.long) ** 2).sum("end")) / run
+    error = np.sqrt(((dataset.long_se / dataset.long) ** 2).sum("end", skipna=False)) / run
     expected = xr.DataArray([-1.0, -2.0, -1.0], {"path": ["M", "N", "both"]})
     return Discrepancy(*xr.broadcast(abs(slope - expected), 2 * error))
 

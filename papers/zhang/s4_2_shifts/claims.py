@@ -36,19 +36,20 @@ def Z15a(dataset):
     """
 
 
-@claim("V", "rate", margin=0.25, control=exchanged("training", "matched", "short"))
+@claim("V", "rate", margin=0.12, quick_margin=0.25, control=exchanged("training", "matched", "short"))
 def Z15b(dataset):
     """Task shift is tolerated: with $N = M$ the excess over the best linear predictor vanishes, for linear, noisy and cubic
     tasks; like $1/M$ (derived here).
 
     Margin: On the log-log slope over the two longest prompts; by the formula it is from 0.86 to 1.14 at $M = 40$ to 160
     (quick) and from 0.96 to 1.08 at $M = 160$ to 640 (full).
+    Moved: from 0.25 in both profiles, which errors pass that end on a floor of a quarter of the last.
     Control: training at $N = 10$ while $M$ grows: the bias stays
     """
     last = dataset.sel(training="matched").isel(M=[-2, -1])
     run = np.log(last.M.values[1] / last.M.values[0])
     slope = np.log(last.distance).diff("M").isel(M=0, drop=True) / run
-    error = np.sqrt(((last.distance_se / last.distance) ** 2).sum("M")) / run
+    error = np.sqrt(((last.distance_se / last.distance) ** 2).sum("M", skipna=False)) / run
     return Discrepancy(abs(slope + 1), 2 * error)
 
 
@@ -86,7 +87,8 @@ def Z16d(dataset):
     ends = dataset.sel(training="matched").isel(length=[0, -1])
     run = np.log(ends.length.values[1] / ends.length.values[0])
     slope = np.log(ends.long).diff("length").isel(length=0, drop=True) / run
-    return Discrepancy(abs(slope + 1), 2 * np.sqrt(((ends.long_se / ends.long) ** 2).sum("length")) / run)
+    error = np.sqrt(((ends.long_se / ends.long) ** 2).sum("length", skipna=False)) / run
+    return Discrepancy(abs(slope + 1), 2 * error)
 
 
 claim = claims_of("zhang-orthogonal-query")

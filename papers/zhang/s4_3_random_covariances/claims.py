@@ -20,8 +20,9 @@ def Z18a(dataset):
     Control: the limit of $u₋₁$ as (C.15) prints it, without squares
     """
     # Relative distance of u U from A_* (Frobenius) and of u from its limit, per distribution and length.
-    difference = ((dataset["product"] - dataset.product_theory) ** 2).sum(["i", "j"])
-    matrix = np.sqrt(difference / (dataset.product_theory**2).sum(["i", "j"]))
+    squares = (dataset["product"] - dataset.product_theory) ** 2, dataset.product_theory**2
+    difference, whole = (each.sum(["i", "j"], skipna=False) for each in squares)
+    matrix = np.sqrt(difference / whole)
     return Discrepancy(np.stack([matrix, abs(dataset.u.isel(step=-1) / dataset.u_theory - 1)]))
 
 

@@ -84,6 +84,12 @@ def Z25b(dataset):
 claim = claims_of("zhang-dense-init")
 
 
+def _arrived(loss: xr.DataArray, end: float) -> Discrepancy:
+    """Return the share of initialisations that end below this loss, with its binomial interval; NaN where one has no loss."""
+    share = (loss < end).where(loss.notnull()).mean("start", skipna=False)
+    return Discrepancy(share, 2 * np.sqrt(share * (1 - share) / loss.sizes["start"]))
+
+
 @claim(
     "D", "convergence", margin=0.9, control=lambda d: d.drop_dims("start").assign(loss=d.loss_allowed.rename(allowed="start"))
 )
@@ -93,9 +99,7 @@ def Z26(dataset):
     Margin: Share that arrives, with its binomial interval; 'not every' is read as at most nine in ten.
     Control: initialisations of Assumption 3.3, which all arrive
     """
-    arrived = (dataset.loss < dataset.attrs["at_optimum"]).astype(float)
-    share = arrived.mean("start")
-    return Discrepancy(share, 2 * np.sqrt(share * (1 - share) / arrived.sizes["start"]))
+    return _arrived(dataset.loss, dataset.attrs["at_optimum"])
 
 
 claim = claims_of("zhang-rank-one-trap")
@@ -111,8 +115,8 @@ def Z26b(dataset):
     Control: the criterion to leading order in $1/N$
     """
     saddle = dataset.margin_theory < 0
-    wrong = abs(dataset.negative - saddle) + abs(dataset.zero - 1) + (dataset.excess <= 0)
-    return Discrepancy(wrong + (dataset.gradient > 1e-10) + float(saddle.all()))
+    wrong = abs(dataset.negative - saddle) + abs(dataset.zero - 1) + ~(dataset.excess > 0)
+    return Discrepancy(wrong + ~(dataset.gradient <= 1e-10) + float(saddle.all()))
 
 
 claim = claims_of("zhang-long-prompts")
@@ -125,8 +129,8 @@ def _traps(dataset: xr.Dataset) -> xr.Dataset:
 
 def _no_trap(cells: xr.Dataset) -> xr.DataArray:
     """Return 0 where one of the two descents ends at a local minimum that is not global."""
-    wrong = cells.negative + abs(cells.zero - 1) + (cells.gradient > 1e-10) + (cells.loss < 1.001 * cells.minimum)
-    return wrong.min("place")
+    wrong = cells.negative + abs(cells.zero - 1) + ~(cells.gradient <= 1e-10) + ~(cells.loss >= 1.001 * cells.minimum)
+    return wrong.min("place", skipna=False)
 
 
 @claim(
@@ -154,8 +158,8 @@ def Z26g(dataset):
     Control: $d = 3$ in the place of $d = 5$
     """
     cells = dataset.where(dataset.d == 5, drop=True)
-    both = (cells.loss < 1.001 * cells.minimum).all("place")
-    return Discrepancy(abs(both.astype(float) - ((cells.N >= 100) & (cells.N <= 1000)).astype(float)))
+    both = (cells.loss < 1.001 * cells.minimum).where(cells.loss.notnull()).min("place", skipna=False)
+    return Discrepancy(abs(both - ((cells.N >= 100) & (cells.N <= 1000)).astype(float)))
 
 
 @claim("D", "bound", margin=0, control=put(height="height_without_trace"))
@@ -189,5 +193,4 @@ def Z26f(dataset):
     Number: Largest share that arrives, over $N$, with its binomial interval.
     Control: the same initialisations with $u₁₂ = u₂₁ = 0$
     """
-    share = (dataset.dense_loss < 1.01).mean("start")
-    return Discrepancy(share, 2 * np.sqrt(share * (1 - share) / dataset.sizes["start"]))
+    return _arrived(dataset.dense_loss, 1.01)
