@@ -44,7 +44,7 @@ class Book:
 
     def renewal(self, name: str) -> str:
         """Return what makes a stored file anew, in words."""
-        return f"{self.command} renew {name}" if self.command else "measuring and saving it"
+        return f"{self.command} renew {name}" if self.command else "computing it and saving it there"
 
     def result(self, slug: str) -> Path:
         """Return where the committed result of an experiment lies."""

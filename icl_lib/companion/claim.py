@@ -14,7 +14,7 @@ from icl_lib.companion.paper import HERE, paper_of, section_of
 from icl_lib.companion.slack import slack
 from icl_lib.companion.strip import Strip, placed
 from icl_lib.companion.told import OURS, told_by, unfit, unknown_to_us
-from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, Agreement, Discrepancy, agreement
+from icl_lib.companion.verdict import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, Agreement, Discrepancy, agreement
 from icl_lib.typed import Misdeclared, refuse
 
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]
@@ -89,7 +89,8 @@ class Claim:
         with xr.set_options(arithmetic_join="exact"):  # what has other labels would be left out in silence
             found = self._checked(dataset)
             broken = [self._checked(control(dataset.copy(deep=True))) for control in self.controls.values()]
-            passing = [verdict for each in broken if (verdict := each.verdict(margin)) != FAILS]
+            rejected = [UNDECIDED if np.isnan(each.worst()[0]) else each.verdict(margin) for each in broken]  # not by no number
+            passing = [verdict for verdict in rejected if verdict != FAILS]
             positive = self._checked(self.positive(dataset.copy(deep=True))) if self.positive else None
             verdict = found.verdict(margin)
             decided = [found, *broken, *([positive] if positive else [])]
@@ -238,7 +239,7 @@ def _computes(function: Callable) -> bool:
 class Judgement:
     """A claim decided: the verdict, the number behind it (the worst case) and the verdict on the controls.
 
-    control_verdict   *fails* if the check fails on every control
+    control_verdict   *fails* if the check fails on every control; one that gives no number leaves it *undecided*
     resolution        the least x for which the data would show the theory times 1 + x or 1 - x, for a formula; else NaN
     near              whether a verdict might be another on another machine; origin: the attributes of the dataset
     strip             where the number and those of the controls lie, beside what is allowed

@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
 import xarray as xr
@@ -65,7 +66,11 @@ def near_misses(dims: str, misses: Mapping[str, object], units: str = "1") -> xr
     shapes = {each.shape for each in found}
     fit = len(shapes) == 1 and {*map(len, shapes)} == {len(along)}
     refuse(not fit, f"near misses have the shapes {sorted(shapes)}: give one or more, all along {along}")
-    return xr.DataArray(np.stack(found), {"mistake": list(misses)}, ["mistake", *along], attrs=attrs)
+    labels = [each.indexes for each in misses.values() if isinstance(each, xr.DataArray)]
+    apart = any(not one[dim].equals(other[dim]) for one, other in pairwise(labels) for dim in one if dim in other)
+    refuse(apart, "near misses have different labels, or the same in another order: give all alike")
+    places = {dim: index for each in labels for dim, index in each.items()}
+    return xr.DataArray(np.stack(found), {"mistake": list(misses)} | places, ["mistake", *along], attrs=attrs)
 
 
 def at(**places) -> Control:

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import xarray as xr
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
@@ -88,7 +89,8 @@ def require_admitted(kind: type, values: Mapping[str, object]) -> None:
         if not admits(admitted[name], value):
             shown = " ".join(repr(value).split())
             shown = shown if len(shown) < 80 else f"{shown[:80]}..."
-            raise ValueError(f"{name} is {shown}: take {words(admitted[name])}")
+            plain = f", as {value.item()!r} is" if isinstance(value, np.generic) else ""
+            raise ValueError(f"{name} is {shown}: take {words(admitted[name])}{plain}")
 
 
 def understood(annotation: Any) -> bool:

@@ -50,7 +50,8 @@ def read(module: str) -> Module:
 
 def file_of(module: str) -> Path | str | None:
     """Return the file of one of our modules, or of the loaded one of a reader; a cell has none."""
-    return module_file(module) or getattr(sys.modules[module], "__file__", None)
+    found = module_file(module) or getattr(sys.modules[module], "__file__", None)
+    return found if found and Path(found).is_file() else None  # a script that Python reads from a pipe has none
 
 
 def _enter(module: Module, statement: ast.stmt, name: str) -> None:

@@ -65,7 +65,7 @@ def show(
     ...     tosses: Count
     >>> show(Experiment("toy-coin", "A coin", quick=Toss(10), full=Toss(1000)), "full")
     Traceback (most recent call last):
-    icl_lib.companion.results.StaleResult: toy-coin.full.nc is missing: measuring and saving it makes it
+    icl_lib.companion.results.StaleResult: toy-coin.full.nc is missing: computing it and saving it there makes it
     """
     dataset = obtain(experiment, profile, seed)
     if claims is None:

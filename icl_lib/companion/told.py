@@ -96,5 +96,9 @@ def unknown_to_us(confidence: str, kind: str, recorded: str, *margins: float) ->
         return unknown("kind", kind, KINDS)
     if recorded not in VERDICTS:
         return unknown("verdict", recorded, VERDICTS)
-    wrong = [each for each in margins if not isinstance(each, int | float | np.number) or not np.isfinite(each)]
+    wrong = [
+        each
+        for each in margins
+        if isinstance(each, bool) or not isinstance(each, int | float | np.number) or not np.isfinite(each)
+    ]
     return f"its margin is {wrong[0]!r}: take a number" if wrong else ""

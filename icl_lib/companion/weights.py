@@ -150,8 +150,8 @@ def obtain_weights(
     """Return the shipped weights ``name`` if this training and code made them; else train, or ``make`` those without a name.
 
     ``training`` is a declaration with a field ``name``, empty where nothing is shipped, and ``train(seed, device)`` -> weights.
-    ``run`` counts trainings that differ in their seed alone. What was made is kept under ``_build/weights`` and found there the
-    next time; to ship it, copy it to ``book.weights(name)``.
+    ``run`` counts trainings that differ in their seed alone. What was made is kept under ``_build/weights``, in float32, and
+    found there when this training is asked for again, whatever ``make`` is; to ship it, copy it to ``book.weights(name)``.
     """
     own, home = seed_of(training, seed) + run, book.of(training)
     shipped_file = home.weights(name, own)
@@ -164,6 +164,7 @@ def obtain_weights(
             return weights
     if training.name:
         why = f"those of seed {own} are not shipped" if TRAINING_SEED.get() else outdated(shipped_file, training, own)
-        print(f"Training {name}, which may take minutes, for {why}.", file=sys.stderr, flush=True)
+        ship = "" if home.command else f" It is kept as {kept}; copied to {shipped_file} it is shipped."
+        print(f"Training {name}, which may take minutes, for {why}.{ship}", file=sys.stderr, flush=True)
     save_weights(make() if make and not training.name else training.train(own, device), made_from, kept)
     return read(kept)[0]

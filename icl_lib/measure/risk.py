@@ -17,8 +17,8 @@ CHUNK_EXAMPLES = 40_000
 
 def chunks(prompts: int, length: int) -> list[int]:
     """Return how many prompts of ``length`` examples to draw at a time, ``prompts`` in all."""
-    refuse(not hasattr(prompts, "__index__") or prompts < 1, f"{prompts} prompts: draw at least one, a whole number")
-    refuse(not hasattr(length, "__index__") or length < 1, f"a prompt counts as {length} examples: take at least one")
+    refuse(not isinstance(prompts, int) or prompts < 1, f"{prompts!r} prompts: draw at least one, a whole number of Python")
+    refuse(not isinstance(length, int) or length < 1, f"a prompt counts as {length!r} examples: take at least one")
     size = max(1, CHUNK_EXAMPLES // length)
     return [size] * (prompts // size) + [prompts % size] * (prompts % size > 0)
 
@@ -32,7 +32,7 @@ def squared_errors(
     at once. ``name`` is the role of the draws: equal (seed, name, law, prompts, length) give equal prompts, so that models can
     be compared in pairs.
     """
-    refuse(not hasattr(length, "__index__") or length < 0, f"prompts of {length} examples: draw 0 or more, a whole number")
+    refuse(not isinstance(length, int) or length < 0, f"prompts of {length!r} examples: draw 0 or more, Python's whole number")
     generator = stream(seed, name)
     errors = []
     for size in chunks(prompts, length + 1):

@@ -25,5 +25,6 @@ def log_log_slope(x: Float[np.ndarray, "n"], y: Float[np.ndarray, "*b n"]) -> Fl
         len({*np.ravel(x)}) < 2 or not (np.asarray(x) > 0).all() or not np.isfinite(x).all(),
         "a slope needs two different x, all above 0 and finite",
     )
+    refuse(bool((np.asarray(y) <= 0).any()), "a y is 0 or below, and has no logarithm: give y above 0, or NaN")
     centred = np.log(x) - np.log(x).mean()
     return np.asarray(np.log(y) @ centred / (centred @ centred))

@@ -28,6 +28,8 @@ def unread(prompts: Prompts) -> tuple[bool, str]:
     if not (all(isinstance(each, Tensor) for each in parts) and x.is_floating_point()):
         found = ", ".join(f"{type(each).__name__} {getattr(each, 'dtype', '')}" for each in parts)
         return True, f"x, y and x_query are {found}: give tensors, x of floats"
+    if x.ndim < 2:
+        return True, f"x has shape {tuple(x.shape)}: give examples and entries, (..., M, d), as x[:, None] does for d = 1"
     if len({each.dtype for each in parts}) > 1:
         return True, f"x, y and x_query are {x.dtype}, {y.dtype} and {x_query.dtype}: give all three in one, as x.to(y) does"
     if y.shape[-1:] != x.shape[-2:-1]:
@@ -46,6 +48,8 @@ def undrawn(shape: object, length: object, covariance: Tensor, **vectors: Tensor
     if not hasattr(length, "__index__") or length < 0:
         return True, f"prompts of {length} examples: draw 0 or more, a whole number"
     for name, found in vectors.items():
+        if not isinstance(found, Tensor):
+            return True, f"{name} is a {type(found).__name__}: give a tensor, as torch.tensor({name}) makes it"
         if found.shape != covariance.shape[:1] or found.dtype != covariance.dtype:
             told = f"{name} of shape {tuple(found.shape)} in {found.dtype}"
             return True, f"{told}: give ({len(covariance)},) in {covariance.dtype}"

@@ -54,6 +54,12 @@ def per_replicate(rate: float | Float[Tensor, "S"], like: Tensor) -> float | Ten
     return rate.to(like).reshape(-1, *[1] * (like.ndim - 1)) if isinstance(rate, Tensor) else rate
 
 
+def _unfit(rate: object, epsilon: float = 0.0) -> tuple[bool, str]:
+    """Return whether a rule would step uphill or to no number, and why: what ``refuse`` takes; wrong types ``step`` refuses."""
+    down = not isinstance(rate, int | float | Tensor) or bool((torch.as_tensor(rate) >= 0).all())
+    return not down or epsilon < 0, f"learning rate {rate} and epsilon {epsilon}: give numbers of at least 0"
+
+
 @dataclass(frozen=True, eq=False)
 class SGD:
     """theta <- theta - factor * learning_rate * gradient."""
@@ -62,6 +68,7 @@ class SGD:
 
     def start(self, parameters: Parameters) -> dict[str, Parameters]:
         """Return the empty state."""
+        refuse(*_unfit(self.learning_rate))
         return {}
 
     def step(self, parameters, gradients, state, step, factor):
@@ -80,6 +87,7 @@ class Adam:
 
     def start(self, parameters: Parameters) -> dict[str, Parameters]:
         """Return zero first and second moments."""
+        refuse(*_unfit(self.learning_rate, self.epsilon))
         return {name: {k: torch.zeros_like(p) for k, p in parameters.items()} for name in ("first", "second")}
 
     def step(self, parameters, gradients, state, step, factor):
@@ -109,6 +117,7 @@ class FusedAdam:
 
     def start(self, parameters: Parameters) -> dict[str, Parameters]:
         """Return zero first and second moments, and counts of steps."""
+        refuse(*_unfit(self.learning_rate, self.epsilon))
         zeros = {name: {k: torch.zeros_like(p) for k, p in parameters.items()} for name in ("first", "second")}
         return zeros | {"count": {k: torch.zeros((), dtype=torch.float32, device=p.device) for k, p in parameters.items()}}
 

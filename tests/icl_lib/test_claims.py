@@ -246,3 +246,7 @@ def test_an_empirical_sentence_is_not_reproduced_and_shows_an_input_on_which_it_
 def test_a_check_that_gives_no_discrepancy_is_refused():
     with pytest.raises(ValueError, match="the check of Z0 gives a bool: return Discrepancy"):
         claim(check=lambda dataset: True).judge(toy(0.1))
+
+
+def test_a_control_that_gives_no_number_rejects_nothing():
+    assert claim(controls={"no number": lambda dataset: dataset * float("nan")}).judge(toy(0.05)).control_verdict == UNDECIDED

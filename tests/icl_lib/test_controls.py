@@ -35,3 +35,13 @@ def test_a_row_or_a_near_miss_that_there_is_not_is_told():
     for names in ({"x_near": "x_nea"}, {"x_nea": "x_near"}):
         with pytest.raises(ValueError, match="unknown variable 'x_nea': did you mean x_near"):
             put(**names)(near)
+
+
+def test_near_misses_keep_their_labels():
+    first = xr.DataArray([1.0, 2.0], {"N": [1, 2]})
+    data = xr.Dataset({"x": ("N", [3.0, 4.0])}, {"N": [1, 2]}).assign(
+        x_near=near_misses("N", {"a": first[::-1], "b": first[::-1]})
+    )
+    assert data.x_near.sel(mistake="a").values.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="near misses have different labels, or the same in another order: give all alike"):
+        near_misses("N", {"a": first, "b": first[::-1]})

@@ -9,22 +9,22 @@ import torch
 
 from icl_lib.measure.cosine import cosine
 from icl_lib.measure.estimate import mean
-from icl_lib.measure.risk import chunks, risk
+from icl_lib.measure.risk import chunks, risk, squared_errors
 from icl_lib.measure.slope import log_log_slope
 from icl_lib.models.baselines import Averaging, MinimumNormOLS, OneGradientStep, Ridge, Zero, predict
-from icl_lib.models.contextual.blocks import Block
+from icl_lib.models.contextual.blocks import Block, NoSkip, State
 from icl_lib.models.contextual.feed_forward import MLP, GatedMLP
 from icl_lib.models.contextual.layers import LinearAttention, SoftmaxAttention, without
+from icl_lib.models.contextual.norms import LayerNorm, RMSNorm
 from icl_lib.models.contextual.weights import linear, start
 from icl_lib.models.gpt2 import GPT2, interleaved_tokens, pattern_tokens
 from icl_lib.models.linear_attention import LinearSelfAttention, embed
 from icl_lib.patches.network import patched_network
 from icl_lib.patches.rank_one import rank_one, redirection
 from icl_lib.patches.sites import Bias, Gain, Matrix, MatrixAndGain
-from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root, normal
+from icl_lib.tasks.prompts import Prompts, antithetic, covariance_root, normal, undrawn
 from icl_lib.tasks.regression import CubicLabels, LinearLabels, LinearRegression, QueryShift
-from icl_lib.train.loop import replicated, summed, train
-from icl_lib.train.optimizers import SGD, FusedAdam, per_replicate
+from icl_lib.typed import refuse
 from papers.regression.prompts import NoisyContext
 
 EYE, LAW = torch.eye(3), LinearRegression(torch.eye(2, dtype=torch.float64))
@@ -35,16 +35,6 @@ MLP_WEIGHTS = {name: torch.ones(shape) for name, shape in MLP(1, (2,), 1, "relu"
 
 def prompts(d: int = 2, labels: tuple[int, ...] = (1, 4)) -> Prompts:
     return Prompts(torch.ones(1, 4, d), torch.ones(labels), torch.ones(1, d), torch.ones(1))
-
-
-def fit(loss=lambda now, batch: now["w"] ** 2, steps=1, checkpoint=None, **more):
-    start, draw = {"w": torch.ones(2), **more}, lambda step: torch.ones(2)
-    return plain(train)(loss, start, draw, SGD(0.1), steps, differentiate=summed, checkpoint=checkpoint)
-
-
-def kept(step: int = 0, **sizes: int) -> SimpleNamespace:
-    state = {"step": step, "parameters": {name: torch.ones(size) for name, size in sizes.items()}, "state": {}, "losses": None}
-    return SimpleNamespace(load=lambda: state, save=None, every=10)
 
 
 def weights(W_PV, W_KQ):
@@ -89,17 +79,13 @@ REFUSED = {
     "vectors of two lengths": (lambda: plain(cosine)(torch.ones(3, 1), torch.ones(3)), "1 and of 3 entries: give as many"),
     "a prompt of fewer than no examples": (lambda: risk(Zero(), LAW, prompts=1, length=-1, seed=0, name="a"), "of -1 examples"),
     "tokens without an example": (lambda: embed(EMPTY), "give at least one example"),
+    "a number of NumPy's": (lambda: plain(chunks)(np.int64(4), 1), r"np.int64\(4\) prompts: draw at least one, .* of Python"),
+    "a length of NumPy's": (
+        lambda: plain(squared_errors)(Zero(), LAW, prompts=4, length=np.int64(1), seed=0, name="a"),
+        r"prompts of np.int64\(1\) examples: draw 0 or more, Python's whole number",
+    ),
     "no prompts": (lambda: risk(Zero(), LAW, prompts=0, length=2, seed=0, name="a"), "0 prompts: draw at least one"),
     "fewer than none": (lambda: risk(Zero(), LAW, prompts=-1, length=2, seed=0, name="a"), "-1 prompts"),
-    "no step": (lambda: fit(steps=0), "0 steps: train for at least one"),
-    "a broken number of steps": (lambda: fit(steps=1.5), "1.5 steps: train for at least one, a whole number"),
-    "replicates that do not meet": (lambda: fit(b=torch.ones(3)), r"different numbers of replicates: give each as \(S, ...\)"),
-    "a parameter without replicates": (lambda: fit(b=torch.tensor(1.0)), r"one as W\[None\]"),
-    "one loss for all": (
-        lambda: fit(lambda now, batch: now["w"].mean()),
-        r"has shape \(\): give \(S,\), one number a replicate",
-    ),
-    "a loss for each prompt": (lambda: fit(lambda now, batch: now["w"][:, None] * torch.ones(3)), r"has shape \(2, 3\)"),
     "fewer targets than blocks": (
         lambda: plain(patched_network)(SimpleNamespace(blocks=lambda weights: [1, 2]), None, {}, [None], torch.ones(1, 1)),
         "1 targets for 2 blocks: give one for each",
@@ -199,13 +185,11 @@ REFUSED = {
         lambda: plain(log_log_slope)(np.array([[1.0, 2.0], [1.0, 2.0]]), np.ones(2)),
         r"have the shapes \(2, 2\) and \(2,\): give \(n,\) and \(..., n\)",
     ),
-    "a slope without end": (lambda: log_log_slope(np.array([1.0, np.inf]), np.ones(2)), "all above 0 and finite"),
-    "parameters that are arrays": (
-        lambda: plain(train)(None, {"w": np.ones(2)}, None, SGD(0.1), 1),
-        "parameters are ndarray: give tensors of floats by name",
+    "a slope through 0": (
+        lambda: log_log_slope(np.array([1.0, 2.0]), np.array([1.0, 0.0])),
+        "has no logarithm: give y above 0",
     ),
-    "nothing to train": (lambda: plain(train)(None, {}, None, SGD(0.1), 1), "parameters are none"),
-    "a list of rates": (lambda: plain(per_replicate)([0.1, 0.2], torch.ones(2)), "learning rates are a list: give a number"),
+    "a slope without end": (lambda: log_log_slope(np.array([1.0, np.inf]), np.ones(2)), "all above 0 and finite"),
     "two weights of one name": (
         lambda: plain(Block.shapes.fget)(SimpleNamespace(joint=MLP(1, (2,), 1, "relu"), feed_forward=MLP(1, (2,), 1, "relu"))),
         r"both parts have weights \[.*'W_out'.*\]: rename one",
@@ -225,6 +209,22 @@ REFUSED = {
         lambda: risk(lambda read: read.y_query[:, None], LAW, prompts=4, length=2, seed=0, name="a"),
         r"a model gives no \(..., 4\) for 4 prompts",
     ),
+    "inputs without an axis of entries": (
+        lambda: Ridge(1.0)(Prompts(torch.ones(4), torch.ones(4), torch.ones(1), torch.ones(()))),
+        r"x has shape \(4,\): give examples and entries",
+    ),
+    "a task that is a list": (lambda: refuse(*plain(undrawn)((4,), 2, EYE, w=[1.0, 0.0, 0.0])), "w is a list: give a tensor"),
+    "an MLP of other outputs": (
+        lambda: Block(NoSkip(LinearAttention(2, 1, 1)), MLP(2, (3,), 1, "relu")).feed({}, State(EYE[:2], EYE[:2])),
+        "the MLP gives 1 entries for tokens of 3: give as many",
+    ),
+    **{
+        f"a norm below 0, {type(norm).__name__}": (
+            lambda norm=norm: norm({"m_a": EYE[0], "b_a": EYE[0]}, "a", EYE),
+            "epsilon is -0.5: give a number of at least 0",
+        )
+        for norm in (LayerNorm(-0.5), RMSNorm(-0.5))
+    },
     "a penalty without end": (lambda: Ridge(float("inf"))(prompts()), "Zero predicts its limit"),
     **{
         f"noise of {noise}, {law.func.__name__}": (
@@ -264,12 +264,6 @@ REFUSED = {
         )
         for size in (1e-3, 300.0)
     },
-    "three rates for two": (
-        lambda: plain(per_replicate)(torch.ones(3), torch.ones(2)),
-        "for 2 replicates: give one, or one for",
-    ),
-    "a checkpoint of other parameters": (lambda: fit(checkpoint=kept(w=3)), "holds other parameters: it is of another run"),
-    "a checkpoint with more steps": (lambda: fit(checkpoint=kept(w=2, step=9)), "has more steps than 1: it is of another run"),
 }
 
 
@@ -278,22 +272,3 @@ def test_it_is_refused_in_one_sentence(what):
     attempt, sentence = REFUSED[what]
     with pytest.raises(ValueError, match=sentence):
         attempt()
-
-
-def test_one_kernel_asks_how_gradients_lie_in_memory():
-    """Of a transposed matrix the gradient that torch gives lies as the parameter does; a copy of it does not."""
-
-    def turned(loss):
-        gradient = replicated(loss)
-        return lambda parameters, batch: ({k: g.contiguous() for k, g in gradient(parameters, batch)[0].items()}, torch.ones(2))
-
-    def loss(now, batch):
-        return (now["w"] ** 2).sum() * batch
-
-    def fit_fused(w):
-        return train(loss, {"w": w}, lambda step: torch.ones(2), FusedAdam(0.1), 1, differentiate=turned)
-
-    with pytest.raises(ValueError, match="lie in memory otherwise than their parameters: use Adam"):
-        fit_fused(torch.randn(2, 5, 3).mT)
-    fit_fused(torch.randn(2, 3, 5))
-    fit_fused(torch.randn(2, 1, 5).mT)

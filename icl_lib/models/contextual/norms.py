@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.models.contextual.weights import Weights
+from icl_lib.typed import refuse
 
 
 @runtime_checkable
@@ -56,6 +57,7 @@ class LayerNorm:
 
     def __call__(self, weights: Weights, place: str, x: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
         """Return the normalised tokens."""
+        refuse(self.epsilon < 0, f"epsilon is {self.epsilon}: give a number of at least 0")
         x = x - x.mean(-1, keepdim=True)
         x = x / (x.square().mean(-1, keepdim=True) + self.epsilon).sqrt()
         return weights[f"m_{place}"][..., None, :] * x + weights[f"b_{place}"][..., None, :]
@@ -73,4 +75,5 @@ class RMSNorm:
 
     def __call__(self, weights: Weights, place: str, x: Float[Tensor, "... T D"]) -> Float[Tensor, "... T D"]:
         """Return the normalised tokens."""
+        refuse(self.epsilon < 0, f"epsilon is {self.epsilon}: give a number of at least 0")
         return weights[f"m_{place}"][..., None, :] * x / (x.square().mean(-1, keepdim=True) + self.epsilon).sqrt()
