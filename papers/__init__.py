@@ -20,4 +20,4 @@ BOOK = Book(
 PAPERS = ("zhang", "li", "dherin", "garg", "ahn", "lenses", "engine")
 """The wings, in the order of the ledger."""
 FLOORS = ("regression",)
-"""What wings stand on together, here those of Zhang et al. and of Garg et al.: packages without rooms."""
+"""What wings stand on together: packages without rooms."""

@@ -1,1 +1,1 @@
-"""What the wings of Zhang et al. and of Garg et al. both use: prompts of in-context regression, decoders trained on them."""
+"""What wings of several papers use: prompts of in-context regression, and decoders trained on them."""

@@ -193,7 +193,7 @@ def _bars(container: BarContainer) -> Series:
     if container.orientation == "horizontal":
         x, y = [each.x1 if each.x0 == 0 else each.width for each in boxes], [each.y0 + each.height / 2 for each in boxes]
     else:
-        x, y = [each.x0 + each.width / 2 for each in boxes], [each.y1 if each.y0 == 0 else each.y0 for each in boxes]
+        x, y = [each.x0 + each.width / 2 for each in boxes], [each.y0 if each.y1 == 0 else each.y1 for each in boxes]
     return Series("bars", np.array(x, float), np.array(y, float), look=look_of(container[0]))
 
 

@@ -21,7 +21,10 @@ from numpy import ndarray
 
 @cache
 def moments(d: int, N: int, most: int) -> tuple[Fraction, ...]:
-    """m_k = (1/d) E tr S^k for k = 0, ..., most (eq-ahn-moments), by eq-ahn-recursion; S of N inputs ~ N(0, I_d), d, N >= 1."""
+    """m_k = (1/d) E tr S^k for k = 0, ..., most (eq-ahn-moments), by eq-ahn-recursion; S of N inputs ~ N(0, I_d), d, N >= 1.
+
+    Python's whole numbers: those of NumPy overflow.
+    """
     return tuple(Fraction(_product((k,), d, N), d * N**k) for k in range(most + 1))
 
 

@@ -153,7 +153,8 @@ claim = claims_of("lenses-own-and-others")
 
 @claim("D", "identity", of="odds", margin=1e-9, near=("without the lengths", "lengths inverted"))
 def S3l(dataset):
-    """The patch of the examples like the query outweighs that of the others by the odds of the attention, times lengths.
+    """The patch of the examples like the query is to that of the others as the odds of the attention, times the ratio of what
+    attention gives of each alone.
 
     Margin: Relative, every prompt, start and trained; float64.
     """

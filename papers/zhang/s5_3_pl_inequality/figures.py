@@ -108,8 +108,8 @@ def dense_init(figure: Figure, dataset: xr.Dataset) -> None:
     "zhang-rank-one-trap",
     alt=(
         "Panels for several d. Markers over prompt length and condition number: filled where the Hessian at the rank-one point "
-        "is positive, open where it is not. The predicted boundary separates them: short prompts and large condition numbers "
-        "make it a local minimum."
+        "has no negative eigenvalue, open where it has one. The predicted boundary separates them: short prompts and large "
+        "condition numbers make it a local minimum."
     ),
     caption=(
         "The rank-one point over training length <i>N</i> and condition number κ. Filled: local minimum (Hessian with one zero "
