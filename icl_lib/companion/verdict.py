@@ -231,7 +231,7 @@ def agreement(dataset: xr.Dataset, name: str) -> Agreement:
     if {*measured.dims} - {*theory.dims} and (apart := {*theory.dims} - {*measured.dims}):
         raise ValueError(f"{name}_theory has {' and '.join(sorted(map(str, apart)))}, which {name} has not: give both the same")
     of, scale = (f"{name}_scale", dataset[f"{name}_scale"]) if f"{name}_scale" in dataset else (f"{name}_theory", theory)
-    wrong = f"deviations are shares of {of}, which is 0 or infinite somewhere: give {name}_scale above 0 and finite"
+    wrong = f"deviations are shares of {of}, which is 0 somewhere, or without end: give {name}_scale above 0"
     refuse(bool(((scale == 0) | np.isinf(scale)).any()), wrong)
     return Agreement(measured, theory, scale, error, blocks)
 

@@ -233,8 +233,10 @@ def test_a_deviation_is_no_share_of_nothing(zero):
     """At 0 it is a tenth of a standard error."""
     dataset = xr.Dataset({"x": ("k", [0.001, 1.0]), "x_theory": ("k", [0.0, 1.0]), "x_se": ("k", [0.01, 0.001])})
     dataset = dataset if zero == "x_theory" else dataset.assign(x_scale=dataset.x_theory)
-    with pytest.raises(ValueError, match=f"shares of {zero}, which is 0 somewhere: give x_scale above 0"):
+    with pytest.raises(ValueError, match=f"shares of {zero}, which is 0 somewhere, or without end: give x_scale above 0"):
         agreement(dataset, "x")
+    with pytest.raises(ValueError, match="shares of x_scale, which is 0 somewhere, or without end"):
+        agreement(dataset.assign(x_scale=np.inf), "x")
     assert agreement(dataset.assign(x_scale=1.0), "x").verdict(0.1) == HOLDS
 
 

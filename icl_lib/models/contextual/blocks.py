@@ -87,7 +87,7 @@ class Block:
     def feed(self, weights: Weights, state: State) -> Float[Tensor, "... T D"]:
         """Return the block's output at every token of a state."""
         refuse(
-            (given := getattr(self.feed_forward, "outputs", None)) not in (None, state.v.shape[-1]),
+            (given := getattr(self.feed_forward, "outputs", None)) not in (None, state.v.shape[-1]) and state.v.shape[-1] > 1,
             f"the MLP gives {given} entries for tokens of {state.v.shape[-1]}: give as many",
         )
         return state.v + self.feed_forward(weights, state.z)

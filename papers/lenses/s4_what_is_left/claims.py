@@ -97,7 +97,6 @@ def S4e(dataset):
     """A decoder's excess is largest after as many examples as dimensions, where the posterior mean first is the task.
 
     Margin: Largest excess after another number of examples, over that after five, network with the most.
-    Slack: Among the lengths tried the two mostly differ by a factor of two and more.
     Control: after three examples
     """
     found = dataset.excess.sel(network=[*DECODERS])
