@@ -138,7 +138,7 @@ def test_a_book_of_ones_own_stores_a_result_that_answers_for_its_code(python, tm
     for other, outdated in (("((coin) == 1)", False), ("(coin == 0)", True)):
         room.write_text(files["toys/coins/s1_tosses/toss.py"].replace("(coin == 1)", other))
         told = said(python, f"try:\n    exec({code!r})\nexcept RuntimeError as error:\n    print(error)", tmp_path, tmp_path)
-        assert told.strip().endswith("measuring and saving it makes it anew") == outdated
+        assert told.strip().endswith("computing it and saving it there makes it anew") == outdated
 
 
 def test_a_notebook_runs_in_any_folder_and_finds_what_is_stored(python, packages, tmp_path):

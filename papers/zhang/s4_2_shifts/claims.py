@@ -87,8 +87,8 @@ def Z16d(dataset):
     ends = dataset.sel(training="matched").isel(length=[0, -1])
     run = np.log(ends.length.values[1] / ends.length.values[0])
     slope = np.log(ends.long).diff("length").isel(length=0, drop=True) / run
-    error = np.sqrt(((ends.long_se / ends.long) ** 2).sum("length", skipna=False)) / run
-    return Discrepancy(abs(slope + 1), 2 * error)
+    two_se = 2 * np.sqrt(((ends.long_se / ends.long) ** 2).sum("length", skipna=False)) / run
+    return Discrepancy(abs(slope + 1), two_se)
 
 
 claim = claims_of("zhang-orthogonal-query")
