@@ -35,7 +35,7 @@ def _alt_left(dataset: xr.Dataset) -> str:
         "vector from the posterior mean. Upper part: the rest of the excess, an estimate of what is not linear in the query. "
         "Markers: the three networks, with two standard errors over contexts. Line: best single gradient step."
     ),
-    size=(7.2, 6.2),
+    size=(8.2, 6.2),
 )
 def what_is_left(figure: Figure, dataset: xr.Dataset) -> None:
     """Excess by the number of examples, in two parts."""
@@ -102,7 +102,7 @@ def any_prior(figure: Figure, dataset: xr.Dataset) -> None:
         "two standard errors over contexts. Steps are the best that are the same for all contexts of a length; the posterior "
         "mean is that without noise, least squares of least norm."
     ),
-    size=(7.2, 6.2),
+    size=(7.2, 6.2)
 )
 def which_vector(figure: Figure, dataset: xr.Dataset) -> None:
     """Distances from candidates by the number of examples."""
