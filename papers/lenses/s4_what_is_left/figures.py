@@ -102,7 +102,7 @@ def any_prior(figure: Figure, dataset: xr.Dataset) -> None:
         "two standard errors over contexts. Steps are the best that are the same for all contexts of a length; the posterior "
         "mean is that without noise, least squares of least norm."
     ),
-    size=(7.2, 6.2)
+    size=(7.2, 6.2),
 )
 def which_vector(figure: Figure, dataset: xr.Dataset) -> None:
     """Distances from candidates by the number of examples."""
