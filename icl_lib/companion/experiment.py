@@ -4,14 +4,14 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 import xarray as xr
 
 from icl_lib.companion import book, identity, laid_open, origins, results, settings, weights
 from icl_lib.companion.book import Book
-from icl_lib.companion.declaration import Declaration, require_admitted
+from icl_lib.companion.declaration import Declaration
 from icl_lib.companion.marks import CHANGED, IN_THE_BOOK
 from icl_lib.companion.paper import HERE, notebook_of, paper_of, section_of
 from icl_lib.needed import Missing, require_beside
@@ -206,7 +206,7 @@ def run_declared(slug: str, profile: str, declaration: Declaration, seed: int, d
     known = weights.origin if identity.readable(declaration) else origins.of_a_cell
     origin = known(declaration, seed, device)  # the code as its files are: one edited since its import needs a new process
     made_from = results.provenance(slug, profile, origin, book.of(declaration))
-    require_admitted(type(declaration), {each.name: getattr(declaration, each.name) for each in fields(declaration)})
+    Declaration.__post_init__(declaration)  # which one of its own need not have called
     began = time.perf_counter()
     dataset = declaration.run(seed, device)
     _require_dataset("run", declaration, dataset)

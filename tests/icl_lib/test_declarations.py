@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 import pytest
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from icl_lib.companion import identity
+from icl_lib.companion import Experiment, identity
 from icl_lib.companion.declaration import Declaration, Share, admits, words
 from papers import registry
 from papers.__main__ import main
@@ -119,3 +119,18 @@ def test_bad_input_gets_one_sentence_and_status_2(words, says, capsys):
     said = capsys.readouterr()
     assert status == 2 and not said.out
     assert says in said.err and said.err.count("\n") == 1
+
+
+@dataclass(frozen=True)
+class Walk(Declaration):
+    """A declaration with a check of its own, which calls no other."""
+
+    p: Share
+
+    def __post_init__(self):
+        pass
+
+
+def test_a_check_of_its_own_does_not_switch_off_that_of_the_fields():
+    with pytest.raises(ValueError, match="p is 1.5: take a finite number of at least 0 and of at most 1"):
+        Experiment("toy-walk", "A walk", quick=Walk(1.5), full=Walk(1.5)).measure("quick", 0)

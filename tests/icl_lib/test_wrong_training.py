@@ -37,7 +37,7 @@ REFUSED = {
     "a loss for each prompt": (lambda: fit(lambda now, batch: now["w"][:, None] * torch.ones(3)), r"has shape \(2, 3\)"),
     "a list of rates": (
         lambda: per_replicate.__wrapped__([0.1, 0.2], torch.ones(2)),
-        "learning rates are a list: give",
+        "learning rates are a list: give a number",
     ),
     "three rates for two": (
         lambda: per_replicate.__wrapped__(torch.ones(3), torch.ones(2)),
