@@ -85,6 +85,8 @@ def run(source: Path, target: Path, profile: str, starts: int = 2) -> None:
             kernel_manager_class=ForkedKernelManager,
             cwd=source.parent,
             progress_bar=False,
+            request_save_on_cell_execute=False,  # the whole of it is written when it ends
+            autosave_cell_every=0,
             shutdown_kernel="immediate",  # nothing is left to be done: saves the wait for an orderly end
         )
     except RuntimeError as error:

@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.func import grad_and_value, vmap
-from torch.utils._pytree import tree_leaves
 from tqdm import tqdm
 
 from icl_lib.train.optimizers import Optimizer, Parameters, constant
@@ -123,10 +122,6 @@ def train(
         f"parameters are {', '.join(type(p).__name__ for p in parameters.values()) or 'none'}: give tensors of floats by name",
     )
     refuse(_count(parameters) is None, "parameters have different numbers of replicates: give each as (S, ...), one as W[None]")
-    refuse(
-        differentiate is replicated and _apart(parameters, draw(0)),
-        f"a tensor of the batch does not begin with the replicates of the parameters, {_count(parameters)}: give each (S, ...)",
-    )
     saved = checkpoint.load() if checkpoint else None
     refuse(
         saved is not None
@@ -157,11 +152,6 @@ def _count(parameters: Parameters) -> tuple[int] | None:
     """Return the number of replicates, (S,), or None where parameters do not agree on one."""
     counts = {tuple(p.shape[:1]) for p in parameters.values()}
     return counts.pop() if len(counts) == 1 and () not in counts else None
-
-
-def _apart(parameters: Parameters, batch: Any) -> bool:
-    """Say whether a tensor of a batch has another number of replicates than the parameters."""
-    return any(each.shape[:1] != _count(parameters) for each in tree_leaves(batch) if isinstance(each, Tensor))
 
 
 def report(value: float, references: Mapping[str, float]) -> str:

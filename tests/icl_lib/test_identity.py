@@ -273,7 +273,7 @@ for words in sys.argv[1:]:
     experiment.quick.run(0, "cpu")
     sys.setprofile(None)
     known = {tuple(each) for each in identity.definitions(experiment.quick)}
-    asked = {identity.REFUSAL[1], "_count", "unread", "undrawn", "unmet", "_unmet", "_unasked", "_beyond"}
+    asked = {identity.REFUSAL[1], "_count", "unread", "undrawn", "unmet", "_unmet", "_unasked", "_beyond", "_unfit"}
     outside = [each for each in called - known if not identity.carries(each[0]) and each[1] not in {"__create_fn__", *asked}]
     print(json.dumps([slug, len(called), sorted(outside)]))
 """

@@ -53,7 +53,7 @@ REFUSED = {
             SGD(0.1),
             1,
         ),
-        r"a tensor of the batch does not begin with the replicates of the parameters, \(1,\): give each \(S, ...\)",
+        r"same size in the mapped dimension, got sizes \[1, 300\]",
     ),
     **{
         f"a rate below 0, {type(rule).__name__}": (

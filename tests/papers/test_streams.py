@@ -9,7 +9,7 @@ What each small run opens and measures is written down in ``shown/small_runs.jso
 twice, whether by a seed of its own; mean and spread of every variable, with its dimensions and its unit. Cells that come to
 share their draws, or rows that change places, are a change there, to be read before it is committed. A variable that
 rounding moves, in a training or because it is rounding itself, stands there without numbers: they differ between the vector
-code of this machine and the plain code that PyTorch, oneDNN and MKL have for every machine.
+code of this machine and the plain code that PyTorch, oneDNN, MKL and OpenBLAS have for every machine.
 ``python -m tests.papers.test_streams`` writes the file anew; with slugs behind it, what stands there of these.
 """
 
@@ -244,7 +244,8 @@ def _run(slugs: list[str]) -> dict[str, dict[str, list]]:
 
 
 def _run_in_plain_code(slugs: list[str]) -> dict[str, dict[str, list]]:
-    plain = os.environ | {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"}
+    torch_in = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"}
+    plain = os.environ | torch_in | {"OPENBLAS_CORETYPE": "Nehalem"}
     command = [sys.executable, "-c", f"import json; from {__spec__.name} import _run; print(json.dumps(_run({slugs})))"]
     done = subprocess.run(command, env=plain, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
