@@ -71,6 +71,7 @@ if TYPE_CHECKING:  # as type checkers and the graph of imports read it; ``__geta
         Agreement,
         Discrepancy,
         agreement,
+        all_known,
         distance_over_seeds,
         over,
         over_seeds,

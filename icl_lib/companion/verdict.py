@@ -265,6 +265,11 @@ def _standard_error(values: xr.DataArray, dim: str) -> xr.DataArray:
     return xr.full_like(single, np.inf, float).where(single.notnull())
 
 
+def all_known(*values: xr.DataArray) -> float:
+    """Return 0, or NaN where an entry is NaN: what a choice rests on, added to what it chose, so that none is left out."""
+    return np.nan if any(bool(each.isnull().any()) for each in values) else 0.0
+
+
 def widened(count: float) -> float:
     """Return Student's t over the normal quantile, with which 2 standard errors of ``count`` entries cover as much as of many.
 

@@ -14,6 +14,7 @@ from icl_lib.companion import (
     Agreement,
     Discrepancy,
     agreement,
+    all_known,
     distance_over_seeds,
     over,
     over_seeds,
@@ -176,6 +177,11 @@ def test_a_run_without_a_number_is_not_left_out():
     assert over_seeds(seeds).verdict(1.5) == distance_over_seeds(seeds, 1.0).verdict(1.5) == FAILS
     assert agreement(xr.Dataset({"risk": seeds, "risk_theory": 1.0}), "risk").verdict(1.0) == FAILS
     assert over_seeds(seeds[:2]).verdict(5.0) == HOLDS
+
+
+def test_a_choice_rests_on_numbers():
+    whole, missing = xr.DataArray([1.0, 2.0]), xr.DataArray([1.0, np.nan])
+    assert all_known(whole) == all_known() == 0.0 and np.isnan(all_known(whole, missing))
 
 
 def test_a_formula_without_its_theory_is_told():

@@ -12,7 +12,7 @@ def _gap(dataset: xr.Dataset, base: str, skips: bool) -> xr.DataArray:
     """Alignment of two context tokens minus that of a context token with the query, by variant and network."""
     skipped = [not str(name).startswith(NO_SKIPS) for name in dataset.variant.values]
     cell = dataset.alignment.sel(base=base)[np.array(skipped) == skips]
-    return (cell.sel(group="others") - cell.sel(group="last")).mean("block")
+    return (cell.sel(group="others") - cell.sel(group="last")).mean("block", skipna=False)
 
 
 claim = claims_of("dherin-positions", section="sequel 1")
@@ -84,7 +84,7 @@ def D38b(dataset):
     Moved: from 1.5, after a look at the results.
     Control: the rank taken in float32
     """
-    return Discrepancy(2 - dataset.rank_cast.mean(("block", "network")))
+    return Discrepancy(2 - dataset.rank_cast.mean(("block", "network"), skipna=False))
 
 
 claim = claims_of("dherin-update-alignment", section="sequel 1")
@@ -98,7 +98,7 @@ def D39d(dataset):
     quarter is ours, chosen when the data had been seen.
     Control: the query in place of one of the two
     """
-    return over_seeds(0.25 - dataset.alignment.sel(base="query", group="others").mean("block"))
+    return over_seeds(0.25 - dataset.alignment.sel(base="query", group="others").mean("block", skipna=False))
 
 
 @claim("S", "bound", margin=-0.02, control=replaced("group", "others"))

@@ -8,7 +8,7 @@ from icl_lib.companion import Discrepancy, claims_of, exchanged, over_seeds, put
 
 def _stale(dataset: xr.Dataset) -> xr.DataArray:
     """Median error with stale patches over the median without patches, (architecture, seed)."""
-    median = dataset.error.median("token")
+    median = dataset.error.median("token", skipna=False)
     return median.sel(patches="stale", drop=True) / median.sel(patches="none", drop=True)
 
 

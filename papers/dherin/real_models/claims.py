@@ -43,7 +43,7 @@ def D61(dataset):
     Number: Largest of these ratios.
     Control: the two patches exchanged
     """
-    share = np.exp(np.log(dataset.share).mean(("seed", "query")))
+    share = np.exp(np.log(dataset.share).mean(("seed", "query"), skipna=False))
     return Discrepancy(np.append(share.sel(made="in bfloat16"), 1 / share.sel(made="in float32")))
 
 
@@ -81,8 +81,8 @@ def D64(dataset):
     Slack: what is left is about the whole distance, and often several times as much; a half is what a reader would call most.
     Control: the fitted tokens themselves
     """
-    served = dataset.new.where(dataset.H >= dataset.M)
-    return Discrepancy((0.5 - served).to_series().dropna().values)
+    new, served = xr.broadcast(dataset.new, dataset.H >= dataset.M)
+    return Discrepancy(0.5 - new.values[served.values])
 
 
 @claim("D", "bound", margin=ROUNDING, control=replaced("gain", "one factor", "equations"))

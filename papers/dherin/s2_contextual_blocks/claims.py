@@ -99,4 +99,4 @@ def D11(dataset):
     Moved: from 0.1, after a look at the results: nothing of the sum is kept.
     Control: linear attention, where they do add up
     """
-    return Discrepancy(0.5 - dataset.additivity.sel(layer=SOFTMAX).median("network"))
+    return Discrepancy(0.5 - dataset.additivity.sel(layer=SOFTMAX).median("network", skipna=False))

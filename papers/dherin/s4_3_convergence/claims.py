@@ -32,8 +32,9 @@ def _worse(layer: str):
     def check(dataset: xr.Dataset) -> Discrepancy:
         cell = dataset.sel(state="trained")
         own, other = cell.sel(layer=layer), cell.sel(layer=AVERAGING)
-        error = (own.loss_end_se**2 + (other.loss_end_se**2).mean("seed") / other.sizes["seed"]) ** 0.5
-        return Discrepancy((other.loss_end.mean("seed") - own.loss_end) / own.loss_zero, 2 * error / own.loss_zero)
+        error = (own.loss_end_se**2 + (other.loss_end_se**2).mean("seed", skipna=False) / other.sizes["seed"]) ** 0.5
+        better = other.loss_end.mean("seed", skipna=False) - own.loss_end
+        return Discrepancy(better / own.loss_zero, 2 * error / own.loss_zero)
 
     return check
 

@@ -44,7 +44,7 @@ def _of_ceiling(start: str):
 
     def check(dataset: xr.Dataset) -> Discrepancy:
         cell = dataset.sel(start=start, labels="true").isel(i=-1)
-        ceiling = cell.share.mean("seed")
+        ceiling = cell.share.mean("seed", skipna=False)
         found = _pooled(cell.alignment, cell.alignment_se)
         return Discrepancy(0.5 - found.value / ceiling, found.two_se / ceiling)
 
@@ -148,7 +148,7 @@ def D34c(dataset):
     Control: trained networks in their place
     """
     found = over(dataset.alignment_untrained.isel(i=-1), "start")
-    trained = float(dataset.alignment.sel(labels="true").isel(i=-1).mean())
+    trained = float(dataset.alignment.sel(labels="true").isel(i=-1).mean(skipna=False))
     return Discrepancy(found.value / trained, found.two_se / trained)
 
 

@@ -17,7 +17,7 @@ def D35(dataset):
     Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
     Control: the bias part missing
     """
-    return Discrepancy(dataset.error.sel(way="both parts").isel(block=~dataset.block.isin(USUAL).values).max())
+    return Discrepancy(dataset.error.sel(way="both parts").isel(block=~dataset.block.isin(USUAL).values).max(skipna=False))
 
 
 @claim("D", "identity", margin=1e-13, control=replaced("way", "attention alone"))
@@ -27,7 +27,7 @@ def D35c(dataset):
     Margin: Relative error of the output, worst network, prompt and Y; rounding of float64, no epsilon in a patch.
     Control: the formula of v1 with A in place of z
     """
-    return Discrepancy(dataset.error.sel(way="both parts", block=USUAL).max())
+    return Discrepancy(dataset.error.sel(way="both parts", block=USUAL).max(skipna=False))
 
 
 @claim("D", "bound", margin=0, control=everywhere("median", way="one symbol, v", block=USUAL[0]))

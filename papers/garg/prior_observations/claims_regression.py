@@ -56,9 +56,9 @@ def G1c(dataset):
     Control: the three nearest neighbours in the models' place
     """
     own, others = _own(dataset).sel(label="clean"), dataset.sel(label="clean", predictor=["averaging", "3 nearest"])
-    least = others.risk.min("predictor")
+    least = others.risk.min("predictor", skipna=False)
     ratio = own.risk / least
-    spread = 2 * (own.risk_se + ratio * others.risk_se.max("predictor")) / least
+    spread = 2 * (own.risk_se + ratio * others.risk_se.max("predictor", skipna=False)) / least
     return _judged(dataset, int(dataset.d), ratio, spread)
 
 

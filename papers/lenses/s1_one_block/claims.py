@@ -36,7 +36,7 @@ def S1c(dataset):
     Slack: Random weights are worse than 0 by the square of what they add.
     Control: the weights of the limit in their place
     """
-    return Discrepancy(1 - dataset.miss.sel(layer=UNTRAINED).mean(["context", "query"]))
+    return Discrepancy(1 - dataset.miss.sel(layer=UNTRAINED).mean(["context", "query"], skipna=False))
 
 
 @claim("D", "bound", margin=0, control=exchanged("change", "cut to another query", "cut to this query"))
@@ -50,7 +50,7 @@ def S1d(dataset):
     own, other = (
         dataset.typical.sel(layer=LIMIT, change=f"cut to {query}", drop=True) for query in ("this query", "another query")
     )
-    return Discrepancy(0.02 - other + (own > 1e-11))
+    return Discrepancy(0.02 - other + ~(own <= 1e-11))
 
 
 claim = claims_of("lenses-token-steps")
@@ -114,4 +114,4 @@ def S1j(dataset):
     Slack: The medians are far from rounding.
     Control: the RMS norm in its place
     """
-    return Discrepancy(0.01 - dataset.corrected.sel(norm="mean and deviation").median(["context", "query"]))
+    return Discrepancy(0.01 - dataset.corrected.sel(norm="mean and deviation").median(["context", "query"], skipna=False))

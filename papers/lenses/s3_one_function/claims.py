@@ -168,7 +168,7 @@ def S3m(dataset):
     Slack: The odds grow as long as attention does.
     Control: networks before training
     """
-    return over_networks(np.log(5) - np.log(dataset.odds.sel(stage=TRAINED).median("prompt")))
+    return over_networks(np.log(5) - np.log(dataset.odds.sel(stage=TRAINED).median("prompt", skipna=False)))
 
 
 claim = claims_of("lenses-one-vote")

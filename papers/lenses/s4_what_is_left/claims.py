@@ -168,7 +168,7 @@ def S4i(dataset):
     """
     found = _at_training_length(dataset.distance)
     others = found.sel(candidate=[name for name in found.candidate.values if name not in (ZHANG, ONE)])
-    return Discrepancy(others.max("candidate") - found.sel(candidate=ZHANG))
+    return Discrepancy(others.max("candidate", skipna=False) - found.sel(candidate=ZHANG))
 
 
 @claim("D", "order", margin=1, control=replaced("network", BLOCK, *DECODERS))

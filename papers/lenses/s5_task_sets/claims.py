@@ -50,7 +50,7 @@ def S5d(dataset):
     Neglects: that share, 4 times as large in the short trainings
     Control: the optimum without the energy, for the same tasks
     """
-    return Discrepancy(abs(dataset.long.mean("set") / dataset.long_theory.mean("set") - 1))
+    return Discrepancy(abs(dataset.long.mean("set", skipna=False) / dataset.long_theory.mean("set", skipna=False) - 1))
 
 
 @claim("D", "bound", margin=4, control=put(trained="trained_alone"))

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import Discrepancy, claims_of, distance_over_seeds, over_seeds, put
+from icl_lib.companion import Discrepancy, all_known, claims_of, distance_over_seeds, over_seeds, put
 
 RESOLVED = 0.02
 """Errors by the law from which on they are counted, as in li-floor."""
@@ -64,7 +64,7 @@ def L5(dataset):
     Margin: On the share of right answers, at most 0.8, for sets with a predicted error of 0.25 or more.
     Control: the same models on their training tasks
     """
-    return over_seeds(1 - dataset.error.where((dataset.covers == 0) & (dataset.error_theory >= 0.25), drop=True))
+    return over_seeds(1 - dataset.error.where((dataset.covers == 0) & ~(dataset.error_theory < 0.25), drop=True))
 
 
 def _from_prediction(sets: xr.Dataset) -> Discrepancy:
@@ -131,8 +131,8 @@ def L5h(dataset):
     Control: twice the ratio, as if each pattern were queried in every task with its one label
     """
     # The value function misreads a contrary context exactly when value_memory > 1; near 1 nothing is said.
-    clear = dataset.where(abs(np.log(dataset.value_step)) > np.log(1.35), drop=True)
-    return distance_over_seeds(clear.value_error, (clear.value_memory > 1))
+    clear = dataset.where(~(abs(np.log(dataset.value_step)) <= np.log(1.35)), drop=True)
+    return distance_over_seeds(clear.value_error, (clear.value_memory > 1) + all_known(clear.value_memory))
 
 
 # --- L6: the error over prompt length --------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def L5h(dataset):
 def _judged(dataset: xr.Dataset) -> xr.Dataset:
     """Keep the models trained on every pair of patterns, and the cells with enough errors."""
     stacked = dataset.isel(tasks=np.flatnonzero(dataset.all_pairs.values)).stack(cell=("alpha", "l"))
-    return stacked.isel(cell=np.flatnonzero(stacked.error_theory.values >= RESOLVED))
+    return stacked.isel(cell=np.flatnonzero(~(stacked.error_theory.values < RESOLVED)))
 
 
 claim = claims_of("li-floor")

@@ -119,7 +119,7 @@ def L7f(dataset):
     """
     few = dataset.error.sel(setting="β = 1, r = 1")
     from_one, below = few.sel(S_1=few.S_1 >= 1), few.sel(S_1=(few.S_1 >= 0) & (few.S_1 <= 0.5))
-    return over_seeds(from_one.mean("S_1") - below.mean("S_1"))
+    return over_seeds(from_one.mean("S_1", skipna=False) - below.mean("S_1", skipna=False))
 
 
 # --- L7v: the coefficient sum as a rescaling ------------------------------------------------------------------------

@@ -131,7 +131,8 @@ def L10p(dataset):
     Neglects: what a larger $ξ$ changes, $H(0)$ among it: with $ξ = 0.1$ the runs take 0.45 of it.
     Control: without the falling scores, as in L10c
     """
-    return distance_over_seeds((dataset.time.sel(level=0.5) / dataset.escape_falling).isel(start=0).mean("cell"), 1.0)
+    ratio = (dataset.time.sel(level=0.5) / dataset.escape_falling).isel(start=0)
+    return distance_over_seeds(ratio.mean("cell", skipna=False), 1.0)
 
 
 @claim("D", "rate", margin=0.25, quick_margin=0.5, control=put(slope_escape="slope_stated"))

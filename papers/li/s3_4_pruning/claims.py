@@ -6,6 +6,7 @@ import xarray as xr
 from icl_lib.companion import (
     NOT_REPRODUCED,
     Discrepancy,
+    all_known,
     at,
     claims_of,
     distance_over_seeds,
@@ -62,7 +63,7 @@ def L11c(dataset):
     """
     length = dataset.long_size.mean("seed")
     grown = int((length >= 0.9 * length.isel(step=-1)).values.argmax())
-    return over_seeds(1 - dataset.at_rest.isel(step=grown))
+    return over_seeds(1 - dataset.at_rest.isel(step=grown) + all_known(dataset.long_size))
 
 
 @claim("D", "bound", margin=-0.4, control=exchanged("kind", "right label only", "wrong label only"))
@@ -241,8 +242,9 @@ def L12h(dataset):
 def _without_loss(dataset: xr.Dataset, shifts: str) -> xr.DataArray:
     """Return by which error the formula misses where no label can be lost, by seed, narrow networks of r shifts."""
     settings = [name for name in NARROW if f"{name}, r = 1" in dataset.setting.values]
-    missed = (dataset.error.sel(order="random") - dataset.error_theory).where((dataset.lost == 0) & (dataset.R > 0))
-    return missed.sel(setting=[name + shifts for name in settings]).mean(["setting", "R"])
+    cells = dataset.sel(setting=[name + shifts for name in settings])
+    missed = (cells.error.sel(order="random") - cells.error_theory).where((cells.lost == 0) & (cells.R > 0))
+    return missed.mean(["setting", "R"]) + all_known(cells.error, cells.error_theory, cells.lost)
 
 
 @claim("D", "order", margin=0.0, control=exchanged("setting", "m = 10", "m = 10, r = 1"))

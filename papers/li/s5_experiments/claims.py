@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import NOT_REPRODUCED, UNDECIDED, Discrepancy, claims_of, over_seeds
+from icl_lib.companion import NOT_REPRODUCED, UNDECIDED, Discrepancy, all_known, claims_of, over_seeds
 from papers.li.published import SHARES
 
 
@@ -69,7 +69,7 @@ def L17b(dataset):
     Slack: the slides have 0.6, and equal errors have to fail with ten models.
     Control: the models before training
     """
-    errors = dataset.error.sel(alpha=0.8).mean("domain")
+    errors = dataset.error.sel(alpha=0.8).mean("domain", skipna=False)
     return over_seeds(errors.isel(l=-1) - 0.9 * errors.sel(l=4))
 
 
@@ -80,7 +80,7 @@ def L18(dataset):
     Margin: Share of the contexts' attention, before less after. On the slides whole layers rise by 0.33 and more.
     Control: the models before training
     """
-    mass = dataset.mass_head.max("layer")
+    mass = dataset.mass_head.max("layer", skipna=False)
     return over_seeds(mass.sel(stage="before") - mass.sel(stage="after"))
 
 
@@ -202,7 +202,7 @@ def L18c(dataset):
 def _from_law(dataset: xr.Dataset, longest: int) -> Discrepancy:
     cells = dataset.sel(l=dataset.l[dataset.l <= longest])
     ratio = abs(np.log(cells.slides / cells.vote_theory)).stack(cell=("alpha", "l")).dropna("cell")
-    return Discrepancy(ratio, np.log1p(float(cells.slides_error)))
+    return Discrepancy(ratio + all_known(cells.vote_theory), np.log1p(float(cells.slides_error)))
 
 
 def _other_share(dataset: xr.Dataset) -> xr.Dataset:

@@ -30,10 +30,10 @@ def Z28(dataset):
     Control: $N + 1$ for $N$ in $ζᵢⱼ$
     """
     # The largest growth of |u_ij| in a step, how far u_ij crosses zero, its distance from exp(-zeta_ij tau), and what is left.
-    growth = abs(dataset.off).diff("step").max("step")
-    crossing = (-dataset.off).max("step")
+    growth = abs(dataset.off).diff("step").max("step", skipna=False)
+    crossing = (-dataset.off).max("step", skipna=False)
     left = np.where(abs(dataset.off.isel(step=-1)) < 0.01, 0.0, np.inf)
-    return Discrepancy(np.stack([growth, crossing, abs(dataset.off - dataset.off_theory).max("step"), left]))
+    return Discrepancy(np.stack([growth, crossing, abs(dataset.off - dataset.off_theory).max("step", skipna=False), left]))
 
 
 claim = claims_of("zhang-off-diagonal", section="C.3")

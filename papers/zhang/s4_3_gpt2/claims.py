@@ -140,7 +140,7 @@ def ZF7(dataset):
     Control: the two smallest $N$
     """
     first = dataset[[*ERRORS]].sel(trained="fixed", test="covariance I").isel(run=0)
-    found = first.sel(M=slice(1, None)).mean("M")  # standard errors as if all errors rose and fell together
+    found = first.sel(M=slice(1, None)).mean("M", skipna=False)  # standard errors as if all errors rose and fell together
     return ratio(found.isel(N=-2, drop=True), found.isel(N=-1, drop=True), 1.0)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from icl_lib.companion import Discrepancy, claims_of, put
+from icl_lib.companion import Discrepancy, all_known, claims_of, put
 
 claim = claims_of("zhang-pl")
 
@@ -115,7 +115,7 @@ def Z26b(dataset):
     Control: the criterion to leading order in $1/N$
     """
     saddle = dataset.margin_theory < 0
-    wrong = abs(dataset.negative - saddle) + abs(dataset.zero - 1) + ~(dataset.excess > 0)
+    wrong = abs(dataset.negative - saddle) + abs(dataset.zero - 1) + ~(dataset.excess > 0) + all_known(dataset.margin_theory)
     return Discrepancy(wrong + ~(dataset.gradient <= 1e-10) + float(saddle.all()))
 
 
@@ -158,7 +158,7 @@ def Z26g(dataset):
     Control: $d = 3$ in the place of $d = 5$
     """
     cells = dataset.where(dataset.d == 5, drop=True)
-    both = (cells.loss < 1.001 * cells.minimum).where(cells.loss.notnull()).min("place", skipna=False)
+    both = (cells.loss < 1.001 * cells.minimum).where((cells.loss + cells.minimum).notnull()).min("place", skipna=False)
     return Discrepancy(abs(both - ((cells.N >= 100) & (cells.N <= 1000)).astype(float)))
 
 
@@ -182,7 +182,8 @@ def Z26e(dataset):
     """
     traps = _traps(dataset)
     beyond = (traps.beyond > 1) & (traps.negative == 0)
-    return Discrepancy(-np.log(traps.loss.where(beyond).min("place") / traps.minimum).diff("N"))
+    least = traps.loss.where(beyond).min("place") + all_known(traps.loss, traps.beyond)
+    return Discrepancy(-np.log(least / traps.minimum).diff("N"))
 
 
 @claim("D", "convergence", margin=0.9, control=put(dense_loss="dense_loss_zero_blocks"))
