@@ -125,10 +125,10 @@ def test_an_address_switches_links_on_and_what_was_not_executed_is_shown_without
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])  # the second leaves its work behind
-def test_stopped_in_the_middle_it_loses_nothing(checkout, stop):
+def test_stopped_in_the_middle_it_loses_nothing(checkout, stop, tmp_path):
     """Also when SIGINT is ignored at first, as a background job hands it down."""
-    notebook = checkout / "notebooks" / f"{OTHER}.ipynb"
-    write_notebook(notebook, f"import time; time.sleep(600)  # {stop}")
+    notebook, begun = checkout / "notebooks" / f"{OTHER}.ipynb", tmp_path / "begun"
+    write_notebook(notebook, f"import time; open({str(begun)!r}, 'w').close(); time.sleep(600)")
     before = snapshot(checkout)
     running = subprocess.Popen(
         [sys.executable, "-m", "book.builder"],
@@ -139,7 +139,7 @@ def test_stopped_in_the_middle_it_loses_nothing(checkout, stop):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
-    while not list((checkout / "_build").glob(f"executing/*/{OTHER}.ipynb")) and running.poll() is None:
+    while not begun.exists() and running.poll() is None:
         time.sleep(0.1)
     running.send_signal(stop)
     said, _ = running.communicate()
