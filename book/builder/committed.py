@@ -53,12 +53,22 @@ def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def keep(before: NotebookNode, notebook: NotebookNode) -> None:
-    """Leave the outputs of a cell as they were committed `before` where another machine may have made the fresh ones."""
+    """Leave the outputs of a cell as they were committed `before` where another machine may have made the fresh ones.
+
+    Those with marks stay all or none: numbers of two machines would not go together.
+    """
     known = {(cell.id, cell.source): cell.outputs for cell in before.cells if cell.cell_type == "code"}
-    for cell in notebook.cells:
-        outputs = known.get((cell.id, cell.source))
-        if outputs and len(outputs) == len(cell.outputs) and all(map(alike, outputs, cell.outputs)):
-            cell.outputs = outputs
+    fresh = [cell for cell in notebook.cells if cell.get("outputs")]
+    marked = [cell for cell in fresh if MARKED.search(json.dumps(cell.outputs, ensure_ascii=False))]
+    same = [cell for cell in fresh if _all_alike(known.get((cell.id, cell.source), []), cell.outputs)]
+    one_machine = all(cell in same for cell in marked)
+    for cell in same:
+        if one_machine or cell not in marked:
+            cell.outputs = known[cell.id, cell.source]
+
+
+def _all_alike(outputs: list[NotebookNode], fresh: list[NotebookNode]) -> bool:
+    return len(outputs) == len(fresh) and all(map(alike, outputs, fresh))
 
 
 def alike(one: NotebookNode, other: NotebookNode) -> bool:

@@ -21,10 +21,10 @@ ORIGIN = re.compile(r'<p class="icl-provenance">.*?</p>|<details class="icl-made
 MEDIA = re.compile(r'media="[^"]*"')
 TALLY = {
     "": "**{holds} of the {total} sentences of the papers hold**; {fails} fail, {missing} are not reproduced here, and "
-    "{undecided} are undecided. {retold} of the {total} are known from slides, notes or retellings alone. "
+    "{undecided} are undecided. {retold} of the {total} are known from slides, notes, retellings or memory alone. "
     "Of the {findings} findings of this book {ours} hold.",
     "zh": "**论文的 {total} 句话中 {holds} 句成立**；{fails} 句不成立，{missing} 句在此未能重现，{undecided} 句未定。"
-    "这 {total} 句话中有 {retold} 句只见于幻灯片、笔记或转述。本书的 {findings} 个发现中 {ours} 个成立。",
+    "这 {total} 句话中有 {retold} 句只见于幻灯片、笔记、转述或记忆。本书的 {findings} 个发现中 {ours} 个成立。",
 }
 """By language; the numbers are counted in the ledger."""
 RETOLD = ("S", "T", "P", "M")

@@ -31,6 +31,6 @@ def reduced_flow(Lambda: Float[ndarray, "d d"], N: float, start: Weights, times:
 
 
 def relaxation_rate(Lambda: Float[ndarray, "d d"], N: float) -> float:
-    """||Gamma^-1||_F lambda_min(Gamma Lambda) lambda_min(Lambda): the slowest entry of U_11 near the limit."""
+    """||Gamma^-1||_F lambda_min(Gamma Lambda) lambda_min(Lambda): rate of U_11's slowest entry near the limit, u_-1 fixed."""
     Gamma, smallest = optimum.Gamma(Lambda, N), np.linalg.eigvalsh(Lambda)[0]
     return float(np.linalg.norm(np.linalg.inv(Gamma)) * np.linalg.eigvalsh(Gamma)[0] * smallest**2)

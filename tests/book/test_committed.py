@@ -81,6 +81,14 @@ def test_outputs_of_another_source_are_not_kept():
     assert "0.26" in fresh.cells[0].outputs[-1].data["text/html"]
 
 
+def test_numbers_of_two_machines_do_not_stand_beside_each_other():
+    before, fresh = shown(), shown(number="0.26")
+    for notebook, told in ((before, "a model"), (fresh, "two models")):
+        notebook.cells.append(new_code_cell("time()", id="time", outputs=[new_output("stream", text=f"⟨3⟩ s for {told}\n")]))
+    committed.keep(before, fresh)
+    assert "0.26" in fresh.cells[0].outputs[-1].data["text/html"]
+
+
 def picture(size: tuple[int, int], *dots: tuple[int, int]) -> str:
     drawn = Image.new("RGB", size, "white")
     for x, y in dots:

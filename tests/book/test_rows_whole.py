@@ -130,11 +130,11 @@ MANY = [
 def test_front_pages_and_landscape_count_both_tiers():
     assert front.tally(MANY) == (
         "**5 of the 14 sentences of the papers hold**; 4 fail, 3 are not reproduced here, and 2 are undecided. 4 of the "
-        "14 are known from slides, notes or retellings alone. Of the 22 findings of this book 7 hold."
+        "14 are known from slides, notes, retellings or memory alone. Of the 22 findings of this book 7 hold."
     )
     assert front.tally(MANY, "zh") == (
         "**论文的 14 句话中 5 句成立**；4 句不成立，3 句在此未能重现，2 句未定。"
-        "这 14 句话中有 4 句只见于幻灯片、笔记或转述。本书的 22 个发现中 7 个成立。"
+        "这 14 句话中有 4 句只见于幻灯片、笔记、转述或记忆。本书的 22 个发现中 7 个成立。"
     )
     drawn = landscape.drawing(MANY, {})
     assert words(drawn, ".icl-legend a") == "holds 5 7 | fails 4 1 | not reproduced here 3 6 | undecided 2 8"

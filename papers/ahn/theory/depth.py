@@ -73,7 +73,7 @@ def _require(moments: Sequence[Fraction], L: int, least: int = 0) -> None:
 
 
 def limit_moments(rho: Fraction, most: int) -> tuple[Fraction, ...]:
-    """m_k = sum_j rho^j (1/(j+1)) C(k, j) C(k-1, j), d, N -> infinity at d/N = rho (Marchenko and Pastur) (eq-ahn-mp)."""
+    """m_0 = 1, m_k = sum_j rho^j C(k, j) C(k-1, j)/(j+1): d, N -> infinity at d/N = rho, Marchenko and Pastur (eq-ahn-mp)."""
     return tuple(
         Fraction(1) if k == 0 else sum(rho**j * Fraction(comb(k, j) * comb(k - 1, j), j + 1) for j in range(k))
         for k in range(most + 1)

@@ -3,8 +3,8 @@
 Tasks are rows (a, b) of pattern numbers, label +1 on a and -1 on b; a prompt takes one of them at random and asks for a or b
 by a fair coin. Patterns have norm beta, the label embedding norm q; alpha and l are those of training prompts.
 
-Two one-sided tasks, (0, 2) and (1, 3): the keys are pushed by 2 (1 - 1/5) times (1/4) L_kj or b_j, where L_00 = -L_20 = 1/4
-and b_0 = 1/4, and they memorise labels by sqrt(M1) |q|/(alpha beta) = 2 * 3/(0.5 * 4):
+Two one-sided tasks, (0, 2) and (1, 3): the keys are pushed by 2 (1 - 1/5) times (1/4) L_kj or Delta_j, where
+L_00 = -L_20 = 1/4 and Delta_0 = 1/4, and they memorise labels by sqrt(M1) |q|/(alpha beta) = 2 * 3/(0.5 * 4):
 
 >>> import numpy as np
 >>> from papers.li.theory.coverage import expected_push, key_memory
@@ -43,7 +43,7 @@ def pair_laplacian(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1 M1
 
 
 def label_balance(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1"]:
-    """b_j = P(query = j) E[z | query = j] = (tasks with +1 on j - tasks with -1 on j)/(2 |T_tr|) (eq-li-3-2-b).
+    """Delta_j = P(query = j) E[z | query = j] = (tasks with +1 on j - tasks with -1 on j)/(2 |T_tr|) (eq-li-3-2-b).
 
     Raises ValueError as ``require_tasks`` does.
     """
@@ -55,7 +55,7 @@ def label_balance(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1"]:
 def expected_push(tasks: Int[ndarray, "n 2"], M1: int, alpha: float, l: int, c: float) -> Float[ndarray, "K M1"]:
     """Expected push on W_K^T W_Q at uniform attention for phi_i = c y_i, K = M1 + 1 (prop-li-3-2-push).
 
-    c (1 - 1/l) (alpha/2) L_kj on mu_k mu_j^T, and in the last row c (1 - 1/l) b_j on q mu_j^T.
+    c (1 - 1/l) (alpha/2) L_kj on mu_k mu_j^T, and in the last row c (1 - 1/l) Delta_j on q mu_j^T.
     """
     rows = np.vstack([alpha / 2 * pair_laplacian(tasks, M1), label_balance(tasks, M1)])
     return c * (1 - 1 / l) * rows
@@ -72,7 +72,7 @@ def attention_gap(alpha: float, l: int, score: float) -> float:
 
 
 def value_push(tasks: Int[ndarray, "n 2"], M1: int, gap: float) -> Float[ndarray, "K"]:
-    """Expected push on a linear value function v: gap b_j on mu_j, and in the last entry gap on q (prop-li-3-2-value-push)."""
+    """Expected push on a linear value function: gap Delta_j on mu_j, in the last entry gap on q (prop-li-3-2-value-push)."""
     return gap * np.append(label_balance(tasks, M1), 1.0)
 
 
@@ -82,7 +82,7 @@ def value_push(tasks: Int[ndarray, "n 2"], M1: int, gap: float) -> Float[ndarray
 def unit_push(tasks: Int[ndarray, "n 2"], M1: int, alpha: float, beta: float, q: float) -> Float[ndarray, "K K"]:
     """G: the push per unit of c (1 - 1/l) between unit vectors mu_k/beta, q/|q|; no push on the label of a query.
 
-    G_kj = (alpha/2) beta^2 L_kj, and in the last row G_qj = beta |q| b_j (prop-li-3-2-grown).
+    G_kj = (alpha/2) beta^2 L_kj, and in the last row G_qj = beta |q| Delta_j (prop-li-3-2-grown).
     """
     G = np.zeros((M1 + 1, M1 + 1))
     G[:, :M1] = expected_push(tasks, M1, alpha, 2, 2.0) * beta
@@ -119,7 +119,7 @@ def key_memory(tasks: Int[ndarray, "n 2"], M1: int, alpha: float, beta: float, q
 
 
 def value_memory(tasks: Int[ndarray, "n 2"], M1: int, beta: float, q: float) -> float:
-    """beta^2 max_j |b_j| / |q|^2: pattern against label in the grown value function (eq-li-3-2-value-memory).
+    """beta^2 max_j |Delta_j| / |q|^2: pattern against label in the grown value function (eq-li-3-2-value-memory).
 
     beta^2 / (M1 |q|^2) for M1/2 disjoint tasks that use every pattern once, 0 for balanced labels.
     """
@@ -130,7 +130,7 @@ def unseen_error(tasks: Int[ndarray, "n 2"], M1: int, start: float, balanced: fl
     """Mean error over unseen tasks and their two queries when each query falls to one rule (eq-li-3-2-unseen).
 
     Never a query in training: ``start``, the error of the start's vote. Labels balanced: ``balanced``, the vote law. Else the
-    memory sign(b_j), wrong where the label differs.
+    memory sign(Delta_j), wrong where the label differs.
     """
     trained, b = {tuple(pair) for pair in tasks.tolist()}, label_balance(tasks, M1)
     by_rule = np.where(np.isin(np.arange(M1), tasks), np.where(b == 0, balanced, 0.0), start)

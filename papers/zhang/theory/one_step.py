@@ -41,7 +41,7 @@ def best_step_size(Lambda: Float[ndarray, "d d"], M: float) -> float:
 def relative_floor(Lambda: Float[ndarray, "d d"]) -> float:
     """1 - tr(Lambda^2)^2 / (tr(Lambda) tr(Lambda^3)): the least risk / tr Lambda as M -> infinity (derived here).
 
-    Zero exactly when Lambda is a multiple of I, by Cauchy-Schwarz.
+    Zero, for a positive definite Lambda, exactly when it is a multiple of I, by Cauchy-Schwarz.
     """
     square = Lambda @ Lambda
     return max(0.0, float(1 - np.trace(square) ** 2 / (np.trace(Lambda) * np.trace(square @ Lambda))))

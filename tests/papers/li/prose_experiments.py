@@ -144,6 +144,13 @@ def separation(d):
     return first.mean(), standard_error(first), models[-4], models[-1], models[-5], len(models) == 10
 
 
+@says(PAGE, "In the one-layer model it is 1.8, and 2 of large rows", "li-neurons")
+def separation_in_one_layer(d):
+    (labels,), plus = d.point_label.values[-1:], d.point_sign.values > 0
+    large = d.label_cosine.isel(step=-1).mean()  # with the sign of a
+    return labels[plus].mean() - labels[~plus].mean(), 2 * large
+
+
 @says(PAGE, "The order of the layers may be that of the slides", "li-decoder-neurons")
 def order_of_layers(d):
     return bool(d.separation.sel(stage="after").mean("seed").argmax("layer") == 0)
