@@ -39,7 +39,7 @@ def test_what_is_no_number_holds_no_claim_that_reads_it(slug, stored):
 
 
 def _left_out(claim, dataset, name: str) -> Iterator[str]:
-    """Yield what of a variable may be no number without that the claim's number, which rests on it, gets worse."""
+    """Yield what of a variable may be no number while the claim, whose number rests on it, is no worse off."""
     values = dataset[name].values
     if _put(claim, dataset, name, values * np.nan) < np.inf:
         grown = values * np.linspace(1.5, 3, values.size).reshape(values.shape)
