@@ -188,7 +188,7 @@ def L18c(dataset):
     """In the first layer training separates the label parts of the neurons along $q$ by the sign of $a$.
 
     Margin: Mean cosine to $q$ of those with $a < 0$ less that of those with $a > 0$. In the one-layer model it is −1.8,
-    of large rows −2 (L15b), and 0 before training; a quarter is asked for.
+    among the large rows −2 (L15b), and 0 before training; a quarter is asked for.
     Control: the models before training
     Positive: the separation of the one-layer model
     Missing: how the authors measure an angle in a GPT-2

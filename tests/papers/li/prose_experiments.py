@@ -144,7 +144,7 @@ def separation(d):
     return first.mean(), standard_error(first), models[-4], models[-1], models[-5], len(models) == 10
 
 
-@says(PAGE, "In the one-layer model it is 1.8, and 2 of large rows", "li-neurons")
+@says(PAGE, "In the one-layer model it is 1.8, and 2 among the large rows", "li-neurons")
 def separation_in_one_layer(d):
     (labels,), plus = d.point_label.values[-1:], d.point_sign.values > 0
     large = d.label_cosine.isel(step=-1).mean()  # with the sign of a
