@@ -59,11 +59,11 @@ def keep(before: NotebookNode, notebook: NotebookNode) -> None:
     """
     known = {(cell.id, cell.source): cell.outputs for cell in before.cells if cell.cell_type == "code"}
     fresh = [cell for cell in notebook.cells if cell.get("outputs")]
-    marked = [cell for cell in fresh if MARKED.search(json.dumps(cell.outputs, ensure_ascii=False))]
-    same = [cell for cell in fresh if _all_alike(known.get((cell.id, cell.source), []), cell.outputs)]
-    one_machine = all(cell in same for cell in marked)
-    for cell in same:
-        if one_machine or cell not in marked:
+    marked = {cell.id for cell in fresh if MARKED.search(json.dumps(cell.outputs, ensure_ascii=False))}
+    same = {cell.id for cell in fresh if _all_alike(known.get((cell.id, cell.source), []), cell.outputs)}
+    kept = same if marked <= same else same - marked
+    for cell in fresh:
+        if cell.id in kept:
             cell.outputs = known[cell.id, cell.source]
 
 

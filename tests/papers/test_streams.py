@@ -244,8 +244,12 @@ def _run(slugs: list[str]) -> dict[str, dict[str, list]]:
 
 
 def _run_in_plain_code(slugs: list[str]) -> dict[str, dict[str, list]]:
-    torch_in = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"}
-    plain = os.environ | torch_in | {"OPENBLAS_CORETYPE": "Nehalem"}
+    plain = os.environ | {
+        "ATEN_CPU_CAPABILITY": "default",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "MKL_CBWR": "COMPATIBLE",
+        "OPENBLAS_CORETYPE": "Nehalem",
+    }
     command = [sys.executable, "-c", f"import json; from {__spec__.name} import _run; print(json.dumps(_run({slugs})))"]
     done = subprocess.run(command, env=plain, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
