@@ -26,7 +26,7 @@ SOURCE, LOCK = "requirements.txt", "requirements.lock"
 OF_CUDA = re.compile(r"nvidia-|cuda-|triton$")
 """Names of packages that torch for CUDA brings in."""
 INDEX = "https://pypi.org/simple"
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = {
     "Linux x86-64": (r"manylinux\w*_x86_64", ("linux", "Linux", "posix", "x86_64")),
     "Linux arm64": (r"manylinux\w*_aarch64", ("linux", "Linux", "posix", "aarch64")),

@@ -4,6 +4,7 @@ import operator
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from inspect import get_annotations
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -64,7 +65,7 @@ class Declaration:
 
     def __post_init__(self):
         kind = type(self)
-        if vars(kind).get("__annotations__") and "__dataclass_params__" not in vars(kind):
+        if get_annotations(kind) and "__dataclass_params__" not in vars(kind):
             raise TypeError(f"{kind.__name__} has fields and is no dataclass: write @dataclass(frozen=True) above it")
         if not kind.__dataclass_params__.frozen:
             raise TypeError(f"{kind.__name__} could be changed after it was checked: write @dataclass(frozen=True)")

@@ -11,6 +11,7 @@ import pytest
 from small_bundle import FILES, ROOT, check, written
 
 from book.builder.problem import Problem
+from book.release import lock
 
 
 def runs(python):
@@ -19,7 +20,8 @@ def runs(python):
 
 HIDDEN, SHOWN = "source/argparse.py", "source/LICENSE"
 OPEN = "import sys, pathlib\nfrom book.release.opened import opened\nwith opened(pathlib.Path(sys.argv[1])) as found: pass"
-PYTHONS = [python for name in (sys.executable, "python3.12", "python3.13") if (python := shutil.which(name)) and runs(python)]
+NAMES = (sys.executable, *(f"python{each}" for each in lock.PYTHONS[1:]))
+PYTHONS = [python for name in NAMES if (python := shutil.which(name)) and runs(python)]
 
 
 def unicode_path(name, shown):

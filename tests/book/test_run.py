@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from book.builder import arguments
+from book.release import lock
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -165,10 +167,18 @@ def test_an_environment_behind_a_link_is_kept(run, tmp_path):
     assert (elsewhere / "kept").exists()
 
 
-def test_old_python_is_told(run, monkeypatch):
-    monkeypatch.setattr(sys, "version_info", (3, 10, 4))
-    with pytest.raises(run.Problem, match=r"3\.11 or newer is needed; this is 3\.10"):
+@pytest.mark.parametrize("version", [(3, 10, 4), (3, 15, 2)])
+def test_a_python_without_files_for_the_pins_is_told(version, run, monkeypatch):
+    monkeypatch.setattr(sys, "version_info", version)
+    with pytest.raises(run.Problem, match=rf"^Python 3\.11 to 3\.14 is needed; this is 3\.{version[1]}\.$"):
         run.main(["book"])
+
+
+def test_the_pythons_are_those_of_the_lock_wherever_they_are_told(run):
+    assert [lock.PYTHONS[end] for end in (0, -1)] == ["{}.{}".format(*each) for each in (run.OLDEST, run.NEWEST)]
+    told = re.compile(rf"Python(\*\*)? {lock.PYTHONS[0]} (to|至) {lock.PYTHONS[-1]}\b")
+    for name in ("run", "README.md", "requirements.txt", "book/index.md", "book/index.zh.md", "book/environment.md"):
+        assert told.search((ROOT / name).read_text(encoding="utf-8")), name
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in for .venv is a symbolic link")

@@ -95,7 +95,7 @@ def test_the_addresses_are_those_that_the_build_reads():
 
 def test_pip_is_cached_by_the_pins():
     setups = [step["with"] for step in STEPS if kind(step) == "actions/setup-python"]
-    assert [each["python-version"] for each in setups] == ["3.11", "3.13"]
+    assert [each["python-version"] for each in setups] == ["3.11", "3.14"]
     assert all(each["cache"] == "pip" and (ROOT / each["cache-dependency-path"]).exists() for each in setups)
 
 
