@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from tqdm import tqdm
 
 from icl_lib.companion import FAILS, HOLDS, UNDECIDED, Experiment, Judgement, require_device
+from icl_lib.needed import require_beside
 from papers import registry, renewal
 
 PROGRESS = "{n}/{total} after {elapsed}, {remaining} to go"
@@ -26,6 +27,8 @@ def run(options: argparse.Namespace) -> int:
     experiments = experiments or [
         each.with_settings(options.profile, options.settings) for each in registry.EXPERIMENTS.values()
     ]
+    for experiment in experiments:  # what one of them lacks is told before the first is run
+        require_beside(experiment.slug, *experiment.needs)
     renewal.announce(renewal.alike([experiment.slug for experiment in experiments], options), options.settings)
     rows, wrong = 0, {}
     for experiment in counted(experiments):

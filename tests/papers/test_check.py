@@ -73,6 +73,14 @@ def test_check_tells_a_near_miss_that_quick_cannot_reject_and_exits_with_0(one_c
     assert capsys.readouterr().err.startswith("Z26b: its near miss is undecided; these data cannot tell it from the claim")
 
 
+def test_what_one_result_lacks_is_told_before_any_is_computed(monkeypatch, capsys):
+    lacking = replace(registry.EXPERIMENTS["dherin-recall"], needs=("llamas",))
+    monkeypatch.setitem(registry.EXPERIMENTS, "dherin-recall", lacking)
+    assert main(["check", SLUG, "dherin-recall"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1) and "dherin-recall needs llamas, which is missing" in said.err
+
+
 def test_rows_in_json_are_printed_as_they_come(monkeypatch, capsys):
     seen = []
 

@@ -34,7 +34,7 @@ says("L5f", "the push of all tasks comes as near to them (0.19) as their own (0.
 
 @says("L5h", "At 1.04 the models err on 0.33 to 0.83 of the patterns, at 0.84 on 0.02 in the mean.", "li-two-memories")
 def near_the_step(d):
-    above, below = (d.isel(ratio=int(abs(d.value_step - at).argmin())) for at in (1.04, 0.84))
+    above, below = (d.isel(ratio=int(abs(d.value_step - at).argmin("ratio"))) for at in (1.04, 0.84))
     errors = above.value_error
     return above.value_step, errors.min(), errors.max(), below.value_step, below.value_error.mean()
 
