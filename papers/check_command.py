@@ -73,12 +73,13 @@ def tell(row: dict[str, object], as_json: bool, first: bool) -> None:
 def contradiction(judgement: Judgement, profile: str, own_settings: bool = False) -> str:
     """Return how a judgement contradicts what is recorded, or nothing.
 
-    In quick, undecided contradicts nothing. A near miss has to fail, but for those that the data cannot tell: undecided in
-    quick, of a sampled formula in quick, or in settings of the reader's own.
+    In quick, undecided contradicts nothing, nor is it contradicted. A near miss has to fail, but for those that the data cannot
+    tell: undecided in quick, of a sampled formula in quick, or in settings of the reader's own.
     """
     quick, near = profile == "quick", judgement.control_verdict
-    if judgement.verdict not in {judgement.claim.recorded, *([UNDECIDED] if quick else [])}:
-        return f"{judgement.verdict}, recorded: {judgement.claim.recorded}"
+    verdict, recorded = judgement.verdict, judgement.claim.recorded
+    if verdict != recorded and not (quick and UNDECIDED in (verdict, recorded)):
+        return f"{verdict}, recorded: {recorded}"
     told_apart = near == FAILS or own_settings or (quick and (near == UNDECIDED or math.isfinite(judgement.resolution)))
     return "" if told_apart else f"its near miss {_said(near)}, and has to fail"
 

@@ -28,6 +28,7 @@ def judged(verdict="holds", near="fails", resolution=float("nan")):
         (judged(), True, True),
         (judged("undecided"), True, False),
         (judged("fails"), False, False),
+        (replace(judged(), claim=replace(registry.CLAIMS["Z8"], recorded="undecided")), True, False),
         (judged(near="undecided"), True, False),
         (judged(near="undecided", resolution=0.1), True, False),
         (judged(near="holds"), False, False),
