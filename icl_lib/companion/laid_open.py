@@ -119,14 +119,15 @@ def code(thing) -> str:
     methods = filter(inspect.isfunction, vars(thing).values()) if isinstance(thing, type) else [thing]
     files = [each.__code__.co_filename for each in map(inspect.unwrap, methods) if hasattr(each, "__code__")]
     files.append(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")  # for a class that has fields alone
-    lines = next((found for each in files if (found := linecache.getlines(each))), [])  # of a cell, too
-    tree = ast.parse("".join(lines))
-    own = [each for each in tree.body if isinstance(each, DEFINING) and each.name == getattr(thing, "__name__", "")]
-    if not own:
-        return "# its code cannot be read here"
-    first = min(each.lineno for each in (own[-1], *own[-1].decorator_list))
-    imports = [ast.unparse(each) for each in _needed(tree, own[-1], thing.__module__)]
-    return "\n".join([*imports, *["\n"] * bool(imports), "".join(lines[first - 1 : own[-1].end_lineno])])
+    for file in dict.fromkeys(files):
+        lines = linecache.getlines(file)  # of a cell, too; of what a dataclass adds another program's, in some Pythons
+        tree = ast.parse("".join(lines))
+        own = [each for each in tree.body if isinstance(each, DEFINING) and each.name == getattr(thing, "__name__", "")]
+        if own:
+            first = min(each.lineno for each in (own[-1], *own[-1].decorator_list))
+            imports = [ast.unparse(each) for each in _needed(tree, own[-1], thing.__module__)]
+            return "\n".join([*imports, *["\n"] * bool(imports), "".join(lines[first - 1 : own[-1].end_lineno])])
+    return "# its code cannot be read here"
 
 
 def _needed(tree: ast.Module, own: ast.stmt, module: str) -> Iterator[ast.stmt]:

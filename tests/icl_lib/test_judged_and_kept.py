@@ -1,5 +1,6 @@
 """What is judged, told and kept comes back as it was given, or is refused in one sentence."""
 
+import linecache
 import shutil
 import subprocess
 import sys
@@ -225,7 +226,8 @@ def test_a_setting_that_cannot_be_typed_is_in_no_command(value, monkeypatch):
     assert laid_open.commands(toss.but(often=4, waits=5)) == ["./toy check toy-toss --seed 7 --set often=4 --set waits=5"]
 
 
-def test_a_class_that_has_fields_alone_shows_them():
+def test_a_class_that_has_fields_alone_shows_them(monkeypatch):
+    monkeypatch.setitem(linecache.cache, "<string>", (10, None, ["import sys\n"], "<string>"))  # as Python 3.13 keeps python -c
     assert "class More(Toss):\n    beside: Count = 1" in laid_open.code(More)
 
 
