@@ -120,7 +120,7 @@ def code(thing) -> str:
     files = [each.__code__.co_filename for each in map(inspect.unwrap, methods) if hasattr(each, "__code__")]
     files.append(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")  # for a class that has fields alone
     for file in dict.fromkeys(files):
-        lines = linecache.getlines(file)  # of a cell, too; of what a dataclass adds another program's, in some Pythons
+        lines = linecache.getlines(file)  # of a cell, too; for what a dataclass adds, Python 3.13 has `python -c`'s
         tree = ast.parse("".join(lines))
         own = [each for each in tree.body if isinstance(each, DEFINING) and each.name == getattr(thing, "__name__", "")]
         if own:
