@@ -1,4 +1,4 @@
-"""A mean and its standard error."""
+"""Means, ratios of means, and their standard errors."""
 
 from typing import NamedTuple
 
@@ -36,3 +36,23 @@ def mean(samples: Float[Tensor, "... B"]) -> Estimate:
         raise ValueError(f"a standard error needs at least 2 samples, not {B}")
     error = samples.std(dim=-1) / B**0.5
     return Estimate(samples.mean(dim=-1).cpu().numpy()[()], error.cpu().numpy()[()])
+
+
+def ratio_of_means(top: Float[Tensor, "... U"], bottom: Float[Tensor, "... U"]) -> Estimate:
+    """Return R = mean(top)/mean(bottom) over the last dimension, of units alike, and its standard error to first order.
+
+    It is sd(top - R bottom) / (sqrt(U) |mean(bottom)|): what the two have in common cancels.
+    Raises ValueError for fewer than 2 units.
+
+    >>> import torch
+    >>> from icl_lib.measure.estimate import ratio_of_means
+    >>> value, standard_error = ratio_of_means(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
+    >>> float(value), float(standard_error)
+    (2.0, 1.0)
+    """
+    U = top.shape[-1]
+    if U < 2:
+        raise ValueError(f"a standard error needs at least 2 units, not {U}: take more")
+    ratio = top.mean(-1) / bottom.mean(-1)
+    spread = torch.std(top - ratio[..., None] * bottom, dim=-1)
+    return Estimate(ratio.numpy()[()], (spread / (U**0.5 * bottom.mean(-1).abs())).numpy()[()])

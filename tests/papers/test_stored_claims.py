@@ -11,6 +11,8 @@ from papers import registry
 
 ENTRIES = 3
 """So many entries of a variable are tried, evenly spaced."""
+MOVED = 100
+"""So many, where each is moved alone."""
 SLUGS = [each.slug for each in registry.EXPERIMENTS.values() if registry.claims_of(each.slug)]
 
 
@@ -36,6 +38,27 @@ def test_what_is_no_number_holds_no_claim_that_reads_it(slug, stored):
             if values.dtype.kind == "f":
                 silent += [f"{claim.id} without {what}" for what in _left_out(claim, dataset, name, before)]
     assert not silent, "sum, average and compare so that NaN stays: skipna=False, np.maximum, ~(x > 0), all_known"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_claim_that_reads_no_error_holds_within_those_of_its_data(slug, stored):
+    """Two standard errors of what it reads, up or down, of all entries or of one, turn no verdict that is given without any."""
+    dataset, turned = stored(slug), []
+    for claim in registry.claims_of(slug):
+        before = claim.check(dataset)
+        if isinstance(before, Agreement) or np.any(before.two_se) or before.verdict(claim.margin) != HOLDS:
+            continue
+        asked = _asked(claim.check, dataset, before)
+        for name in [each for each in asked if f"{each}_se" in dataset and f"{each}_se" not in asked]:
+            values = 1.0 * dataset[name]
+            two_se = (values * 0 + 2 * dataset[f"{name}_se"]).transpose(*values.dims).values
+            places = np.linspace(0, values.size - 1, min(values.size, MOVED)).astype(int)
+            ones = (np.arange(values.size).reshape(values.shape) == place for place in places)
+            for where in (np.ones(values.shape), *ones):
+                moved = (values.values + sign * two_se * where for sign in (1, -1))
+                turned += [f"{claim.id}: {name}" for each in moved if _put(claim, dataset, name, each) == np.inf]
+    assert not turned, f"give Discrepancy their two_se, or read errors of what is paired: {sorted({*turned})}"
 
 
 def _left_out(claim, dataset, name: str, before: Discrepancy) -> Iterator[str]:

@@ -9,6 +9,7 @@ import xarray as xr
 from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Positive, Several, expectation, variable
+from icl_lib.measure.estimate import ratio_of_means
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
 from papers.dherin.s4_4_finetuning.finetuned import Plain, draw_tasks, require_readable
@@ -108,9 +109,12 @@ class Finetuning(Declaration):
         wrong = torch.einsum("tnd,td->tn", prompts.x, w.roll(1, 0))
         own, other = (self.losses(plain, prompts, y, paces) for y in (prompts.y, wrong))
         patch, patch_other = (self.patched(plain, prompts, y) for y in (prompts.y, wrong))
+        fallen = ratio_of_means(torch.from_numpy(own).mT, torch.from_numpy(patch[:, 0]))
         return {
             "loss_own": own.mean(1),
             "loss_own_se": standard_error(own),
+            "fallen": fallen.value,
+            "fallen_se": fallen.standard_error,
             "loss_other": other.mean(1),
             "loss_patch": patch.mean(0),
             "loss_patch_se": standard_error(patch[None])[0],
@@ -164,6 +168,8 @@ NAMES = {
     "loss_few": ("", "f8", "test loss before finetuning, tasks of the sweep"),
     "loss_own": ("factor i", "f4", "test loss after finetuning at the paper's rate, more tasks"),
     "loss_own_se": ("factor i", "f4", "standard error over tasks"),
+    "fallen": ("factor i", "f8", "test loss after finetuning at the paper's rate over that before"),
+    "fallen_se": ("factor i", "f8", "standard error over tasks, those of both in common"),
     "loss_before": ("", "f8", "test loss before finetuning, all tasks"),
     "loss_patch": ("i", "f4", "test loss of the patch of i examples"),
     "loss_patch_se": ("i", "f4", "standard error over tasks"),
@@ -191,5 +197,5 @@ FINETUNING = Experiment(
     slug="dherin-finetuning",
     title="Finetuning one example at a time against the patch",
     quick=_QUICK,
-    full=replace(_QUICK, tasks=1000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
+    full=replace(_QUICK, tasks=3000, sweep_tasks=300, rates=(0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1.0)),
 )

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from icl_lib.companion import AtLeastTwo, Count, Declaration, Experiment, Several, expectation, variable
-from icl_lib.measure.estimate import mean
+from icl_lib.measure.estimate import mean, ratio_of_means
 from icl_lib.models.baselines import MinimumNormOLS
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts
@@ -17,7 +17,6 @@ from papers.regression.decoders import DecoderTraining, repeated
 from papers.regression.theory.least_squares import least_squares_error
 from papers.regression.trainings import FIXED, PAPER_FIXED, PAPER_RANDOM, RANDOM
 from papers.zhang.bootstrap import percentile_interval
-from papers.zhang.paired import ratio_of_means
 from papers.zhang.s4_3_gpt2.gpt2_prompts import TESTS, Draws, by_covariance, common_dimension, draw, jump, placed, prefix_errors
 from papers.zhang.theory import error as fixed_theory
 from papers.zhang.theory import random_covariance as theory

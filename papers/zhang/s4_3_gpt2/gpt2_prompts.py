@@ -6,13 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from icl_lib.measure.estimate import Estimate
+from icl_lib.measure.estimate import Estimate, ratio_of_means
 from icl_lib.models.gpt2 import InContextGPT2
 from icl_lib.seeds import stream
 from icl_lib.tasks.prompts import Prompts, normal
 from papers.regression.decoders import DecoderTraining
 from papers.regression.prompts import label
-from papers.zhang.paired import ratio_of_means
 
 TESTS = {"covariance I": None, "c = 1": 1.0, "c = 4": 4.0, "c = 9": 9.0}
 """The four test distributions of Figure 1: the identity, and c diag(Exp(1)); c scales the covariance."""

@@ -5,9 +5,9 @@ import pytest
 import scipy.stats
 import torch
 
+from icl_lib.measure.estimate import ratio_of_means
 from icl_lib.seeds import stream
 from papers.zhang.bootstrap import percentile_interval
-from papers.zhang.paired import ratio_of_means
 
 
 def test_the_interval_is_scipys():
