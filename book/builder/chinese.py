@@ -17,6 +17,7 @@ from book.sentences import BOOK, ID
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED
 from icl_lib.companion.html import template
 from icl_lib.companion.mathematics import typeset
+from icl_lib.companion.minute import SMALL
 
 TABLE = BOOK / "chinese.yml"
 PLACE = re.compile(r"\{(\w+)\}")
@@ -24,6 +25,7 @@ ONE = r"(?:(?!\.\s).)+"
 """What can stand at a place of a caption: no end of a sentence."""
 NUMBER = re.compile(r"\d+")
 VERDICTS = {HOLDS: "成立", FAILS: "不成立", NOT_REPRODUCED: "此处未能重现", UNDECIDED: "未定"}
+OF_QUICK = "这里的数字来自 quick 配置，下文中的来自 full 配置。"
 TITLES = ("说了什么", "是否成立", "新发现")
 PANELS = {"top": "上", "bottom": "下", "left": "左", "right": "右"}
 PANELS |= {"first": "第一", "second": "第二", "third": "第三", "fourth": "第四"}
@@ -152,7 +154,8 @@ def tally(box: HtmlElement) -> Markup:
         holding, total = NUMBER.findall(line.text)[:2]
         where = "这一部分" if "in this part" in line.text else "本页"
         rest = Markup("，").join(map(chip, line.iter("a")))
-        return Markup("{}的 {} 条论断中 {} 条成立{}{}。").format(where, total, holding, "。其余：" if rest else "", rest)
+        end = f"。{OF_QUICK}" if SMALL in line.text_content() else "。"
+        return Markup("{}的 {} 条论断中 {} 条成立{}{}{}").format(where, total, holding, "。其余：" if rest else "", rest, end)
     return Markup()
 
 

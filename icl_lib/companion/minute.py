@@ -18,6 +18,7 @@ from icl_lib.typed import Misdeclared, unknown
 PARTS = ("Says", "So", "New")
 TITLES = dict(zip(PARTS, ("It says", "Is it so?", "New here"), strict=True))
 PLACE = re.compile(r"\{(\w+)\}")
+SMALL = "Numbers here are of the quick profile, those of the text below of the full one."
 Numbers = Callable[[xr.Dataset], Mapping[str, str] | None]
 
 
@@ -40,17 +41,19 @@ class Minute:
         ``pages`` are the addresses of the claims' pages, on a page that reviews a whole part.
         """
         known = {claim.id: claim.recorded for claim in claims} | dict(verdicts)
-        return Box(self.told, dict(self.numbers(dataset) or {}), known, pages or {})
+        numbers = dict(self.numbers(dataset) or {})
+        return Box(self.told, numbers, known, pages or {}, small=bool(numbers) and dataset.attrs.get("profile") == "quick")
 
 
 @dataclass(frozen=True)
 class Box:
-    """The box of one section, filled in."""
+    """The box of one section, filled in; ``small`` if its numbers are of the quick profile, as those of the text are not."""
 
     told: Mapping[str, str]
     numbers: Mapping[str, str]
     verdicts: Mapping[str, str]
     pages: Mapping[str, str] = field(default_factory=dict)
+    small: bool = False
 
     def __post_init__(self):
         known = {*self.numbers, *self.verdicts}
@@ -63,7 +66,7 @@ class Box:
             return marked(self.numbers[name]) if name in self.numbers else f"{name} ({self.verdicts[name]})"
 
         lines = [f"{TITLES[part]}: {''.join(self._pieces(text, plain, filled))}" for part, text in self.told.items()]
-        return "\n".join([*lines, self._count()] if self.verdicts else lines)
+        return "\n".join([*lines, *([self._count()] if self.verdicts else []), *([SMALL] if self.small else [])])
 
     def _pieces(self, text: str, words: Callable[[str], str], filled: Callable[[str], str]) -> list[str]:
         """Return the text in pieces, what stands between the places through ``words``, the places through ``filled``."""
@@ -87,7 +90,8 @@ class Box:
         holding = sum(verdict == HOLDS for verdict in self.verdicts.values())
         failing = [self._link(claim_id) for claim_id, verdict in self.verdicts.items() if verdict != HOLDS]
         where = "in this part" if self.pages else "on this page"
-        return BOX.render(parts=parts, holding=holding, total=len(self.verdicts), where=where, failing=failing)
+        found = {"holding": holding, "total": len(self.verdicts), "where": where, "failing": failing}
+        return BOX.render(parts=parts, **found, small=SMALL if self.small else "")
 
     def _link(self, claim_id: str) -> Markup:
         verdict, page = self.verdicts[claim_id], self.pages.get(claim_id, "")
@@ -106,7 +110,7 @@ BOX = template(
 </dl>
 {% if total %}
 <p class="icl-tally">{{ holding }} of {{ total }} claims {{ where }} hold{% if failing %}. The others: \
-{% for each in failing %}{{ each }}{{ "" if loop.last else ", " }}{% endfor %}{% endif %}.</p>
+{% for each in failing %}{{ each }}{{ "" if loop.last else ", " }}{% endfor %}{% endif %}. {{ small }}</p>
 {% endif %}
 </section>"""
 )

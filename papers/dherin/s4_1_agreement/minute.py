@@ -20,5 +20,5 @@ def minute(trained):
     difference = trained.difference.max(("step", "seed"))
     return {
         "gap": at_most(trained.difference.sel(way="patch").max(), ".0e"),
-        "stale": at_most(difference.sel(way=OTHER), ".0f"),
+        "stale": at_most(difference.sel(way=OTHER), ".2g"),
     }

@@ -12,8 +12,8 @@ def minute(found):
     block the MLP reads the token as well, often behind a norm. Behind a norm two different vectors are needed, one for each
     place ({D35c}), and one symbol for both leaves an error ({D35d}). So does, in the usual block, norms or not, the formula
     read word by word ({D35e}).
-    New: In these random blocks most of what a context does goes around the MLP. Of the error without any patch, {bias} is
-    left without the part in the bias, and {matrix} without the part in the matrix.
+    New: In the appendix's block, with random weights, most of what a context does goes around the MLP. Of the error without any
+    patch, {bias} is left without the part in the bias, and {matrix} without the part in the matrix.
     """
     error = found["median"].isel(block=0, share=-1)
     left = {way: f"{100 * float(error.sel(way=way) / error.sel(way='no patch')):.0f}%" for way in error.way.values}

@@ -5,12 +5,13 @@ from icl_lib.companion import minute_of
 
 @minute_of("lenses-lu-tasks")
 def minute(found):
-    """Says: Lu et al. train linear attention on $k$ tasks and give its error on new ones in the limit of many dimensions. Their
-    points at finite dimension lie above it, at $d = 10$ and $k = 2$ at {times} times the limit of infinitely many prompts.
+    """Says: Lu et al. train linear attention on $k$ tasks and give the gap from its error on these to that on new ones, in the
+    limit of many dimensions. Their points at finite dimension lie above it, at $d = 10$ and $k = 2$ at {times} times the limit
+    of infinitely many prompts.
 
     So: If its values read the label alone, the layer sees of its tasks second moments, and the energy $(1/N) Σ y_i²$ of the
     labels. This is nearly a constant, so the layer can say the mean of its tasks, as an MLP does ({S5}). On new tasks that is
-    wrong ({S5b}). With the energy the exact optimum is within 15% of the points at $k < d$ and $d ≥ 32$ ({S5f}); without it,
+    wrong ({S5b}). With the energy the exact optimum is within 15% of the points at $k < d = 32$ and 64 ({S5f}); without it,
     the point above is {alone} higher. Layers trained on as many prompts have their gap, to four standard errors ({S5e}).
     New: The optimum at finite $d$ and $N$ in closed form, and what long prompts leave on new tasks: an error up to $k = d$
     tasks in general position, and none for more ({S5c}).

@@ -1,6 +1,6 @@
 """The answer of section 5.1."""
 
-from icl_lib.companion import at_least, minute_of
+from icl_lib.companion import minute_of
 
 
 @minute_of("zhang-full-loss")
@@ -12,12 +12,7 @@ def minute(loss):
     argument of its own here. It has fewer negative directions than the paper says when a prompt has
     fewer examples than dimensions ({Z19e}, {Z19b}).
     New: The loss over all weights in closed form, and a proof that the limit of training is its global minimum. In {settings}
-    settings none of the random weights tried near it had a smaller loss; random steps of scale {step} cost {cost} of the least
-    loss or more. In one dimension there is a second family of minima ({Z20d}).
+    settings none of the random weights tried near it had a smaller loss. In one dimension there is a second family of minima
+    ({Z20d}).
     """
-    far = loss.excess.isel(radius=-1)
-    return {
-        "settings": f"{loss.sizes['setting']}",
-        "step": f"{float(far.radius):g}",
-        "cost": at_least(100 * far.min(), ".2g") + "%",
-    }
+    return {"settings": f"{loss.sizes['setting']}"}

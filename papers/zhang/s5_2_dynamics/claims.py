@@ -37,7 +37,8 @@ def _exchanged_rates(dataset: xr.Dataset) -> xr.Dataset:
 
 @claim("D", "rate", margin=0.01, control=_exchanged_rates)
 def Z21(dataset):
-    """Near the origin $(U₁₁, u₋₁)$ grows at rate $‖Λ²‖$ (Frobenius), and $(u₁₂, u₂₁)$ at the slower rate $‖Λ‖²$ (operator).
+    """Near the origin $(U₁₁, u₋₁)$ grows at rate $‖Λ²‖$ (Frobenius), and $(u₁₂, u₂₁)$ at the rate $‖Λ‖²$ (operator),
+    which is slower for $d ≥ 2$.
 
     Margin: Relative. Fitted at amplitudes 1e-4 to 1e-2, where the cubic terms change the rate by 1e-4 at most.
     Control: the two rates exchanged, at the two largest condition numbers, where they are closest

@@ -1,6 +1,6 @@
 """The answer of section 5.2."""
 
-from icl_lib.companion import at_most, minute_of
+from icl_lib.companion import minute_of
 
 
 @minute_of("zhang-time-course")
@@ -11,14 +11,6 @@ def minute(course):
     So: Yes. The equations are the gradient of the layer's own loss, up to rounding ({Z19}), and the loss above its minimum is a
     square ({Z19d}).
     New: When all directions have one variance, and the initialisation prefers none, the loss falls in a single drop, of closed
-    form ({Z22}). An initialisation {smaller} times smaller delays it by {delay} units of time. Where the other two blocks do
-    not start at zero they grow as well, at up to {share} of the speed ({Z21}).
+    form ({Z22}). An initialisation $k$ times smaller delays it by $ln k/(λ²√d)$. Where the other two blocks do not start at
+    zero they grow as well, from two dimensions on more slowly ({Z21}).
     """
-    course = course.isel(d=0)
-    small, large = course.isel(sigma=0), course.isel(sigma=1)
-    fast, slow = course.rate.transpose("direction", "kappa").values
-    return {
-        "smaller": f"{float(large.sigma / small.sigma):g}",
-        "delay": f"{float(small.drop_time - large.drop_time):.2f}",
-        "share": at_most((slow / fast).max(), ".0%"),
-    }

@@ -54,7 +54,7 @@ def Z24c(dataset):
     """The PL inequality is loose, and the looser the higher the dimension: its slack is above 2 and grows with $d$.
 
     Margin: Fall of the log of (least ratio)/$μ$ from one $d$ to the next, from $d = 2$ on, at each $κ$, from $ΘΘᵀ =
-    I/√d$.
+    I/√d$, $σ²$ at 0.3 of its bound.
     Slack: Grows is what the sentence says; from one $d$ to the next the slack rises several times.
     Control: the condition number in the place of the dimension, with which the slack falls at $d = 2$
     """

@@ -29,7 +29,7 @@ def orthogonal_query(d):
     return bool(power.sel(kappa=1) < 1e-20), bool((power.sel(kappa=slice(2, None)) > 0.05).all())
 
 
-@says("For stretched inputs the longer training prompt does *worse*.", "zhang-covariate-shift")
+@says("For inputs stretched by 2 or 3 the longer training prompt does *worse*.", "zhang-covariate-shift")
 def longer_training_worse(d):
     stretched = d.risk.sel(test=["inputs × 2", "inputs × 3"])
     return bool((stretched.sel(N=200) > stretched.sel(N=20)).all())
