@@ -158,15 +158,17 @@ def test_a_box_that_is_not_translated_whole_has_no_fold():
 
 
 def test_the_tally_counts_and_names_as_in_english():
-    def told(verdict: str) -> str:
+    def told(verdict: str, **kind: bool) -> str:
         verdicts = dict.fromkeys(("D1", "D2", "D3", "D8", "D9"), HOLDS) | {"D6c": verdict}
-        box = Box(registry.MINUTES["dherin-identity"].told, dict.fromkeys(("exact", "missing"), "1"), verdicts)
+        box = Box(registry.MINUTES["dherin-identity"].told, dict.fromkeys(("exact", "missing"), "1"), verdicts, **kind)
         found = page(box._repr_html_())
         chinese.add(found)
         return found.tree.xpath("//details/p")[0].text_content()
 
     assert told(HOLDS) == "本页的 6 条论断中 6 条成立。"
     assert told(NOT_REPRODUCED) == "本页的 6 条论断中 5 条成立。其余：D6c 此处未能重现。"
+    assert told(NOT_REPRODUCED, small=True) == told(NOT_REPRODUCED) + chinese.OF_QUICK
+    assert told(HOLDS, small=True) == told(HOLDS) + chinese.OF_QUICK
 
 
 def test_the_panel_is_folded_below_the_english_one_and_stands_open_on_the_chinese_page():

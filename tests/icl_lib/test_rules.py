@@ -6,6 +6,7 @@ import xarray as xr
 from bs4 import BeautifulSoup
 
 from icl_lib.companion import FAILS, HOLDS, NOT_REPRODUCED, UNDECIDED, Agreement, Cards, Claim, Discrepancy, Minute
+from icl_lib.companion.minute import SMALL
 
 
 def claim(claim_id="Z0", **changes) -> Claim:
@@ -118,6 +119,15 @@ def test_a_box_takes_what_was_found_before_what_is_recorded_and_counts_only_what
     assert "It says: Z1 (holds)" in box({"Z1": HOLDS}) and "3 of 3 claims hold." in box({"Z1": HOLDS})
     assert "2 of 3 claims hold; the others: Z2." in box({"Z1": HOLDS, "Z2": UNDECIDED})
     assert "2 of 3 claims hold; the others: Z2." in box({"Z1": HOLDS, "Z2": NOT_REPRODUCED})
+
+
+def test_a_box_with_numbers_of_the_quick_profile_says_so():
+    """The text beside it has those of the full one."""
+    told, numbers = {"Says": "{much}", "So": "{Z1}", "New": ""}, {"much": "9%"}
+    for profile, filled, said in (("quick", numbers, True), ("full", numbers, False), ("quick", None, False)):
+        minute = Minute("toy", told if filled else {**told, "Says": ""}, lambda dataset, filled=filled: filled)
+        box = minute.box(toy(0.0, profile=profile), [claim("Z1")], {})
+        assert (SMALL in repr(box), SMALL in box._repr_html_()) == (said, said)
 
 
 @pytest.mark.parametrize(("x", "verdict"), [(0.05, HOLDS), (0.12, UNDECIDED), (0.3, NOT_REPRODUCED)])

@@ -10,8 +10,8 @@ def minute(found):
     of infinitely many prompts.
 
     So: If its values read the label alone, the layer sees of its tasks second moments, and the energy $(1/N) Σ y_i²$ of the
-    labels. This is nearly a constant, so the layer can say the mean of its tasks, as an MLP does ({S5}). On new tasks that is
-    wrong ({S5b}). With the energy the exact optimum is within 15% of the points at $k < d = 32$ and 64 ({S5f}); without it,
+    labels. This is nearly a constant, so the layer can say the mean task, as an MLP does ({S5}). On new tasks that is
+    wrong ({S5b}). With the energy the optimum is within 15% of the points at $d = 32$ and 64, $k<d$ ({S5f}); without it,
     the point above is {alone} higher. Layers trained on as many prompts have their gap, to four standard errors ({S5e}).
     New: The optimum at finite $d$ and $N$ in closed form, and what long prompts leave on new tasks: an error up to $k = d$
     tasks in general position, and none for more ({S5c}).
