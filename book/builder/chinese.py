@@ -25,7 +25,7 @@ ONE = r"(?:(?!\.\s).)+"
 """What can stand at a place of a caption: no end of a sentence."""
 NUMBER = re.compile(r"\d+")
 VERDICTS = {HOLDS: "成立", FAILS: "不成立", NOT_REPRODUCED: "此处未能重现", UNDECIDED: "未定"}
-OF_QUICK = "这里的数字来自 quick 配置，下文中的来自 full 配置。"
+OF_QUICK = "框中的数字来自 quick 配置，下文中的来自 full 配置。"
 TITLES = ("说了什么", "是否成立", "新发现")
 PANELS = {"top": "上", "bottom": "下", "left": "左", "right": "右"}
 PANELS |= {"first": "第一", "second": "第二", "third": "第三", "fourth": "第四"}

@@ -18,7 +18,7 @@ from icl_lib.typed import Misdeclared, unknown
 PARTS = ("Says", "So", "New")
 TITLES = dict(zip(PARTS, ("It says", "Is it so?", "New here"), strict=True))
 PLACE = re.compile(r"\{(\w+)\}")
-SMALL = "Numbers here are of the quick profile, those of the text below of the full one."
+SMALL = "The numbers in this box are from the quick profile, those in the text below from the full one."
 Numbers = Callable[[xr.Dataset], Mapping[str, str] | None]
 
 
