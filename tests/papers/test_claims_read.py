@@ -51,7 +51,6 @@ IN_OTHER_WORDS = {
     "S4h": [0.6],
     "S4k": [5],
     "S4p": [3],
-    "S5e": [0.5],
 }
 """Numbers of checks that a claim says as a power, a root, a percentage, a share, a count, a rank, its margin or *exact*."""
 Check = Callable[[xr.Dataset], Discrepancy | Agreement]

@@ -104,7 +104,7 @@ def S3g(dataset):
 
 @claim("D", "formula", of="noise", margin=0.08, quick_margin=0.2, near=("1/x, as of linear attention", "without x/d"))
 def S3h(dataset):
-    """One head has the error $(e^x/x)(1 + x/d) d²/N$, $x$ the variance of its logits: least at $x² + dx = d$.
+    """On long contexts one head has the error $(e^x/x)(1 + x/d) d²/N$, $x$ the variance of its logits: least at $x² + dx = d$.
 
     Margin: Relative; five standard errors over contexts.
     Neglects: the next term in $1/N$: at $d = 3$ and $x = 1.5$ a share of $59/N$, 2% for the shorter contexts of quick.

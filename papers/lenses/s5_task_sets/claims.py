@@ -1,5 +1,7 @@
 """Claims S5: what linear attention sees of k training tasks, and what published points show of it."""
 
+import numpy as np
+
 from icl_lib.companion import Discrepancy, claims_of, over, put
 
 claim = claims_of("lenses-task-sets")
@@ -64,7 +66,7 @@ def S5e(dataset):
     Control: layers trained here without the energy
     """
     theirs = dataset.sel(d=dataset.small.values)[["published", "published_se"]].rename(d="small")
-    spread = (dataset.trained_se**2 + theirs.published_se**2) ** 0.5
+    spread = np.hypot(dataset.trained_se, theirs.published_se)
     return Discrepancy(abs(dataset.trained - theirs.published) / spread)
 
 
@@ -81,8 +83,8 @@ def S5f(dataset):
     """
     few = dataset.sel(kappa=dataset.kappa < 1, d=dataset.d >= 32)
     ratio = few.published / few.optimum
-    spread = ((few.published_se / few.published) ** 2 + (few.optimum_se / few.optimum) ** 2) ** 0.5
-    return Discrepancy(abs(ratio - 1), 2 * ratio * spread)
+    error = ratio * np.hypot(few.published_se / few.published, few.optimum_se / few.optimum)
+    return Discrepancy(abs(ratio - 1), 2 * error)
 
 
 @claim("D", "order", margin=0.7, control=put(optimum="alone", alone="optimum"))
@@ -95,5 +97,5 @@ def S5g(dataset):
     """
     few = dataset.sel(kappa=dataset.kappa < 1)
     near, far = few.published - few.optimum, few.published - few.alone
-    spread = ((few.published_se * (few.optimum - few.alone) / far**2) ** 2 + (few.optimum_se / far) ** 2) ** 0.5
-    return Discrepancy(abs(near / far), 2 * spread)
+    error = np.hypot(few.published_se * (few.optimum - few.alone) / far**2, few.optimum_se / far)
+    return Discrepancy(abs(near / far), 2 * error)

@@ -14,3 +14,4 @@ def minute(course):
     form ({Z22}). An initialisation $k$ times smaller delays it by $ln k/(λ²√d)$. Where the other two blocks do not start at
     zero they grow as well, from two dimensions on more slowly ({Z21}).
     """
+    return {}

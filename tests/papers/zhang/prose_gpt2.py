@@ -161,10 +161,10 @@ def zeros_do_the_same(d):
     return bool((abs(zeros / usual - 1) < 0.1).all()), bool((abs((zeros / usual).mean("M") - 1) < 0.03).all())
 
 
-@says("On untouched rows even short prompts are answered hardly better than by 0", POSITIONS)
+@says("On untouched rows even short prompts are answered little better than by 0, or worse", POSITIONS)
 def short_prompts_on_untouched_rows(d):
     moved = d.risk.sel(table="untrained rows throughout", M=slice(1, 10)).mean("M")
-    return 0, bool(moved.mean() > 0.9), bool((moved > 0.75).all())
+    return 0, bool(moved.mean() > 0.9), bool((moved > 0.75).all()), bool((moved > 1).any())
 
 
 @says("On trained rows long prompts are answered as those of length $N$, just above $N$", POSITIONS)

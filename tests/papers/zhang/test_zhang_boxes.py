@@ -97,30 +97,11 @@ def random_covariance(d):
 
 
 def full_loss(d):
-    radius = d.radius.values
-    excess = d.excess.transpose("radius", ...).values
-    cost = excess[radius.argmax()].min()
-    slips = {"the nearest": excess[radius.argmin()].min(), "at most": excess[radius.argmax()].max()}
-    return {
-        "settings": Number(len(d.setting), {"sizes": len(d.size)}),
-        "step": Number(radius.max(), {"the nearest": radius.min()}),
-        "cost": Number(cost, slips, PERCENT),
-    }
+    return {"settings": Number(len(d.setting), {"sizes": len(d.size)})}
 
 
 def time_course(d):
-    d = d.isel(d=0)
-    sigma = d.sigma.values
-    drop = dict(zip(sigma, d.drop_time.values, strict=True))
-    fast, slow = (d.rate.isel(direction=k).values for k in (0, 1))
-    return {
-        "smaller": Number(sigma[1] / sigma[0], {"inverted": sigma[0] / sigma[1], "the farthest": sigma[-1] / sigma[0]}),
-        "delay": Number(
-            drop[sigma[0]] - drop[sigma[1]],
-            {"the sign": drop[sigma[1]] - drop[sigma[0]], "all": drop[sigma[0]] - drop[sigma[-1]]},
-        ),
-        "share": Number(np.max(slow / fast), {"the least": np.min(slow / fast), "inverted": np.max(fast / slow)}, PERCENT),
-    }
+    return {}
 
 
 def dense_init(d):
