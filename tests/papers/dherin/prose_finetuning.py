@@ -67,13 +67,13 @@ def between_five_and_twenty(d):
 
 @says(
     FINETUNING,
-    "less than a tenth of the axis lies between the curves with $(p-y)^2$, in the mean along $i$, and a third at $i=5$",
+    "less than a tenth of the axis lies between the curves with $(p-y)^2$, in the mean along $i$, and 0.3 of it at $i=5$",
     LOSSES,
 )
 def between_the_curves(d):
     own, patch = curves(d, 1)
     between = abs(own - patch) / patch.isel(i=0)
-    return bool(between.integrate("i") < 0.1 * between.i[-1]), bool(0.31 < between.sel(i=5) < 0.36), 5
+    return bool(between.integrate("i") < 0.1 * between.i[-1]), between.sel(i=5), 5
 
 
 @says(FINETUNING, "nearly a straight line at first, close to the prediction", LOSSES)
@@ -84,7 +84,7 @@ def first_losses(d):
 
 @says(
     FINETUNING,
-    "Later the measured loss lies above the prediction: at the end, with factor 1, by factors of 1.5 to 2.8 in the three "
+    "Later the measured loss lies above the prediction: at the end, with factor 1, by factors of 1.4 to 3.1 in the three "
     "networks of the full profile.",
     LOSSES,
 )
@@ -93,7 +93,7 @@ def above_the_prediction(d):
     return 1, ratio.min(), ratio.max(), ratio.size == 3
 
 
-@says(FINETUNING, "over the first 300 of 1000 tasks, the mean loss at the end matches the patch at a pace below 0.01", LOSSES)
+@says(FINETUNING, "over the first 300 of 3000 tasks, the mean loss at the end matches the patch at a pace below 0.01", LOSSES)
 def pace_that_matches_at_the_end(d):
     ratio = paces(d, [100])
     return both(LOSSES)[1].sweep_tasks, both(LOSSES)[1].tasks, 0.01, ratio[0.005] > 1 > ratio[0.01]
@@ -112,11 +112,16 @@ def divergence(d):
     return bool((end.where(part < 0.8, 0) < 1).all()), bool((end.where(part > 1.5, 99) > 2).all())
 
 
-@says(FINETUNING, "and fails above about a tenth of the limit", LOSSES)
+@says(
+    FINETUNING,
+    "the loss at the end is up to 1.5 times as large where the pace is below a tenth of the limit, and up to 3.2 times "
+    "above it.",
+    LOSSES,
+)
 def prediction_at_faster_rates(d):
     part = d.factor * d.rate_of_paper * d.speed * (d.d + 2) / 2
     ratio = (d.loss_own / d.loss_own_theory).isel(i=-1)
-    return bool((ratio.where(part < 0.1, 1) < 1.5).all()), bool((ratio.where(part > 0.1, 2) > 1.5).all())
+    return ratio.where(part < 0.1).max(), ratio.where(part > 0.1).max()
 
 
 @says(FINETUNING, "with five other kinds of labels", BOTH)
@@ -294,7 +299,7 @@ def student(d, starts):
     return wide(fixed).max(), not stay[0], *stay[1:], *signs
 
 
-@says(FINETUNING, "alone is 2.6 in the mean over networks, too near the factor 2 for a verdict", LOSSES)
+@says(FINETUNING, "alone is 2.5 in the mean over networks, too near the factor 2 for a verdict", LOSSES)
 def worst_ratio(d):
     own, patch = curves(d, 1)
     return 2 ** abs(np.log2(own / patch)).sel(i=slice(5, None)).max(), 2

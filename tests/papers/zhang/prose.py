@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.papers.prose import says
+from tests.papers.prose import both, says
 
 # --- section 1 ------------------------------------------------------------------------------------------------------
 
@@ -72,6 +72,12 @@ def floor_stays(d):
 @says(SECTION, "worse on short prompts: at the left the dotted line lies above all others", "zhang-two-notions")
 def without_floor_worse_on_short_prompts(d):
     return bool((d.risk_vanishing > d.risk).isel(M=0).all()), bool((d.risk_vanishing < d.risk).isel(M=-1).all())
+
+
+@says(SECTION, r"for $d=4$ and $\kappa=1.5$, in the full profile 5.")
+def covariance_of_the_losses():
+    quick, full = both("zhang-population-loss")
+    return full.d[0], quick.kappa, full.kappa
 
 
 @says(SECTION, "The crosses in the figure show that the checks can see an error", "zhang-attention")

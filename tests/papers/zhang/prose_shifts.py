@@ -32,7 +32,7 @@ def orthogonal_query(d):
 @says("For inputs stretched by 2 or 3 the longer training prompt does *worse*.", "zhang-covariate-shift")
 def longer_training_worse(d):
     stretched = d.risk.sel(test=["inputs × 2", "inputs × 3"])
-    return bool((stretched.sel(N=200) > stretched.sel(N=20)).all())
+    return 2, 3, bool((stretched.sel(N=200) > stretched.sel(N=20)).all())
 
 
 @says("Every query distribution independent of the context is tolerated in the limit.", "zhang-query-shift")
