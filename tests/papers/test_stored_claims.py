@@ -30,10 +30,7 @@ def test_a_claim_with_slack_has_a_reason(slug, stored):
 def test_what_is_no_number_holds_no_claim_that_reads_it(slug, stored):
     """A variable of none, or an entry that is none, counts no better than one that is far too large or far too small."""
     dataset, silent = stored(slug), []
-    for claim in registry.claims_of(slug):
-        before = claim.check(dataset)
-        if isinstance(before, Agreement) or before.verdict(claim.margin) != HOLDS:
-            continue  # an agreement looks at all that it reads
+    for claim, before in _holding(slug, dataset):
         for name, values in _asked(claim.check, dataset, before).items():
             if values.dtype.kind == "f":
                 silent += [f"{claim.id} without {what}" for what in _left_out(claim, dataset, name, before)]
@@ -45,20 +42,32 @@ def test_what_is_no_number_holds_no_claim_that_reads_it(slug, stored):
 def test_a_claim_that_reads_no_error_holds_within_those_of_its_data(slug, stored):
     """Two standard errors of what it reads, up or down, of all entries or of one, turn no verdict that is given without any."""
     dataset, turned = stored(slug), []
-    for claim in registry.claims_of(slug):
-        before = claim.check(dataset)
-        if isinstance(before, Agreement) or np.any(before.two_se) or before.verdict(claim.margin) != HOLDS:
+    for claim, before in _holding(slug, dataset):
+        if np.any(before.two_se):
             continue
         asked = _asked(claim.check, dataset, before)
         for name in [each for each in asked if f"{each}_se" in dataset and f"{each}_se" not in asked]:
             values = 1.0 * dataset[name]
             two_se = (values * 0 + 2 * dataset[f"{name}_se"]).transpose(*values.dims).values
-            places = np.linspace(0, values.size - 1, min(values.size, MOVED)).astype(int)
-            ones = (np.arange(values.size).reshape(values.shape) == place for place in places)
-            for where in (np.ones(values.shape), *ones):
+            for where in (np.ones(values.shape), *_entries(values.shape, MOVED).values()):
                 moved = (values.values + sign * two_se * where for sign in (1, -1))
                 turned += [f"{claim.id}: {name}" for each in moved if _put(claim, dataset, name, each) == np.inf]
     assert not turned, f"give Discrepancy their two_se, or read errors of what is paired: {sorted({*turned})}"
+
+
+def _holding(slug: str, dataset) -> Iterator[tuple]:
+    """Yield the claims that hold, but for agreements, which look at all that they read, and what their checks find."""
+    for claim in registry.claims_of(slug):
+        found = claim.check(dataset)
+        if not isinstance(found, Agreement) and found.verdict(claim.margin) == HOLDS:
+            yield claim, found
+
+
+def _entries(shape: tuple[int, ...], most: int) -> dict[int, np.ndarray]:
+    """Return where some entries are, evenly spaced, by their place."""
+    size = int(np.prod(shape))
+    places = {*np.linspace(0, size - 1, min(size, most)).astype(int)}
+    return {place: np.arange(size).reshape(shape) == place for place in places}
 
 
 def _left_out(claim, dataset, name: str, before: Discrepancy) -> Iterator[str]:
@@ -72,8 +81,7 @@ def _left_out(claim, dataset, name: str, before: Discrepancy) -> Iterator[str]:
     if not np.isfinite(values).all():
         return  # an entry that is none may mean something there
     far = 1e3 * (abs(values).max() + 1)
-    for place in {*np.linspace(0, values.size - 1, min(values.size, ENTRIES)).astype(int)}:
-        here = np.arange(values.size).reshape(values.shape) == place
+    for place, here in _entries(values.shape, ENTRIES).items():
         one = _put(claim, dataset, name, np.where(here, np.nan, values))
         if one < np.inf and one < max(_put(claim, dataset, name, np.where(here, x, values)) for x in (far, -far)):
             yield f"{name}[{place}]"

@@ -112,16 +112,10 @@ def divergence(d):
     return bool((end.where(part < 0.8, 0) < 1).all()), bool((end.where(part > 1.5, 99) > 2).all())
 
 
-@says(
-    FINETUNING,
-    "the loss at the end is up to 1.5 times as large where the pace is below a tenth of the limit, and up to 3.2 times "
-    "above it.",
-    LOSSES,
-)
+@says(FINETUNING, "up to 1.5 times as large where the pace is below a tenth of the limit, and up to 3.2 times above", LOSSES)
 def prediction_at_faster_rates(d):
-    part = d.factor * d.rate_of_paper * d.speed * (d.d + 2) / 2
-    ratio = (d.loss_own / d.loss_own_theory).isel(i=-1)
-    return ratio.where(part < 0.1).max(), ratio.where(part > 0.1).max()
+    slow, ratio = d.factor * d.rate_of_paper * d.speed * (d.d + 2) / 2 < 0.1, (d.loss_own / d.loss_own_theory).isel(i=-1)
+    return ratio.where(slow).max(), ratio.where(~slow).max()
 
 
 @says(FINETUNING, "with five other kinds of labels", BOTH)
