@@ -30,12 +30,12 @@
     return { text, x: Math.min(Math.max(x(at[0]), 70), 306).toFixed(1), y: (y(at[1]) - 13).toFixed(1) };
   }
 
-  const row = (change) => `(${number(change[0])}, ${number(change[1])})`;
+  const row = (of) => `(${number(of[0])}, ${number(of[1])})`;
 
-  function reading({ cut1, answer, whole, part }) {
+  function reading({ query, other }, { cut1, answer, whole, part }) {
     if (!Number.isFinite(cut1)) return "A query 0 has no direction to cut to, and every change answers it by 0.";
-    return `At the query D∗ and its cut both answer ${number(answer)}. At the other query D∗ answers ${number(whole)}, `
-      + `as the context does, and the cut ${number(part)}.`;
+    return `At the query ${row(query)} D∗ and its cut both answer ${number(answer)}. At the other query ${row(other)} `
+      + `D∗ answers ${number(whole)}, as the context does, and the cut ${number(part)}.`;
   }
 
   function parts(state, { planes: { plane }, stored }) {
@@ -55,7 +55,7 @@
       "n-pass": { text: row(through) },
       answer: { text: number(found.answer) },
       whole: { text: number(found.whole) },
-      reading: { text: reading(found) },
+      reading: { text: reading(state, found) },
     };
     if (!Number.isFinite(found.cut1)) {
       const all = (names, attributes) => Object.fromEntries(names.map((name) => [name, attributes]));

@@ -54,7 +54,7 @@ def parts(state: State) -> Parts:
         "n-pass": {"text": row(through)},
         "answer": {"text": number(found["answer"])},
         "whole": {"text": number(found["whole"])},
-        "reading": {"text": reading(found)},
+        "reading": {"text": reading(state, found)},
     }
     if not np.isfinite(cut[0]):
         return drawn | dict.fromkeys(("ray", "right", "cut"), {"d": ""}) | dict.fromkeys(("n-cut", "part"), {"text": "none"})
@@ -76,18 +76,18 @@ def named(name: str, at: tuple[float, float]) -> dict[str, str]:
     return {"text": name, "x": f"{min(max(x, 70), 306):.1f}", "y": f"{y - 13:.1f}"}
 
 
-def row(change: tuple[float, float]) -> str:
-    """Return a change as a row."""
-    return f"({number(change[0])}, {number(change[1])})"
+def row(of: tuple[float, float]) -> str:
+    """Return a change or a query as a row."""
+    return f"({number(of[0])}, {number(of[1])})"
 
 
-def reading(found: Values) -> str:
+def reading(state: State, found: Values) -> str:
     """Return what the picture says."""
     if not np.isfinite(found["cut1"]):
         return "A query 0 has no direction to cut to, and every change answers it by 0."
     return (
-        f"At the query D∗ and its cut both answer {number(found['answer'])}. At the other query D∗ answers "
-        f"{number(found['whole'])}, as the context does, and the cut {number(found['part'])}."
+        f"At the query {row(state['query'])} D∗ and its cut both answer {number(found['answer'])}. At the other query "
+        f"{row(state['other'])} D∗ answers {number(found['whole'])}, as the context does, and the cut {number(found['part'])}."
     )
 
 

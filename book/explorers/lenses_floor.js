@@ -32,10 +32,11 @@
     return low === high ? low : `${low} to ${high}`;
   }
 
-  function reading({ H }, found) {
+  function reading({ mu, N, H }, found) {
     const heads = H === 1 ? "one head" : `${number(H)} heads`;
-    return `Without the MLP the least error of ${heads} is ${between(found)}, in units of that of no answer, and `
-      + `${number(found.floor)} or more for any tasks. With the MLP it is ${number(found.block)}. Bayes has ${number(found.bayes)}.`;
+    return `At |μ| = ${number(mu)} and N = ${number(N)} the least error of ${heads} without the MLP is ${between(found)}, `
+      + `in units of that of no answer, and ${number(found.floor)} or more for any tasks. With the MLP it is `
+      + `${number(found.block)}. Bayes has ${number(found.bayes)}.`;
   }
 
   const dotted = (x, y) => `M${(x - 4).toFixed(1)} ${y.toFixed(1)}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0`;

@@ -70,7 +70,8 @@ def between(found: Values) -> str:
 def reading(state: State, found: Values) -> str:
     """Return what the picture says."""
     heads = "one head" if state["H"] == 1 else f"{number(state['H'])} heads"
-    says = f"Without the MLP the least error of {heads} is {between(found)}, in units of that of no answer, and "
+    says = f"At |μ| = {number(state['mu'])} and N = {number(state['N'])} the least error of {heads} without the MLP is "
+    says += f"{between(found)}, in units of that of no answer, and "
     says += f"{number(found['floor'])} or more for any tasks. With the MLP it is {number(found['block'])}. "
     return says + f"Bayes has {number(found['bayes'])}."
 

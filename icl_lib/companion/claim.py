@@ -161,6 +161,8 @@ def claims_of(experiment: str, section: str = "") -> Callable[..., Callable[[Che
     >>> judged.verdict, judged.control_verdict, judged.shown_value
     ('holds', 'fails', '0.05')
     """
+    wrong = not isinstance(experiment, str)
+    refuse(wrong, f"claims_of takes the slug of an experiment, not {type(experiment).__name__}: write claims_of(IT.slug)")
 
     def claim(
         confidence: str,

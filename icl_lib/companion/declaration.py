@@ -134,7 +134,8 @@ def words(annotation: Any) -> str:
     """Return what an annotation admits, in words."""
     kind, inner = get_origin(annotation), get_args(annotation)
     if kind is Annotated and isinstance(inner[1], MinLen):
-        return f"{words(inner[0])}, {max(bound.min_length for bound in inner[1:])} or more of them"
+        least = max(bound.min_length for bound in inner[1:])
+        return f"{words(inner[0])}{f' of {least} or more characters' if inner[0] is str else f', {least} or more of them'}"
     if kind is Annotated:
         bounds = [f"{BOUNDS[type(bound)][1]} {getattr(bound, BOUNDS[type(bound)][0]):.15g}" for bound in inner[1:]]
         return f"{words(inner[0])} {' and '.join(bounds)}"

@@ -81,7 +81,7 @@ def _meant(owner, name: str) -> tuple[str, str]:
             owner = owner[int(place)]
     field = re.match(r"\w+", last)[0]
     takes = declaration.words(get_type_hints(type(owner), include_extras=True)[field])
-    return takes, _told_of_fields(type(owner)).get(field, "")
+    return takes, _told_of_fields(type(owner)).get(field, "").replace("``", "")
 
 
 def _told_of_fields(kind: type) -> dict[str, str]:

@@ -73,14 +73,14 @@ def read(text: str, field: str) -> Made:
     def made(present: object) -> object:
         try:
             value = present if text == "" else ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError):  # the last of a set of sets
             value = text
         except (MemoryError, RecursionError) as error:  # thousands of signs, or of brackets
             raise ValueError(f"{field}={text[:20]}... is too long to be read") from error
         found = given(value, field)(present)
         several = isinstance(present, tuple)
         one, entries = (present[0] if present else None, found) if several else (present, (found,))
-        other = present is not None and any(type(entry) is not type(one) for entry in entries)  # else its annotation decides
+        other = one is not None and any(type(entry) is not type(one) for entry in entries)  # else its annotation decides
         if text == "" or not entries or other:
             shown = text if len(text) < 60 else f"{text[:60]}..."
             raise ValueError(f"{field}={shown} is not of the kind of its present value {present!r}: give one of that kind")

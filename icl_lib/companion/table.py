@@ -164,7 +164,7 @@ def _cell(value, form: str | Callable[[float], str]) -> str:
     try:
         text = format(float(value), form)
     except ValueError as error:
-        raise ValueError(f"the format {form!r} does not fit a number with a point: take one such as .2f") from error
+        raise ValueError(f"the format {form!r} does not fit a number with a point, as all are: take one such as .2f") from error
     return text if text.strip(" -+0.,%e") else format(0.0, form)  # no minus before a zero
 
 

@@ -49,10 +49,10 @@ VERDICTS = (HOLDS, UNDECIDED, FAILS, NOT_REPRODUCED)
 def told_by(function: Callable) -> tuple[str, dict[str, str]]:
     """Return the sentence of a docstring, and its other parts by name."""
     said = inspect.getdoc(function) or ""
-    for word in re.findall(r"\n\s*([A-Z][a-z ]+): ", said):
+    for word in re.findall(r"\n\s*([A-Z][A-Za-z ]+):", said):
         if word not in PARTS and (meant := get_close_matches(word, PARTS, 1, 0.75)):
             raise Misdeclared(f"{function.__name__}: its docstring says {word}: in the place of {meant[0]}:")
-    parts = re.split(rf"\n\s*({'|'.join(PARTS)}): ", said)
+    parts = re.split(rf"\n\s*({'|'.join(PARTS)}):", said)
     sentence, *texts = (" ".join(part.split()) for part in parts)
     told = dict(zip(texts[::2], texts[1::2], strict=True))
     ordered = [part for part in PARTS if part in told]

@@ -110,6 +110,10 @@ def antithetic(prompts: Prompts) -> Prompts:
     ([[1.0, 0.0], [1.0, 0.0]], [[2.0, -1.0], [-2.0, 1.0]], [2.0, -2.0])
     """
     refuse(not prompts.y_query.ndim, "a single prompt is on no axis for its pair: give a batch, x of shape (B, M, d)")
+    refuse(
+        not prompts.x.shape[:-2] == prompts.y.shape[:-1] == prompts.x_query.shape[:-1] == prompts.y_query.shape,
+        f"a batch has shapes {', '.join(str(tuple(each.shape)) for each in prompts)}: expand what prompts share",
+    )
     x, y, x_query, y_query = prompts
     prompt_axis = x_query.ndim - 2
     return Prompts(

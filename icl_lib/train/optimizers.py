@@ -54,10 +54,12 @@ def per_replicate(rate: float | Float[Tensor, "S"], like: Tensor) -> float | Ten
     return rate.to(like).reshape(-1, *[1] * (like.ndim - 1)) if isinstance(rate, Tensor) else rate
 
 
-def _unfit(rate: object, epsilon: float = 0.0) -> tuple[bool, str]:
+def _unfit(rate: object, epsilon: float = 0.0, betas: tuple[float, ...] = ()) -> tuple[bool, str]:
     """Return whether a rule would step uphill or to no number, and why: what ``refuse`` takes; wrong types ``step`` refuses."""
-    down = not isinstance(rate, int | float | Tensor) or bool((torch.as_tensor(rate) >= 0).all())
-    return not down or epsilon < 0, f"learning rate {rate} and epsilon {epsilon}: give numbers of at least 0"
+    down = hasattr(rate, "__len__") and not isinstance(rate, Tensor) or bool((torch.as_tensor(rate) >= 0).all())
+    kept = all(0 <= each < 1 for each in betas)
+    told = f"learning rate {rate} and epsilon {epsilon}: give numbers of at least 0"
+    return not (down and epsilon >= 0 and kept), told + (f", and betas {betas} below 1" if betas else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,11 @@ class SGD:
 
 @dataclass(frozen=True, eq=False)
 class Adam:
-    """Adam with bias correction (Kingma and Ba 2015, algorithm 1)."""
+    """Adam with bias correction (Kingma and Ba 2015, algorithm 1).
+
+    theta <- theta - factor * learning_rate * m' / (sqrt(v') + epsilon), with m <- b1 m + (1 - b1) gradient,
+    v <- b2 v + (1 - b2) gradient^2, and in step t = 1, 2, ... m' = m/(1 - b1^t), v' = v/(1 - b2^t).
+    """
 
     learning_rate: float | Float[Tensor, "S"]
     betas: tuple[float, float] = (0.9, 0.999)
@@ -87,7 +93,7 @@ class Adam:
 
     def start(self, parameters: Parameters) -> dict[str, Parameters]:
         """Return zero first and second moments."""
-        refuse(*_unfit(self.learning_rate, self.epsilon))
+        refuse(*_unfit(self.learning_rate, self.epsilon, self.betas))
         return {name: {k: torch.zeros_like(p) for k, p in parameters.items()} for name in ("first", "second")}
 
     def step(self, parameters, gradients, state, step, factor):
@@ -117,7 +123,7 @@ class FusedAdam:
 
     def start(self, parameters: Parameters) -> dict[str, Parameters]:
         """Return zero first and second moments, and counts of steps."""
-        refuse(*_unfit(self.learning_rate, self.epsilon))
+        refuse(*_unfit(self.learning_rate, self.epsilon, self.betas))
         zeros = {name: {k: torch.zeros_like(p) for k, p in parameters.items()} for name in ("first", "second")}
         return zeros | {"count": {k: torch.zeros((), dtype=torch.float32, device=p.device) for k, p in parameters.items()}}
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from icl_lib.companion import Discrepancy, claims_of, put
+from icl_lib.companion.told import told_by
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ from icl_lib.companion import Discrepancy, claims_of, put
             {"control": put(x="y")},
             "Missng: in the place of Missing:",
         ),
+        ("A sentence.\n\nMargin: why.\nControl: y\nFails Because: z", {"control": put(x="y")}, "place of Fails because:"),
         ("Only a sentence.", {"control": put(x="y")}, "its sentence, then Margin: and a reason; one of both is missing"),
         ("A sentence.\n\nControl: y\nMargin: a reason.", {"control": put(x="y")}, "Margin:, Control: once, in this order"),
         ("A sentence.\n\nMargin: one.\nMargin: two.\nControl: y", {"control": put(x="y")}, "Margin:, Control: once, in this"),
@@ -39,3 +41,20 @@ def test_a_claim_without_its_parts_is_refused(told, given, why):
     Z1.__doc__ = told
     with pytest.raises(ValueError, match=f"Z1: .*{re.escape(why)}"):
         claims_of("toy", section="1")("D", "bound", **{"margin": 0.1} | given)(Z1)
+
+
+def test_what_a_part_says_may_begin_anywhere_behind_its_name():
+    def Z1(dataset):
+        """A sentence.
+
+        Margin:
+            a reason.
+        Number:5.
+        """
+
+    assert told_by(Z1) == ("A sentence.", {"Margin": "a reason.", "Number": "5."})
+
+
+def test_a_claim_is_about_a_slug():
+    with pytest.raises(ValueError, match="not Discrepancy: write claims_of"):
+        claims_of.__wrapped__(Discrepancy(0.0))

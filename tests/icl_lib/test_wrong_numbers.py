@@ -164,6 +164,14 @@ REFUSED = {
         lambda: plain(antithetic)(Prompts(EYE, EYE[0], EYE[0], torch.tensor(1.0))),
         r"give a batch, x of shape \(B, M, d\)",
     ),
+    "a query for all prompts and its pair": (
+        lambda: plain(antithetic)(Prompts(torch.ones(5, 2, 3), torch.ones(5, 2), torch.ones(3), torch.ones(5))),
+        r"shapes \(5, 2, 3\), \(5, 2\), \(3,\), \(5,\): expand what prompts share",
+    ),
+    "an answer on an axis of its own": (
+        lambda: risk(lambda batch: batch.y_query[:, None, None], LAW, prompts=4, length=1, seed=0, name="a"),
+        "take the last axis off",
+    ),
     **{
         f"prompts of shape {shape}": (lambda shape=shape: draw_plainly(shape, 2), r": give a tuple, such as \(1000,\)")
         for shape in (3, (-1,), (2.0,))

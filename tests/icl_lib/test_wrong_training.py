@@ -35,6 +35,12 @@ REFUSED = {
         r"has shape \(\): give \(S,\), one number a replicate",
     ),
     "a loss for each prompt": (lambda: fit(lambda now, batch: now["w"][:, None] * torch.ones(3)), r"has shape \(2, 3\)"),
+    "a rate of NumPy's that steps uphill": (
+        lambda: SGD.start(SimpleNamespace(learning_rate=np.float32(-0.1)), {}),
+        "rate -0.1.* and epsilon 0.0: give numbers of at least 0$",
+    ),
+    "an average that keeps all": (lambda: Adam(0.1, betas=(0.9, 1.0)).start({}), r"and betas \(0.9, 1.0\) below 1"),
+    "an epsilon that is none": (lambda: FusedAdam(0.1, epsilon=np.nan).start({}), "epsilon nan"),
     "a list of rates": (
         lambda: per_replicate.__wrapped__([0.1, 0.2], torch.ones(2)),
         "learning rates are a list: give a number",

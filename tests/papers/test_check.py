@@ -144,6 +144,7 @@ def test_a_file_is_written_where_the_command_was_given(monkeypatch, tmp_path):
         (["compute", "zhang-flow", "--set", f"starts={'-' * 50_000}1"], "is too long to be read"),
         (["compute", "zhang-time-course", "--set", f"kappa={'9' * 400}"], "larger than any number"),
         (["compute", "zhang-time-course", "--set", f"N={'9' * 5000}"], "is not of the kind"),
+        (["compute", "zhang-time-course", "--set", "N={{}}"], "is not of the kind"),
         (["sweep", SLUG, "--shard", f"1/{'9' * 5000}"], "there is no shard"),
     ],
 )

@@ -7,7 +7,7 @@ from papers.ahn.theory import depth, wishart
 from papers.dherin.theory import contextual_blocks, convergence, finetuning, modern_blocks
 from papers.engine.theory import operations
 from papers.garg.theory import bayes
-from papers.lenses.theory import one_function, own_weights, population, read_out, task_sets
+from papers.lenses.theory import one_block, one_function, own_weights, population, read_out, task_sets
 from papers.li.theory import coefficient_sum, coverage, floor, mechanism, prompt_length, pruning
 from papers.zhang.theory import loss, pl_inequality, random_covariance_flow, wall
 
@@ -24,7 +24,26 @@ REFUSED = {
     "one task without noise": (lambda: task_sets.long_prompts(np.array([[0.6, 0.48, 0.64]]), 0.0), "take noise or more tasks"),
     "labels that are all 0": (lambda: task_sets.optimum(task_sets.moments(np.zeros((2, 2)), 0.0), 5), "take tasks or noise"),
     "no covariance": (lambda: population.tasks(TWO, np.zeros(2), np.diag([1.0, -1.0]), 0.0), "none below 0"),
-    "logits too wide": (lambda: one_function.pattern_left(4, 10.0), "good for x <= 5"),
+    "logits too wide": (lambda: one_function.pattern_left(4, 10.0), "good for 0 <= x <= 5"),
+    "near misses beyond it": (lambda: one_function.pattern_left_mean_curvature(4, 10.0), "good for 0 <= x <= 5"),
+    "logits of no variance": (lambda: one_function.pattern_left_at_zero(2, -1.0), "good for 0 <= x"),
+    "a matrix without its labels": (
+        lambda: one_block._missed.__wrapped__(TWO, TWO, np.ones((5, 2)), np.ones(5)),
+        r"W has shape \(2, 2\) and y \(5,\): give \(2, 3\), labels last, and \(5,\)",
+    ),
+    "moments of NumPy's numbers": (
+        lambda: wishart.moments.__wrapped__.__wrapped__(np.int64(2), 3, 2),
+        "Python's whole numbers",
+    ),
+    "moments of no input": (lambda: wishart.moments(2, 0, 2), "1 or more"),
+    "a score that is none": (lambda: floor.start_vote_error(5, 0.4, np.nan), "the score is NaN"),
+    "a hinge above 0": (lambda: pruning.plateau(0.5), "take 1 or more"),
+    "one length for two shares": (
+        lambda: modern_blocks.expert_ratio.__wrapped__(np.full(2, 0.5), np.ones(1)),
+        "one length a share, none 0",
+    ),
+    "an expert that reads nothing": (lambda: modern_blocks.expert_ratio(np.full(2, 0.5), np.array([1.0, 0.0])), "none 0"),
+    "a scale without end": (lambda: finetuning.rescaled(TWO, np.ones(2), np.ones(2), np.inf), "needs s > 0, not inf"),
     "a share above one": (lambda: floor.wrong_label(1.5), "0 < alpha <= 1"),
     **{
         f"{deleted} deleted of 4 rows, {n_label} of a label": (

@@ -23,8 +23,10 @@ from numpy import ndarray
 def moments(d: int, N: int, most: int) -> tuple[Fraction, ...]:
     """m_k = (1/d) E tr S^k for k = 0, ..., most (eq-ahn-moments), by eq-ahn-recursion; S of N inputs ~ N(0, I_d), d, N >= 1.
 
-    Python's whole numbers: those of NumPy overflow.
+    Raises ValueError for other numbers than Python's whole ones: those of NumPy overflow.
     """
+    if not (type(d) is type(N) is int and d > 0 and N > 0):
+        raise ValueError(f"d = {d!r}, N = {N!r}: give Python's whole numbers, 1 or more")
     return tuple(Fraction(_product((k,), d, N), d * N**k) for k in range(most + 1))
 
 

@@ -35,6 +35,8 @@ def expert_ratio(p: Float[ndarray, "e"], length: Float[ndarray, "e"]) -> float:
     p are the shares of the active experts, length their |h_e|, none 0. It is 1 or more because the shares sum to one.
     Raises ValueError where they do not, as before they are divided by their sum.
     """
+    if p.shape != length.shape or not length.all():
+        raise ValueError(f"shares {p.shape} and lengths {length.shape}: give one length a share, none 0")
     if not np.isclose(p.sum(), 1):
         raise ValueError(f"the shares sum to {p.sum():.4g}: divide those of the active experts by their sum")
     return float(np.sqrt((length**-2.0).sum() * (p**2 * length**2).sum()))

@@ -44,14 +44,24 @@ def loss(D: Float[ndarray, "m d"], W: Float[ndarray, "m d+1"], x: Float[ndarray,
 
     What W would read from an example with its label is to be read from x_i alone; no query enters.
     """
-    return float(((x @ D.T - np.outer(y, W[:, -1])) ** 2).sum() / (2 * len(y)))
+    return float((_missed(D, W, x, y) ** 2).sum() / (2 * len(y)))
 
 
 def gradient(
     D: Float[ndarray, "m d"], W: Float[ndarray, "m d+1"], x: Float[ndarray, "M d"], y: Float[ndarray, "M"]
 ) -> Float[ndarray, "m d"]:
     """(1/M) sum_i (D x_i - w_y y_i) x_i^T, the gradient of L_C; w_y is the last column of W (eq-lenses-1-gradient)."""
-    return (x @ D.T - np.outer(y, W[:, -1])).T @ x / len(y)
+    return _missed(D, W, x, y).T @ x / len(y)
+
+
+def _missed(
+    D: Float[ndarray, "m d"], W: Float[ndarray, "m d+1"], x: Float[ndarray, "M d"], y: Float[ndarray, "M"]
+) -> Float[ndarray, "M m"]:
+    """D x_i - w_y y_i."""
+    (m, d), M = D.shape, len(x)
+    if W.shape != (m, d + 1) or y.shape != (M,):
+        raise ValueError(f"W has shape {W.shape} and y {y.shape}: give {(m, d + 1)}, labels last, and {(M,)}")
+    return x @ D.T - np.outer(y, W[:, -1])
 
 
 def step(

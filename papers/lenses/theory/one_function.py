@@ -156,9 +156,7 @@ def pattern_left(d: int, x: float) -> float:
     To 1e-5 where d is 4 to 6 and x <= 5, and where d <= 3 and x <= 50. For d > 3 it raises ValueError beyond x = 5, where the
     sphere has too few nodes for cosh.
     """
-    if d > 3 and x > 5:
-        raise ValueError(f"x = {x:.4g} in {d} dimensions: the quadrature is good for x <= 5, or for d <= 3")
-    q, weights = sphere(d, d**0.5, sphere_nodes(d))
+    q, weights = _queries(d, x)
     A = pattern_attention(q, x)
     linear = np.einsum("n,nj,nk->jk", weights, A, q)
     return float(weights @ (A**2).sum(-1) - (linear**2).sum())
@@ -166,16 +164,23 @@ def pattern_left(d: int, x: float) -> float:
 
 def pattern_left_at_zero(d: int, x: float) -> float:
     """The same with the curvature at 0, eps I, for the best map: a near miss."""
-    q, weights = sphere(d, d**0.5, sphere_nodes(d))
+    q, weights = _queries(d, x)
     return float(weights @ ((pattern_attention(q, x) - (x / d) ** 0.5 * q) ** 2).sum(-1))
 
 
 def pattern_left_mean_curvature(d: int, x: float) -> float:
     """The same with E[Jacobian], which is the best map for Gaussian queries and not on a sphere: a near miss."""
-    q, weights = sphere(d, d**0.5, sphere_nodes(d))
+    q, weights = _queries(d, x)
     A, b = pattern_attention(q, x), x**0.5
     slopes = b * d**0.5 * np.cosh(b * q) / np.cosh(b * q).sum(-1, keepdims=True) - b / d**0.5 * A**2
     return float(weights @ ((A - (weights @ slopes).mean() * q) ** 2).sum(-1))
+
+
+def _queries(d: int, x: float) -> tuple[Float[ndarray, "n d"], Float[ndarray, "n"]]:
+    """Nodes of the sphere on which a query lies, and their weights."""
+    if not (d > 0 and x >= 0) or d > 3 and x > 5:
+        raise ValueError(f"x = {x:.4g} in {d} dimensions: the quadrature is good for 0 <= x <= 5, or for d <= 3")
+    return sphere(d, d**0.5, sphere_nodes(d))
 
 
 def pattern_attention(q: Float[ndarray, "n d"], x: float) -> Float[ndarray, "n d"]:
@@ -196,7 +201,7 @@ def sphere_nodes(d: int) -> int:
 
 
 def pair_weights(Lambda: Float[ndarray, "d d"], N: float) -> Float[ndarray, "d d"]:
-    """Lambda + tr(Lambda)/N I, whose inverse a pair of heads (+eps, -eps) learns (eq-lenses-3-pair)."""
+    """Lambda + tr(Lambda)/N I, whose inverse a pair of heads (+eps, -eps) learns from N >= 2 examples (eq-lenses-3-pair)."""
     return Lambda + np.trace(Lambda) / N * np.eye(len(Lambda))
 
 

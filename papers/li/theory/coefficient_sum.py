@@ -97,10 +97,11 @@ def mean_losses(
     """E max{0, 1 - zF} and P(zF < 0) + P(zF = 0)/2 over both z and the distribution of the label (eq-li-3-3-mean-losses).
 
     ``law`` are the chances and values of the attention-weighted label in units of the query's. |zF| up to 1e-12 is taken for 0.
+    Where a margin is NaN, so are both.
     """
     chance, vote = law
     margins = np.array([z * (np.maximum(S_1 * phi + z * vote[:, None] * lam, 0) @ a) for z in (1, -1)])
-    lost = (margins < -1e-12) + 0.5 * (abs(margins) <= 1e-12)
+    lost = np.where(np.isnan(margins), np.nan, (margins < -1e-12) + 0.5 * (abs(margins) <= 1e-12))
     hinge, error = ((loss @ chance).mean() for loss in (np.maximum(1 - margins, 0), lost))
     return float(hinge), float(error)
 

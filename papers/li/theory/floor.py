@@ -51,15 +51,18 @@ def vote_error(l: int, alpha: float) -> float:
     Equals ``missing`` times ``majority_wrong``.
     """
     _require(l, alpha)
-    return float(sum(_lost(k, l - k) * (comb(l, k) / 2**l) * (1 - alpha) ** (l - k) for k in range(l + 1)))
+    return float(sum(_lost(k, l - k) * (comb(l, k) / 2 ** int(l)) * (1 - alpha) ** (l - k) for k in range(l + 1)))
 
 
 def start_vote_error(l: int, alpha: float, score: float) -> float:
     """P(e^score n_own + n_right < n_wrong) + P(equal)/2, multinomial with (alpha/2, (1 - alpha)/2, 1/2) (eq-li-3-2-start).
 
     The vote of an untrained layer: own pattern at weight e^score, every other context at weight 1. Sums up to 1e-9 count as 0.
+    Raises ValueError for a score of NaN.
     """
     _require(l, alpha)
+    if np.isnan(score):
+        raise ValueError("the score is NaN: it has no weight")
     n, k = np.nonzero(np.add.outer(np.arange(l + 1), np.arange(l + 1)) <= l)
     chance = binom.pmf(n, l, alpha / 2) * binom.pmf(k, l - n, 1 - wrong_label(alpha))
     own, others = np.exp(min(score, 0)), np.where(n > 0, np.exp(-max(score, 0)), 1)  # neither above 1, in the ratio e^score

@@ -105,7 +105,12 @@ def hinge_bounds(margin: Float[ndarray, "B"], R: float) -> tuple[float, float]:
 
 
 def plateau(margin: float) -> float:
-    """1 - 1/margin: the share of contributions without which this margin keeps hinge 0 (eq-li-3-4-plateau)."""
+    """1 - 1/margin: the share of contributions without which a margin >= 1 keeps hinge 0 (eq-li-3-4-plateau).
+
+    Raises ValueError below 1, where the hinge is not 0 before.
+    """
+    if not margin >= 1:
+        raise ValueError(f"a margin of {margin:.4g} has a hinge above 0 before anything is deleted: take 1 or more")
     return 1 - 1 / margin
 
 

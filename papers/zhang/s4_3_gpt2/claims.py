@@ -61,9 +61,9 @@ def ZF2b(dataset):
     """Models trained on the fixed covariance fail at $c = 4$ and 9: at $M = N$, for every $N$, the error over that of
     predicting 0 is more than 3 times what it is at $c = 1$.
 
-    Margin: 3 times the relative error at $c = 1$ over that at $c = 4$ and 9, mean over three trainings. The paper says fail;
-    the factor is ours. Models trained on random covariances lose nearly as much: the factor does not set the two
-    kinds of models apart, ZF3c does.
+    Margin: 3 times the relative error at $c = 1$ over that at $c = 4$ and 9, the mean of three such ratios, one a training. The
+    paper says fail; the factor is ours. Models trained on random covariances lose nearly as much: the factor does not set the
+    two kinds of models apart, ZF3c does.
     Control: the errors after one example, at all scales
     """
     one, larger = (cells.fixed_over_zero(dataset, test) for test in ("c = 1", ["c = 4", "c = 9"]))
@@ -87,8 +87,8 @@ def ZF4(dataset):
     """Models trained on random covariances stay above least squares at $c = 9$, $M = N$, for every $N$: relative to predicting
     0 their excess is more than twice what it is on the training distribution.
 
-    Margin: 2 times the relative excess at $c = 1$ over that at $c = 9$, mean over three trainings. More than 0 alone would say
-    nothing: it is so on every distribution. The factor was set when one training of each had been seen.
+    Margin: 2 times the relative excess at $c = 1$ over that at $c = 9$, the mean of three such ratios. More than 0 alone would
+    say nothing: it is so on every distribution. The factor was set when one training of each had been seen.
     Control: the errors after one example, at both scales
     """
     return ratio(*cells.excesses(dataset), 2.0, "run")

@@ -49,7 +49,7 @@ def ZF2c(dataset):
     predicting 0, from $c = 1$ to $c = 9$.
 
     Margin: As ZF2b, at $c = 9$ alone: at $c = 4$ the mean is less still.
-    Number: 3 times the relative error at $c = 1$ over that at $c = 9$, mean over nine trainings.
+    Number: 3 times the relative error at $c = 1$ over that at $c = 9$, the mean of nine such ratios.
     Control: the errors after one example, at both scales
     """
     return ratio(cells.fixed_over_zero(dataset, "c = 1"), cells.fixed_over_zero(dataset, "c = 9"), 3.0, *NINE)
@@ -98,7 +98,7 @@ def ZF4b(dataset):
     predicting 0, is more than twice as large at $c = 9$ as on the training distribution.
 
     Margin: As ZF4.
-    Number: 2 times the relative excess at $c = 1$ over that at $c = 9$, mean over nine trainings.
+    Number: 2 times the relative excess at $c = 1$ over that at $c = 9$, the mean of nine such ratios.
     Control: the errors after one example, at both scales
     """
     return ratio(*cells.excesses(dataset), 2.0, *NINE)

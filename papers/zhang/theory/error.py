@@ -60,7 +60,7 @@ def bias(Lambda: Float[ndarray, "d d"], N: float, a: Float[ndarray, "d"]) -> flo
     """
     inverse, trace = np.linalg.inv(Gamma(Lambda, N)), np.trace(Lambda)
     weight = Lambda @ Lambda @ Lambda + 2 * trace * Lambda @ Lambda + trace**2 * Lambda
-    return float(a @ inverse @ inverse @ weight @ a) / N**2
+    return float(a @ inverse @ inverse @ weight @ a) / float(N) ** 2
 
 
 def error_terms(Lambda: Float[ndarray, "d d"], N: float, M: float, law: LabelLaw) -> ErrorTerms:
@@ -126,7 +126,7 @@ def eta(Lambda: Float[ndarray, "d d"], N: float) -> float:
     kappa is the condition number.
     """
     d = len(Lambda)
-    return float((1 + 2 * d + d**2 * np.linalg.cond(Lambda)) * np.trace(Lambda) / N**2)
+    return float((1 + 2 * d + d**2 * np.linalg.cond(Lambda)) * np.trace(Lambda) / float(N) ** 2)
 
 
 def sufficient_test_length(Lambda: Float[ndarray, "d d"], epsilon: float) -> float:
