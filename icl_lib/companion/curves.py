@@ -107,6 +107,8 @@ def entry(axes: Axes, label: str | None, k: int = 0, **style) -> None:
 def legend(*panels: Axes, columns: int, side: str = "lower", **style) -> None:
     """Put one legend below all panels of a figure, or beside them, at the "upper" or "right" side: what they name, each once.
 
+    The figure makes room for it where its layout is constrained, as that of every drawing is.
+
     >>> from matplotlib.figure import Figure
     >>> from icl_lib.companion import entry, legend
     >>> left, right = Figure().subplots(1, 2)

@@ -23,7 +23,7 @@ class Module:
 
 
 def module_file(module: str) -> Path | None:
-    """Return the source file of a module or package of the library or of a book, or None when ``module`` names neither.
+    """Return the source file of a module or package of the library or of a loaded book, or None when ``module`` names neither.
 
     >>> from icl_lib.companion.modules import module_file
     >>> module_file("icl_lib.seeds").name, module_file("numpy")

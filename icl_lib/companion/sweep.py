@@ -52,7 +52,7 @@ def cell_names(cells: Sequence[Cell]) -> list[str]:
 # --- the folder ---------------------------------------------------------------------------------------------------
 
 
-def cell_file(name: str, folder: Path) -> Path:
+def cell_file(name: str, folder: Path | str) -> Path:
     """Return where a cell of this name is kept.
 
     >>> from pathlib import Path
@@ -60,10 +60,10 @@ def cell_file(name: str, folder: Path) -> Path:
     >>> cell_file("toy-coin.quick.seed0.c0ffee", Path("sweep")).as_posix()
     'sweep/cells/toy-coin.quick.seed0.c0ffee.nc'
     """
-    return folder / "cells" / f"{name}.nc"
+    return Path(folder) / "cells" / f"{name}.nc"
 
 
-def kept(name: str, folder: Path) -> xr.Dataset | None:
+def kept(name: str, folder: Path | str) -> xr.Dataset | None:
     """Return the kept dataset of a cell, or None when there is none, or its file is damaged or holds something else."""
     try:
         dataset = results.load(cell_file(name, folder))
@@ -72,7 +72,7 @@ def kept(name: str, folder: Path) -> xr.Dataset | None:
     return dataset if dataset.attrs.pop("cell", None) == name else None
 
 
-def keep(name: str, dataset: xr.Dataset, folder: Path) -> xr.Dataset:
+def keep(name: str, dataset: xr.Dataset, folder: Path | str) -> xr.Dataset:
     """Write the dataset of a cell, atomically, and return it as it is read back; raises ValueError when that differs."""
     results.save(dataset.assign_attrs(cell=name), cell_file(name, folder))
     return kept(name, folder)

@@ -103,6 +103,8 @@ def test_both_losses_by_hand():
     certain = (np.ones(1), np.ones(1))
     silent = coefficient_sum.mean_losses(-3.0, np.array([1.0, -1.0]), np.array([2.0, 2.0]), np.array([3.0, -3.0]), certain)
     assert silent == pytest.approx((1.0, 0.5))  # all inputs are below 0, and a coin decides
+    diverged = coefficient_sum.mean_losses(1.0, np.array([1.0, -1.0]), np.array([2.0, 2.0]), np.full(2, np.nan), certain)
+    assert np.isnan(diverged).all()
 
 
 @pytest.mark.parametrize("k", range(6))

@@ -86,7 +86,7 @@ def limit_error(rho: float, L: int) -> float:
 
 
 def limit_steps(rho: float, L: int) -> Float[ndarray, "L"]:
-    """a_j = 1/(1 + rho + 2 sqrt(rho) cos(pi j/(L + 1))), j = L, ..., 1 (eq-ahn-limit-steps)."""
+    """a_j = 1/(1 + rho + 2 sqrt(rho) cos(pi j/(L + 1))), j = L, ..., 1, rho > 0 (eq-ahn-limit-steps)."""
     return 1 / (1 + rho + 2 * rho**0.5 * np.cos(np.pi * np.arange(L, 0, -1) / (L + 1)))
 
 

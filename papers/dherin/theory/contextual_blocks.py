@@ -38,7 +38,10 @@ def update(W: Float[ndarray, "m n"], Delta: Float[ndarray, "n"], a: Float[ndarra
 
 
 def redirect(W: Float[ndarray, "m n"], a: Float[ndarray, "n"], u: Float[ndarray, "n"]) -> Float[ndarray, "m n"]:
-    """W (u - a) a^T / |a|^2: after this change W sends a to W u, for any vector u (eq-dherin-2-any)."""
+    """W (u - a) a^T / |a|^2: after this change W sends a to W u, for any vector u (eq-dherin-2-any).
+
+    Raises ValueError at a = 0.
+    """
     return send(W, a, W @ u)
 
 

@@ -81,7 +81,7 @@ def task_laplacian(tasks: Int[ndarray, "n 2"], M1: int) -> Float[ndarray, "M1 M1
 def attention_push(tasks: Int[ndarray, "n 2"], M1: int, c: float, alpha: float, l: int) -> Float[ndarray, "M1 M1"]:
     """The pattern part sum_jk P_jk mu_j mu_k^T of E[z G], all of it for balanced labels: P = c (1 - 1/l) (alpha/4) Lap.
 
-    At uniform attention and phi_i = c y_i.
+    At uniform attention over l >= 1 contexts and phi_i = c y_i. Raises ValueError as ``require_tasks`` does.
     """
     return c * (1 - 1 / l) * alpha / 4 * task_laplacian(tasks, M1)
 
@@ -143,7 +143,10 @@ def score_gap(scores: Float[ndarray, "*S M1 M1"], others: Float[ndarray, "M1 M1"
 def row_push(
     a_r: float, z: Float[ndarray, "B"], active: Bool[ndarray, "B"], value: Float[ndarray, "B n"]
 ) -> Float[ndarray, "n"]:
-    """a_r E[z 1[neuron r active] W_V p_bar], p_bar = sum_i attn_i p_i: the step of row r of W_O over eta, all z F < 1."""
+    """a_r E[z 1[neuron r active] W_V p_bar], p_bar = sum_i attn_i p_i: the step of row r of W_O over eta, all z F < 1.
+
+    ``value`` holds W_V p_bar, a row for each prompt.
+    """
     return a_r * ((z * active)[:, None] * value).mean(0)
 
 

@@ -114,7 +114,10 @@ def transverse_growth_rate(Lambda: Float[ndarray, "d d"]) -> float:
 
 
 class Isotropic(NamedTuple):
-    """Lambda = lam I and Theta Theta^T = I/sqrt(d), where Lemma 5.2 is solved in closed form (derived here)."""
+    """Lambda = lam I and Theta Theta^T = I/sqrt(d), where Lemma 5.2 is solved in closed form (derived here).
+
+    sigma is the scale of Assumption 3.3: v grows from sigma^2/d, below ``v_limit``.
+    """
 
     d: int
     N: float
