@@ -32,7 +32,7 @@ def parse(words: list[str], root: Path) -> argparse.Namespace:
 
 
 def parse_test(words: list[str], root: Path) -> argparse.Namespace:
-    """`all`, `notebooks` (names) and `pytest` (its words); without any name or word every check is meant.
+    """`all`, `notebooks` (names; asked as files or by name) and `pytest` (its words); without any word every check is meant.
 
     Exits with 2 on a file that is not there and on notebooks together with other words.
     """
@@ -48,6 +48,7 @@ def parse_test(words: list[str], root: Path) -> argparse.Namespace:
         parser.error(f"'{other[0]}' is none of the committed notebooks, which lie in notebooks/")
     named = {word: file.stem for word, file in files.items() if file.suffix == ".ipynb"}
     named |= {word: "" for word, file in files.items() if file == root / "notebooks"}
+    named |= {word: word for word in rest if word in notebook_names(root)}
     asked.pytest = [word for word in rest if word not in named]
     asked.notebooks = notebook_names(root) if "" in named.values() else list(named.values())
     if asked.pytest and (named or asked.all):

@@ -235,6 +235,7 @@ def test_pytest_arguments_are_handed_on(run, checkout, called):
 
 def test_notebooks_are_checked_by_name_or_all(run, checkout, called):
     run.test(arguments.parse_test(["notebooks/beta.ipynb"], checkout))
+    run.test(arguments.parse_test(["beta"], checkout))
     run.test(arguments.parse_test(["notebooks", "--all"], checkout))
     assert [command[2:] for command in called] == [
         ["book.builder.check", "notebooks/beta.ipynb"],
