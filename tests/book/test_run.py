@@ -233,12 +233,12 @@ def test_pytest_arguments_are_handed_on(run, checkout, called):
     assert command[-3:] == words and "pytest" in command
 
 
-def test_notebooks_are_checked_by_name_or_all(run, checkout, called):
+def test_notebooks_are_checked_by_file_by_name_or_all(run, checkout, called):
     run.test(arguments.parse_test(["notebooks/beta.ipynb"], checkout))
     run.test(arguments.parse_test(["beta"], checkout))
     run.test(arguments.parse_test(["notebooks", "--all"], checkout))
     assert [command[2:] for command in called] == [
-        ["book.builder.check", "notebooks/beta.ipynb"],
+        *[["book.builder.check", "notebooks/beta.ipynb"]] * 2,
         ["book.builder.check", "--all", "notebooks/alpha.ipynb", "notebooks/beta.ipynb"],
     ]
 
