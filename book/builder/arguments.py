@@ -32,8 +32,9 @@ def parse(words: list[str], root: Path) -> argparse.Namespace:
 
 
 def parse_test(words: list[str], root: Path) -> argparse.Namespace:
-    """`all`, `notebooks` (names; asked as files or by name) and `pytest` (its words); without any word every check is meant.
+    """`all`, `notebooks` (names) and `pytest` (its words); without any name or word every check is meant.
 
+    Names of notebooks are such where nothing else is asked: `-k engine` is pytest's.
     Exits with 2 on a file that is not there and on notebooks together with other words.
     """
     parser = Parser(prog="./run", add_help=False, allow_abbrev=False)
@@ -48,9 +49,11 @@ def parse_test(words: list[str], root: Path) -> argparse.Namespace:
         parser.error(f"'{other[0]}' is none of the committed notebooks, which lie in notebooks/")
     named = {word: file.stem for word, file in files.items() if file.suffix == ".ipynb"}
     named |= {word: "" for word, file in files.items() if file == root / "notebooks"}
-    named |= {word: word for word in rest if word in notebook_names(root)}
+    every = notebook_names(root)
+    if all(word in named or word in every for word in rest):
+        named = {word: named.get(word, word) for word in rest}
     asked.pytest = [word for word in rest if word not in named]
-    asked.notebooks = notebook_names(root) if "" in named.values() else list(named.values())
+    asked.notebooks = every if "" in named.values() else list(named.values())
     if asked.pytest and (named or asked.all):
         parser.error(f"'{asked.pytest[0]}' is for pytest, {'notebooks' if named else '--all'} is not; ask for one of them")
     return asked

@@ -134,8 +134,8 @@ def words(annotation: Any) -> str:
     """Return what an annotation admits, in words."""
     kind, inner = get_origin(annotation), get_args(annotation)
     if kind is Annotated and isinstance(inner[1], MinLen):
-        least = max(bound.min_length for bound in inner[1:])
-        return f"{words(inner[0])}{f' of {least} or more characters' if inner[0] is str else f', {least} or more of them'}"
+        length = " of {} or more characters" if inner[0] is str else ", {} or more of them"
+        return words(inner[0]) + length.format(max(bound.min_length for bound in inner[1:]))
     if kind is Annotated:
         bounds = [f"{BOUNDS[type(bound)][1]} {getattr(bound, BOUNDS[type(bound)][0]):.15g}" for bound in inner[1:]]
         return f"{words(inner[0])} {' and '.join(bounds)}"

@@ -13,6 +13,7 @@ SGD steps against the gradient, at its size; the first step of Adam is the learn
 """
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -56,7 +57,7 @@ def per_replicate(rate: float | Float[Tensor, "S"], like: Tensor) -> float | Ten
 
 def _unfit(rate: object, epsilon: float = 0.0, betas: tuple[float, ...] = ()) -> tuple[bool, str]:
     """Return whether a rule would step uphill or to no number, and why: what ``refuse`` takes; wrong types ``step`` refuses."""
-    down = hasattr(rate, "__len__") and not isinstance(rate, Tensor) or bool((torch.as_tensor(rate) >= 0).all())
+    down = not isinstance(rate, Real | Tensor) or bool((torch.as_tensor(rate) >= 0).all())
     kept = all(0 <= each < 1 for each in betas)
     told = f"learning rate {rate} and epsilon {epsilon}: give numbers of at least 0"
     return not (down and epsilon >= 0 and kept), told + (f", and betas {betas} below 1" if betas else "")

@@ -227,10 +227,10 @@ def test_what_fails_is_run_once_more_for_its_values(run, checkout, monkeypatch):
 def test_pytest_arguments_are_handed_on(run, checkout, called):
     (checkout / "tests").mkdir()
     (checkout / "tests" / "test_one.py").touch()
-    words = ["-k", "word", "tests/test_one.py::test_that"]
-    assert run.test(arguments.parse_test(words, checkout)) == 0
-    (command,) = called
-    assert command[-3:] == words and "pytest" in command
+    for words in (["-k", "word", "tests/test_one.py::test_that"], ["-q", "-k", "beta"]):  # a notebook's name, too
+        assert run.test(arguments.parse_test(words, checkout)) == 0
+        assert called[-1][-3:] == words and "pytest" in called[-1]
+    assert len(called) == 2
 
 
 def test_notebooks_are_checked_by_file_by_name_or_all(run, checkout, called):

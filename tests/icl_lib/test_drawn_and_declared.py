@@ -172,6 +172,7 @@ def test_what_an_experiment_expects_is_a_dataset():
 def test_the_words_of_a_bound_are_those_by_which_it_is_tested():
     two = Annotated[Several[Count], MinLen(2)]
     assert not admits(two, (1,)) and words(two).endswith(", 2 or more of them")
+    assert words(Annotated[str, MinLen(2)]) == "a text of 2 or more characters"
     assert words(Annotated[int, Le(1234567)]) == "a whole number of at most 1234567"
 
 

@@ -54,7 +54,12 @@ def test_a_number_is_written_as_its_format_says_and_zero_has_no_minus(form, cell
 @pytest.mark.parametrize(
     ("rows", "columns", "form", "told"),
     [
-        ({"N": "N"}, {"risk": RISK}, "d", "the format 'd' does not fit a number with a point, as all are: take one"),
+        (
+            {"N": "N"},
+            {"risk": RISK},
+            "d",
+            "the format 'd' does not fit a number with a point, as all are: take one such as .2f",
+        ),
         ({"M": "N"}, {"risk": RISK}, ".2f", "unknown row 'M': take one of N"),
         ({"N": "N", "kapa": "κ"}, {"risk": RISK.expand_dims(kappa=2)}, ".2f", "unknown row 'kapa': did you mean kappa"),
         ({"N": "N"}, {}, ".2f", "a table has no columns"),

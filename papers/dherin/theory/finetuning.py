@@ -46,7 +46,7 @@ def finetuned(
 def rescaled(W: Matrix, b: Float[ndarray, "H"], u: Float[ndarray, "H"], s: float):
     """(s W, s b, u/s), the same function for s > 0 (eq-dherin-4-4-rescaled); raises ValueError otherwise."""
     if not 0 < s < np.inf:
-        raise ValueError(f"relu(s z) = s relu(z) needs s > 0, not {s}: take a positive scale")
+        raise ValueError(f"relu(s z) = s relu(z) needs s > 0, not {s}: take a positive, finite scale")
     return s * W, s * b, u / s
 
 

@@ -33,7 +33,7 @@ def expert_ratio(p: Float[ndarray, "e"], length: Float[ndarray, "e"]) -> float:
     """sqrt(sum_e 1/|h_e|^2 sum_e p_e^2 |h_e|^2): one change an expert over one change for all (eq-dherin-modern-ratio).
 
     p are the shares of the active experts, length their |h_e|, none 0. It is 1 or more because the shares sum to one.
-    Raises ValueError where they do not, as before they are divided by their sum.
+    Raises ValueError where they do not, as before they are divided by their sum, and for a length of 0 or too few or many.
     """
     if p.shape != length.shape or not length.all():
         raise ValueError(f"shares {p.shape} and lengths {length.shape}: give one length a share, none 0")

@@ -43,6 +43,7 @@ def loss(D: Float[ndarray, "m d"], W: Float[ndarray, "m d+1"], x: Float[ndarray,
     """L_C(D) = 1/(2M) sum_i |(W + D)(x_i; 0) - W (x_i; y_i)|^2 (eq-lenses-1-loss).
 
     What W would read from an example with its label is to be read from x_i alone; no query enters.
+    Raises ValueError where the shapes are others.
     """
     return float((_missed(D, W, x, y) ** 2).sum() / (2 * len(y)))
 

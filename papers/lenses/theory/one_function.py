@@ -179,8 +179,8 @@ def pattern_left_mean_curvature(d: int, x: float) -> float:
 def _queries(d: int, x: float) -> tuple[Float[ndarray, "n d"], Float[ndarray, "n"]]:
     """Nodes of the sphere on which a query lies, and their weights."""
     if not (d > 0 and x >= 0) or d > 3 and x > 5:
-        raise ValueError(f"x = {x:.4g} in {d} dimensions: the quadrature is good for 0 <= x <= 5, or for d <= 3")
-    return sphere(d, d**0.5, sphere_nodes(d))
+        raise ValueError(f"x = {x:.4g} in {d} dimensions: the quadrature is good for 0 <= x <= 5, beyond for d = 1 to 3")
+    return sphere(d, d**0.5, NODES if d < 4 else 16)  # of each coordinate: fewer where there are more coordinates
 
 
 def pattern_attention(q: Float[ndarray, "n d"], x: float) -> Float[ndarray, "n d"]:
@@ -190,11 +190,6 @@ def pattern_attention(q: Float[ndarray, "n d"], x: float) -> Float[ndarray, "n d
     """
     b = x**0.5
     return q.shape[-1] ** 0.5 * np.sinh(b * q) / np.cosh(b * q).sum(-1, keepdims=True)
-
-
-def sphere_nodes(d: int) -> int:
-    """Nodes of a coordinate of the sphere: fewer where there are more coordinates."""
-    return NODES if d < 4 else 16
 
 
 # --- heads ----------------------------------------------------------------------------------------------------------
